@@ -1,0 +1,178 @@
+"""ACL values: patterns, entries, bindings, and the filters of KIP-140 and KIP-290.
+
+Named tuples, because fleets hold millions of them: creation, hash, equality and order all run in C.
+"""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Self
+
+from reconciler.model.enums import AclOperation, AclPermissionType, PatternType, ResourceType
+
+#: The only name of the CLUSTER resource (``Resource.CLUSTER_NAME``).
+CLUSTER_NAME: Final = "kafka-cluster"
+#: As a LITERAL name it matches every name of its type; as a host or as ``User:*`` it matches everyone.
+WILDCARD: Final = "*"
+#: Matches a connection of any principal type (``StandardAuthorizerData``); ``Group:*`` is no wildcard.
+WILDCARD_PRINCIPAL: Final = "User:*"
+
+
+class _Pattern(NamedTuple):
+    resource_type: ResourceType
+    name: str
+    pattern_type: PatternType
+
+
+class ResourcePattern(_Pattern):
+    """Which resources a binding speaks of. Raises ``ValueError`` for ANY, MATCH, UNKNOWN or an empty name."""
+
+    __slots__ = ()
+
+    def __new__(cls, resource_type: ResourceType, name: str, pattern_type: PatternType = PatternType.LITERAL) -> Self:
+        """Order: type, name, pattern type; equality over all three."""
+        if resource_type < ResourceType.TOPIC or pattern_type < PatternType.LITERAL:
+            raise ValueError(f"{resource_type.name} {pattern_type.name} belongs in a filter, not in a pattern")
+        if not name:
+            raise ValueError("a resource pattern needs a name")
+        return super().__new__(cls, resource_type, name, pattern_type)
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Whether it is LITERAL ``*``, which matches every name of its type."""
+        return self.name == WILDCARD and self.pattern_type is PatternType.LITERAL
+
+    def matches(self, name: str) -> bool:
+        """Whether a resource of this type called ``name`` is meant (KIP-290, ``StandardAuthorizerData``)."""
+        if self.pattern_type is PatternType.PREFIXED:
+            return name.startswith(self.name)
+        return self.name in (name, WILDCARD)
+
+    def contains(self, other: "ResourcePattern") -> bool:
+        """Whether every name that ``other`` matches is matched by this pattern too."""
+        if self.resource_type is not other.resource_type:
+            return False
+        if self.is_wildcard:
+            return True
+        if other.is_wildcard:
+            return False
+        if self.pattern_type is PatternType.PREFIXED:
+            return other.name.startswith(self.name)
+        return other.pattern_type is PatternType.LITERAL and other.name == self.name
+
+    def overlaps(self, other: "ResourcePattern") -> bool:
+        """Whether some name is matched by both; prefixes overlap only if one contains the other."""
+        return self.contains(other) or other.contains(self)
+
+    def __str__(self) -> str:
+        """``TOPIC payments.orders`` or ``TOPIC PREFIXED payments.``."""
+        kind = "" if self.pattern_type is PatternType.LITERAL else f"{self.pattern_type.name} "
+        return f"{self.resource_type.name} {kind}{self.name}"
+
+
+class _Entry(NamedTuple):
+    principal: str
+    host: str
+    operation: AclOperation
+    permission_type: AclPermissionType
+
+
+class AccessControlEntry(_Entry):
+    """Who may, or may not, do what. Raises ``ValueError`` for ANY or UNKNOWN.
+
+    ``principal`` is Kafka's text form, ``User:alice``; ``host`` is ``*`` or Java's ``getHostAddress`` text.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, principal: str, host: str, operation: AclOperation, permission_type: AclPermissionType) -> Self:
+        """Order: principal, host, operation, permission type; equality over all four."""
+        if operation < AclOperation.ALL or permission_type < AclPermissionType.DENY:
+            raise ValueError(f"{permission_type.name} {operation.name} belongs in a filter, not in an entry")
+        return super().__new__(cls, principal, host, operation, permission_type)
+
+    def __str__(self) -> str:
+        """``User:alice ALLOW READ``, with ``from HOST`` where the host is not ``*``."""
+        host = "" if self.host == WILDCARD else f" from {self.host}"
+        return f"{self.principal} {self.permission_type.name} {self.operation.name}{host}"
+
+
+class AclBinding(NamedTuple):
+    """One ACL. Its identity is all seven fields: it is created or deleted, never updated.
+
+    Costs, measured by ``benchmarks/model.py`` on CPython 3.11: see the module ``reconciler.model``.
+    """
+
+    pattern: ResourcePattern
+    entry: AccessControlEntry
+
+    def __str__(self) -> str:
+        """``User:alice ALLOW READ on TOPIC payments.orders``."""
+        return f"{self.entry} on {self.pattern}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class OpaqueBinding:
+    """A live entry of a kind that the client cannot name: counted and reported, never planned.
+
+    Codes are the wire codes where the reader kept them, ``None`` where the client lost them. Several entries
+    may read alike, so a state holds them in a tuple, not in a set.
+    """
+
+    name: str
+    principal: str
+    host: str
+    resource_type: int | None
+    pattern_type: int | None
+    operation: int | None
+    permission_type: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcePatternFilter:
+    """``ResourcePatternFilter.java`` (KIP-290). ``name=None`` matches any name."""
+
+    resource_type: ResourceType = ResourceType.ANY
+    name: str | None = None
+    pattern_type: PatternType = PatternType.ANY
+
+    def matches(self, pattern: ResourcePattern) -> bool:
+        """Whether ``pattern`` is selected; UNKNOWN selects nothing, MATCH selects all that apply to ``name``."""
+        if self.resource_type not in (ResourceType.ANY, pattern.resource_type):
+            return False
+        if self.pattern_type not in (PatternType.ANY, PatternType.MATCH, pattern.pattern_type):
+            return False
+        if self.name is None:
+            return True
+        if self.pattern_type is PatternType.MATCH:
+            return pattern.matches(self.name)
+        return self.name == pattern.name
+
+
+@dataclass(frozen=True, slots=True)
+class AccessControlEntryFilter:
+    """``AccessControlEntryFilter.java``: exact texts, ``None`` and ANY match all; nothing is implied."""
+
+    principal: str | None = None
+    host: str | None = None
+    operation: AclOperation = AclOperation.ANY
+    permission_type: AclPermissionType = AclPermissionType.ANY
+
+    def matches(self, entry: AccessControlEntry) -> bool:
+        """Whether ``entry`` is selected: operation READ does not select an ALL entry, ``User:*`` only itself."""
+        return (
+            (self.principal is None or self.principal == entry.principal)
+            and (self.host is None or self.host == entry.host)
+            and self.operation in (AclOperation.ANY, entry.operation)
+            and self.permission_type in (AclPermissionType.ANY, entry.permission_type)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AclBindingFilter:
+    """``AclBindingFilter.java``: a pattern filter and an entry filter, both of which must match."""
+
+    pattern_filter: ResourcePatternFilter = ResourcePatternFilter()
+    entry_filter: AccessControlEntryFilter = AccessControlEntryFilter()
+
+    def matches(self, binding: AclBinding) -> bool:
+        """Whether ``binding`` is selected."""
+        return self.pattern_filter.matches(binding.pattern) and self.entry_filter.matches(binding.entry)

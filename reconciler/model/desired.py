@@ -1,0 +1,42 @@
+"""What the manifests want of one cluster, each wish with the place that declares it."""
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reconciler.model.acl import AclBinding
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.origin import Origin
+from reconciler.model.topic import Topic
+
+
+class Declaration(NamedTuple):
+    """Where and why a binding is declared; ``expires`` is the last day on which it is wanted."""
+
+    origin: Origin
+    reason: str | None = None
+    ticket: str | None = None
+    expires: datetime.date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredTopic:
+    """A declared topic; with ``absent`` the manifests state that it must not exist.
+
+    In ``topic``, partitions and replication factor are ``None`` where the manifests leave them to the broker.
+    """
+
+    topic: Topic
+    origin: Origin
+    labels: Mapping[str, str] = field(default_factory=FrozenMap)
+    absent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredState:
+    """Bindings and topics as declared for one cluster on one day; ``expired`` bindings are wanted no longer."""
+
+    bindings: Mapping[AclBinding, Declaration] = field(default_factory=dict)
+    topics: Mapping[str, DesiredTopic] = field(default_factory=dict)
+    expired: Mapping[AclBinding, Declaration] = field(default_factory=dict)

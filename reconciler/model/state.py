@@ -1,0 +1,32 @@
+"""What a cluster has, with everything about it that could not be read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reconciler.model.acl import AclBinding, OpaqueBinding
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.topic import Topic
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """The ACLs and topics of one cluster at one moment, as seen by one broker.
+
+    What is missing is said, never left out: ``opaque`` are entries that cannot be named, ``unreadable_topics``
+    are names whose state was refused (name to reason), and the two ``…_gap`` texts say why a listing may not be
+    whole (``None`` where it is known to be).
+    """
+
+    cluster_id: str
+    bindings: frozenset[AclBinding] = frozenset()
+    topics: Mapping[str, Topic] = field(default_factory=FrozenMap)
+    opaque: tuple[OpaqueBinding, ...] = ()
+    unreadable_topics: Mapping[str, str] = field(default_factory=FrozenMap)
+    acl_gap: str | None = None
+    topic_gap: str | None = None
+
+    def __post_init__(self) -> None:
+        """Takes any mappings and keeps them sorted and read-only."""
+        object.__setattr__(self, "topics", FrozenMap(self.topics))
+        object.__setattr__(self, "unreadable_topics", FrozenMap(self.unreadable_topics))
+        object.__setattr__(self, "opaque", tuple(sorted(self.opaque, key=repr)))

@@ -1,0 +1,64 @@
+"""Topics, and Kafka's rules for their names (``org.apache.kafka.common.internals.Topic``)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from reconciler.model.frozen import FrozenMap
+
+MAX_TOPIC_NAME_LENGTH: Final = 249
+#: Kept by brokers for themselves; never deleted.
+INTERNAL_TOPICS: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+#: The metadata log: it can be neither created nor described as a topic.
+METADATA_TOPIC: Final = "__cluster_metadata"
+
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
+
+
+def topic_name_problem(name: str) -> str | None:
+    """Why Kafka would refuse ``name`` with INVALID_TOPIC_EXCEPTION, or ``None`` if it is legal."""
+    if not name:
+        return "a topic name cannot be empty"
+    if name in (".", ".."):
+        return f"a topic cannot be called {name!r}"
+    if len(name) > MAX_TOPIC_NAME_LENGTH:
+        return f"a topic name has at most {MAX_TOPIC_NAME_LENGTH} characters, this one has {len(name)}"
+    if not _LEGAL.fullmatch(name):
+        return "a topic name has only ASCII letters, digits, '.', '_' and '-'"
+    return None
+
+
+def topic_names_collide(a: str, b: str) -> bool:
+    """Whether the two names differ only in ``.`` against ``_``, or not at all (``Topic.hasCollision``)."""
+    return collision_key(a) == collision_key(b)
+
+
+def collision_key(name: str) -> str:
+    """The form in which names collide, for looking many up at once."""
+    return name.replace(".", "_")
+
+
+#: Settings by name, values in Kafka's text form.
+Configs: TypeAlias = FrozenMap[str]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Topic:
+    """A topic. ``configs`` holds only what is set on the topic itself (source DYNAMIC_TOPIC_CONFIG).
+
+    ``num_partitions`` and ``replication_factor`` are ``None`` where the broker's default is asked for;
+    ``topic_id`` and ``replica_assignments`` (broker ids by partition) are ``None`` where unknown or not asked for.
+    """
+
+    name: str
+    num_partitions: int | None = None
+    replication_factor: int | None = None
+    configs: Mapping[str, str] = field(default_factory=FrozenMap)
+    topic_id: str | None = None
+    replica_assignments: tuple[tuple[int, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Takes any mapping as ``configs`` and keeps an immutable copy."""
+        if not isinstance(self.configs, FrozenMap):
+            object.__setattr__(self, "configs", FrozenMap(self.configs))

@@ -1,0 +1,118 @@
+"""What the core asks of the world. Implementations live in ``adapters``; each passes ``tests/contract``.
+
+An answer is never a guess: reading raises :class:`ClusterError` rather than returning less, and each item that
+was written gets an :class:`Answer` of its own, in the order in which it was asked.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
+
+
+class ClusterError(Exception):
+    """A cluster did not answer, refused, or answered in a way that cannot be believed.
+
+    ``code`` is Kafka's or librdkafka's error name (``CLUSTER_AUTHORIZATION_FAILED``), or ours in lower case;
+    ``advice`` says what a person can do. No secret is in either text.
+    """
+
+    def __init__(self, code: str, message: str, advice: str = "") -> None:
+        """Keeps the three parts; ``str()`` shows code and message."""
+        super().__init__(f"{code}: {message}")
+        self.code, self.message, self.advice = code, message, advice
+
+
+class Verdict(StrEnum):
+    """What became of one item that was sent."""
+
+    DONE = "done"
+    ALREADY = "already"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The outcome of one item: ``FAILED`` is known not to be applied, ``UNKNOWN`` may still be applied later."""
+
+    verdict: Verdict
+    code: str = ""
+    message: str = ""
+    retriable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """What to read: with ``all_topics`` every topic, otherwise only ``topic_names``.
+
+    ``acls`` and ``all_topics`` can be left out where a command does not need them. ``principal`` is our own and
+    ``super_users`` the declared ones: a topic listing is whole only if they show that nothing can be hidden from us.
+    """
+
+    acls: bool = True
+    all_topics: bool = True
+    topic_names: Collection[str] = ()
+    principal: str | None = None
+    super_users: Collection[str] = ()
+
+
+class ClusterReader(Protocol):
+    """Reads one cluster."""
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        """The state as one broker sees it; raises :class:`ClusterError` if it is refused or cannot be read."""
+        ...
+
+
+class ClusterWriter(Protocol):
+    """Changes one cluster. One answer for each item, in order; a refused request refuses each of its items.
+
+    Callers choose the batches: an implementation sends what it is given as one request where Kafka allows it.
+    """
+
+    def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+        """Creates at most 1,000 bindings in the given order; an existing one is success (Kafka cannot tell)."""
+        ...
+
+    def delete_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+        """Deletes by exact filters only; a missing one is success. What is gone is known only by reading again."""
+        ...
+
+    def create_topics(self, topics: Sequence[Topic]) -> list[Answer]:
+        """Creates topics with their settings; an existing one is FAILED with TOPIC_ALREADY_EXISTS."""
+        ...
+
+    def delete_topics(self, names: Sequence[str]) -> list[Answer]:
+        """Deletes topics by name; a missing one is FAILED with UNKNOWN_TOPIC_OR_PARTITION."""
+        ...
+
+    def create_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+        """Raises partition counts to ``after``; fewer or as many is FAILED with INVALID_PARTITIONS."""
+        ...
+
+    def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+        """Sets (or with ``None`` resets) the named settings only (IncrementalAlterConfigs); others stay."""
+        ...
+
+
+class Cluster(ClusterReader, ClusterWriter, Protocol):
+    """A cluster that can be read and written."""
+
+
+class Clock(Protocol):
+    """Time for waiting and for records; nothing else may look at a clock."""
+
+    def sleep(self, seconds: float) -> None:
+        """Waits."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds since some start, never going back."""
+        ...
+
+    def now(self) -> str:
+        """The time as RFC 3339 in UTC, to the second."""
+        ...
