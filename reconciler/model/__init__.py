@@ -50,6 +50,7 @@ from reconciler.model.topic import (
     topic_name_problem,
     topic_names_collide,
 )
+from reconciler.model.topic_configs import THROTTLE_CONFIGS, TOPIC_CONFIGS, ConfigType, data_loss, normal_form
 
 __all__ = [
     "CLUSTER_NAME",
@@ -58,6 +59,8 @@ __all__ = [
     "METADATA_TOPIC",
     "RESERVED_PREFIXES",
     "SUPPORTED_OPERATIONS",
+    "THROTTLE_CONFIGS",
+    "TOPIC_CONFIGS",
     "WILDCARD",
     "WILDCARD_PRINCIPAL",
     "AccessControlEntry",
@@ -70,6 +73,7 @@ __all__ = [
     "AlterConfigs",
     "Change",
     "ClusterState",
+    "ConfigType",
     "Configs",
     "CreateAcl",
     "CreatePartitions",
@@ -94,7 +98,9 @@ __all__ = [
     "Topic",
     "TopicChange",
     "collision_key",
+    "data_loss",
     "is_reserved",
+    "normal_form",
     "topic_name_problem",
     "topic_names_collide",
 ]

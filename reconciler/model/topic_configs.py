@@ -1,0 +1,140 @@
+"""Kafka's topic settings: their types, the form in which two values are compared, and which changes lose data.
+
+Source: ``org.apache.kafka.storage.internals.log.LogConfig`` and ``TopicConfig`` (3.9 to 4.3). Brokers may know more
+settings; an unknown one is compared as text.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+
+class ConfigType(StrEnum):
+    """The types of ``ConfigDef`` that topic settings have; MILLIS and BYTES are integers with a unit."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    MILLIS = "milliseconds"
+    BYTES = "bytes"
+    DOUBLE = "double"
+    LIST = "list"
+    STRING = "string"
+
+
+_BY_TYPE = {
+    ConfigType.BOOLEAN: (
+        "message.downconversion.enable",
+        "preallocate",
+        "remote.log.copy.disable",
+        "remote.log.delete.on.disable",
+        "remote.storage.enable",
+        "unclean.leader.election.enable",
+    ),
+    ConfigType.INTEGER: (
+        "compression.gzip.level",
+        "compression.lz4.level",
+        "compression.zstd.level",
+        "flush.messages",
+        "min.insync.replicas",
+    ),
+    ConfigType.MILLIS: (
+        "delete.retention.ms",
+        "file.delete.delay.ms",
+        "flush.ms",
+        "local.retention.ms",
+        "max.compaction.lag.ms",
+        "message.timestamp.after.max.ms",
+        "message.timestamp.before.max.ms",
+        "message.timestamp.difference.max.ms",
+        "min.compaction.lag.ms",
+        "retention.ms",
+        "segment.jitter.ms",
+        "segment.ms",
+    ),
+    ConfigType.BYTES: (
+        "index.interval.bytes",
+        "local.retention.bytes",
+        "max.message.bytes",
+        "retention.bytes",
+        "segment.bytes",
+        "segment.index.bytes",
+    ),
+    ConfigType.DOUBLE: ("min.cleanable.dirty.ratio",),
+    ConfigType.LIST: (
+        "cleanup.policy",
+        "follower.replication.throttled.replicas",
+        "leader.replication.throttled.replicas",
+    ),
+    ConfigType.STRING: ("compression.type", "message.format.version", "message.timestamp.type"),
+}
+
+#: Every topic setting that Kafka 3.9 to 4.3 knows.
+TOPIC_CONFIGS: Final[Mapping[str, ConfigType]] = MappingProxyType(
+    {name: config_type for config_type, names in _BY_TYPE.items() for name in names}
+)
+#: Set by Kafka's own tools while partitions move; never reset because a manifest is silent about them.
+THROTTLE_CONFIGS: Final = frozenset(
+    {"follower.replication.throttled.replicas", "leader.replication.throttled.replicas"}
+)
+
+_NUMBERS = {ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES}
+_UNLIMITED: Final = -1
+
+
+def normal_form(name: str, value: str) -> str:
+    """``value`` as ``ConfigDef`` would print it, so that equal settings are equal texts.
+
+    A text that is no value of the setting's type comes back as it is: the broker is the one to refuse it.
+    """
+    config_type = TOPIC_CONFIGS.get(name)
+    text = value.strip()
+    try:
+        if config_type in _NUMBERS:
+            return str(int(text))
+        if config_type is ConfigType.DOUBLE:
+            return repr(float(text))
+    except ValueError:
+        return value
+    if config_type is ConfigType.BOOLEAN:
+        return text.lower()
+    if config_type is ConfigType.LIST:
+        items = [item.strip() for item in text.split(",") if item.strip()]
+        # Only for cleanup.policy does the order mean nothing.
+        return ",".join(sorted(items) if name == "cleanup.policy" else items)
+    return value
+
+
+def data_loss(name: str, before: str | None, after: str | None) -> str | None:
+    """Why changing this setting may lose records, or ``None``; ``None`` as a value is the broker's default.
+
+    Where the default is not known the answer errs on the side of loss.
+    """
+    if name in ("retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes"):
+        return f"{name} gets shorter: older records go" if _may_shrink(before, after) else None
+    if name == "cleanup.policy":
+        gained = _policies(after) - _policies(before)
+        return f"cleanup.policy gains {', '.join(sorted(gained))}" if gained else None
+    if name == "unclean.leader.election.enable" and after == "true":
+        return "unclean leader election may drop acknowledged records"
+    if name == "max.compaction.lag.ms" or name == "delete.retention.ms":
+        return f"{name} gets shorter: tombstones and old values go sooner" if _may_shrink(before, after) else None
+    if name == "remote.log.delete.on.disable" and after == "true":
+        return "disabling remote storage will delete the remote log"
+    return None
+
+
+def _may_shrink(before: str | None, after: str | None) -> bool:
+    """Whether a limit may get smaller; -1 is no limit, ``None`` an unknown default."""
+    try:
+        old, new = (None if text is None else int(text) for text in (before, after))
+    except ValueError:
+        return True
+    if new == _UNLIMITED:
+        return False
+    return old is None or new is None or old == _UNLIMITED or new < old
+
+
+def _policies(value: str | None) -> set[str]:
+    """The items of a cleanup policy; the broker's default is taken to be ``delete`` (Kafka's own)."""
+    return {"delete"} if value is None else {item.strip() for item in value.split(",") if item.strip()}
