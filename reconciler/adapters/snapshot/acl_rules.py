@@ -1,0 +1,48 @@
+"""What a Kafka 4.x controller answers to CreateAcls and DeleteAcls (``AclApis``, ``AclControlManager``)."""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from reconciler.adapters.snapshot.answers import DONE, failed
+from reconciler.model import CLUSTER_NAME, AclBinding, ResourceType
+from reconciler.ports import Answer, Verdict
+
+#: ``QuorumController.MAX_RECORDS_PER_USER_OP``: no request changes more.
+MAX_RECORDS: Final = 10_000
+
+
+def create_acls(
+    live: frozenset[AclBinding], wanted: Sequence[AclBinding]
+) -> tuple[frozenset[AclBinding], list[Answer]]:
+    """The bindings afterwards, and an answer for each wanted one.
+
+    A bad one does not stop the others; an existing one is done without a record. More than 10,000 new ones are
+    refused as a whole.
+    """
+    answers = [_refusal(binding) or DONE for binding in wanted]
+    valid = {binding for binding, answer in zip(wanted, answers, strict=True) if answer.verdict is Verdict.DONE}
+    if len(valid - live) > MAX_RECORDS:
+        refusal = failed("POLICY_VIOLATION", "Unable to perform excessively large batch operation.")
+        return live, [refusal] * len(wanted)
+    return live | valid, answers
+
+
+def _refusal(binding: AclBinding) -> Answer | None:
+    pattern, principal = binding.pattern, binding.entry.principal
+    if pattern.resource_type is ResourceType.CLUSTER and pattern.name != CLUSTER_NAME:
+        return failed("INVALID_REQUEST", f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
+    if ":" not in principal:
+        # KAFKA-18051, from 4.0; up to 3.9 such an entry is accepted and breaks every request that meets it.
+        return failed("INVALID_REQUEST", f"Could not parse principal from `{principal}` (no colon is present)")
+    return None
+
+
+def delete_acls(
+    live: frozenset[AclBinding], unwanted: Collection[AclBinding]
+) -> tuple[frozenset[AclBinding], list[Answer]]:
+    """The bindings afterwards, and an answer for each filter; one that matches nothing is done."""
+    gone = live.intersection(unwanted)
+    if len(gone) > MAX_RECORDS:
+        refusal = failed("INVALID_REQUEST", f"Cannot remove more than {MAX_RECORDS} acls in a single delete operation.")
+        return live, [refusal] * len(unwanted)
+    return live - gone, [DONE] * len(unwanted)

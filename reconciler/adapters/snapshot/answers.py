@@ -1,0 +1,12 @@
+"""The two answers that a snapshot gives: a file is changed or it is not."""
+
+from typing import Final
+
+from reconciler.ports import Answer, Verdict
+
+DONE: Final = Answer(Verdict.DONE)
+
+
+def failed(code: str, message: str) -> Answer:
+    """A refusal under Kafka's name for the error; nothing was applied."""
+    return Answer(Verdict.FAILED, code, message)

@@ -1,0 +1,40 @@
+"""What a snapshot says of its brokers, beside the state itself."""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+
+from reconciler.model import ClusterState
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFacts:
+    """Broker defaults for new topics, and who could hold replicas.
+
+    ``broker_ids`` is ``None`` where the snapshot does not say: then no replication factor is too high.
+    ``topics_created`` counts the topics created on this snapshot, so that each gets an id of its own.
+    """
+
+    default_partitions: int = 1
+    default_replication_factor: int = 1
+    broker_ids: tuple[int, ...] | None = None
+    topics_created: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One cluster as a file holds it."""
+
+    state: ClusterState
+    broker: BrokerFacts = BrokerFacts()
+
+
+def topic_id(cluster_id: str, number: int) -> str:
+    """The id of the ``number``-th topic created on a snapshot, in the form of Kafka's ``Uuid``: 22 characters.
+
+    It is drawn from no randomness, so that the same writes give the same file.
+    """
+    digest = hashlib.sha256(f"{cluster_id}/{number}".encode()).digest()[:16]
+    text = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+    # Like Uuid.randomUuid, none that a command line would take for an option.
+    return "A" + text[1:] if text.startswith("-") else text

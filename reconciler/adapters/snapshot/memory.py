@@ -1,0 +1,60 @@
+"""A cluster in memory: a real implementation of the port, under the same rules as the file."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reconciler.adapters.snapshot import acl_rules, topic_rules
+from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
+from reconciler.adapters.snapshot.view import requested
+from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
+from reconciler.ports import Answer, ReadRequest
+
+_DEFAULTS = BrokerFacts()
+
+
+class MemoryCluster:
+    """A cluster that keeps Kafka's rules; ``snapshot`` is what it holds now."""
+
+    def __init__(self, state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> None:
+        """Starts with ``state``."""
+        self.snapshot = Snapshot(state, broker)
+
+    @property
+    def state(self) -> ClusterState:
+        """Everything it holds, whatever a reader would ask for."""
+        return self.snapshot.state
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        """What ``request`` asks for."""
+        return requested(self.state, request)
+
+    def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+        """See :class:`reconciler.ports.ClusterWriter`."""
+        after, answers = acl_rules.create_acls(self.state.bindings, bindings)
+        return self._keep(replace(self.state, bindings=after), answers)
+
+    def delete_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+        """See :class:`reconciler.ports.ClusterWriter`."""
+        after, answers = acl_rules.delete_acls(self.state.bindings, bindings)
+        return self._keep(replace(self.state, bindings=after), answers)
+
+    def create_topics(self, topics: Sequence[Topic]) -> list[Answer]:
+        """See :class:`reconciler.ports.ClusterWriter`."""
+        self.snapshot, answers = topic_rules.create_topics(self.snapshot, topics)
+        return answers
+
+    def delete_topics(self, names: Sequence[str]) -> list[Answer]:
+        """See :class:`reconciler.ports.ClusterWriter`."""
+        return self._keep(*topic_rules.delete_topics(self.state, names))
+
+    def create_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+        """See :class:`reconciler.ports.ClusterWriter`."""
+        return self._keep(*topic_rules.create_partitions(self.state, changes))
+
+    def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+        """See :class:`reconciler.ports.ClusterWriter`."""
+        return self._keep(*topic_rules.alter_configs(self.state, changes))
+
+    def _keep(self, state: ClusterState, answers: list[Answer]) -> list[Answer]:
+        self.snapshot = replace(self.snapshot, state=state)
+        return answers

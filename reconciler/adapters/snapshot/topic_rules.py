@@ -1,0 +1,167 @@
+"""What a Kafka 4.x controller answers to the four topic requests (``ReplicationControlManager``, ``ControllerApis``).
+
+Two rules are stricter than Kafka's: internal topics are not deleted, and topics whose state could not be read are
+not touched (a broker that hides a topic refuses to change it too). Replicas are placed by nobody.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from reconciler.adapters.snapshot.acl_rules import MAX_RECORDS
+from reconciler.adapters.snapshot.answers import DONE, failed
+from reconciler.adapters.snapshot.broker import Snapshot, topic_id
+from reconciler.adapters.snapshot.configs import ConfigError, normal_value
+from reconciler.adapters.snapshot.replicas import placed
+from reconciler.model import (
+    INTERNAL_TOPICS,
+    METADATA_TOPIC,
+    AlterConfigs,
+    ClusterState,
+    CreatePartitions,
+    Topic,
+    collision_key,
+    topic_name_problem,
+)
+from reconciler.ports import Answer, Verdict
+
+
+def create_topics(before: Snapshot, wanted: Sequence[Topic]) -> tuple[Snapshot, list[Answer]]:
+    """The snapshot afterwards, and an answer for each topic, in Kafka's order of checks.
+
+    Collisions of ``.`` and ``_`` are looked for among existing topics only, as Kafka does.
+    """
+    twice = _repeated(topic.name for topic in wanted)
+    existing = {collision_key(name): name for name in before.state.topics}
+    results = [_duplicate() if topic.name in twice else _new_topic(before, existing, topic) for topic in wanted]
+    created = [result for result in results if isinstance(result, Topic)]
+    if sum(1 + (topic.num_partitions or 0) + len(topic.configs) for topic in created) > MAX_RECORDS:
+        refusal = failed("POLICY_VIOLATION", "Unable to perform excessively large batch operation.")
+        return before, [refusal] * len(wanted)
+    return _with_new(before, created), [DONE if isinstance(result, Topic) else result for result in results]
+
+
+def _new_topic(before: Snapshot, existing: dict[str, str], topic: Topic) -> Topic | Answer:
+    refusal = _name_refusal(before.state, existing, topic.name)
+    if refusal is not None:
+        return refusal
+    try:
+        configs = {name: normal_value(name, value) for name, value in topic.configs.items()}
+    except ConfigError as problem:
+        return failed("INVALID_CONFIG", str(problem))
+    return placed(before.broker, replace(topic, configs=configs))
+
+
+def _name_refusal(state: ClusterState, existing: dict[str, str], name: str) -> Answer | None:
+    if name == METADATA_TOPIC:
+        return failed("INVALID_REQUEST", f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
+    problem = topic_name_problem(name)
+    if problem is not None:
+        return failed("INVALID_TOPIC_EXCEPTION", problem)
+    if name in state.topics:
+        return failed("TOPIC_ALREADY_EXISTS", f"Topic '{name}' already exists.")
+    if name in state.unreadable_topics:
+        return _hidden(name)
+    other = existing.get(collision_key(name))
+    if other is not None:
+        return failed("INVALID_TOPIC_EXCEPTION", f"Topic '{name}' collides with existing topic: {other}")
+    return None
+
+
+def _with_new(before: Snapshot, created: Sequence[Topic]) -> Snapshot:
+    count = before.broker.topics_created
+    named = {
+        topic.name: replace(topic, topic_id=topic_id(before.state.cluster_id, number))
+        for number, topic in enumerate(created, start=count + 1)
+    }
+    state = replace(before.state, topics={**before.state.topics, **named})
+    return Snapshot(state, replace(before.broker, topics_created=count + len(created)))
+
+
+def delete_topics(state: ClusterState, names: Sequence[str]) -> tuple[ClusterState, list[Answer]]:
+    """The state afterwards, and an answer for each name."""
+    twice = _repeated(names)
+    answers = [_duplicate() if name in twice else _deletion(state, name) for name in names]
+    gone = {name for name, answer in zip(names, answers, strict=True) if answer.verdict is Verdict.DONE}
+    kept = {name: topic for name, topic in state.topics.items() if name not in gone}
+    return replace(state, topics=kept), answers
+
+
+def _deletion(state: ClusterState, name: str) -> Answer:
+    if name in INTERNAL_TOPICS:
+        return failed("INVALID_REQUEST", f"{name} is an internal topic.")
+    return _missing(state, name) or DONE
+
+
+def create_partitions(state: ClusterState, changes: Sequence[CreatePartitions]) -> tuple[ClusterState, list[Answer]]:
+    """The state afterwards, and an answer for each change; the same count is no success (``INVALID_PARTITIONS``)."""
+    twice = _repeated(change.name for change in changes)
+    answers = [_duplicate() if change.name in twice else _increase(state, change) for change in changes]
+    raised = {
+        change.name: replace(state.topics[change.name], num_partitions=change.after, replica_assignments=None)
+        for change, answer in zip(changes, answers, strict=True)
+        if answer.verdict is Verdict.DONE
+    }
+    return replace(state, topics={**state.topics, **raised}), answers
+
+
+def _increase(state: ClusterState, change: CreatePartitions) -> Answer:
+    refusal = _missing(state, change.name)
+    if refusal is not None:
+        return refusal
+    current = state.topics[change.name].num_partitions
+    if current is None:
+        return failed("INVALID_PARTITIONS", "The snapshot does not say how many partitions the topic has.")
+    if change.after == current:
+        return failed("INVALID_PARTITIONS", f"Topic already has {current} partition(s).")
+    if change.after < current:
+        message = (
+            f"The topic {change.name} currently has {current} partition(s); {change.after} would not be an increase."
+        )
+        return failed("INVALID_PARTITIONS", message)
+    return DONE
+
+
+def alter_configs(state: ClusterState, changes: Sequence[AlterConfigs]) -> tuple[ClusterState, list[Answer]]:
+    """The state afterwards, and an answer for each topic: all of its settings or none (IncrementalAlterConfigs)."""
+    twice = _repeated(change.name for change in changes)
+    topics, answers = dict(state.topics), []
+    for change in changes:
+        result = _duplicate() if change.name in twice else _altered(state, change)
+        answers.append(DONE if isinstance(result, Topic) else result)
+        if isinstance(result, Topic):
+            topics[change.name] = result
+    return replace(state, topics=topics), answers
+
+
+def _altered(state: ClusterState, change: AlterConfigs) -> Topic | Answer:
+    refusal = _missing(state, change.name)
+    if refusal is not None:
+        return refusal
+    topic = state.topics[change.name]
+    configs = {name: value for name, value in topic.configs.items() if name not in change.after}
+    try:
+        configs |= {name: normal_value(name, value) for name, value in change.after.items() if value is not None}
+    except ConfigError as problem:
+        return failed("INVALID_CONFIG", str(problem))
+    return replace(topic, configs=configs)
+
+
+def _missing(state: ClusterState, name: str) -> Answer | None:
+    if name in state.unreadable_topics:
+        return _hidden(name)
+    if name not in state.topics:
+        return failed("UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic-partition.")
+    return None
+
+
+def _hidden(name: str) -> Answer:
+    return failed("TOPIC_AUTHORIZATION_FAILED", f"The snapshot could not read {name}, so it cannot be changed.")
+
+
+def _repeated(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name for name, count in Counter(names).items() if count > 1)
+
+
+def _duplicate() -> Answer:
+    return failed("INVALID_REQUEST", "Duplicate topic name.")
