@@ -117,7 +117,7 @@ def data_loss(name: str, before: str | None, after: str | None) -> str | None:
         return f"cleanup.policy gains {', '.join(sorted(gained))}" if gained else None
     if name == "unclean.leader.election.enable" and after == "true":
         return "unclean leader election may drop acknowledged records"
-    if name == "max.compaction.lag.ms" or name == "delete.retention.ms":
+    if name in ("max.compaction.lag.ms", "delete.retention.ms"):
         return f"{name} gets shorter: tombstones and old values go sooner" if _may_shrink(before, after) else None
     if name == "remote.log.delete.on.disable" and after == "true":
         return "disabling remote storage will delete the remote log"

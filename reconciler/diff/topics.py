@@ -1,0 +1,74 @@
+"""One declared topic against the live one.
+
+Only what is set on the topic itself is compared, in Kafka's normal form, so that no difference is eternal.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from reconciler.model import (
+    INTERNAL_TOPICS,
+    THROTTLE_CONFIGS,
+    AlterConfigs,
+    Change,
+    CreatePartitions,
+    CreateTopic,
+    DeleteTopic,
+    DesiredTopic,
+    Impossible,
+    Topic,
+    normal_form,
+)
+
+_FEWER: Final = "Kafka cannot remove partitions; create a new topic, copy the records, and move the clients to it"
+_REPLICAS: Final = "this tool does not move replicas yet; use kafka-reassign-partitions.sh"
+_INTERNAL: Final = "Kafka keeps this topic for itself; it is never deleted"
+
+
+def topic_changes(wanted: DesiredTopic, live: Topic | None, ignored: Collection[str]) -> Iterator[Change]:
+    """Yield what turns ``live`` into ``wanted``; settings in ``ignored`` are left as they are."""
+    if wanted.absent:
+        if live is not None:
+            yield removal(live)
+    elif live is None:
+        yield CreateTopic(wanted.topic)
+    else:
+        yield from _partitions(wanted.topic, live)
+        yield from _replicas(wanted.topic, live)
+        yield from _configs(wanted.topic, live, ignored)
+
+
+def removal(live: Topic) -> Change:
+    """The deletion of a live topic, impossible for Kafka's own."""
+    if live.name in INTERNAL_TOPICS:
+        return Impossible("topic", live.name, "exists", "absent", _INTERNAL)
+    return DeleteTopic(live)
+
+
+def _partitions(wanted: Topic, live: Topic) -> Iterator[Change]:
+    if wanted.num_partitions is None or live.num_partitions is None or wanted.num_partitions == live.num_partitions:
+        return
+    before, after = live.num_partitions, wanted.num_partitions
+    if after > before:
+        yield CreatePartitions(live.name, before, after, live.topic_id)
+    else:
+        yield Impossible("partitions", live.name, str(before), str(after), _FEWER)
+
+
+def _replicas(wanted: Topic, live: Topic) -> Iterator[Change]:
+    before, after = live.replication_factor, wanted.replication_factor
+    if after is not None and before is not None and after != before:
+        yield Impossible("replication factor", live.name, str(before), str(after), _REPLICAS)
+
+
+def _configs(wanted: Topic, live: Topic, ignored: Collection[str]) -> Iterator[Change]:
+    before: dict[str, str | None] = {}
+    after: dict[str, str | None] = {}
+    for key in sorted({*wanted.configs, *live.configs}):
+        new, old = wanted.configs.get(key), live.configs.get(key)
+        silent = new is None and (key in THROTTLE_CONFIGS or key in ignored)
+        if silent or (new is not None and old is not None and normal_form(key, new) == normal_form(key, old)):
+            continue
+        before[key], after[key] = old, None if new is None else normal_form(key, new)
+    if after:
+        yield AlterConfigs(live.name, before, after, live.topic_id)

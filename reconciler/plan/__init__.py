@@ -1,0 +1,56 @@
+"""Changes to an ordered, guarded, saved proposal: the plan is a value, and the only input of apply."""
+
+from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns
+from reconciler.plan.dependencies import Undone
+from reconciler.plan.document import FORMAT_VERSION, plan_document, plan_text, step_side
+from reconciler.plan.expectation import Finding, Standing, standing, touched_topics
+from reconciler.plan.guards import Acknowledgement, Guard, Limits, Refusal, Surroundings, refusals
+from reconciler.plan.identity import change_id, file_digest, plan_id
+from reconciler.plan.order import losses, ordered
+from reconciler.plan.phase import TITLES, Phase
+from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
+from reconciler.plan.propose import Request, UnsafeSelectionError, propose
+from reconciler.plan.reading import PlanFileError, parse_plan
+from reconciler.plan.selection import Selection
+from reconciler.plan.step import Step, describe
+
+__all__ = [
+    "FORMAT_VERSION",
+    "TITLES",
+    "Acknowledgement",
+    "Counts",
+    "CoverageChange",
+    "Finding",
+    "Guard",
+    "Limits",
+    "Options",
+    "Phase",
+    "Plan",
+    "PlanFileError",
+    "Refusal",
+    "Request",
+    "Selection",
+    "Standing",
+    "Step",
+    "Surroundings",
+    "Terms",
+    "Undone",
+    "UnsafeSelectionError",
+    "bindings_after",
+    "change_id",
+    "coverage_change",
+    "covering_patterns",
+    "describe",
+    "file_digest",
+    "losses",
+    "ordered",
+    "parse_plan",
+    "plan_document",
+    "plan_id",
+    "plan_text",
+    "propose",
+    "refusals",
+    "standing",
+    "step_side",
+    "touched_topics",
+]

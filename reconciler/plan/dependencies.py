@@ -1,0 +1,87 @@
+"""Which steps must not be performed because another one was not.
+
+A step that failed, is unknown, blocked or left out holds back only what would be unsafe without it (design:
+"Order"): an ALLOW its DENY, a revocation the grants that replace it, a lifted DENY the revocations behind it, a
+topic the bindings that reach it. Topic steps never hold back ACL steps: one team's rejected topic must not hold up
+an urgent revocation. The one exception is a binding that waits for a topic to go, which exists for that topic only.
+"""
+
+from collections.abc import Iterable
+
+from reconciler.model import (
+    AclBinding,
+    AclPermissionType,
+    Change,
+    CreateAcl,
+    CreateTopic,
+    DeleteAcl,
+    DeleteTopic,
+    ResourceType,
+)
+from reconciler.plan.overlap import OverlapIndex
+from reconciler.plan.phase import Phase
+from reconciler.plan.step import Step
+
+_WAITS_FOR = {
+    Phase.CREATE_ALLOW: ((CreateAcl, AclPermissionType.DENY),),
+    Phase.DELETE_ALLOW: ((CreateAcl, AclPermissionType.ALLOW),),
+    Phase.DELETE_WAITING_ALLOW: ((CreateAcl, AclPermissionType.ALLOW),),
+    Phase.DELETE_DENY: ((DeleteAcl, AclPermissionType.ALLOW), (CreateAcl, AclPermissionType.DENY)),
+}
+
+
+class Undone:
+    """Changes that were not performed, asked for the first one that holds a step back."""
+
+    def __init__(self, changes: Iterable[Change], *, default_allow: bool | None) -> None:
+        """Unless default-allow is known to be off, bindings of different principals hold each other back."""
+        self._topics: dict[str, Change] = {}
+        acls: dict[tuple[type[Change], AclPermissionType], list[AclBinding]] = {}
+        for change in changes:
+            match change:
+                case CreateAcl(binding) | DeleteAcl(binding):
+                    acls.setdefault((type(change), binding.entry.permission_type), []).append(binding)
+                case CreateTopic(topic) | DeleteTopic(topic):
+                    self._topics[topic.name] = change
+                case _:
+                    pass
+        self._bindings = acls
+        self._index = {
+            kind: OverlapIndex(found, any_principal=default_allow is not False) for kind, found in acls.items()
+        }
+
+    def holding_back(self, step: Step) -> Change | None:
+        """The undone change that ``step`` has to wait for, or ``None``."""
+        match step.change:
+            case CreateAcl(binding) | DeleteAcl(binding):
+                return self._acl(step.phase, binding)
+            case CreateTopic(topic):
+                return self._reaching(topic.name, CreateAcl, None) or self._waiting(step, topic.name)
+            case DeleteTopic(topic):
+                return self._reaching(topic.name, DeleteAcl, AclPermissionType.ALLOW)
+            case _:
+                return None
+
+    def _acl(self, phase: Phase, binding: AclBinding) -> Change | None:
+        for kind, permission_type in _WAITS_FOR.get(phase, ()):
+            index = self._index.get((kind, permission_type))
+            if index is not None and (other := index.first(binding)) is not None:
+                return kind(other)
+        if phase is Phase.DELETE_WAITING_ALLOW:
+            return next((c for n, c in self._topics.items() if binding.pattern.matches(n)), None)
+        return None
+
+    def _waiting(self, step: Step, name: str) -> Change | None:
+        if step.phase is not Phase.CREATE_WAITING_TOPIC:
+            return None
+        return self._reaching(name, DeleteAcl, AclPermissionType.ALLOW)
+
+    def _reaching(
+        self, name: str, kind: type[CreateAcl] | type[DeleteAcl], permission_type: AclPermissionType | None
+    ) -> Change | None:
+        permissions = (permission_type,) if permission_type else (AclPermissionType.DENY, AclPermissionType.ALLOW)
+        for permission in permissions:
+            for binding in self._bindings.get((kind, permission), ()):
+                if binding.pattern.resource_type is ResourceType.TOPIC and binding.pattern.matches(name):
+                    return kind(binding)
+        return None

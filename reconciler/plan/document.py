@@ -1,0 +1,122 @@
+"""A plan as canonical JSON: one top-level field a line, one list item a line, the digest of all that last.
+
+``formatVersion`` keeps Terraform's rule: a reader ignores what it does not know in a newer minor version, and
+refuses another major one. The file holds no address and no setting of a client.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from reconciler.diff import Left
+from reconciler.model import ResourcePattern
+from reconciler.plan.identity import acknowledgement_side, change_id, options_side, plan_id
+from reconciler.plan.proposal import Plan, Terms
+from reconciler.plan.scope_form import scope_side
+from reconciler.plan.step import Step, sides
+
+FORMAT_VERSION: Final = "1.0"
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+
+
+def plan_text(plan: Plan) -> str:
+    """The file's text: byte for byte the same for the same plan."""
+    body = "{\n" + ",\n".join(_lines(plan_document(plan)))
+    return seal(body)
+
+
+def seal(body: str) -> str:
+    """Close the text with the digest of what stands before it."""
+    return f'{body},\n"digest":"{body_digest(body)}"\n}}\n'
+
+
+def body_digest(body: str) -> str:
+    """The digest that the last line carries."""
+    return "sha256:" + hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """The plan as JSON values, without the digest; what ``--output json`` prints."""
+    return {
+        "formatVersion": FORMAT_VERSION,
+        "toolVersion": plan.tool_version,
+        "sourceCommit": plan.source_commit,
+        "changeId": change_id(plan),
+        "planId": plan_id(plan),
+        "cluster": {"id": plan.cluster_id, "name": plan.terms.cluster},
+        "asOf": plan.as_of.isoformat(),
+        "options": options_side(plan.options),
+        "terms": terms_side(plan.terms),
+        "acknowledgements": [acknowledgement_side(ack) for ack in plan.acknowledgements],
+        "counts": {camel(name): getattr(plan.counts, name) for name in plan.counts.__slots__},
+        "estimatedSeconds": plan.estimated_seconds,
+        "barriersBehindPhases": [int(phase) for phase in plan.barriers],
+        "warnings": list(plan.warnings),
+        "coverage": {
+            "closed": [pattern_side(pattern) for pattern in plan.coverage.closed],
+            "opened": [pattern_side(pattern) for pattern in plan.coverage.opened],
+        },
+        "left": [_left_side(left) for left in plan.left],
+        "steps": [step_side(step) for step in plan.steps],
+    }
+
+
+def terms_side(terms: Terms) -> dict[str, Any]:
+    """The cluster's terms as the plan file spells them."""
+    return {
+        "scope": scope_side(terms.scope),
+        "allowEveryoneIfNoAclFound": terms.default_allow,
+        "limits": {"maxDeletes": terms.limits.max_deletes, "maxDeletePercent": terms.limits.max_delete_percent},
+        "pruneTopics": terms.prune_topics,
+        "ignoreConfigs": list(terms.ignore_configs),
+        "barrierWaitSeconds": terms.barrier_wait,
+    }
+
+
+def step_side(step: Step) -> dict[str, Any]:
+    """A step as the plan file spells it."""
+    action, before, after = sides(step.change)
+    return {
+        "id": step.id,
+        "phase": int(step.phase),
+        "action": action,
+        "before": before,
+        "after": after,
+        "origin": None if step.origin is None else str(step.origin),
+        "destructive": step.destructive,
+        "reversible": step.reversible,
+    }
+
+
+def _left_side(left: Left) -> dict[str, Any]:
+    side: dict[str, Any] = {
+        "reason": str(left.reason),
+        "subject": left.subject,
+        "detail": left.detail,
+        "origin": None if left.origin is None else str(left.origin),
+    }
+    if left.change is not None:
+        side["action"], side["before"], side["after"] = sides(left.change)
+    return side
+
+
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    for key, value in document.items():
+        if isinstance(value, list) and value:
+            items = ",\n".join(f" {_encode(item)}" for item in value)
+            yield f'"{key}":[\n{items}\n]'
+        else:
+            yield f'"{key}":{_encode(value)}'
+
+
+def pattern_side(pattern: ResourcePattern) -> dict[str, str]:
+    """A pattern's three fields."""
+    resource_type, name, pattern_type = pattern
+    return {"resourceType": resource_type.name, "name": name, "patternType": pattern_type.name}
+
+
+def camel(name: str) -> str:
+    """``live_bindings`` as JSON spells it, ``liveBindings``."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

@@ -1,0 +1,141 @@
+"""What a step expects to find, against what is there now: still to do, done by somebody already, or stale."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from reconciler.model import (
+    AlterConfigs,
+    ClusterState,
+    CreateAcl,
+    CreatePartitions,
+    CreateTopic,
+    DeleteAcl,
+    DeleteTopic,
+    Impossible,
+    Topic,
+    TopicChange,
+    normal_form,
+)
+from reconciler.plan.step import Step
+
+
+class Standing(StrEnum):
+    """How a step stands against a state."""
+
+    PENDING = "pending"
+    DONE = "done"
+    STALE = "stale"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A step's standing; ``expected`` and ``found`` are for people, and empty where all is well."""
+
+    standing: Standing
+    subject: str = ""
+    expected: str = ""
+    found: str = ""
+
+
+_PENDING, _DONE = Finding(Standing.PENDING), Finding(Standing.DONE)
+
+
+def standing(step: Step, live: ClusterState) -> Finding:
+    """Hold one step against the live state. Bindings cannot be stale: they are there or they are not."""
+    match step.change:
+        case CreateAcl(binding):
+            return _DONE if binding in live.bindings else _PENDING
+        case DeleteAcl(binding):
+            return _PENDING if binding in live.bindings else _DONE
+        case CreateTopic() | DeleteTopic() | CreatePartitions() | AlterConfigs() as change:
+            return _topic(change, live)
+        case Impossible():
+            raise TypeError("what is impossible is no step")
+    assert_never(step.change)
+
+
+def touched_topics(steps: tuple[Step, ...]) -> tuple[str, ...]:
+    """Names of the topics that steps touch, each once, in order of first mention."""
+    names = (
+        step.change.topic.name if isinstance(step.change, CreateTopic | DeleteTopic) else step.change.name
+        for step in steps
+        if isinstance(step.change, CreateTopic | DeleteTopic | CreatePartitions | AlterConfigs)
+    )
+    return tuple(dict.fromkeys(names))
+
+
+def _topic(change: TopicChange, live: ClusterState) -> Finding:
+    name = change.topic.name if isinstance(change, CreateTopic | DeleteTopic) else change.name
+    if reason := live.unreadable_topics.get(name):
+        return Finding(Standing.UNREADABLE, f"topic {name}", "readable", reason)
+    topic = live.topics.get(name)
+    match change:
+        case CreateTopic(wanted):
+            return _PENDING if topic is None else _created(wanted, topic)
+        case DeleteTopic(expected):
+            return _DONE if topic is None else _same_topic(expected.topic_id, topic)
+        case CreatePartitions(_, before, after, topic_id):
+            return _partitions(before, after, topic_id, topic, name)
+        case AlterConfigs(_, _, _, topic_id):
+            return _configs(change, topic_id, topic)
+    assert_never(change)
+
+
+def _created(wanted: Topic, topic: Topic) -> Finding:
+    """A topic that appeared meanwhile is the wished one if every wish about it holds."""
+    partitions = wanted.num_partitions in (None, topic.num_partitions)
+    replicas = wanted.replication_factor in (None, topic.replication_factor)
+    mine = {key: normal_form(key, value) for key, value in wanted.configs.items()}
+    theirs = {key: normal_form(key, value) for key, value in topic.configs.items()}
+    if partitions and replicas and mine == theirs:
+        return _DONE
+    return Finding(Standing.STALE, f"topic {topic.name}", "absent", f"exists with {_shape(topic)}")
+
+
+def _same_topic(topic_id: str | None, topic: Topic) -> Finding:
+    if topic_id and topic.topic_id and topic_id != topic.topic_id:
+        found = f"another topic of that name, id {topic.topic_id}"
+        return Finding(Standing.STALE, f"topic {topic.name}", f"id {topic_id}", found)
+    return _PENDING
+
+
+def _partitions(before: int, after: int, topic_id: str | None, topic: Topic | None, name: str) -> Finding:
+    if topic is None:
+        return Finding(Standing.STALE, f"topic {name}", f"{before} partitions", "no such topic")
+    if (other := _same_topic(topic_id, topic)) is not _PENDING:
+        return other
+    if topic.num_partitions == after:
+        return _DONE
+    if topic.num_partitions == before:
+        return _PENDING
+    return Finding(Standing.STALE, f"topic {name}", f"{before} partitions", f"{topic.num_partitions} partitions")
+
+
+def _configs(change: AlterConfigs, topic_id: str | None, topic: Topic | None) -> Finding:
+    if topic is None:
+        return Finding(Standing.STALE, f"topic {change.name}", "exists", "no such topic")
+    if (other := _same_topic(topic_id, topic)) is not _PENDING:
+        return other
+    stale = [key for key in change.after if _value(topic, key) not in (_old(change, key), change.after[key])]
+    if stale:
+        expected = ", ".join(f"{key}={_old(change, key) or 'unset'}" for key in stale)
+        found = ", ".join(f"{key}={_value(topic, key) or 'unset'}" for key in stale)
+        return Finding(Standing.STALE, f"topic {change.name}", expected, found)
+    return _DONE if all(_value(topic, key) == change.after[key] for key in change.after) else _PENDING
+
+
+def _value(topic: Topic, key: str) -> str | None:
+    value = topic.configs.get(key)
+    return None if value is None else normal_form(key, value)
+
+
+def _old(change: AlterConfigs, key: str) -> str | None:
+    value = change.before[key]
+    return None if value is None else normal_form(key, value)
+
+
+def _shape(topic: Topic) -> str:
+    configs = "".join(f", {key}={value}" for key, value in topic.configs.items())
+    return f"{topic.num_partitions} partitions, replication factor {topic.replication_factor}{configs}"

@@ -1,0 +1,131 @@
+"""What a plan must not do unless a person named it: one refusal for each thing, each with its own guard.
+
+An acknowledgement names the guard and the object, is given when the plan is made, and is part of the plan's id.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reconciler.model import AlterConfigs, DeleteAcl, DeleteTopic
+from reconciler.plan.coverage import CoverageChange
+from reconciler.plan.order import losses
+from reconciler.plan.step import Step
+
+
+class Guard(StrEnum):
+    """Names as ``--accept GUARD=OBJECT`` and ``Cluster.spec.acknowledge`` spell them."""
+
+    TOPIC_DELETE = "topic-delete"
+    DATA_LOSS = "data-loss"
+    OPEN_BY_DEFAULT = "open-by-default"
+    LIMIT = "limit"
+    EMPTY_DESIRED = "empty-desired"
+    EMPTY_LIVE = "empty-live"
+
+
+#: Guards that no acknowledgement lifts yet.
+UNCONDITIONAL = frozenset({Guard.OPEN_BY_DEFAULT})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Acknowledgement:
+    """A person's word that this guard may let this object pass, and why."""
+
+    guard: Guard
+    object: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A guard that nobody has acknowledged; ``remedy`` says what a person can do."""
+
+    guard: Guard
+    object: str
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many deletions one plan may hold; ``None`` is no limit. The share is of the live bindings in scope."""
+
+    max_deletes: int | None = None
+    max_delete_percent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What guards look at besides the steps: the cluster's name, counts of bindings, coverage, default-allow.
+
+    ``expected_live`` is the number of live bindings in scope that an earlier look (a saved plan, a baseline) saw.
+    """
+
+    cluster: str
+    owned: int
+    desired: int
+    limits: Limits
+    default_allow: bool | None
+    coverage: CoverageChange
+    expected_live: int | None = None
+
+
+def refusals(
+    steps: Sequence[Step], around: Surroundings, acknowledged: Collection[Acknowledgement]
+) -> tuple[Refusal, ...]:
+    """Every guard that refuses, less those acknowledged."""
+    given = {(ack.guard, ack.object) for ack in acknowledged}
+    found = (*_topics(steps), *_limits(steps, around), *_empty(steps, around), *_default_allow(around))
+    return tuple(
+        refusal for refusal in found if (refusal.guard, refusal.object) not in given or refusal.guard in UNCONDITIONAL
+    )
+
+
+def _refusal(guard: Guard, name: str, message: str) -> Refusal:
+    return Refusal(guard, name, message, f"if this is meant: --accept {guard}={name}")
+
+
+def _topics(steps: Sequence[Step]) -> Iterator[Refusal]:
+    for step in steps:
+        match step.change:
+            case DeleteTopic(topic):
+                yield _refusal(Guard.TOPIC_DELETE, topic.name, f"deletes topic {topic.name} and all its records")
+            case AlterConfigs(name):
+                for reason in losses(step.change):
+                    yield _refusal(Guard.DATA_LOSS, name, f"may lose records of topic {name}: {reason}")
+            case _:
+                pass
+
+
+def _limits(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
+    bindings = sum(isinstance(step.change, DeleteAcl) for step in steps)
+    deletes = bindings + sum(isinstance(step.change, DeleteTopic) for step in steps)
+    most, percent = around.limits.max_deletes, around.limits.max_delete_percent
+    if most is not None and deletes > most:
+        yield _refusal(Guard.LIMIT, "maxDeletes", f"{deletes} deletions, but limits.maxDeletes is {most}")
+    if percent is not None and bindings * 100 > percent * around.owned:
+        share = f"{bindings} of {around.owned} bindings in scope would go"
+        yield _refusal(Guard.LIMIT, "maxDeletePercent", f"{share}, but limits.maxDeletePercent is {percent}")
+
+
+def _empty(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
+    deletes = any(isinstance(step.change, DeleteAcl) for step in steps)
+    if deletes and not around.desired:
+        message = "the manifests declare no binding at all for this cluster, so every binding in scope would go"
+        yield _refusal(Guard.EMPTY_DESIRED, around.cluster, message)
+    if around.expected_live and not around.owned:
+        message = f"no live binding in scope, where {around.expected_live} were seen before: the listing may be wrong"
+        yield _refusal(Guard.EMPTY_LIVE, around.cluster, message)
+
+
+def _default_allow(around: Surroundings) -> Iterator[Refusal]:
+    if around.default_allow is not True:
+        return
+    remedy = "not supported yet where allowEveryoneIfNoAclFound is true: leave this pattern out with --exclude"
+    for pattern in around.coverage.closed:
+        message = f"the first binding on {pattern} shuts out everyone else who uses it now"
+        yield Refusal(Guard.OPEN_BY_DEFAULT, str(pattern), message, remedy)
+    for pattern in around.coverage.opened:
+        message = f"the last binding on {pattern} goes, which opens it to everyone"
+        yield Refusal(Guard.OPEN_BY_DEFAULT, str(pattern), message, remedy)

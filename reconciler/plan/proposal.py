@@ -1,0 +1,100 @@
+"""The plan: a value, complete and ordered, and the only input of apply. What is shown is what is sent."""
+
+import datetime
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from reconciler.diff import Left
+from reconciler.model import AclBinding, CreateAcl, DeleteAcl, Scope
+from reconciler.plan.coverage import CoverageChange
+from reconciler.plan.guards import Acknowledgement, Limits, Refusal
+from reconciler.plan.phase import Phase, barriers
+from reconciler.plan.selection import Selection
+from reconciler.plan.step import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the cluster's declaration says about planning and applying."""
+
+    cluster: str
+    scope: Scope = Scope()
+    default_allow: bool | None = None
+    limits: Limits = Limits()
+    prune_topics: bool = False
+    ignore_configs: tuple[str, ...] = ()
+    barrier_wait: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the person who plans asks for; part of the plan's id."""
+
+    allow_deletes: bool = False
+    selection: Selection = Selection()
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much was looked at: live bindings by whose they are, opaque entries, live topics, declared things."""
+
+    live_bindings: int = 0
+    owned: int = 0
+    ignored: int = 0
+    outside: int = 0
+    opaque: int = 0
+    live_topics: int = 0
+    desired_bindings: int = 0
+    desired_topics: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A proposal for one cluster in one state on one day.
+
+    ``left`` are the differences that stay; ``coverage`` is what depends on default-allow; ``refusals`` is empty in
+    every plan that may be saved or applied. Nothing here is an address, a setting or a secret.
+    """
+
+    cluster_id: str
+    terms: Terms
+    options: Options
+    as_of: datetime.date
+    steps: tuple[Step, ...]
+    left: tuple[Left, ...] = ()
+    warnings: tuple[str, ...] = ()
+    acknowledgements: tuple[Acknowledgement, ...] = ()
+    coverage: CoverageChange = CoverageChange()
+    counts: Counts = Counts()
+    refusals: tuple[Refusal, ...] = ()
+    tool_version: str = ""
+    source_commit: str | None = None
+
+    @property
+    def barriers(self) -> tuple[Phase, ...]:
+        """After which phases every broker has to be waited for."""
+        return barriers({step.phase for step in self.steps})
+
+    @property
+    def estimated_seconds(self) -> float:
+        """About how long apply takes, from figures measured on Kafka 4.3 (``docs/order-and-safety.md``)."""
+        creates = sum(isinstance(step.change, CreateAcl) for step in self.steps)
+        deletes = sum(isinstance(step.change, DeleteAcl) for step in self.steps)
+        topics = len(self.steps) - creates - deletes
+        # The controller scans every live binding for each filter, and is given as long a pause as it worked.
+        scan = 2 * deletes * 0.35e-6 * self.counts.live_bindings
+        return round(1.0 + creates * 1e-4 + scan + topics * 0.02 + len(self.barriers) * self.terms.barrier_wait, 1)
+
+
+def bindings_after(before: Collection[AclBinding], steps: Iterable[Step]) -> frozenset[AclBinding]:
+    """The bindings that exist once ``steps`` are through."""
+    created, deleted = set(), set()
+    for step in steps:
+        match step.change:
+            case CreateAcl(binding):
+                created.add(binding)
+            case DeleteAcl(binding):
+                deleted.add(binding)
+            case _:
+                pass
+    return (frozenset(before) - deleted) | created

@@ -1,0 +1,193 @@
+"""From two states to a plan: compare, leave out what may not or cannot be done, order, guard."""
+
+import datetime
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from reconciler.diff import Comparison, Left, LeftReason, TopicRules, compare
+from reconciler.model import (
+    AclBinding,
+    Change,
+    ClusterState,
+    CreateAcl,
+    DeleteAcl,
+    DeleteTopic,
+    DesiredState,
+    Origin,
+)
+from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns, opaque_patterns
+from reconciler.plan.dependencies import Undone
+from reconciler.plan.guards import Acknowledgement, Surroundings, refusals
+from reconciler.plan.order import ordered
+from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
+from reconciler.plan.step import Step, describe
+
+Found: TypeAlias = tuple[Change, Origin | None]
+
+_HELD_BACK = "deletions need --allow-deletes"
+
+
+class UnsafeSelectionError(ValueError):
+    """``--only`` or ``--exclude`` keeps a step and leaves out one that makes it safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything a plan depends on besides the two states and the cluster's terms.
+
+    ``unsupported`` says why the client cannot carry a binding, or ``None``; ``expected_live`` is how many bindings
+    in scope an earlier look saw.
+    """
+
+    as_of: datetime.date
+    options: Options = Options()
+    acknowledgements: tuple[Acknowledgement, ...] = ()
+    unsupported: Callable[[AclBinding], str | None] = lambda _: None
+    expected_live: int | None = None
+    warnings: tuple[str, ...] = ()
+    tool_version: str = ""
+    source_commit: str | None = None
+
+
+@dataclass(slots=True)
+class _Sieve:
+    """Changes on their way into a plan: what stays, what is left and why."""
+
+    kept: list[Found]
+    left: list[Left] = field(default_factory=list)
+
+    def leave(self, reason: LeftReason, why: Callable[[Change], str | None]) -> list[Change]:
+        """Move what ``why`` speaks of to ``left``; returns those changes."""
+        out: list[Change] = []
+        kept: list[Found] = []
+        for change, origin in self.kept:
+            if (detail := why(change)) is None:
+                kept.append((change, origin))
+                continue
+            out.append(change)
+            self.left.append(Left(reason, describe(change), detail, change, origin))
+        self.kept = kept
+        return out
+
+
+def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Request) -> Plan:
+    """Plan what turns ``live`` into ``desired`` inside the scope; raises :class:`UnsafeSelectionError`."""
+    compared = compare(desired, live, terms.scope, TopicRules(terms.prune_topics, terms.ignore_configs))
+    sieve = _sift(compared, terms, request)
+    steps = _steps(sieve.kept, live, terms)
+    counts = _counts(desired, live, compared)
+    coverage = _coverage(live, steps, terms)
+    around = Surroundings(
+        cluster=terms.cluster,
+        owned=compared.owned,
+        desired=len(desired.bindings),
+        limits=terms.limits,
+        default_allow=terms.default_allow,
+        coverage=coverage,
+        expected_live=request.expected_live,
+    )
+    used = tuple(sorted(set(request.acknowledgements)))
+    return Plan(
+        cluster_id=live.cluster_id,
+        terms=terms,
+        options=request.options,
+        as_of=request.as_of,
+        steps=steps,
+        left=(*compared.left, *sieve.left),
+        warnings=(*request.warnings, *_warnings(live, terms, bool(coverage))),
+        acknowledgements=used,
+        coverage=coverage,
+        counts=counts,
+        refusals=refusals(steps, around, used),
+        tool_version=request.tool_version,
+        source_commit=request.source_commit,
+    )
+
+
+def _sift(compared: Comparison, terms: Terms, request: Request) -> _Sieve:
+    sieve = _Sieve(list(compared.changes))
+    stays = request.options.selection.predicate()
+    excluded = sieve.leave(LeftReason.EXCLUDED, lambda change: None if stays(change) else "left out by the selection")
+    if not request.options.allow_deletes:
+        sieve.leave(
+            LeftReason.HELD_BACK,
+            lambda change: _HELD_BACK if isinstance(change, DeleteAcl | DeleteTopic) else None,
+        )
+    unsupported = sieve.leave(LeftReason.UNSUPPORTED, lambda change: _unsupported(change, request))
+    _refuse_unsafe_selection(sieve.kept, excluded, terms)
+    _leave_dependents(sieve, unsupported, terms)
+    return sieve
+
+
+def _unsupported(change: Change, request: Request) -> str | None:
+    return request.unsupported(change.binding) if isinstance(change, CreateAcl) else None
+
+
+def _refuse_unsafe_selection(kept: Sequence[Found], excluded: Sequence[Change], terms: Terms) -> None:
+    if not excluded:
+        return
+    undone = Undone(
+        (change for change in excluded if isinstance(change, CreateAcl | DeleteAcl)), default_allow=terms.default_allow
+    )
+    for step in ordered(kept, (), default_allow=terms.default_allow):
+        if isinstance(step.change, CreateAcl | DeleteAcl) and (other := undone.holding_back(step)) is not None:
+            raise UnsafeSelectionError(
+                f"the selection keeps “{describe(step.change)}” but leaves out “{describe(other)}”, "
+                "without which it would not be safe: select both or neither"
+            )
+
+
+def _leave_dependents(sieve: _Sieve, missing: list[Change], terms: Terms) -> None:
+    """What waits for a binding that the client cannot carry has to wait as well, and so has what waits for that."""
+    while missing:
+        undone = Undone(missing, default_allow=terms.default_allow)
+        phases = {step.change: step for step in ordered(sieve.kept, (), default_allow=terms.default_allow)}
+
+        def waits(change: Change, undone: Undone = undone, phases: dict[Change, Step] = phases) -> str | None:
+            other = undone.holding_back(phases[change])
+            return f"waits for “{describe(other)}”, which this client cannot carry" if other else None
+
+        missing = sieve.leave(LeftReason.UNSUPPORTED, waits)
+
+
+def _steps(kept: Sequence[Found], live: ClusterState, terms: Terms) -> tuple[Step, ...]:
+    gone = {change.binding for change, _ in kept if isinstance(change, DeleteAcl)}
+    made = {change.binding.pattern for change, _ in kept if isinstance(change, CreateAcl)}
+    after = {*made, *opaque_patterns(live), *(binding.pattern for binding in live.bindings - gone)}
+    return ordered(kept, after, default_allow=terms.default_allow)
+
+
+def _coverage(live: ClusterState, steps: Sequence[Step], terms: Terms) -> CoverageChange:
+    """What default-allow would turn into access; nothing where it is known to be off."""
+    if terms.default_allow is False:
+        return CoverageChange()
+    after = {*opaque_patterns(live), *(binding.pattern for binding in bindings_after(live.bindings, steps))}
+    return coverage_change(covering_patterns(live), after)
+
+
+def _counts(desired: DesiredState, live: ClusterState, compared: Comparison) -> Counts:
+    return Counts(
+        live_bindings=len(live.bindings),
+        owned=compared.owned,
+        ignored=compared.ignored,
+        outside=compared.outside,
+        opaque=len(live.opaque),
+        live_topics=len(live.topics),
+        desired_bindings=len(desired.bindings),
+        desired_topics=sum(not topic.absent for topic in desired.topics.values()),
+    )
+
+
+def _warnings(live: ClusterState, terms: Terms, coverage_moves: bool) -> Iterator[str]:
+    if live.opaque:
+        yield f"{len(live.opaque)} live ACL entries are of a kind that this client cannot name; they stay as they are"
+    if live.acl_gap:
+        yield f"the ACL listing may not be whole: {live.acl_gap}"
+    if live.topic_gap and terms.prune_topics:
+        yield f"undeclared topics are pruned only as far as they are seen: {live.topic_gap}"
+    if coverage_moves and terms.default_allow is None:
+        yield (
+            "allowEveryoneIfNoAclFound is not declared: the patterns below change between having a binding and having "
+            "none, which opens or closes them to everyone if it is true; declare it in Cluster before applying"
+        )

@@ -1,0 +1,177 @@
+"""A saved plan's text back to the plan, refused if a byte of it changed or its steps are in an illegal order.
+
+Only the steps and what they expect are taken from a file: whoever applies it computes guards and order again.
+"""
+
+import datetime
+import json
+import re
+from typing import Any
+
+from reconciler.diff import Left, LeftReason
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AlterConfigs,
+    Change,
+    CreateAcl,
+    CreatePartitions,
+    CreateTopic,
+    DeleteAcl,
+    DeleteTopic,
+    Impossible,
+    Origin,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
+from reconciler.plan.coverage import CoverageChange
+from reconciler.plan.document import FORMAT_VERSION, body_digest, camel
+from reconciler.plan.guards import Acknowledgement, Guard, Limits
+from reconciler.plan.identity import change_id, plan_id
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Counts, Options, Plan, Terms
+from reconciler.plan.scope_form import scope_from
+from reconciler.plan.selection import Selection
+from reconciler.plan.step import Step
+
+_DIGEST_LINE = re.compile(r',\n"digest":"(sha256:[0-9a-f]{64})"\n}\n')
+
+
+class PlanFileError(Exception):
+    """The text is no plan that this version can read, or it was altered; ``str()`` says which."""
+
+
+def parse_plan(text: str) -> Plan:
+    """The plan that :func:`plan_text` wrote; raises :class:`PlanFileError`."""
+    document = _sealed(text)
+    _check_version(document.get("formatVersion"))
+    try:
+        plan = _plan(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PlanFileError(f"not a plan of format {FORMAT_VERSION}: {error!r}") from error
+    named = (document.get("changeId"), document.get("planId"))
+    if named != (change_id(plan), plan_id(plan)):
+        raise PlanFileError("the plan's ids do not belong to its steps: the file was altered")
+    if list(plan.steps) != sorted(plan.steps, key=lambda step: step.phase):
+        raise PlanFileError("the steps are in an illegal order: the file was altered")
+    return plan
+
+
+def _sealed(text: str) -> dict[str, Any]:
+    match = list(_DIGEST_LINE.finditer(text))
+    if not match or match[-1].end() != len(text):
+        raise PlanFileError("not a saved plan, or its end is missing: there is no digest on its last line")
+    body = text[: match[-1].start()]
+    if body_digest(body) != match[-1].group(1):
+        raise PlanFileError("the file was altered after it was written: its digest does not match")
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise PlanFileError(f"not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise PlanFileError("not a saved plan: the text is no JSON object")
+    return document
+
+
+def _check_version(version: object) -> None:
+    if not isinstance(version, str) or version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+        raise PlanFileError(f"plan format {version} cannot be read by this version, which writes {FORMAT_VERSION}")
+
+
+def _plan(side: dict[str, Any]) -> Plan:
+    options, coverage, counts = side["options"], side["coverage"], side["counts"]
+    return Plan(
+        cluster_id=side["cluster"]["id"],
+        terms=_terms(side["terms"], side["cluster"]["name"]),
+        options=Options(options["allowDeletes"], Selection(tuple(options["only"]), tuple(options["exclude"]))),
+        as_of=datetime.date.fromisoformat(side["asOf"]),
+        steps=tuple(_step(item) for item in side["steps"]),
+        left=tuple(_left(item) for item in side["left"]),
+        warnings=tuple(side["warnings"]),
+        acknowledgements=tuple(
+            Acknowledgement(Guard(ack["guard"]), ack["object"], ack["reason"]) for ack in side["acknowledgements"]
+        ),
+        coverage=CoverageChange(tuple(map(_pattern, coverage["closed"])), tuple(map(_pattern, coverage["opened"]))),
+        counts=Counts(*(counts[camel(name)] for name in Counts.__slots__)),
+        tool_version=side["toolVersion"],
+        source_commit=side["sourceCommit"],
+    )
+
+
+def _terms(side: dict[str, Any], name: str) -> Terms:
+    limits = side["limits"]
+    return Terms(
+        cluster=name,
+        scope=scope_from(side["scope"]),
+        default_allow=side["allowEveryoneIfNoAclFound"],
+        limits=Limits(limits["maxDeletes"], limits["maxDeletePercent"]),
+        prune_topics=side["pruneTopics"],
+        ignore_configs=tuple(side["ignoreConfigs"]),
+        barrier_wait=side["barrierWaitSeconds"],
+    )
+
+
+def _step(side: dict[str, Any]) -> Step:
+    step = Step(Phase(side["phase"]), change_from(side["action"], side["before"], side["after"]), _origin(side))
+    if step.id != side["id"]:
+        raise ValueError(f"step {side['id']} is not what its id says")
+    return step
+
+
+def change_from(action: str, before: Any, after: Any) -> Change:
+    """The inverse of :func:`reconciler.plan.step.sides`; raises ``KeyError``, ``TypeError`` or ``ValueError``."""
+    match action:
+        case "CreateAcl":
+            return CreateAcl(_binding(after))
+        case "DeleteAcl":
+            return DeleteAcl(_binding(before))
+        case "CreateTopic":
+            return CreateTopic(_topic(after))
+        case "DeleteTopic":
+            return DeleteTopic(_topic(before))
+        case "CreatePartitions":
+            return CreatePartitions(before["name"], before["partitions"], after["partitions"], before["topicId"])
+        case "AlterConfigs":
+            return AlterConfigs(before["name"], before["configs"], after["configs"], before["topicId"])
+        case "Impossible":
+            kind = next(key for key in before if key != "name")
+            return Impossible(kind, before["name"], before[kind], after[kind], "")
+    raise ValueError(f"unknown action {action!r}")
+
+
+def _left(side: dict[str, Any]) -> Left:
+    change = change_from(side["action"], side["before"], side["after"]) if "action" in side else None
+    if isinstance(change, Impossible):
+        change = Impossible(change.kind, change.name, change.before, change.after, side["detail"])
+    return Left(LeftReason(side["reason"]), side["subject"], side["detail"], change, _origin(side))
+
+
+def _binding(side: dict[str, Any]) -> AclBinding:
+    return AclBinding(
+        _pattern(side),
+        AccessControlEntry(
+            side["principal"],
+            side["host"],
+            AclOperation[side["operation"]],
+            AclPermissionType[side["permissionType"]],
+        ),
+    )
+
+
+def _topic(side: dict[str, Any]) -> Topic:
+    return Topic(side["name"], side["partitions"], side["replicationFactor"], side["configs"], side["topicId"])
+
+
+def _origin(side: dict[str, Any]) -> Origin | None:
+    if side["origin"] is None:
+        return None
+    file, line, column = side["origin"].rsplit(":", 2)
+    return Origin(file, int(line), int(column))
+
+
+def _pattern(side: dict[str, Any]) -> ResourcePattern:
+    return ResourcePattern(ResourceType[side["resourceType"]], side["name"], PatternType[side["patternType"]])

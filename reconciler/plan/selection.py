@@ -1,0 +1,83 @@
+"""``--only`` and ``--exclude``: a part of the differences, chosen by the names that manifests use."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.model import (
+    WILDCARD,
+    Change,
+    CreateAcl,
+    CreateTopic,
+    DeleteAcl,
+    DeleteTopic,
+    NameSelector,
+    ResourceType,
+    Selector,
+)
+
+FIELDS: Final = {
+    "topics": ResourceType.TOPIC,
+    "groups": ResourceType.GROUP,
+    "transactionalIds": ResourceType.TRANSACTIONAL_ID,
+    "cluster": ResourceType.CLUSTER,
+    "delegationTokens": ResourceType.DELEGATION_TOKEN,
+    "users": ResourceType.USER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a plan is limited to: all of ``only`` (or everything, if empty) less all of ``exclude``.
+
+    Items are texts such as ``principals=User:svc-*`` or ``topics=payments.orders``; a final ``*`` makes a prefix,
+    ``*`` alone means any name.
+    """
+
+    only: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check every item; raises ``ValueError`` with what is wrong."""
+        for item in (*self.only, *self.exclude):
+            parse_selector(item)
+
+    def predicate(self) -> Callable[[Change], bool]:
+        """Whether a change stays in the plan."""
+        only, exclude = tuple(map(parse_selector, self.only)), tuple(map(parse_selector, self.exclude))
+
+        def stays(change: Change) -> bool:
+            return not _selects(exclude, change) and (not only or _selects(only, change))
+
+        return stays
+
+
+def parse_selector(text: str) -> Selector:
+    """``FIELD=NAME``, ``FIELD=PREFIX*`` or ``FIELD=*``; raises ``ValueError``."""
+    field, equals, value = text.partition("=")
+    if not equals or not value:
+        raise ValueError(f"{text!r} is no selection: write FIELD=NAME or FIELD=PREFIX*, as in topics=payments.*")
+    names = _names(value)
+    if field == "principals":
+        return Selector(principals=names)
+    if field not in FIELDS:
+        raise ValueError(f"{field!r} cannot be selected by: use principals, {', '.join(FIELDS)}")
+    return Selector(resource_type=FIELDS[field], names=names)
+
+
+def _names(value: str) -> NameSelector:
+    if value == WILDCARD:
+        return NameSelector(any_name=True)
+    if value.endswith(WILDCARD):
+        return NameSelector(prefix=value[:-1])
+    return NameSelector(literal=(value,))
+
+
+def _selects(selectors: Sequence[Selector], change: Change) -> bool:
+    match change:
+        case CreateAcl(binding) | DeleteAcl(binding):
+            return any(selector.selects(binding) for selector in selectors)
+        case CreateTopic(topic) | DeleteTopic(topic):
+            return any(selector.selects_topic(topic.name) for selector in selectors)
+        case _:
+            return any(selector.selects_topic(change.name) for selector in selectors)
