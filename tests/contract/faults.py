@@ -1,0 +1,98 @@
+"""A cluster on which chosen items go wrong: a real implementation of the port around another one."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final, TypeAlias, TypeVar
+
+from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
+from reconciler.ports import Answer, Cluster, ClusterError, ReadRequest, Verdict
+
+Item: TypeAlias = AclBinding | Topic | str | CreatePartitions | AlterConfigs
+_Item = TypeVar("_Item", AclBinding, Topic, str, CreatePartitions, AlterConfigs)
+
+
+class Effect(Enum):
+    """Whether an item is applied although the caller is told otherwise."""
+
+    NEVER = auto()
+    NOW = auto()
+    #: After the next read, which does not show it yet.
+    LATER = auto()
+
+
+TIMED_OUT: Final = Answer(Verdict.UNKNOWN, "_TIMED_OUT", "timed out", retriable=True)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The next ``times`` uses of ``call`` for ``item`` (``None``: for any) get ``answer`` instead of the truth.
+
+    ``call`` is the port's method. For ``read`` the fault is ``error``. A topic is meant by its name.
+    """
+
+    call: str
+    item: AclBinding | str | None = None
+    answer: Answer = TIMED_OUT
+    effect: Effect = Effect.NEVER
+    times: int = 1
+    error: ClusterError | None = None
+
+
+class FaultyCluster:
+    """``inner`` with ``faults``; ``calls`` keeps every call with the items it was given, in order."""
+
+    def __init__(self, inner: Cluster, faults: Sequence[Fault] = ()) -> None:
+        self.inner = inner
+        self.calls: list[tuple[str, tuple[Item, ...]]] = []
+        self._faults = tuple(faults)
+        self._left = [fault.times for fault in faults]
+        self._later: list[Callable[[], object]] = []
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        self.calls.append(("read", ()))
+        fault = self._next("read", None)
+        if fault is not None and fault.error is not None:
+            raise fault.error
+        state = self.inner.read(request)
+        while self._later:
+            self._later.pop(0)()
+        return state
+
+    def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+        return self._write("create_acls", bindings, self.inner.create_acls)
+
+    def delete_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+        return self._write("delete_acls", bindings, self.inner.delete_acls)
+
+    def create_topics(self, topics: Sequence[Topic]) -> list[Answer]:
+        return self._write("create_topics", topics, self.inner.create_topics)
+
+    def delete_topics(self, names: Sequence[str]) -> list[Answer]:
+        return self._write("delete_topics", names, self.inner.delete_topics)
+
+    def create_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+        return self._write("create_partitions", changes, self.inner.create_partitions)
+
+    def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+        return self._write("alter_configs", changes, self.inner.alter_configs)
+
+    def _write(
+        self, call: str, items: Sequence[_Item], send: Callable[[Sequence[_Item]], list[Answer]]
+    ) -> list[Answer]:
+        self.calls.append((call, tuple(items)))
+        faults = [self._next(call, item) for item in items]
+        late = [item for item, fault in zip(items, faults, strict=True) if fault and fault.effect is Effect.LATER]
+        if late:
+            self._later.append(lambda: send(late))
+        now = [index for index, fault in enumerate(faults) if fault is None or fault.effect is Effect.NOW]
+        truth = dict(zip(now, send([items[index] for index in now]), strict=True)) if now else {}
+        return [truth[index] if fault is None else fault.answer for index, fault in enumerate(faults)]
+
+    def _next(self, call: str, item: Item | None) -> Fault | None:
+        key = item if isinstance(item, AclBinding | str | None) else item.name
+        for number, fault in enumerate(self._faults):
+            if fault.call == call and fault.item in (None, key) and self._left[number]:
+                self._left[number] -= 1
+                return fault
+        return None
