@@ -113,6 +113,10 @@ class Clock(Protocol):
         """Seconds since some start, never going back."""
         ...
 
+    def jitter(self) -> float:
+        """A number from 0 up to 1 that spreads repeated attempts."""
+        ...
+
     def now(self) -> str:
         """The time as RFC 3339 in UTC, to the second."""
         ...

@@ -1,0 +1,59 @@
+"""What became of each step, and of the whole."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reconciler.model import Change
+from reconciler.plan import Plan, Step
+
+
+class Outcome(StrEnum):
+    """One for each step. ``UNKNOWN`` may still be applied later: it was read again and did not show."""
+
+    DONE = "done"
+    ALREADY = "already"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    BLOCKED = "blocked"
+    NOT_ATTEMPTED = "not-attempted"
+
+
+#: After these the step's after-state stands.
+GOOD = frozenset({Outcome.DONE, Outcome.ALREADY})
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """A step's outcome; ``code`` and ``message`` are the broker's words, ``blocked_by`` the change it waits for."""
+
+    step: Step
+    outcome: Outcome
+    code: str = ""
+    message: str = ""
+    blocked_by: Change | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The end of an apply, honest about what is not as it should be.
+
+    ``stopped`` says why the run ended early (``""``: it did not); ``differences`` name what the last reading does
+    not show although it was reported done; ``verified`` is whether that reading took place.
+    """
+
+    plan: Plan
+    outcomes: tuple[StepOutcome, ...]
+    verified: bool
+    differences: tuple[str, ...] = ()
+    stopped: str = ""
+    interrupted: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether every step's after-state stands, as a last reading showed."""
+        good = all(outcome.outcome in GOOD for outcome in self.outcomes)
+        return good and self.verified and not self.differences and not self.stopped
+
+    def count(self, outcome: Outcome) -> int:
+        """How many steps ended so."""
+        return sum(item.outcome is outcome for item in self.outcomes)

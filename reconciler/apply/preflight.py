@@ -1,0 +1,130 @@
+"""Whether a plan may still be performed: the same cluster, nothing stale, the same order, every guard satisfied.
+
+Only the steps and what they expect are taken from the plan; everything else is computed again from the cluster as it
+is and the declaration as it is.
+"""
+
+from dataclasses import dataclass
+
+from reconciler.model import ClusterState, CreateAcl, DeleteAcl, ResourcePattern
+from reconciler.plan import (
+    CoverageChange,
+    Finding,
+    Plan,
+    Refusal,
+    Standing,
+    Surroundings,
+    Terms,
+    bindings_after,
+    coverage_change,
+    covering_patterns,
+    ordered,
+    refusals,
+    standing,
+)
+
+
+class StalePlanError(Exception):
+    """The cluster or the declaration is not what the plan was made for; ``findings`` name each object."""
+
+    def __init__(self, message: str, findings: tuple[Finding, ...] = ()) -> None:
+        """Keep the findings; ``str()`` is the message."""
+        super().__init__(message)
+        self.findings = findings
+
+
+class RefusedError(Exception):
+    """A guard refuses the plan; ``refusals`` name each guard and object."""
+
+    def __init__(self, refused: tuple[Refusal, ...]) -> None:
+        """Keep the refusals."""
+        super().__init__("; ".join(f"{refusal.guard}: {refusal.message}" for refusal in refused))
+        self.refusals = refused
+
+
+class UndeclaredDefaultError(Exception):
+    """Something in the plan depends on ``allow.everyone.if.no.acl.found``, which nobody declared."""
+
+    def __init__(self, cluster: str, coverage: CoverageChange) -> None:
+        """Keep the patterns whose coverage changes."""
+        super().__init__(
+            f"{len(coverage.closed) + len(coverage.opened)} patterns of cluster {cluster} change between having a "
+            "binding and having none, and allowEveryoneIfNoAclFound is not declared"
+        )
+        self.coverage = coverage
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What was found: each step's standing, in the plan's order."""
+
+    findings: tuple[Finding, ...]
+
+
+def check(plan: Plan, live: ClusterState, terms: Terms) -> Preflight:
+    """Raise what forbids the plan, the worst first; ``terms`` are the cluster's declaration as it is now."""
+    if live.cluster_id != plan.cluster_id:
+        raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
+    findings = tuple(standing(step, live) for step in plan.steps)
+    stale = tuple(finding for finding in findings if finding.standing in (Standing.STALE, Standing.UNREADABLE))
+    if stale:
+        raise StalePlanError("the cluster has changed since the plan was made", stale)
+    _check_scope(plan, terms)
+    _check_order(plan, live, terms)
+    _check_guards(plan, live, terms, findings)
+    return Preflight(findings)
+
+
+def _check_scope(plan: Plan, terms: Terms) -> None:
+    outside = tuple(
+        Finding(Standing.STALE, str(step.change.binding), "inside the cluster's scope", "outside it")
+        for step in plan.steps
+        if isinstance(step.change, CreateAcl | DeleteAcl) and not terms.scope.owns(step.change.binding)
+    )
+    if outside:
+        raise StalePlanError("the plan touches bindings that the cluster's scope does not include", outside)
+
+
+def _check_order(plan: Plan, live: ClusterState, terms: Terms) -> None:
+    again = ordered(
+        ((step.change, step.origin) for step in plan.steps),
+        _patterns_after(plan, live),
+        default_allow=terms.default_allow,
+    )
+    if [(step.phase, step.change) for step in again] != [(step.phase, step.change) for step in plan.steps]:
+        raise StalePlanError("the steps are not in the order that is safe for this cluster: plan again")
+
+
+def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Finding, ...]) -> None:
+    coverage = (
+        CoverageChange()
+        if terms.default_allow is False
+        else coverage_change(covering_patterns(live), _patterns_after(plan, live))
+    )
+    pending = any(finding.standing is Standing.PENDING for finding in findings)
+    around = Surroundings(
+        cluster=terms.cluster,
+        owned=_owned_at_start(plan, live, terms, findings),
+        desired=plan.counts.desired_bindings,
+        limits=terms.limits,
+        default_allow=terms.default_allow,
+        coverage=coverage,
+        expected_live=plan.counts.owned if pending else None,
+    )
+    if refused := refusals(plan.steps, around, plan.acknowledgements):
+        raise RefusedError(refused)
+    if coverage and terms.default_allow is None:
+        raise UndeclaredDefaultError(terms.cluster, coverage)
+
+
+def _owned_at_start(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Finding, ...]) -> int:
+    """Live bindings in scope as if no step had been performed yet: a resumed plan is measured as a whole."""
+    done = [step.change for step, found in zip(plan.steps, findings, strict=True) if found.standing is Standing.DONE]
+    deleted = sum(isinstance(change, DeleteAcl) for change in done)
+    created = sum(isinstance(change, CreateAcl) for change in done)
+    return sum(terms.scope.owns(binding) for binding in live.bindings) + deleted - created
+
+
+def _patterns_after(plan: Plan, live: ClusterState) -> set[ResourcePattern]:
+    after = {binding.pattern for binding in bindings_after(live.bindings, plan.steps)}
+    return after | (covering_patterns(live) - {binding.pattern for binding in live.bindings})

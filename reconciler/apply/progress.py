@@ -1,0 +1,41 @@
+"""What an apply tells while it runs."""
+
+from typing import Protocol
+
+from reconciler.plan import Phase
+
+
+class Progress(Protocol):
+    """Receives what happens, in order; must not raise."""
+
+    def phase(self, phase: Phase, steps: int) -> None:
+        """A phase with so many steps begins."""
+        ...
+
+    def sent(self, steps: int) -> None:
+        """So many steps of the phase have an outcome."""
+        ...
+
+    def barrier(self, seconds: float) -> None:
+        """A fixed wait begins, in the hope that every broker enforces what was sent."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something a person should know."""
+        ...
+
+
+class Silent:
+    """Tells nobody."""
+
+    def phase(self, phase: Phase, steps: int) -> None:
+        """Nothing."""
+
+    def sent(self, steps: int) -> None:
+        """Nothing."""
+
+    def barrier(self, seconds: float) -> None:
+        """Nothing."""
+
+    def note(self, text: str) -> None:
+        """Nothing."""

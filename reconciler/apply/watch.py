@@ -1,0 +1,47 @@
+"""What a fresh reading shows of our own steps, and of what others did beside them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reconciler.apply.outcome import GOOD, StepOutcome
+from reconciler.model import AclBinding, ClusterState, CreateAcl, DeleteAcl
+from reconciler.plan import Standing, Step, bindings_after, standing
+from reconciler.plan.overlap import pattern_indexes
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """``missing``: steps reported done that do not show; ``foreign``: bindings that somebody else moved."""
+
+    missing: tuple[Step, ...]
+    foreign: tuple[str, ...]
+
+
+def look(start: ClusterState, now: ClusterState, outcomes: Iterable[StepOutcome], steps: Iterable[Step]) -> Sight:
+    """Hold ``now`` against ``start`` and what has been done since.
+
+    A foreign change counts only where its pattern shares a name with one that the plan touches.
+    """
+    told = list(outcomes)
+    good = [item.step for item in told if item.outcome in GOOD]
+    missing = tuple(step for step in good if standing(step, now).standing is not Standing.DONE)
+    own = {
+        step.change.binding for step in (item.step for item in told) if isinstance(step.change, CreateAcl | DeleteAcl)
+    }
+    moved = (bindings_after(start.bindings, good) ^ now.bindings) - own
+    return Sight(missing, _near(moved, start, steps))
+
+
+def _near(moved: Iterable[AclBinding], start: ClusterState, steps: Iterable[Step]) -> tuple[str, ...]:
+    found = sorted(moved)
+    if not found:
+        return ()
+    touched = pattern_indexes(
+        step.change.binding.pattern for step in steps if isinstance(step.change, CreateAcl | DeleteAcl)
+    )
+    return tuple(
+        f"{binding} {'went' if binding in start.bindings else 'appeared'}"
+        for binding in found
+        if (index := touched.get(binding.pattern.resource_type)) is not None
+        and any(True for _ in index.overlapping(binding.pattern))
+    )
