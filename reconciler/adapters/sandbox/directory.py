@@ -1,0 +1,89 @@
+"""Where sandboxes are kept: one directory each, made, looked through and removed under one lock."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reconciler.adapters.sandbox.error import SandboxError
+from reconciler.adapters.sandbox.process import end, is_alive, this_process
+from reconciler.adapters.sandbox.spec import check_name
+from reconciler.adapters.sandbox.state import Sandbox, load, save
+
+# The data is thrown away, so this is politeness only; a node that lost its quorum would try for minutes.
+_PATIENCE_SECONDS = 3.0
+
+
+def sandbox_root(root: Path | None) -> Path:
+    """``root``, or ``$XDG_STATE_HOME/reconciler/sandbox``, by default below ``~/.local/state``."""
+    if root is not None:
+        return root.absolute()
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "state") / "reconciler" / "sandbox"
+
+
+def claim(sandbox: Sandbox) -> None:
+    """Makes the sandbox's directory and record; raises if the name is in use, clears what a crash left."""
+    with _locked(sandbox.directory.parent):
+        if sandbox.directory.exists():
+            refuse_if_up(sandbox.directory)
+            _discard(sandbox.directory)
+        sandbox.directory.mkdir(mode=0o700)
+        save(sandbox)
+
+
+def refuse_if_up(directory: Path) -> None:
+    """Raises :class:`SandboxError` if a sandbox in this directory is up, partly up or starting."""
+    found = load(directory)
+    if found is None or found.condition() == "crashed":
+        return
+    if found.condition() == "starting":
+        raise SandboxError(f"Sandbox {found.name} is just being started.", "Wait, or choose another name.")
+    advice = f"Choose another name, or end it: reconciler sandbox down --name {found.name}"
+    raise SandboxError(f"Sandbox {found.name} is already up ({found.bootstrap}).", advice)
+
+
+def remove(directory: Path) -> None:
+    """Ends a sandbox's processes and removes its directory; raises if it is absent or somebody is starting it."""
+    check_name(directory.name)
+    if not directory.exists():
+        raise not_up(directory.name)
+    with _locked(directory.parent):
+        found = load(directory)
+        starter = found.starter if found else None
+        if starter and starter != this_process() and is_alive(starter):
+            raise SandboxError(f"Sandbox {directory.name} is just being started.", f"Interrupt process {starter.pid}.")
+        _discard(directory)
+
+
+def stored(root: Path) -> list[Sandbox]:
+    """Every sandbox that has a record, sorted by name."""
+    if not root.is_dir():
+        return []
+    found = [load(directory) for directory in sorted(root.iterdir())]
+    return [sandbox for sandbox in found if sandbox]
+
+
+def not_up(name: str) -> SandboxError:
+    """The error for a name that no sandbox has."""
+    return SandboxError(f"Sandbox {name} is not up.", f"Start it: reconciler sandbox up --name {name}")
+
+
+def _discard(directory: Path) -> None:
+    if found := load(directory):
+        end([node.process for node in found.nodes if node.process], _PATIENCE_SECONDS)
+    shutil.rmtree(directory)
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    """Holds the lock on the directory of all sandboxes; it is on the directory itself, so no lock file is left."""
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,120 @@
+"""A broker's jars: resolved from Maven Central with the Ivy jar inside PySpark and Java alone, then cached.
+
+A version's directory in the cache appears by one rename when all its jars are there, so it is whole or absent, and
+two processes may fetch the same version at once.
+"""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+from xml.sax.saxutils import quoteattr
+
+from reconciler.adapters.sandbox.error import SandboxError
+from reconciler.adapters.sandbox.java import Java
+from reconciler.adapters.sandbox.version import Artifact, artifacts
+
+_CENTRAL = "https://repo1.maven.org/maven2/"
+_RESOLVE_SECONDS = 900
+_OFFLINE_SIGNS = ("UnknownHostException", "ConnectException", "NoRouteToHost", "timed out", "Network is unreachable")
+
+
+def broker_jars(version: str, java: Java, progress: Callable[[str], None]) -> Path:
+    """The directory with the jars of an exact version, fetched first if it is not cached (about 45 MB, 30 s)."""
+    directory = cache_directory() / version
+    if directory.is_dir():
+        return directory
+    ivy = _ivy_jar()
+    progress(f"fetching Kafka {version} from Maven Central (once; about 45 MB)")
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{version}-", dir=directory.parent) as scratch:
+        fetched = _resolve(ivy, java, version, Path(scratch))
+        try:
+            fetched.rename(directory)
+        except OSError:
+            if not directory.is_dir():  # otherwise somebody else was first, with the same jars
+                raise
+    return directory
+
+
+def cache_directory() -> Path:
+    """Where jars are kept: ``$XDG_CACHE_HOME/reconciler/kafka``, by default below ``~/.cache``."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "reconciler" / "kafka"
+
+
+def _ivy_jar() -> Path:
+    spec = importlib.util.find_spec("pyspark")
+    for location in (spec.submodule_search_locations or ()) if spec else ():
+        for jar in sorted(Path(location, "jars").glob("ivy-2*.jar")):
+            return jar
+    raise SandboxError(
+        "PySpark is not installed: the sandbox fetches Kafka with the Ivy that it carries.",
+        "pip install 'kafka-reconciler[sandbox]'",
+    )
+
+
+def _resolve(ivy: Path, java: Java, version: str, scratch: Path) -> Path:
+    """Runs Ivy with its cache and settings in ``scratch``, so that nothing in the user's ``~/.ivy2`` matters."""
+    (scratch / "ivy.xml").write_text(_module(artifacts(version)), encoding="utf-8")
+    (scratch / "ivysettings.xml").write_text(_settings(), encoding="utf-8")
+    command = [
+        *(str(java.executable), *_proxy_flags(), f"-Divy.default.ivy.user.dir={scratch}", "-jar", str(ivy)),
+        *("-settings", str(scratch / "ivysettings.xml"), "-ivy", str(scratch / "ivy.xml")),
+        *("-cache", str(scratch / "cache"), "-retrieve", str(scratch / "jars" / "[artifact]-[revision].[ext]")),
+    ]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=_RESOLVE_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise SandboxError(f"Fetching Kafka {version} took more than {_RESOLVE_SECONDS} s.", "Try again.") from error
+    jars = scratch / "jars"
+    if run.returncode != 0 or not (jars / f"kafka_2.13-{version}.jar").is_file():
+        raise _resolve_error(version, run.stdout + run.stderr)
+    shutil.rmtree(scratch / "cache")
+    return jars
+
+
+def _resolve_error(version: str, output: str) -> SandboxError:
+    if any(sign in output for sign in _OFFLINE_SIGNS):
+        return SandboxError(
+            f"Kafka {version} is not in the cache, and Maven Central ({_CENTRAL}) cannot be reached.",
+            f"Connect once (HTTPS_PROXY is honoured), or copy the jars to {cache_directory() / version}.",
+        )
+    problems = [line.strip() for line in output.splitlines() if "unresolved" in line.lower() or "FAILED" in line]
+    shown = "; ".join(problems[:3]) or output.strip()[-300:] or "Ivy said nothing"
+    return SandboxError(f"Kafka {version} cannot be fetched from Maven Central: {shown}", "Try again later.")
+
+
+def _module(wanted: tuple[Artifact, ...]) -> str:
+    lines = "".join(_dependency(artifact) for artifact in wanted)
+    return (
+        '<ivy-module version="2.0"><info organisation="reconciler" module="sandbox"/>'
+        '<configurations><conf name="default"/></configurations>'
+        f'<dependencies defaultconf="default-&gt;default">{lines}</dependencies></ivy-module>\n'
+    )
+
+
+def _dependency(artifact: Artifact) -> str:
+    org, name, rev = (quoteattr(part) for part in (artifact.organisation, artifact.name, artifact.revision))
+    left_out = "".join(f"<exclude org={org} module={quoteattr(module)}/>" for module in artifact.without)
+    return f"<dependency org={org} name={name} rev={rev}>{left_out}</dependency>"
+
+
+def _settings() -> str:
+    return (
+        '<ivysettings><settings defaultResolver="central"/><resolvers>'
+        f'<ibiblio name="central" m2compatible="true" root={quoteattr(_CENTRAL)}/></resolvers></ivysettings>\n'
+    )
+
+
+def _proxy_flags() -> Iterator[str]:
+    """HTTPS_PROXY in Java's words: Java does not read it by itself."""
+    proxy = os.environ.get("HTTPS_PROXY") or os.environ.get("https_proxy") or ""
+    address = urlsplit(proxy if "//" in proxy else f"//{proxy}")
+    if address.hostname:
+        yield f"-Dhttps.proxyHost={address.hostname}"
+        yield f"-Dhttps.proxyPort={address.port or 80}"

@@ -1,0 +1,107 @@
+"""The Java command lines of a node: format its storage, run it."""
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reconciler.adapters.sandbox.error import SandboxError
+from reconciler.adapters.sandbox.java import Java
+from reconciler.adapters.sandbox.layout import NodeFiles
+from reconciler.adapters.sandbox.spec import SandboxSpec
+from reconciler.adapters.sandbox.state import write_private
+from reconciler.adapters.sandbox.version import uses_log4j2
+
+_FORMAT_SECONDS = 60
+_QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto", "-Xss512k")
+
+_LOG4J2 = """\
+<Configuration status="error"><Appenders>
+<RollingFile name="file" fileName="{log}" filePattern="{log}.%i"><PatternLayout pattern="[%d] %p %m (%c)%n"/>
+<SizeBasedTriggeringPolicy size="4MB"/><DefaultRolloverStrategy max="1"/></RollingFile>
+</Appenders><Loggers><Root level="warn"><AppenderRef ref="file"/></Root>
+<Logger name="kafka.authorizer.logger" level="info"/></Loggers></Configuration>
+"""
+_RELOAD4J = """\
+log4j.rootLogger=WARN, file
+log4j.logger.kafka.authorizer.logger=INFO
+log4j.appender.file=org.apache.log4j.RollingFileAppender
+log4j.appender.file.File={log}
+log4j.appender.file.MaxFileSize=4MB
+log4j.appender.file.MaxBackupIndex=1
+log4j.appender.file.layout=org.apache.log4j.PatternLayout
+log4j.appender.file.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What all nodes of a sandbox have in common: the Java and the jars that run them, and the cluster's id."""
+
+    java: Java
+    jars: Path
+    cluster_id: str
+
+
+def write_logging(spec: SandboxSpec, files: NodeFiles) -> None:
+    """Writes the logging configuration of one node: warnings, and what the authorizer denied."""
+    template = _LOG4J2 if uses_log4j2(spec.kafka_version) else _RELOAD4J
+    write_private(_logging_file(spec, files), template.format(log=files.log))
+
+
+def run_command(program: Program, spec: SandboxSpec, files: NodeFiles) -> tuple[str, ...]:
+    """The command line that runs a node."""
+    heap = (f"-Xmx{spec.heap}", "-Xms96m", "-XX:+ExitOnOutOfMemoryError", f"-XX:ErrorFile={files.output}.crash")
+    return (*_java(program, spec, files, heap), "kafka.Kafka", str(files.properties))
+
+
+def format_storages(program: Program, spec: SandboxSpec, nodes: Sequence[NodeFiles]) -> None:
+    """Formats every node's storage, side by side, with every user's SCRAM credentials; none goes on when it returns."""
+    runs: list[subprocess.Popen[str]] = []
+    try:
+        runs.extend(_start_format(program, spec, files) for files in nodes)
+        for run, files in zip(runs, nodes, strict=True):
+            output, _ = run.communicate(timeout=_FORMAT_SECONDS)
+            if run.returncode != 0:
+                raise SandboxError(f"The storage of node {files.id} cannot be formatted.", output.strip()[-2000:])
+    except subprocess.TimeoutExpired as error:
+        raise SandboxError(f"Formatting a node's storage took more than {_FORMAT_SECONDS} s.") from error
+    finally:
+        for run in runs:
+            run.kill()
+            run.communicate()
+
+
+def _start_format(program: Program, spec: SandboxSpec, files: NodeFiles) -> subprocess.Popen[str]:
+    # A file, because others may read our command line. StorageTool takes one argument a line from an @file.
+    users = files.properties.with_suffix(".users")
+    write_private(users, "".join(f"{argument}\n" for argument in _scram_arguments(spec.users)))
+    java = _java(program, spec, files, ("-Xmx128m",))
+    options = ("-t", program.cluster_id, "-c", str(files.properties), f"@{users}")
+    command = (*java, "kafka.tools.StorageTool", "format", *options)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())
+
+
+def environment() -> dict[str, str]:
+    """Ours, less what would change how Java starts: a debugger's or an agent's options, for example."""
+    return {name: value for name, value in os.environ.items() if name not in {"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}}
+
+
+def _scram_arguments(users: Mapping[str, str]) -> Iterator[str]:
+    for name, password in users.items():
+        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+            yield "--add-scram"
+            yield f"{mechanism}=[name={name},password={password}]"
+
+
+def _java(program: Program, spec: SandboxSpec, files: NodeFiles, memory: tuple[str, ...]) -> tuple[str, ...]:
+    log4j = "log4j2.configurationFile" if uses_log4j2(spec.kafka_version) else "log4j.configuration"
+    logging = f"-D{log4j}={_logging_file(spec, files).as_uri()}"
+    scratch = f"-Djava.io.tmpdir={files.directory / 'tmp'}"
+    class_path = os.pathsep.join((f"{program.jars}{os.sep}*", *(str(entry) for entry in spec.class_path)))
+    return (str(program.java.executable), *memory, *_QUICK_START, logging, scratch, "-cp", class_path)
+
+
+def _logging_file(spec: SandboxSpec, files: NodeFiles) -> Path:
+    return files.properties.with_suffix(".log4j2.xml" if uses_log4j2(spec.kafka_version) else ".log4j.properties")

@@ -1,0 +1,132 @@
+"""Starting, finding and ending sandboxes."""
+
+import base64
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from reconciler.adapters.sandbox.connections import write_client_files, write_connections
+from reconciler.adapters.sandbox.directory import claim, not_up, refuse_if_up, remove, sandbox_root, stored
+from reconciler.adapters.sandbox.jars import broker_jars
+from reconciler.adapters.sandbox.java import find_java
+from reconciler.adapters.sandbox.launch import Program, format_storages, run_command, write_logging
+from reconciler.adapters.sandbox.layout import NodeFiles, NodePlan, lay_out, port_count
+from reconciler.adapters.sandbox.nodes import launch_node
+from reconciler.adapters.sandbox.ports import reserved
+from reconciler.adapters.sandbox.process import this_process
+from reconciler.adapters.sandbox.properties import Secrets, node_properties, render
+from reconciler.adapters.sandbox.readiness import PortTakenError, wait_until_ready
+from reconciler.adapters.sandbox.spec import SandboxSpec, check_name
+from reconciler.adapters.sandbox.state import Node, Sandbox, load, save, write_private
+from reconciler.adapters.sandbox.tls import make_certificates
+from reconciler.adapters.sandbox.version import exact_version
+
+Progress = Callable[[str], None]
+
+_ATTEMPTS = 3
+
+
+def silent(_: str) -> None:
+    """The progress that nobody watches."""
+
+
+def up(spec: SandboxSpec, progress: Progress = silent, root: Path | None = None) -> Sandbox:
+    """Starts a cluster and returns when every broker answers; anything that prevents it leaves nothing behind.
+
+    Sandboxes live below ``root`` (see :func:`sandbox_root`); raises :class:`SandboxError`.
+    """
+    spec = replace(spec, kafka_version=exact_version(spec.kafka_version))
+    directory = sandbox_root(root) / spec.name
+    refuse_if_up(directory)
+    java = find_java()
+    cluster_id = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode("ascii").rstrip("=")
+    program = Program(java, broker_jars(spec.kafka_version, java, progress), cluster_id)
+    for attempt in range(1, _ATTEMPTS + 1):
+        progress(f"starting Kafka {spec.kafka_version}: {spec.nodes} broker{'s' * (spec.nodes > 1)}")
+        try:
+            return _start(spec, program, directory)
+        except PortTakenError:
+            if attempt == _ATTEMPTS or spec.port is not None:
+                raise
+    raise AssertionError("every attempt returns or raises")
+
+
+def down(name: str = "default", root: Path | None = None) -> None:
+    """Ends a sandbox's processes and removes its directory; raises :class:`SandboxError` if there is none."""
+    check_name(name)
+    remove(sandbox_root(root) / name)
+
+
+def status(root: Path | None = None) -> list[Sandbox]:
+    """Every sandbox that was started and not ended, sorted by name; ``condition()`` says how it is."""
+    return stored(sandbox_root(root))
+
+
+def find(name: str = "default", root: Path | None = None) -> Sandbox:
+    """One sandbox by name; raises :class:`SandboxError` if there is none."""
+    check_name(name)
+    sandbox = load(sandbox_root(root) / name)
+    if sandbox is None:
+        raise not_up(name)
+    return sandbox
+
+
+@contextmanager
+def running(spec: SandboxSpec, progress: Progress = silent, root: Path | None = None) -> Iterator[Sandbox]:
+    """A sandbox for the time of a block."""
+    sandbox = up(spec, progress, root)
+    try:
+        yield sandbox
+    finally:
+        if sandbox.directory.exists():
+            remove(sandbox.directory)
+
+
+def _start(spec: SandboxSpec, program: Program, directory: Path) -> Sandbox:
+    store_password = secrets.token_hex(16) if spec.tls else ""
+    sandbox = Sandbox(
+        name=spec.name,
+        kafka_version=spec.kafka_version,
+        directory=directory,
+        users=dict(spec.users),
+        store_password=store_password,
+        starter=this_process(),
+    )
+    claim(sandbox)
+    try:
+        return _bring_up(spec, program, sandbox)
+    except BaseException:
+        remove(directory)
+        raise
+
+
+def _bring_up(spec: SandboxSpec, program: Program, sandbox: Sandbox) -> Sandbox:
+    fixed = () if spec.port is None else tuple(range(spec.port, spec.port + spec.nodes))
+    with reserved(port_count(spec), fixed) as ports:
+        sandbox = _prepare(spec, program, sandbox, lay_out(spec, ports))
+    for node in sandbox.nodes:
+        sandbox = launch_node(sandbox, node.id)
+    wait_until_ready(sandbox, [node.id for node in sandbox.nodes if node.is_broker])
+    sandbox = replace(sandbox, starter=None)
+    write_connections(sandbox)
+    write_client_files(sandbox)
+    save(sandbox)
+    return sandbox
+
+
+def _prepare(spec: SandboxSpec, program: Program, sandbox: Sandbox, plans: list[NodePlan]) -> Sandbox:
+    """Writes everything that the nodes read, and formats their storage."""
+    for name in ("data", "logs", "tmp"):
+        (sandbox.directory / name).mkdir(mode=0o700)
+    if spec.tls:
+        make_certificates(program.java, sandbox.directory / "tls", sandbox.store_password)
+    passwords = Secrets(secrets.token_hex(16), sandbox.store_password)
+    nodes, files = [], [NodeFiles(sandbox.directory, plan.id) for plan in plans]
+    for plan, own in zip(plans, files, strict=True):
+        write_private(own.properties, render(node_properties(spec, plan, plans, own, passwords)))
+        write_logging(spec, own)
+        nodes.append(Node(plan.id, plan.roles, plan.ports, run_command(program, spec, own)))
+    format_storages(program, spec, files)
+    return replace(sandbox, nodes=tuple(nodes))
