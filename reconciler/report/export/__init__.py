@@ -1,0 +1,9 @@
+"""A live cluster as manifests that a person would have written, and that plan to nothing against it.
+
+Whatever a manifest cannot say is returned, and stands as a comment where a reader will see it.
+"""
+
+from reconciler.report.export.cluster import cluster_document
+from reconciler.report.export.manifests import Export, export_manifests
+
+__all__ = ["Export", "cluster_document", "export_manifests"]

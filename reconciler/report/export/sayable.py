@@ -1,0 +1,136 @@
+"""What a manifest can say of a live cluster, and why it cannot say the rest.
+
+Kafka accepts texts that no connection has, that break or hang brokers, or that a reviewer could not see; manifests
+do not. The rules are those of the manifests' reader; a property test holds the two together.
+"""
+
+import ipaddress
+import re
+from typing import Final
+
+from reconciler.model import (
+    CLUSTER_NAME,
+    INTERNAL_TOPICS,
+    METADATA_TOPIC,
+    SUPPORTED_OPERATIONS,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+    is_reserved,
+    topic_name_problem,
+)
+
+# Characters that count as printable and yet show nothing.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]",
+)
+_IPV4 = re.compile(r"\d{1,3}(\.\d{1,3}){3}", re.ASCII)
+_VARIABLE: Final = "${"
+
+
+def binding_problem(binding: AclBinding) -> str | None:
+    """Why no manifest can declare ``binding``, or ``None``."""
+    return _pattern_problem(binding.pattern) or _entry_problem(binding.pattern.resource_type, binding.entry)
+
+
+def _entry_problem(resource_type: ResourceType, entry: AccessControlEntry) -> str | None:
+    operation = entry.operation
+    if operation is not AclOperation.ALL and operation not in SUPPORTED_OPERATIONS[resource_type]:
+        return f"{resource_type.name} resources have no operation {operation.name}"
+    return _principal_problem(entry.principal) or _host_problem(entry.host)
+
+
+def _pattern_problem(pattern: ResourcePattern) -> str | None:
+    if pattern.resource_type is ResourceType.CLUSTER:
+        literal = pattern.pattern_type is PatternType.LITERAL
+        return None if literal and pattern.name == CLUSTER_NAME else "the cluster is declared by its one name only"
+    if pattern.is_wildcard:
+        return None
+    if is_reserved(pattern.name):
+        return "the name is reserved for the reconciler"
+    if pattern.resource_type is ResourceType.TOPIC:
+        return _topic_name_problem(pattern)
+    return _other_name_problem(pattern)
+
+
+def _topic_name_problem(pattern: ResourcePattern) -> str | None:
+    if pattern.pattern_type is PatternType.PREFIXED and pattern.name in (".", ".."):
+        return None
+    if pattern.pattern_type is PatternType.LITERAL and pattern.name == METADATA_TOPIC:
+        return "Kafka keeps this topic itself"
+    return topic_name_problem(pattern.name)
+
+
+def _other_name_problem(pattern: ResourcePattern) -> str | None:
+    if pattern.name[0] < WILDCARD:
+        return "the name begins with a character below '*': an ACL on it can hang brokers"
+    problem = text_problem(pattern.name)
+    if problem is not None or pattern.resource_type is not ResourceType.USER:
+        star = pattern.pattern_type is PatternType.PREFIXED and pattern.name.endswith(WILDCARD)
+        return problem or ("a prefix that ends with '*', which stands for itself" if star else None)
+    if pattern.pattern_type is PatternType.PREFIXED:
+        return "a prefix of '*' is no prefix" if pattern.name == WILDCARD else None
+    return "the name is no user" if pattern.name == WILDCARD_PRINCIPAL else _principal_problem(pattern.name)
+
+
+def _principal_problem(text: str) -> str | None:
+    if text == WILDCARD_PRINCIPAL:
+        return None
+    principal_type, colon, name = text.partition(":")
+    if not colon:
+        return "the principal has no type and colon: it breaks brokers up to 3.9"
+    if not name.strip() or text != text.strip() or name != name.lstrip() or not principal_type.isalnum():
+        return "the principal has no name, or spaces or other characters where nobody's has"
+    if principal_type != "User" and principal_type.lower() == "user":
+        return "the principal's type is User in another case: it matches nobody"
+    if name.endswith(WILDCARD) or (name.startswith(WILDCARD) and "=" not in name):
+        return f"only {WILDCARD_PRINCIPAL} is a wildcard: the principal matches nobody"
+    return text_problem(text)
+
+
+def _host_problem(host: str) -> str | None:
+    return None if host == WILDCARD or _as_java_writes_it(host) else "no connection has that host: it matches nobody"
+
+
+def _as_java_writes_it(host: str) -> bool:
+    """Whether ``host`` is a text of ``InetAddress.getHostAddress``: IPv6 in full, lower case, no leading zeros."""
+    if text_problem(host) is not None:
+        return False
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv4Address):
+        return _IPV4.fullmatch(host) is not None and str(address) == host
+    if address.ipv4_mapped is not None:
+        return False
+    groups = ":".join(f"{int(group, 16):x}" for group in address.exploded.partition("%")[0].split(":"))
+    return host == (f"{groups}%{address.scope_id}" if address.scope_id else groups)
+
+
+def topic_problem(topic: Topic) -> str | None:
+    """Why no manifest can declare the topic as it is, or ``None``."""
+    if topic.name in INTERNAL_TOPICS or topic.name == METADATA_TOPIC:
+        return "Kafka keeps this topic itself"
+    if is_reserved(topic.name):
+        return "the name is reserved for the reconciler"
+    problem = topic_name_problem(topic.name)
+    if problem is not None:
+        return problem
+    for name, setting in topic.configs.items():
+        if text_problem(name) or text_problem(setting):
+            return "a setting holds text that no manifest can hold"
+    return None
+
+
+def text_problem(text: str) -> str | None:
+    """Why a reviewer could not see all of ``text``, or what a manifest reads as a variable; ``None`` if it is fine."""
+    if not text.isprintable() or _UNSEEN.search(text):
+        return "it holds a control, bidirectional or invisible character"
+    return "it reads like a variable" if _VARIABLE in text else None
