@@ -1,0 +1,137 @@
+"""Which client settings there are: what is taken, what is refused and why, and what was probably meant.
+
+Everything else is refused too. Manifests are written by many people, and a Kafka client's settings can load code,
+run commands, write files and send secrets elsewhere.
+"""
+
+import difflib
+from collections.abc import Mapping
+from typing import Final
+
+from reconciler.adapters.kafka.setting_problem import SettingProblem
+
+#: Only these may hold ``${env:…}``, ``${file:…}`` and ``${dir:…}``; their values never reach a text.
+SECRET_KEYS: Final = frozenset(
+    {
+        "sasl.password",
+        "sasl.jaas.config",
+        "sasl.oauthbearer.client.secret",
+        "sasl.oauthbearer.token",
+        "ssl.key.password",
+        "ssl.key.pem",
+        "ssl.keystore.key",
+        "ssl.keystore.password",
+        "ssl.truststore.password",
+    }
+)
+#: librdkafka's own names, passed on as they are.
+SAME: Final = frozenset(
+    {
+        "broker.address.family",
+        "client.dns.lookup",
+        "client.id",
+        "connections.max.idle.ms",
+        "https.ca.location",
+        "https.ca.pem",
+        "metadata.max.age.ms",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "retry.backoff.ms",
+        "sasl.oauthbearer.client.id",
+        "sasl.oauthbearer.client.secret",
+        "sasl.oauthbearer.extensions",
+        "sasl.oauthbearer.method",
+        "sasl.oauthbearer.scope",
+        "sasl.oauthbearer.token.endpoint.url",
+        "sasl.password",
+        "sasl.username",
+        "security.protocol",
+        "socket.connection.setup.timeout.ms",
+        "socket.keepalive.enable",
+        "ssl.ca.location",
+        "ssl.ca.pem",
+        "ssl.certificate.location",
+        "ssl.certificate.pem",
+        "ssl.cipher.suites",
+        "ssl.crl.location",
+        "ssl.curves.list",
+        "ssl.key.location",
+        "ssl.key.password",
+        "ssl.key.pem",
+        "ssl.sigalgs.list",
+    }
+)
+#: Java's names, names that mean more than one thing, and ours; each is translated.
+TRANSLATED: Final = frozenset(
+    {
+        "aws.region",
+        "default.api.timeout.ms",
+        "enable.sasl.oauthbearer.unsecure.jwt",
+        "request.timeout.ms",
+        "sasl.client.callback.handler.class",
+        "sasl.jaas.config",
+        "sasl.login.callback.handler.class",
+        "sasl.mechanism",
+        "sasl.mechanisms",
+        "sasl.oauthbearer.config",
+        "sasl.oauthbearer.token",
+        "socket.timeout.ms",
+        "ssl.endpoint.identification.algorithm",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "ssl.keystore.type",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
+    }
+)
+ACCEPTED: Final = SAME | TRANSLATED
+
+_RUNS_CODE: Final = "it makes the client load or run code"
+_LEAKS: Final = "it makes the client write settings or traffic into logs"
+_OURS: Final = "the reconciler sets it itself"
+REFUSED: Final[Mapping[str, str]] = {
+    "plugin.library.paths": _RUNS_CODE,
+    "ssl.engine.location": _RUNS_CODE,
+    "ssl.engine.id": _RUNS_CODE,
+    "ssl.engine.factory.class": _RUNS_CODE,
+    "ssl.provider": _RUNS_CODE,
+    "ssl.providers": _RUNS_CODE,
+    "security.providers": _RUNS_CODE,
+    "sasl.kerberos.kinit.cmd": _RUNS_CODE,
+    "metric.reporters": _RUNS_CODE,
+    "interceptor.classes": _RUNS_CODE,
+    "debug": _LEAKS,
+    "log_level": _LEAKS,
+    "log.queue": _LEAKS,
+    "log.thread.name": _LEAKS,
+    "statistics.interval.ms": _LEAKS,
+    "bootstrap.servers": "the addresses are the cluster's bootstrapServers",
+    "metadata.broker.list": "the addresses are the cluster's bootstrapServers",
+    "enable.ssl.certificate.verification": "the brokers' certificates are always verified",
+    "error_cb": _OURS,
+    "oauth_cb": _OURS,
+    "logger": _OURS,
+}
+_UNSUPPORTED: Final[Mapping[str, str]] = {
+    "ssl.protocol": "Leave it out: the best version that both sides have is negotiated.",
+    "ssl.enabled.protocols": "Leave it out: the best version that both sides have is negotiated.",
+}
+
+
+def refusal(key: str) -> SettingProblem | None:
+    """Why ``key`` is not taken, with the name that was probably meant; ``None`` if it is."""
+    if key in ACCEPTED:
+        return None
+    if key in REFUSED:
+        return SettingProblem(key, f"this setting is not permitted: {REFUSED[key]}", "Leave it out.")
+    if key.startswith("sasl.kerberos."):
+        return SettingProblem(key, "Kerberos (GSSAPI) is not supported", "Use SCRAM, PLAIN, OAUTHBEARER or TLS.")
+    if key in _UNSUPPORTED:
+        return SettingProblem(key, "this setting is not supported", _UNSUPPORTED[key])
+    close = difflib.get_close_matches(key, sorted(ACCEPTED), n=1, cutoff=0.75)
+    advice = f"Did you mean {close[0]!r}?" if close else "docs/client-settings.md lists the settings there are."
+    return SettingProblem(key, "there is no such client setting here", advice)

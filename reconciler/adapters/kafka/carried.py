@@ -1,0 +1,65 @@
+"""Which settings kafka-python can take over from librdkafka, and how they read there.
+
+A setting that is not understood here is not dropped: the message reader is then left out, and the client's own used.
+"""
+
+from typing import Any, Final
+
+from reconciler.adapters.kafka.settings import ClientSettings
+
+_SAME: Final = {
+    "security.protocol": "security_protocol",
+    "sasl.mechanisms": "sasl_mechanism",
+    "sasl.username": "sasl_plain_username",
+    "sasl.password": "sasl_plain_password",
+}
+_TLS: Final = frozenset(
+    {
+        "ca.location",
+        "ca.pem",
+        "certificate.location",
+        "certificate.pem",
+        "key.location",
+        "key.pem",
+        "key.password",
+        "endpoint.identification.algorithm",
+    }
+)
+#: Of no meaning for one request, or said to kafka-python in another way.
+_TUNING: Final = frozenset(
+    {
+        "bootstrap.servers",
+        "client.id",
+        "socket.timeout.ms",
+        "socket.keepalive.enable",
+        "socket.connection.setup.timeout.ms",
+        "connections.max.idle.ms",
+        "reconnect.backoff.ms",
+        "reconnect.backoff.max.ms",
+        "retry.backoff.ms",
+        "metadata.max.age.ms",
+        "enable.sasl.oauthbearer.unsecure.jwt",
+        "sasl.oauthbearer.config",
+    }
+)
+_MECHANISMS: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"})
+
+
+def message_reader_settings(settings: ClientSettings) -> dict[str, Any] | None:
+    """``{"settings": …, "tls": … or None, "token": … or None}`` for ``message_reader``, or ``None``."""
+    carried: dict[str, Any] = {"bootstrap_servers": settings.config["bootstrap.servers"].split(",")}
+    tls: dict[str, str] = {}
+    for key, value in settings.config.items():
+        if key in _SAME:
+            carried[_SAME[key]] = value
+        elif key.startswith("ssl.") and key.removeprefix("ssl.") in _TLS:
+            tls[key.removeprefix("ssl.")] = value
+        elif key not in _TUNING:
+            return None
+    if carried.get("sasl_mechanism", "PLAIN") not in _MECHANISMS:
+        return None
+    if carried.get("sasl_mechanism") == "OAUTHBEARER" and settings.bearer is None:
+        return None
+    token = settings.bearer.token().text if settings.bearer is not None else None
+    encrypted = "SSL" in carried.get("security_protocol", "PLAINTEXT")
+    return {"settings": carried, "tls": tls if encrypted else None, "token": token}

@@ -1,0 +1,174 @@
+"""The typed door to confluent-kafka's ``AdminClient``: how one is made, how a future is awaited, how an error reads.
+
+The client's objects stay inside this package; its log goes nowhere but into the text of an error.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from typing import Any, Final, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from reconciler.adapters.kafka import codes
+from reconciler.adapters.kafka.codes import Failure
+from reconciler.adapters.kafka.settings import ClientSettings
+from reconciler.ports import ClusterError
+
+T = TypeVar("T")
+
+#: How often a waiting call serves the client's callbacks; a call that is answered does not wait for it.
+_POLL_SECONDS: Final = 0.05
+_LOG_LINES: Final = 20
+_READ_ATTEMPTS: Final = 4
+_BACKOFF_SECONDS: Final = 0.2
+#: Added to the client's own timeout, so that its error, which says more, comes first.
+_GRACE_SECONDS: Final = 5.0
+#: How long brokers that all refuse a connection are waited for, before anything was heard from the cluster.
+_FIRST_CONTACT_SECONDS: Final = 5.0
+
+_ADVICE: Final[Mapping[int, str]] = {
+    codes.TIMED_OUT: "Check the bootstrap servers, the security protocol and the network path to the brokers.",
+    codes.TRANSPORT: "Check the bootstrap servers, the security protocol and the network path to the brokers.",
+    codes.AUTHENTICATION: "Check the SASL mechanism, the user name and the password or token.",
+    codes.SSL: "Check the CA (ssl.ca.location or ssl.truststore.location), the host names in the brokers' "
+    "certificates, and that this listener speaks TLS.",
+}
+
+
+class _LastLines(logging.Handler):
+    """Keeps the client's last log lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: deque[str] = deque(maxlen=_LOG_LINES)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keeps one line."""
+        self.lines.append(record.getMessage())
+
+
+class Connection:
+    """One ``AdminClient``, made once and reused, with the settings it was made from."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        """Makes the client; nothing is sent yet. Raises :class:`ClusterError` where a setting is refused."""
+        self.settings = settings
+        self._log = _LastLines()
+        self._refused: KafkaError | None = None
+        self._all_down = False
+        self._heard = False
+        logger = logging.Logger("kafka-client", logging.ERROR)
+        logger.addHandler(self._log)
+        config: dict[str, Any] = {**settings.config, "log_level": 3, "error_cb": self._on_error}
+        if settings.bearer is not None:
+            bearer = settings.bearer
+            config["oauth_cb"] = lambda _: tuple(bearer.token())
+        try:
+            self.admin = AdminClient(config, logger=logger)
+        except KafkaException as error:
+            raise self.cluster_error(self.failure(error)) from None
+
+    def close(self) -> None:
+        """Lets go of the brokers' connections."""
+        self.admin.__exit__(None, None, None)
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.code() in (codes.AUTHENTICATION, codes.SSL):
+            self._refused = error
+        if error.code() == codes.ALL_BROKERS_DOWN:
+            self._all_down = True
+
+    def _hopeless(self, waited: float) -> KafkaError | None:
+        """Why waiting is of no use: nothing was ever heard, and every broker refuses us.
+
+        The client itself would try again until the timeout.
+        """
+        if self._heard or not self._all_down:
+            return None
+        if self._refused is None and waited > _FIRST_CONTACT_SECONDS:
+            return KafkaError(codes.TRANSPORT, "no broker accepts a connection")
+        return self._refused
+
+    def wait(self, future: "Future[T]") -> T:
+        """The future's result, serving the client's callbacks meanwhile (an OAUTHBEARER token comes by one).
+
+        Raises ``KafkaException``.
+        """
+        started = time.monotonic()
+        while not future.done():
+            self.admin.poll(0)
+            waited = time.monotonic() - started
+            if (error := self._hopeless(waited)) is not None:
+                raise KafkaException(error)
+            if waited > self.settings.request_timeout + _GRACE_SECONDS:
+                raise KafkaException(KafkaError(codes.TIMED_OUT, "the client did not answer in time"))
+            wait((future,), timeout=_POLL_SECONDS)
+        result = future.result()
+        self._heard = True
+        return result
+
+    def read(self, ask: "Callable[[], Future[T]]") -> T:
+        """What ``ask`` asks for, asked again a few times where that may help; raises :class:`ClusterError`."""
+        for attempt in range(_READ_ATTEMPTS):
+            try:
+                return self.wait(ask())
+            except KafkaException as error:
+                failed = self.failure(error)
+                if not failed.worth_reading_again or attempt == _READ_ATTEMPTS - 1:
+                    raise self.cluster_error(failed) from None
+            time.sleep(_BACKOFF_SECONDS * 2**attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    def read_each(
+        self, names: Sequence[str], ask: "Callable[[Sequence[str]], Mapping[str, Future[T]]]"
+    ) -> "dict[str, T | Failure]":
+        """What one request says of each name; those whose failure may pass are asked for again a few times."""
+        outcomes: dict[str, T | Failure] = {}
+        pending = list(names)
+        for attempt in range(_READ_ATTEMPTS):
+            for name, future in ask(pending).items():
+                result: T | Failure = self.outcome(future)
+                outcomes[name] = result
+            pending = [name for name in pending if _worth_asking_again(outcomes[name])]
+            if not pending or attempt == _READ_ATTEMPTS - 1:
+                break
+            time.sleep(_BACKOFF_SECONDS * 2**attempt)
+        return outcomes
+
+    def outcome(self, future: "Future[T]") -> "T | Failure":
+        """The future's result, or what went wrong."""
+        try:
+            return self.wait(future)
+        except KafkaException as error:
+            return self.failure(error)
+
+    def failure(self, error: KafkaException) -> Failure:
+        """What went wrong, under Kafka's name, without secrets."""
+        cause = error.args[0]
+        if not isinstance(cause, KafkaError):
+            return Failure(-1, "UNKNOWN_SERVER_ERROR", self.settings.redact(str(cause)))
+        return codes.failure(cause.code(), cause.name(), self.settings.redact(cause.str()))
+
+    def cluster_error(self, failed: Failure) -> ClusterError:
+        """The failure of a whole request; where no broker gave it, with what the client last logged about it."""
+        message = failed.message
+        line = self._last_line()
+        if failed.code < -1 and line and line not in message:
+            message = f"{message} ({line})"
+        return ClusterError(failed.name, message, _ADVICE.get(failed.code, ""))
+
+    def _last_line(self) -> str:
+        """The client's last log line, without its prefix of thread names, and without secrets."""
+        if hasattr(self, "admin"):
+            self.admin.poll(0)
+        if not self._log.lines:
+            return ""
+        return self.settings.redact(self._log.lines[-1].rpartition("]: ")[2])
+
+
+def _worth_asking_again(outcome: object) -> bool:
+    return isinstance(outcome, Failure) and outcome.worth_reading_again

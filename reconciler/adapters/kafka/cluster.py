@@ -1,0 +1,170 @@
+"""A Kafka cluster behind the ports: one ``AdminClient``, ACL listings by child processes, nothing believed unproven."""
+
+import secrets
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Final, Self
+
+from reconciler.adapters.kafka import writes
+from reconciler.adapters.kafka.bindings import Listing
+from reconciler.adapters.kafka.client import Connection
+from reconciler.adapters.kafka.inspection import Inspection
+from reconciler.adapters.kafka.listing import AclListing, Listed, Reader, features, refusal
+from reconciler.adapters.kafka.preflight import Authorizer, Greeting, greet, probe_authorizer
+from reconciler.adapters.kafka.settings import ClientSettings
+from reconciler.adapters.kafka.topics import TopicsRead, is_unknown, read_topics, visible_names
+from reconciler.adapters.kafka.visibility import listing_is_whole
+from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
+from reconciler.ports import Answer, ClusterError, ReadRequest
+
+_EMPTY: Final = Listing(frozenset(), ())
+_ACLS_UNREAD: Final = (
+    "The topic listing may be partial: the ACLs were not read, so nothing shows that no topic is hidden from us."
+)
+_NONCE_KNOWN: Final = (
+    "The topic listing may be partial: asked about a topic that does not exist, the broker did not say so."
+)
+
+
+def connect(settings: ClientSettings, *, readers: Sequence[Reader] = tuple(Reader)) -> "KafkaCluster":
+    """A cluster to read and write. Nothing is sent yet; raises ``ClusterError`` where the client refuses a setting.
+
+    ``readers`` says by which means ACLs may be listed, in this order.
+    """
+    return KafkaCluster(Connection(settings), readers)
+
+
+class KafkaCluster:
+    """Implements ``reconciler.ports.Cluster``. Use it as a context manager, or call :meth:`close`."""
+
+    def __init__(self, connection: Connection, readers: Sequence[Reader]) -> None:
+        """Use :func:`connect`."""
+        self._connection = connection
+        self._readers = readers
+        self._listing: AclListing | None = None
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Closes."""
+        self.close()
+
+    def close(self) -> None:
+        """Ends a listing that nobody waited for, and the connections."""
+        if self._listing is not None:
+            self._listing.stop()
+        self._connection.close()
+
+    def start_listing(self) -> None:
+        """Starts the ACL listing of the next :meth:`read` now, so that other work can go on beside it."""
+        if self._listing is None:
+            self._listing = AclListing(self._connection.settings, self._readers)
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        """The state as one broker sees it; raises :class:`ClusterError` if it is refused or cannot be read."""
+        listing = self._take_listing() if request.acls else None
+        try:
+            greeting = greet(self._connection)
+            names = visible_names(self._connection) if request.all_topics else []
+            listed = self._believed(listing.result(), greeting) if listing else None
+            gap = self._topic_gap(request, listed) if request.all_topics else None
+            wanted = {*names, *(request.topic_names if gap or not request.all_topics else ())}
+            found = read_topics(self._connection, wanted) if wanted else TopicsRead()
+        finally:
+            if listing:
+                listing.stop()
+        acls = listed.listing if listed else _EMPTY
+        return ClusterState(
+            cluster_id=greeting.cluster_id,
+            bindings=acls.bindings,
+            topics=found.topics,
+            opaque=acls.opaque,
+            unreadable_topics=found.unreadable,
+            acl_gap=listed.gap if listed else None,
+            topic_gap=gap,
+        )
+
+    def inspect(self) -> Inspection:
+        """What a person wants to know before anything else; writes nothing. Raises :class:`ClusterError`."""
+        greeting = greet(self._connection)
+        authorizer = probe_authorizer(self._connection)
+        operations = greeting.operations or frozenset()
+        secured = authorizer is Authorizer.PRESENT
+        return Inspection(
+            cluster_id=greeting.cluster_id,
+            brokers=greeting.brokers,
+            controller=greeting.controller,
+            operations=greeting.operations,
+            authorizer=authorizer,
+            can_list_acls=greeting.may_list_acls if secured else None,
+            can_alter_acls="ALTER" in operations if secured else None,
+            metadata_version=(features(self._connection.settings) or {}).get("metadata.version"),
+            visible_topics=len(visible_names(self._connection)),
+        )
+
+    def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+        """See ``ports``; a binding that the client cannot carry is FAILED with UNSUPPORTED_BY_CLIENT."""
+        return writes.create_acls(self._connection, bindings)
+
+    def delete_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+        """See ``ports``; a binding that the client cannot carry is FAILED with UNSUPPORTED_BY_CLIENT."""
+        return writes.delete_acls(self._connection, bindings)
+
+    def create_topics(self, topics: Sequence[Topic]) -> list[Answer]:
+        """See ``ports``; at most 1,000 topics, each name once."""
+        return writes.create_topics(self._connection, topics)
+
+    def delete_topics(self, names: Sequence[str]) -> list[Answer]:
+        """See ``ports``; at most 1,000 names, each once."""
+        return writes.delete_topics(self._connection, names)
+
+    def create_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+        """See ``ports``; at most 1,000 changes, each topic once."""
+        return writes.create_partitions(self._connection, changes)
+
+    def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+        """See ``ports``; at most 1,000 changes, each topic once."""
+        return writes.alter_configs(self._connection, changes)
+
+    def _take_listing(self) -> AclListing:
+        """The listing that was started early, or a new one; each is used once."""
+        self.start_listing()
+        listing, self._listing = self._listing, None
+        return listing or AclListing(self._connection.settings, self._readers)
+
+    def _believed(self, listed: Listed, greeting: Greeting) -> Listed:
+        """``listed``, once it is proven to be one of this cluster and not a refusal in disguise."""
+        if listed.cluster_id is not None and listed.cluster_id != greeting.cluster_id:
+            raise ClusterError(
+                "cluster_mismatch",
+                f"the bootstrap servers lead to two clusters, {greeting.cluster_id} and {listed.cluster_id}",
+                "List the brokers of one cluster only.",
+            )
+        if listed.reader is not Reader.MESSAGES:
+            self._prove_right_to_list(greeting)
+        return listed
+
+    def _prove_right_to_list(self, greeting: Greeting) -> None:
+        """Raises where what the client lists may be an error that it swallowed."""
+        if not greeting.may_list_acls:
+            raise refusal(31, "", "")
+        if greeting.may_lack_authorizer and probe_authorizer(self._connection) is Authorizer.ABSENT:
+            raise refusal(54, "", "")
+
+    def _topic_gap(self, request: ReadRequest, listed: Listed | None) -> str | None:
+        if listed is None and request.principal not in request.super_users:
+            return _ACLS_UNREAD
+        acls = listed.listing if listed else _EMPTY
+        gap = listing_is_whole(acls.bindings, acls.opaque, request.principal, request.super_users)
+        if (
+            gap is None
+            and listed is not None
+            and listed.gap is not None
+            and request.principal not in request.super_users
+        ):
+            return listed.gap
+        if gap is None and not is_unknown(self._connection, f"__kr.visible.{secrets.token_hex(16)}"):
+            return _NONCE_KNOWN
+        return gap

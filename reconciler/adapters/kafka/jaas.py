@@ -1,0 +1,65 @@
+"""``sasl.jaas.config``: Java's way to write a user and a password, in the words of the other settings."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+_ENTRY: Final = re.compile(r"\s*([\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(.*?);?\s*", re.DOTALL)
+_OPTION: Final = re.compile(r"""\s*([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""", re.DOTALL)
+
+_LOGIN: Final = {"username": "sasl.username", "password": "sasl.password"}
+#: Options by login module (``org.apache.kafka.common.security``), and the settings that say the same.
+_MODULES: Final[Mapping[str, Mapping[str, str]]] = {
+    "PlainLoginModule": _LOGIN,
+    "ScramLoginModule": _LOGIN,
+    "OAuthBearerLoginModule": {
+        "clientId": "sasl.oauthbearer.client.id",
+        "clientSecret": "sasl.oauthbearer.client.secret",
+        "scope": "sasl.oauthbearer.scope",
+        "unsecuredLoginStringClaim_sub": "sasl.oauthbearer.config",
+    },
+    "IAMLoginModule": {},
+}
+
+
+class JaasEntry(NamedTuple):
+    """A login module's class name, without its package, and its options."""
+
+    module: str
+    options: Mapping[str, str]
+
+
+def parse_jaas(text: str) -> JaasEntry:
+    """The one entry in ``text``; raises ``ValueError`` if it has another form. The error holds no part of it."""
+    entry = _ENTRY.fullmatch(text)
+    if entry is None:
+        raise ValueError('it is not of the form <login module> required <option>="<value>" …;')
+    options: dict[str, str] = {}
+    position, rest = 0, entry[2].rstrip()
+    while position < len(rest):
+        option = _OPTION.match(rest, position)
+        if option is None:
+            raise ValueError('an option is not of the form name="value"')
+        value = next(group for group in option.groups()[1:] if group is not None)
+        options[option[1]] = re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL)
+        position = option.end()
+    return JaasEntry(entry[1].rpartition(".")[2], options)
+
+
+def settings_from_jaas(text: str, value: Callable[[str, str], str]) -> dict[str, str]:
+    """The settings that ``text`` stands for; ``value(key, text)`` follows references where ``key`` may have them.
+
+    Raises ``ValueError`` where a module or an option has no meaning here.
+    """
+    module, options = parse_jaas(text)
+    if module not in _MODULES:
+        raise ValueError(f"the login module {module} is not supported (there are {', '.join(sorted(_MODULES))})")
+    names = _MODULES[module]
+    unknown = sorted(set(options) - set(names))
+    if unknown:
+        raise ValueError(f"the option {unknown[0]} of {module} is not supported")
+    found = {names[option]: value(names[option], text) for option, text in options.items()}
+    if "sasl.oauthbearer.config" in found:
+        found["sasl.oauthbearer.config"] = f"principal={found['sasl.oauthbearer.config']}"
+        found["enable.sasl.oauthbearer.unsecure.jwt"] = "true"
+    return found

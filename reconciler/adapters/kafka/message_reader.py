@@ -1,0 +1,130 @@
+"""Reads all ACLs, or the features, with kafka-python's raw messages: codes kept, errors kept, no limit but memory.
+
+Runs as a child process. The only file that touches kafka-python, whose generic send is private: it is pinned to 3.0.*.
+"""
+
+import logging
+import os
+import ssl
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from kafka import errors  # type: ignore[import-untyped]  # kafka-python has no types
+from kafka.admin import KafkaAdminClient  # type: ignore[import-untyped]
+from kafka.net.sasl.oauth import AbstractTokenProvider  # type: ignore[import-untyped]
+from kafka.protocol.admin import DescribeAclsRequest  # type: ignore[import-untyped]
+from kafka.protocol.metadata import ApiVersionsRequest  # type: ignore[import-untyped]
+
+from reconciler.adapters.kafka.child_process import ANY, Reply, Task, serve
+
+_ATTEMPTS = 3
+_BACKOFF_SECONDS = 0.2
+_LARGEST_REPLY = 2**31 - 1
+
+
+class _Fixed(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has no types
+    """Hands out the one token that the parent sent."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def token(self) -> str:
+        return self._token
+
+    def extensions(self) -> dict[str, str]:
+        return {}
+
+
+def read(task: Task) -> Reply:
+    """The reply to ``task``: ``{"settings": …, "tls": …, "token": …, "features": bool, "timeout": seconds}``."""
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+    settings = dict(task["settings"])
+    if task["tls"] is not None:
+        settings["ssl_context"] = _context(task["tls"])
+    if task["token"] is not None:
+        settings["sasl_oauth_token_provider"] = _Fixed(task["token"])
+    milliseconds = int(task["timeout"] * 1000)
+    client = KafkaAdminClient(
+        **settings,
+        client_id="kafka-reconciler",
+        receive_message_max_bytes=_LARGEST_REPLY,
+        request_timeout_ms=milliseconds,
+        bootstrap_timeout_ms=milliseconds,
+    )
+    return _features(client) if task["features"] else _acls(client)
+
+
+def _acls(client: KafkaAdminClient) -> Reply:
+    request = DescribeAclsRequest(
+        resource_type_filter=ANY,
+        resource_name_filter=None,
+        pattern_type_filter=ANY,
+        principal_filter=None,
+        host_filter=None,
+        operation=ANY,
+        permission_type=ANY,
+    )
+    answer = _send(client, request)
+    if answer.error_code:
+        name = getattr(errors.for_code(answer.error_code), "message", "")
+        return ("refused", answer.error_code, name, answer.error_message or name)
+    rows = [
+        (
+            r.resource_type,
+            r.resource_name,
+            r.pattern_type,
+            [(a.principal, a.host, a.operation, a.permission_type) for a in r.acls],
+        )
+        for r in answer.resources
+    ]
+    return ("rows", client._manager.cluster.cluster_id, rows)
+
+
+def _features(client: KafkaAdminClient) -> Reply:
+    answer = _send(
+        client, ApiVersionsRequest(client_software_name="kafka-reconciler", client_software_version="1", min_version=3)
+    )
+    return ("features", {f.name: f.max_version_level for f in answer.finalized_features or ()})
+
+
+def _send(client: KafkaAdminClient, request: Any) -> Any:
+    """The broker's answer; a connection that was not ready or went away is tried again."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return client._manager.run(client._manager.send, request)
+        except (errors.NodeNotReadyError, errors.KafkaConnectionError):
+            if attempt == _ATTEMPTS - 1:
+                raise
+            time.sleep(_BACKOFF_SECONDS * 2**attempt)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _context(tls: Mapping[str, Any]) -> ssl.SSLContext:
+    """A TLS context from librdkafka's settings, named as there without ``ssl.``; PEM text needs no file."""
+    location = tls.get("ca.location")
+    context = ssl.create_default_context(
+        cafile=location if location and not os.path.isdir(location) else None,
+        capath=location if location and os.path.isdir(location) else None,
+        cadata=tls.get("ca.pem"),
+    )
+    context.check_hostname = tls.get("endpoint.identification.algorithm", "https") == "https"
+    certificate = _path(tls, "certificate")
+    if certificate is not None:
+        context.load_cert_chain(certificate, _path(tls, "key"), tls.get("key.password"))
+    return context
+
+
+def _path(tls: Mapping[str, Any], name: str) -> str | None:
+    """The file of a certificate or key; one that was given as text lies in memory, never on a disk."""
+    pem = tls.get(f"{name}.pem")
+    if pem is None:
+        location: str | None = tls.get(f"{name}.location")
+        return location
+    descriptor = os.memfd_create(name)
+    os.write(descriptor, pem.encode())
+    return f"/proc/self/fd/{descriptor}"
+
+
+if __name__ == "__main__":
+    serve(read)

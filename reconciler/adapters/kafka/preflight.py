@@ -1,0 +1,112 @@
+"""Who we reach, and whether what it says of ACLs can be believed.
+
+The client turns a refused ACL listing into an empty one, and returns every operation where there is no authorizer;
+so a listing by the client counts only beside these proofs.
+"""
+
+import secrets
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, but not by its type stubs
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from reconciler.adapters.kafka import codes
+from reconciler.adapters.kafka.client import Connection
+from reconciler.ports import ClusterError
+
+
+class Authorizer(StrEnum):
+    """Whether the cluster has an authorizer."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+
+
+#: ``AclEntry.supportedOperations(CLUSTER)``, as far as the client reports them: what a cluster without an authorizer
+#: answers, and a super user too.
+_EVERY_OPERATION: Final = frozenset(
+    {"CREATE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "ALTER", "DESCRIBE"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """One broker as the cluster advertises it."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What DescribeCluster says. ``operations`` are ours on the cluster (KIP-430), ``None`` without DESCRIBE."""
+
+    cluster_id: str
+    brokers: tuple[Broker, ...]
+    controller: int | None
+    operations: frozenset[str] | None
+
+    @property
+    def may_list_acls(self) -> bool:
+        """Whether DescribeAcls is permitted to us (or nothing is forbidden to anybody)."""
+        return self.operations is not None and "DESCRIBE" in self.operations
+
+    @property
+    def may_lack_authorizer(self) -> bool:
+        """Whether the answer is also what a cluster without an authorizer gives."""
+        return self.operations is not None and self.operations >= _EVERY_OPERATION
+
+
+def greet(connection: Connection) -> Greeting:
+    """Asks who the cluster is; the first contact. Raises :class:`ClusterError`."""
+    timeout = connection.settings.request_timeout
+    answer: Any = connection.read(
+        lambda: connection.admin.describe_cluster(include_authorized_operations=True, request_timeout=timeout)
+    )
+    if not answer.cluster_id:
+        raise ClusterError("cluster_id_missing", "the broker did not say which cluster it belongs to")
+    operations = answer.authorized_operations
+    return Greeting(
+        answer.cluster_id,
+        tuple(sorted((Broker(n.id, n.host, n.port, n.rack) for n in answer.nodes), key=lambda b: b.id)),
+        answer.controller.id if answer.controller is not None and answer.controller.id >= 0 else None,
+        None if operations is None else frozenset(operation.name for operation in operations),
+    )
+
+
+def probe_authorizer(connection: Connection) -> Authorizer:
+    """Asks for a delete that cannot match anything: answered, or refused for want of ALTER, there is an authorizer.
+
+    It changes nothing and needs no right. Raises :class:`ClusterError` if nothing was answered.
+    """
+    nonce = f"__kr.probe.{secrets.token_hex(16)}"
+    exact = AclBindingFilter(
+        ResourceType.TOPIC,
+        nonce,
+        ResourcePatternType.LITERAL,
+        f"User:{nonce}",
+        nonce,
+        AclOperation.READ,
+        AclPermissionType.ALLOW,
+    )
+    timeout = connection.settings.request_timeout
+    try:
+        connection.wait(connection.admin.delete_acls([exact], request_timeout=timeout)[exact])
+    except KafkaException as error:
+        failed = connection.failure(error)
+        if failed.code == codes.SECURITY_DISABLED:
+            return Authorizer.ABSENT
+        if failed.code != codes.CLUSTER_AUTHORIZATION_FAILED:
+            raise connection.cluster_error(failed) from None
+    return Authorizer.PRESENT

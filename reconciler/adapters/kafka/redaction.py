@@ -1,0 +1,26 @@
+"""Keeping secret values out of every text, also out of what the client library echoes."""
+
+import base64
+from collections.abc import Iterable
+from urllib.parse import quote, quote_plus
+
+PLACEHOLDER = "[redacted]"
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """``text`` without any of ``secrets``, in plain, URL, base64 or escaped form; longest forms first."""
+    forms = {form for secret in secrets if secret for form in _forms(secret)}
+    for form in sorted(forms, key=len, reverse=True):
+        text = text.replace(form, PLACEHOLDER)
+    return text
+
+
+def _forms(secret: str) -> Iterable[str]:
+    raw = secret.encode()
+    yield secret
+    yield quote(secret, safe="")
+    yield quote_plus(secret)
+    yield secret.encode("unicode_escape").decode()
+    for encoded in (base64.b64encode(raw), base64.urlsafe_b64encode(raw)):
+        yield encoded.decode()
+        yield encoded.decode().rstrip("=")

@@ -1,0 +1,108 @@
+"""The SASL part of the settings: PLAIN, SCRAM and OAUTHBEARER in its four forms (fixed, unsecured, OIDC, MSK IAM)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from reconciler.adapters.kafka.bearer import Bearer, MskIamToken, StaticToken, UnsecuredToken, msk_region
+from reconciler.adapters.kafka.setting_problem import SettingProblem
+
+_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM")
+_LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+_OIDC_KEYS: Final = ("sasl.oauthbearer.client.id", "sasl.oauthbearer.token.endpoint.url")
+#: Callback handlers name code, so only those are taken whose work is done here by other means.
+_HANDLERS: Final = frozenset(
+    {
+        "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
+        "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+        "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+    }
+)
+_LOGIN_KEYS: Final = ("sasl.username", "sasl.password")
+_PRINCIPAL: Final = re.compile(r"principal=(\S+)")
+
+
+class Sasl(NamedTuple):
+    """librdkafka's settings, whoever hands out tokens, and what is wrong."""
+
+    config: dict[str, str]
+    bearer: Bearer | None
+    problems: list[SettingProblem]
+
+
+def translate_sasl(bootstrap_servers: str, values: Mapping[str, str]) -> Sasl:
+    """The SASL part of ``values`` (accepted keys, references followed)."""
+    mechanism = values.get("sasl.mechanism", values.get("sasl.mechanisms"))
+    problems = [*_handler_problems(values), *_mechanism_problems(values, mechanism)]
+    if mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
+        return Sasl({"sasl.mechanisms": mechanism}, None, [*problems, *_missing(values, _LOGIN_KEYS, mechanism)])
+    if mechanism == "AWS_MSK_IAM":
+        return _msk(bootstrap_servers, values, problems)
+    if mechanism == "OAUTHBEARER":
+        return _oauthbearer(values, problems)
+    return Sasl({}, None, problems)
+
+
+def _oauthbearer(values: Mapping[str, str], problems: list[SettingProblem]) -> Sasl:
+    config = {"sasl.mechanisms": "OAUTHBEARER"}
+    if "sasl.oauthbearer.token" in values:
+        return Sasl(config, StaticToken(values["sasl.oauthbearer.token"]), problems)
+    if values.get("enable.sasl.oauthbearer.unsecure.jwt") == "true":
+        principal = _PRINCIPAL.fullmatch(values.get("sasl.oauthbearer.config", "").strip())
+        if principal is None:
+            problems.append(SettingProblem("sasl.oauthbearer.config", "expected principal=<name>, and nothing else"))
+            return Sasl(config, None, problems)
+        return Sasl(config, UnsecuredToken(principal[1]), problems)
+    problems += _missing(values, _OIDC_KEYS, "OAUTHBEARER without sasl.oauthbearer.token")
+    problems += _endpoint_problems(values.get("sasl.oauthbearer.token.endpoint.url"))
+    return Sasl({**config, "sasl.oauthbearer.method": "oidc"}, None, problems)
+
+
+def _msk(bootstrap_servers: str, values: Mapping[str, str], problems: list[SettingProblem]) -> Sasl:
+    config = {"sasl.mechanisms": "OAUTHBEARER"}
+    region = values.get("aws.region") or msk_region(bootstrap_servers)
+    if region is None:
+        problems.append(SettingProblem("aws.region", "the addresses do not tell the AWS region", "Set aws.region."))
+        return Sasl(config, None, problems)
+    return Sasl(config, MskIamToken(region), problems)
+
+
+def _mechanism_problems(values: Mapping[str, str], mechanism: str | None) -> Iterator[SettingProblem]:
+    if values.get("sasl.mechanisms", mechanism) != mechanism:
+        yield SettingProblem("sasl.mechanism", "sasl.mechanism and sasl.mechanisms differ", "Keep one of them.")
+    secured = values.get("security.protocol", "PLAINTEXT").upper().startswith("SASL_")
+    if secured and mechanism is None:
+        yield SettingProblem("sasl.mechanism", "it is missing", f"One of {', '.join(_MECHANISMS)}.")
+    if mechanism is not None and mechanism not in _MECHANISMS:
+        yield SettingProblem("sasl.mechanism", f"{mechanism!r} is not supported", f"One of {', '.join(_MECHANISMS)}.")
+    used = sorted(key for key in values if key.startswith("sasl."))
+    if not secured and used:
+        yield SettingProblem(
+            used[0],
+            f"security.protocol is {values.get('security.protocol', 'PLAINTEXT')}, so nobody would be authenticated",
+            "Set security.protocol to SASL_SSL (or SASL_PLAINTEXT), or leave the sasl settings out.",
+        )
+
+
+def _handler_problems(values: Mapping[str, str]) -> Iterator[SettingProblem]:
+    for key in ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class"):
+        if key in values and values[key] not in _HANDLERS:
+            yield SettingProblem(key, "this callback handler is Java code and has no counterpart here", "Leave it out.")
+
+
+def _endpoint_problems(url: str | None) -> Iterator[SettingProblem]:
+    """Client secrets are posted there, so it is https; plain http is for tests on the same machine."""
+    if url is None:
+        return
+    parts = urlsplit(url)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        yield SettingProblem(
+            "sasl.oauthbearer.token.endpoint.url", "the client's secret is sent there: it must be https"
+        )
+
+
+def _missing(values: Mapping[str, str], keys: tuple[str, ...], why: str) -> Iterator[SettingProblem]:
+    for key in keys:
+        if not values.get(key):
+            yield SettingProblem(key, f"it is missing: {why} needs it")

@@ -1,0 +1,113 @@
+"""Where secrets may come from: the variables and directories that the operator named, nothing else.
+
+The syntax is that of Kafka's own providers: ``${env:NAME}``, ``${file:PATH:KEY}`` (a properties file) and
+``${dir:DIR:FILE}`` (``EnvVarConfigProvider``, ``FileConfigProvider``, ``DirectoryConfigProvider``).
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from reconciler.adapters.kafka.java_properties import parse_properties
+
+_REFERENCE: Final = re.compile(r"\$\{([^}]*)\}")
+_LARGEST_FILE: Final = 1024 * 1024
+
+
+class SecretError(Exception):
+    """A reference that cannot be followed, with the flag or the change that would help."""
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        """Keeps both texts; neither holds a value."""
+        super().__init__(message)
+        self.message, self.advice = message, advice
+
+
+def has_reference(text: str) -> bool:
+    """Whether ``text`` asks for something to be put in."""
+    return _REFERENCE.search(text) is not None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SecretSource:
+    """The operator's word (``--allow-env``, ``--secrets-dir``) on what may be read."""
+
+    allow_env: frozenset[str] = frozenset()
+    secrets_dirs: tuple[Path, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def resolve(self, text: str) -> tuple[str, frozenset[str]]:
+        """``text`` with every reference replaced, and the values that were put in; raises :class:`SecretError`."""
+        values: set[str] = set()
+
+        def value(match: "re.Match[str]") -> str:
+            found = self._value(match[1])
+            values.add(found)
+            return found
+
+        return _REFERENCE.sub(value, text), frozenset(values)
+
+    def _value(self, reference: str) -> str:
+        provider, _, rest = reference.partition(":")
+        place, _, name = rest.rpartition(":")
+        if provider == "env" and rest and ":" not in rest:
+            return self._variable(rest)
+        if provider == "file" and place and name:
+            return self._property(Path(place), name)
+        if provider == "dir" and place and name:
+            return self._file(Path(place), name)
+        raise SecretError(
+            f"cannot read the reference ${{{provider}:…}}",
+            "References are ${env:NAME}, ${file:PATH:KEY} and ${dir:DIR:FILE}.",
+        )
+
+    def _variable(self, name: str) -> str:
+        if name not in self.allow_env:
+            raise SecretError(f"reading the environment variable {name} is not permitted", f"Add --allow-env {name}.")
+        if name not in self.environment:
+            raise SecretError(f"the environment variable {name} is not set")
+        return self.environment[name]
+
+    def _property(self, path: Path, key: str) -> str:
+        properties = parse_properties(self._read(path))
+        if key not in properties:
+            raise SecretError(f"{path} has no key {key!r}")
+        return properties[key]
+
+    def _file(self, directory: Path, name: str) -> str:
+        if Path(name).name != name or name in ("", ".", ".."):
+            raise SecretError(f"{name!r} is not the plain name of a file in {directory}")
+        return self._read(directory / name).rstrip("\r\n")
+
+    def _read(self, path: Path) -> str:
+        """The file's text, if the file itself, all links followed, lies in a permitted directory."""
+        if not self._permitted(path):
+            raise SecretError(
+                f"reading {path} is not permitted: it is not inside a secrets directory",
+                f"Add --secrets-dir {path.parent}, if that is where secrets are.",
+            )
+        real = Path(os.path.realpath(path))
+        if not real.is_file():
+            raise SecretError(f"there is no file {path}")
+        try:
+            with real.open("rb") as opened:
+                raw = opened.read(_LARGEST_FILE + 1)
+        except OSError as error:
+            raise SecretError(f"{path} cannot be read: {error.strerror}") from None
+        if len(raw) > _LARGEST_FILE:
+            raise SecretError(f"{path} is larger than a secret can be (1 MiB)")
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            raise SecretError(f"{path} is not UTF-8 text") from None
+
+    def _permitted(self, path: Path) -> bool:
+        real = Path(os.path.realpath(path))
+        return any(real.is_relative_to(os.path.realpath(directory)) for directory in self.secrets_dirs)
+
+    def __repr__(self) -> str:
+        """What may be read, never what was."""
+        return f"SecretSource(allow_env={sorted(self.allow_env)}, secrets_dirs={[str(d) for d in self.secrets_dirs]})"

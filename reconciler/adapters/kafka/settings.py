@@ -1,0 +1,107 @@
+"""Client settings: an allow-list in Java's or librdkafka's spelling in, librdkafka's spelling with secrets out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from reconciler.adapters.kafka.accepted import SECRET_KEYS, refusal
+from reconciler.adapters.kafka.bearer import Bearer
+from reconciler.adapters.kafka.jaas import settings_from_jaas
+from reconciler.adapters.kafka.redaction import redact
+from reconciler.adapters.kafka.secret_source import SecretError, SecretSource, has_reference
+from reconciler.adapters.kafka.setting_problem import SettingProblem, SettingsError
+from reconciler.adapters.kafka.translation import translate
+
+__all__ = ["ClientSettings", "SecretSource", "SettingProblem", "SettingsError", "client_settings"]
+
+_JAAS: Final = "sasl.jaas.config"
+_NOT_SECRET: Final = (
+    "this is no secret, so it cannot take a value from outside",
+    "References work in passwords, keys and tokens only; write this value out.",
+)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ClientSettings:
+    """Settings in librdkafka's spelling, secrets resolved. ``repr`` shows names only.
+
+    ``bearer`` hands out OAUTHBEARER tokens where the client library does not fetch them itself; ``request_timeout`` is
+    in seconds.
+    """
+
+    config: Mapping[str, str]
+    secrets: frozenset[str] = frozenset()
+    bearer: Bearer | None = None
+    request_timeout: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Keeps the settings read-only."""
+        object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
+
+    def redact(self, text: str) -> str:
+        """``text`` without any secret value of these settings."""
+        return redact(text, self.secrets)
+
+    def __repr__(self) -> str:
+        """The names of what is set, no values."""
+        return f"ClientSettings({', '.join(sorted(self.config))})"
+
+
+def client_settings(bootstrap_servers: str, client: Mapping[str, str], secrets: SecretSource) -> ClientSettings:
+    """What ``Cluster.spec`` says of a connection, ready for the client.
+
+    ``bootstrap_servers`` is a comma-separated list of ``host:port``. References are followed here, in secret values
+    only, and only as ``secrets`` permits. Raises :class:`SettingsError` with every problem.
+    """
+    problems = [problem for key in sorted(client) if (problem := refusal(key)) is not None]
+    if has_reference(bootstrap_servers):
+        problems.append(SettingProblem("bootstrapServers", *_NOT_SECRET))
+    reading = _Reading(secrets)
+    for key in sorted(client, key=lambda key: (key == _JAAS, key)):
+        if refusal(key) is None:
+            reading.take(key, client[key])
+    problems += reading.problems
+    translated = translate(bootstrap_servers, reading.values)
+    reported = {problem.key for problem in problems}
+    problems += [problem for problem in translated.problems if problem.key not in reported]
+    if problems:
+        raise SettingsError(tuple(sorted(problems)))
+    return ClientSettings(translated.config, frozenset(reading.hidden), translated.bearer, translated.request_timeout)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Values with references followed, what must never be shown, and what went wrong."""
+
+    secrets: SecretSource
+    values: dict[str, str] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+    problems: list[SettingProblem] = field(default_factory=list)
+
+    def take(self, key: str, text: str) -> None:
+        """Reads one setting; the login module's options become settings of their own."""
+        try:
+            if key == _JAAS:
+                self._take_jaas(text)
+            else:
+                self.values[key] = self._value(key, text)
+        except SecretError as error:
+            self.problems.append(SettingProblem(key, error.message, error.advice))
+        except ValueError as error:
+            self.problems.append(SettingProblem(key, str(error)))
+
+    def _take_jaas(self, text: str) -> None:
+        for key, value in settings_from_jaas(text, self._value).items():
+            if key in self.values:
+                self.problems.append(SettingProblem(key, "it is set here and in sasl.jaas.config", "Keep one of them."))
+            self.values[key] = value
+
+    def _value(self, key: str, text: str) -> str:
+        if key not in SECRET_KEYS:
+            if has_reference(text):
+                raise SecretError(*_NOT_SECRET)
+            return text
+        value, parts = self.secrets.resolve(text)
+        self.hidden |= {value, *parts} - {""}
+        return value

@@ -1,0 +1,95 @@
+"""Accepted settings into librdkafka's: names, the SASL and TLS parts, timeouts; nothing is guessed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from reconciler.adapters.kafka.accepted import SAME
+from reconciler.adapters.kafka.bearer import Bearer
+from reconciler.adapters.kafka.sasl import translate_sasl
+from reconciler.adapters.kafka.setting_problem import SettingProblem
+from reconciler.adapters.kafka.stores import translate_stores
+
+_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_TIMEOUTS: Final = ("request.timeout.ms", "default.api.timeout.ms", "socket.timeout.ms")
+_DEFAULT_TIMEOUT_MS: Final = 60_000
+#: librdkafka takes socket.timeout.ms up to five minutes.
+_TIMEOUT_RANGE_MS: Final = range(100, 300_001)
+_HOST_CHECKS: Final = {"https": "https", "none": "none", "": "none"}
+_DEFAULTS: Final = {
+    "client.id": "kafka-reconciler",
+    # A broker that swallows our packets is noticed after this, not after half a minute.
+    "socket.connection.setup.timeout.ms": "10000",
+}
+#: What only makes sense together with OIDC; librdkafka refuses it elsewhere.
+_OIDC_PREFIX: Final = "sasl.oauthbearer."
+
+
+@dataclass(slots=True)
+class Translation:
+    """The outcome: settings or problems. ``request_timeout`` is in seconds."""
+
+    config: dict[str, str] = field(default_factory=dict)
+    bearer: Bearer | None = None
+    request_timeout: float = _DEFAULT_TIMEOUT_MS / 1000
+    problems: list[SettingProblem] = field(default_factory=list)
+
+
+def translate(bootstrap_servers: str, values: Mapping[str, str]) -> Translation:
+    """``values`` (accepted keys, references followed) in librdkafka's spelling, with our defaults."""
+    outcome = Translation({**_DEFAULTS, **{key: value for key, value in values.items() if key in SAME}})
+    outcome.config["bootstrap.servers"] = _addresses(bootstrap_servers, outcome.problems)
+    outcome.config["security.protocol"] = _protocol(values, outcome.problems)
+    milliseconds = _timeout(values, outcome.problems)
+    outcome.config["socket.timeout.ms"] = str(milliseconds)
+    outcome.request_timeout = milliseconds / 1000
+    sasl = translate_sasl(bootstrap_servers, values)
+    stores, problems = translate_stores(values)
+    outcome.config |= {**sasl.config, **stores, **_host_check(values, outcome.problems)}
+    outcome.bearer = sasl.bearer
+    if sasl.bearer is not None:
+        outcome.config = {key: value for key, value in outcome.config.items() if not key.startswith(_OIDC_PREFIX)}
+    outcome.problems += [*sasl.problems, *problems]
+    return outcome
+
+
+def _addresses(bootstrap_servers: str, problems: list[SettingProblem]) -> str:
+    """Without blanks; each has a host and a port."""
+    addresses = [address.strip() for address in bootstrap_servers.split(",") if address.strip()]
+    if not addresses:
+        problems.append(SettingProblem("bootstrapServers", "it is empty", "Name at least one broker as host:port."))
+    for address in addresses:
+        host, _, port = address.rpartition(":")
+        if not host or "/" in host or not (port.isascii() and port.isdigit() and 0 < int(port) < 65_536):
+            problems.append(SettingProblem("bootstrapServers", f"{address!r} is not host:port"))
+    return ",".join(addresses)
+
+
+def _protocol(values: Mapping[str, str], problems: list[SettingProblem]) -> str:
+    protocol = values.get("security.protocol", "PLAINTEXT").upper()
+    if protocol not in _PROTOCOLS:
+        advice = f"One of {', '.join(_PROTOCOLS)}."
+        problems.append(SettingProblem("security.protocol", f"{protocol!r} is not a security protocol", advice))
+    return protocol
+
+
+def _timeout(values: Mapping[str, str], problems: list[SettingProblem]) -> int:
+    """How long one request may take; both of librdkafka's timeouts are set to it, because the smaller one counts."""
+    for key in _TIMEOUTS:
+        if key in values:
+            text = values[key]
+            if text.isascii() and text.isdigit() and int(text) in _TIMEOUT_RANGE_MS:
+                return int(text)
+            problems.append(SettingProblem(key, f"{text!r} is not a number of milliseconds from 100 to 300000"))
+    return _DEFAULT_TIMEOUT_MS
+
+
+def _host_check(values: Mapping[str, str], problems: list[SettingProblem]) -> dict[str, str]:
+    key = "ssl.endpoint.identification.algorithm"
+    if key not in values:
+        return {}
+    known = _HOST_CHECKS.get(values[key].lower())
+    if known is None:
+        problems.append(SettingProblem(key, f"{values[key]!r} is not known", "Either https, or none (or empty)."))
+        return {}
+    return {key: known}

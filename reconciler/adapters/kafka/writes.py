@@ -1,0 +1,149 @@
+"""The six writes: one request a call, one answer an item, nothing sent twice.
+
+An item that the client cannot carry fails alone. Domain values become the client's objects at the last moment,
+because the client's filters equal its bindings.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, Final, TypeVar
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, but not by its type stubs
+    AclBinding as ClientBinding,
+)
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclBindingFilter,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourceType,
+)
+
+from reconciler.adapters.kafka.bindings import unsupported_by_client
+from reconciler.adapters.kafka.client import Connection
+from reconciler.model import AclBinding, AlterConfigs, CreatePartitions, Topic
+from reconciler.ports import Answer, Verdict
+
+K = TypeVar("K")
+
+#: A KRaft controller refuses more than 10,000 records a request, and before 4.1 is damaged by it (KAFKA-19347).
+MAX_ITEMS: Final = 1_000
+_DONE: Final = Answer(Verdict.DONE)
+
+
+def create_acls(connection: Connection, bindings: Sequence[AclBinding]) -> list[Answer]:
+    """Creates bindings in the given order, in one request."""
+    _check(bindings)
+    sendable = {b: _client_binding(b) for b in bindings if unsupported_by_client(b) is None}
+    return _acl_answers(connection, bindings, sendable, connection.admin.create_acls)
+
+
+def delete_acls(connection: Connection, bindings: Sequence[AclBinding]) -> list[Answer]:
+    """Deletes by exact filters, in one request; what the broker says it matched proves nothing and is not read."""
+    _check(bindings)
+    sendable = {b: _client_filter(b) for b in bindings if unsupported_by_client(b) is None}
+    return _acl_answers(connection, bindings, sendable, connection.admin.delete_acls)
+
+
+def create_topics(connection: Connection, topics: Sequence[Topic]) -> list[Answer]:
+    """Creates topics with their settings and, where given, their replica assignments."""
+    names = [topic.name for topic in topics]
+    _check(names)
+    return _named_answers(connection, names, connection.admin.create_topics, [_new_topic(t) for t in topics])
+
+
+def delete_topics(connection: Connection, names: Sequence[str]) -> list[Answer]:
+    """Deletes topics by name."""
+    _check(names)
+    return _named_answers(connection, names, connection.admin.delete_topics, list(names))
+
+
+def create_partitions(connection: Connection, changes: Sequence[CreatePartitions]) -> list[Answer]:
+    """Raises partition counts to ``after``."""
+    names = [change.name for change in changes]
+    _check(names)
+    wanted = [NewPartitions(change.name, change.after) for change in changes]
+    return _named_answers(connection, names, connection.admin.create_partitions, wanted)
+
+
+def alter_configs(connection: Connection, changes: Sequence[AlterConfigs]) -> list[Answer]:
+    """Sets and resets the named settings, incrementally; what is not named stays."""
+    _check([change.name for change in changes])
+    resources = {change: _alteration(change) for change in changes if change.after}
+    futures = _send(connection, connection.admin.incremental_alter_configs, list(resources.values()))
+    return [_outcome(connection, futures[resources[c]]) if c in resources else _DONE for c in changes]
+
+
+def _check(items: Collection[Any]) -> None:
+    """Refuses what would be cut short, or collapse, inside the client."""
+    if len(items) > MAX_ITEMS:
+        raise ValueError(f"at most {MAX_ITEMS} items a request, not {len(items)}")
+    if len(set(items)) != len(items):
+        raise ValueError("an item was given twice in one request")
+
+
+def _acl_answers(
+    connection: Connection, bindings: Sequence[AclBinding], sendable: Mapping[AclBinding, Any], call: Callable[..., Any]
+) -> list[Answer]:
+    futures = _send(connection, call, list(sendable.values()))
+    answers: dict[AclBinding, Answer] = {b: _outcome(connection, futures[item]) for b, item in sendable.items()}
+    return [answers.get(b) or _unsupported(b) for b in bindings]
+
+
+def _named_answers(
+    connection: Connection, names: Sequence[str], call: Callable[..., Any], items: list[Any]
+) -> list[Answer]:
+    futures = _send(connection, call, items)
+    return [_outcome(connection, futures[name]) for name in names]
+
+
+def _send(connection: Connection, call: Callable[..., Mapping[K, "Future[Any]"]], items: list[Any]) -> Mapping[K, Any]:
+    """One request; the futures by the client's key. Nothing is sent for no items."""
+    if not items:
+        return {}
+    return call(items, request_timeout=connection.settings.request_timeout)
+
+
+def _outcome(connection: Connection, future: "Future[Any]") -> Answer:
+    try:
+        connection.wait(future)
+    except KafkaException as error:
+        return connection.failure(error).answer()
+    return _DONE
+
+
+def _unsupported(binding: AclBinding) -> Answer:
+    return Answer(Verdict.FAILED, "UNSUPPORTED_BY_CLIENT", unsupported_by_client(binding) or "")
+
+
+def _client_binding(binding: AclBinding) -> ClientBinding:
+    (resource_type, name, pattern_type), (principal, host, operation, permission) = binding
+    return ClientBinding(int(resource_type), name, int(pattern_type), principal, host, int(operation), int(permission))
+
+
+def _client_filter(binding: AclBinding) -> AclBindingFilter:
+    (resource_type, name, pattern_type), (principal, host, operation, permission) = binding
+    return AclBindingFilter(
+        int(resource_type), name, int(pattern_type), principal, host, int(operation), int(permission)
+    )
+
+
+def _new_topic(topic: Topic) -> NewTopic:
+    configs = dict(topic.configs)
+    if topic.replica_assignments is not None:
+        assignment = [list(replicas) for replicas in topic.replica_assignments]
+        return NewTopic(topic.name, len(assignment), replica_assignment=assignment, config=configs)
+    return NewTopic(topic.name, topic.num_partitions or -1, topic.replication_factor or -1, config=configs)
+
+
+def _alteration(change: AlterConfigs) -> ConfigResource:
+    entries: Iterable[ConfigEntry] = [
+        ConfigEntry(
+            key, value, incremental_operation=AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
+        )
+        for key, value in change.after.items()
+    ]
+    return ConfigResource(ResourceType.TOPIC, change.name, incremental_configs=list(entries))
