@@ -1,0 +1,143 @@
+"""A ``Cluster`` document as what the planner and the adapters need to know."""
+
+import datetime
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from reconciler.manifest.acls import checked_texts
+from reconciler.manifest.codes import Code
+from reconciler.manifest.document import Document
+from reconciler.manifest.findings import Findings, Trouble
+from reconciler.manifest.models.cluster import ClusterDocument, ClusterSpec
+from reconciler.manifest.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
+from reconciler.manifest.principals import principal_problem
+from reconciler.manifest.resources import PatternTable
+from reconciler.manifest.selectors import declare_scope
+from reconciler.manifest.source import quoted
+from reconciler.manifest.suggest import did_you_mean
+from reconciler.model import TOPIC_CONFIGS, FrozenMap, Origin, Scope
+
+DEFAULT_BARRIER_WAIT: Final = 2.0
+_ADDRESS = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgement:
+    """A guard that may be passed for one named object, up to and including the day ``expires``."""
+
+    guard: str
+    object: str
+    reason: str
+    expires: datetime.date | None
+    origin: Origin
+
+
+class Limits(NamedTuple):
+    """How much one plan may delete; ``None`` where nothing is said."""
+
+    max_deletes: int | None = None
+    max_delete_percent: int | None = None
+
+
+NO_LIMITS: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDeclaration:
+    """One declared cluster. ``client`` values are as written: ``${env:…}`` is not read here.
+
+    ``allow_everyone_if_no_acl_found`` is ``None`` where unknown; ``barrier_wait`` is in seconds.
+    """
+
+    name: str
+    origin: Origin
+    labels: Mapping[str, str] = FrozenMap()
+    bootstrap_servers: tuple[str, ...] = ()
+    client: Mapping[str, str] = FrozenMap()
+    client_origins: Mapping[str, Origin] = FrozenMap()
+    principal: str | None = None
+    super_users: tuple[str, ...] = ()
+    allow_everyone_if_no_acl_found: bool | None = None
+    scope: Scope = Scope()
+    limits: Limits = NO_LIMITS
+    barrier_wait: float = DEFAULT_BARRIER_WAIT
+    prune_topics: bool = False
+    ignore_configs: tuple[str, ...] = ()
+    acknowledgements: tuple[Acknowledgement, ...] = ()
+    vars: Mapping[str, str] = FrozenMap()
+
+
+def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclaration | None:
+    """Checks and converts; ``None`` after reporting problems that leave no cluster."""
+    findings, spec, heading = document.findings, document.spec, document.heading
+    model = document.validated(ClusterDocument)
+    scope = declare_scope(spec, table, findings)
+    servers = checked_texts(spec.get("bootstrapServers"), address_problem, findings)
+    principal = checked_texts(spec.get("principal"), _named_principal, findings)
+    super_users = checked_texts(spec.get("superUsers"), _named_principal, findings)
+    _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
+    if model is None:
+        return None
+    wants = model.spec
+    limits, barrier = wants.limits, wants.barrier
+    return ClusterDeclaration(
+        heading.name,
+        heading.origin,
+        heading.labels,
+        servers,
+        FrozenMap(wants.client),
+        client_origins(spec, findings),
+        principal[0] if principal else None,
+        super_users,
+        {"true": True, "false": False}.get(wants.allow_everyone_if_no_acl_found),
+        scope,
+        Limits(limits.max_deletes, limits.max_delete_percent) if limits else NO_LIMITS,
+        DEFAULT_BARRIER_WAIT if barrier is None or barrier.wait is None else barrier.wait,
+        wants.prune_topics,
+        tuple(sorted(set(wants.ignore_configs))),
+        _acknowledgements(wants, spec.get("acknowledge"), findings),
+        FrozenMap(wants.vars),
+    )
+
+
+def client_origins(spec: MappingNode, findings: Findings) -> FrozenMap[Origin]:
+    """Where each client setting stands."""
+    client = spec.get("client")
+    keys = client.keys if isinstance(client, MappingNode) else {}
+    return FrozenMap({name: findings.origin(key) for name, key in keys.items()})
+
+
+def address_problem(text: str) -> Trouble | None:
+    """Why ``text`` is no bootstrap server; ``None`` if it is."""
+    found = _ADDRESS.fullmatch(text)
+    if found and 0 < int(found[2]) < 65536:
+        return None
+    advice = "write one list item for each server" if "," in text else "write it as broker-1:9093"
+    return Trouble(Code.ADDRESS, f"{quoted(text)} is not host:port", advice)
+
+
+def _named_principal(text: str) -> Trouble | None:
+    return principal_problem(text, may_be_everyone=False)
+
+
+def _warn_of_unknown_settings(node: Node | None, findings: Findings) -> None:
+    for item in scalars(node):
+        if item.plain not in TOPIC_CONFIGS and not findings.marks(item):
+            advice = did_you_mean(item.plain, TOPIC_CONFIGS, "it is kept; a newer broker may have it")
+            trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.3 has no topic setting {quoted(item.plain)}", advice)
+            findings.add(trouble, item, severity="warning")
+
+
+def _acknowledgements(wants: ClusterSpec, node: Node | None, findings: Findings) -> tuple[Acknowledgement, ...]:
+    places: list[Node] = node.items if isinstance(node, SequenceNode) else []
+    return tuple(
+        Acknowledgement(item.guard, item.object, item.reason, item.expires, findings.origin(_guard_place(place)))
+        for item, place in zip(wants.acknowledge, places, strict=True)
+    )
+
+
+def _guard_place(node: Node) -> Node:
+    guard = node.get("guard") if isinstance(node, MappingNode) else None
+    return guard if isinstance(guard, ScalarNode) else node

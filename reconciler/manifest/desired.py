@@ -1,0 +1,114 @@
+"""What the manifests want of one cluster on one day."""
+
+import datetime
+
+from reconciler.manifest.acls import AclsDeclaration
+from reconciler.manifest.bindings import BindingTable
+from reconciler.manifest.clusters import Acknowledgement, ClusterDeclaration
+from reconciler.manifest.codes import Code
+from reconciler.manifest.findings import Findings, Trouble
+from reconciler.manifest.manifests import Declared, Manifests
+from reconciler.manifest.problem import ManifestError, Problem, in_order
+from reconciler.manifest.resources import PatternTable
+from reconciler.manifest.roles import BUILT_IN_ROLES, RoleDeclaration
+from reconciler.manifest.source import Source, quoted
+from reconciler.manifest.suggest import did_you_mean
+from reconciler.manifest.topic_table import TopicTable
+from reconciler.manifest.topics import TopicsDeclaration
+from reconciler.model import DesiredState, Origin
+
+
+class FindingsByFile:
+    """The findings of several files."""
+
+    def __init__(self, manifests: Manifests) -> None:
+        """Starts empty."""
+        self._manifests = manifests
+        self._by_path: dict[str, Findings] = {}
+
+    def of(self, path: str) -> Findings:
+        """The findings of one file."""
+        if path not in self._by_path:
+            self._by_path[path] = Findings(self._manifests.sources.get(path, Source(path, "")))
+        return self._by_path[path]
+
+    def problems(self) -> tuple[Problem, ...]:
+        """All problems, in order."""
+        return in_order(problem for findings in self._by_path.values() for problem in findings.problems)
+
+
+def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date) -> DesiredState:
+    """Bindings and topics for a declared cluster; what expired before ``as_of`` is apart.
+
+    Raises :class:`ManifestError` for an unknown cluster, and for what only this cluster shows: unset variables,
+    declarations outside its scope, bindings or topics that two of its documents declare.
+    """
+    cluster = declared_cluster(manifests, cluster_name)
+    findings = FindingsByFile(manifests)
+    declared = _declared(manifests, cluster, findings)
+    roles = {role.name: role for role in declared if isinstance(role, RoleDeclaration)}
+    templates = (template.heading.name for template in manifests.templates if template.heading.kind == "Role")
+    known = frozenset((*manifests.roles, *templates))
+    bindings = BindingTable(cluster, {**roles, **BUILT_IN_ROLES}, known, findings.of)
+    topics = TopicTable(cluster, findings.of)
+    for item in declared:
+        if isinstance(item, AclsDeclaration):
+            bindings.add(item)
+        elif isinstance(item, TopicsDeclaration):
+            topics.add(item)
+    wanted, expired = bindings.on(as_of)
+    bindings.check_scope()
+    topics.check()
+    problems = findings.problems()
+    if any(problem.severity == "error" for problem in problems):
+        raise ManifestError(problems)
+    return DesiredState(wanted, topics.topics, expired)
+
+
+def declared_cluster(manifests: Manifests, name: str) -> ClusterDeclaration:
+    """The cluster of that name; raises :class:`ManifestError` with the nearest name if there is none."""
+    found = manifests.clusters.get(name)
+    if found is not None:
+        return found
+    known = manifests.clusters
+    otherwise = f"declared are {', '.join(known)}" if known else "no Cluster is declared"
+    advice = did_you_mean(name, known, otherwise)
+    first = min(
+        (cluster.origin for cluster in known.values()), default=Origin(min(manifests.sources, default="."), 1, 1)
+    )
+    findings = FindingsByFile(manifests).of(first.file)
+    findings.add_at(Trouble(Code.UNKNOWN_CLUSTER, f"there is no cluster {quoted(name)}", advice), first)
+    raise ManifestError(findings.problems)
+
+
+def _declared(manifests: Manifests, cluster: ClusterDeclaration, findings: FindingsByFile) -> list[Declared]:
+    """The documents for this cluster, variables filled in."""
+    documents: list[Declared] = [
+        item for item in _for_all(manifests) if item.heading is not None and item.heading.applies_to(cluster.labels)
+    ]
+    table = PatternTable()
+    for template in manifests.templates:
+        if template.heading.applies_to(cluster.labels):
+            filled = template.filled(cluster, table, findings.of(template.source.path))
+            documents += [filled] if filled else []
+    return documents
+
+
+def _for_all(manifests: Manifests) -> list[Declared]:
+    return [*manifests.acls, *manifests.topics, *manifests.roles.values()]
+
+
+def standing_acknowledgements(cluster: ClusterDeclaration, as_of: datetime.date) -> tuple[Acknowledgement, ...]:
+    """The acknowledgements that count on that day; one counts through the day on which it expires."""
+    return tuple(item for item in cluster.acknowledgements if item.expires is None or item.expires >= as_of)
+
+
+def cluster_warnings(manifests: Manifests, cluster_name: str, as_of: datetime.date) -> tuple[Problem, ...]:
+    """Warnings that depend on cluster and day: acknowledgements that no longer count."""
+    cluster = declared_cluster(manifests, cluster_name)
+    findings = FindingsByFile(manifests)
+    for item in set(cluster.acknowledgements).difference(standing_acknowledgements(cluster, as_of)):
+        message = f"this acknowledgement for {quoted(item.object)} expired after {item.expires}: it does not count"
+        trouble = Trouble(Code.EXPIRED_ACKNOWLEDGEMENT, message, "remove it, or agree on a new day")
+        findings.of(item.origin.file).add_at(trouble, item.origin, severity="warning")
+    return findings.problems()

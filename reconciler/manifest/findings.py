@@ -1,0 +1,74 @@
+"""Collects the problems of one file, each with the text of its line."""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from reconciler.manifest.codes import Code
+from reconciler.manifest.nodes import Node
+from reconciler.manifest.problem import Problem, Severity
+from reconciler.manifest.source import Source, showable_lines
+from reconciler.model import Origin
+
+_WORD = re.compile(r"""[^\s,\]}]+""")
+
+
+class Trouble(NamedTuple):
+    """What is wrong with a value, wherever it stands."""
+
+    code: Code
+    message: str
+    advice: str = ""
+
+
+class Findings:
+    """The problems of one file, in the order of their finding."""
+
+    def __init__(self, source: Source) -> None:
+        """Starts empty."""
+        self.source = source
+        self.problems: list[Problem] = []
+        self._places: set[tuple[int, int]] = set()
+        self._lines: list[str] = []
+
+    def origin(self, node: Node) -> Origin:
+        """Where ``node`` stands."""
+        return Origin(self.source.path, node.line + 1, node.column + 1)
+
+    def add(self, trouble: Trouble, node: Node, related: Iterable[Origin] = (), severity: Severity = "error") -> None:
+        """Reports ``trouble`` at ``node``."""
+        self.add_at(trouble, self.origin(node), node.length, related=related, severity=severity)
+
+    def add_at(
+        self,
+        trouble: Trouble,
+        origin: Origin,
+        length: int | None = None,
+        *,
+        related: Iterable[Origin] = (),
+        severity: Severity = "error",
+    ) -> None:
+        """Reports ``trouble`` at a place; without ``length`` the word there is meant, with 0 the rest of the line."""
+        if not self._lines:
+            self._lines = showable_lines(self.source.text)
+        line = min(max(origin.line, 1), len(self._lines))
+        text = self._lines[line - 1]
+        column = min(max(origin.column, 1), len(text) + 1)
+        if length is None:
+            word = _WORD.match(text, column - 1)
+            length = len(word[0]) if word else 1
+        rest = len(text.rstrip()) - column + 1
+        length = max(1, min(length or rest, rest))
+        self._places.add((line, column))
+        place = Origin(origin.file, line, column)
+        self.problems.append(
+            Problem(trouble.code, place, trouble.message, text, length, trouble.advice, tuple(related), severity)
+        )
+
+    def silence(self, node: Node) -> None:
+        """Counts as reported here what has been reported at another place."""
+        self._places.add((node.line + 1, node.column + 1))
+
+    def marks(self, node: Node) -> bool:
+        """Whether something has been reported at this very place."""
+        return bool(self._places) and (node.line + 1, node.column + 1) in self._places

@@ -1,0 +1,132 @@
+"""Texts to :class:`Manifests`: every document of every file, then what holds between documents."""
+
+from collections.abc import Iterable
+
+from reconciler.manifest.acls import AclsDeclaration, RoleUse
+from reconciler.manifest.clusters import ClusterDeclaration, declare_cluster
+from reconciler.manifest.codes import Code
+from reconciler.manifest.document import Document, open_document
+from reconciler.manifest.findings import Findings, Trouble
+from reconciler.manifest.manifests import Manifests, Template, declare
+from reconciler.manifest.problem import ManifestError, in_order
+from reconciler.manifest.reader import read_documents
+from reconciler.manifest.resources import PatternTable
+from reconciler.manifest.roles import BUILT_IN_ROLES, RoleDeclaration, use_problem
+from reconciler.manifest.source import Source
+from reconciler.manifest.topics import TopicsDeclaration
+from reconciler.manifest.variables import form_problem, variable_scalars
+from reconciler.model import FrozenMap, Origin
+
+
+def load(sources: Iterable[Source]) -> Manifests:
+    """Reads and checks all files; raises :class:`ManifestError` with every problem that any file has."""
+    files = {source.path: source for source in sources}
+    loading = _Loading()
+    for path in sorted(files):
+        loading.read(files[path])
+    loading.check_names()
+    loading.check_roles()
+    problems = in_order(problem for findings in loading.findings for problem in findings.problems)
+    if any(problem.severity == "error" for problem in problems):
+        raise ManifestError(problems)
+    return Manifests(
+        FrozenMap(loading.clusters),
+        tuple(loading.acls),
+        FrozenMap(loading.roles),
+        tuple(loading.topics),
+        tuple(loading.templates),
+        FrozenMap(files),
+        problems,
+    )
+
+
+class _Loading:
+    """What has been read so far."""
+
+    def __init__(self) -> None:
+        self.findings: list[Findings] = []
+        self.clusters: dict[str, ClusterDeclaration] = {}
+        self.acls: list[AclsDeclaration] = []
+        self.roles: dict[str, RoleDeclaration] = {}
+        self.topics: list[TopicsDeclaration] = []
+        self.templates: list[Template] = []
+        self._documents: list[Document] = []
+        self._table = PatternTable()
+        self._complete = True
+
+    def read(self, source: Source) -> None:
+        """Reads one file."""
+        findings = Findings(source)
+        self.findings.append(findings)
+        roots, whole = read_documents(findings)
+        self._complete = self._complete and whole
+        for root in roots:
+            document = open_document(root, findings)
+            if document is None:
+                self._complete = False
+                continue
+            self._documents.append(document)
+            if document.heading.kind == "Cluster":
+                self._add_cluster(document)
+            elif "${" in source.text and any(variable_scalars(document.root.get("spec"))):
+                self._add_template(document)
+            else:
+                self._add(document)
+
+    def _add_cluster(self, document: Document) -> None:
+        cluster = declare_cluster(document, self._table)
+        if cluster is not None:
+            self.clusters.setdefault(cluster.name, cluster)
+
+    def _add_template(self, document: Document) -> None:
+        """Checks what can be checked before the variables are known: whatever does not stand at a variable."""
+        findings = document.findings
+        trial = Findings(findings.source)
+        declare(document._replace(findings=trial), self._table)
+        places = set()
+        for scalar in variable_scalars(document.root.get("spec")):
+            places.add(findings.origin(scalar))
+            trouble = form_problem(scalar.plain)
+            if trouble is not None:
+                findings.add(trouble, scalar)
+        findings.problems += [problem for problem in trial.problems if problem.origin not in places]
+        self.templates.append(Template(document.heading, document.root, findings.source))
+
+    def _add(self, document: Document) -> None:
+        match declare(document, self._table):
+            case AclsDeclaration() as acls:
+                self.acls.append(acls)
+            case RoleDeclaration() as role:
+                self.roles.setdefault(role.name, role)
+            case TopicsDeclaration() as topics:
+                self.topics.append(topics)
+            case None:
+                self._complete = False
+
+    def check_names(self) -> None:
+        """Reports documents of one kind with one name, each with the place of the first."""
+        first: dict[tuple[str, str], Origin] = {}
+        for document in self._documents:
+            heading = document.heading
+            if not heading.name:
+                continue
+            place = first.setdefault((heading.kind, heading.name), heading.origin)
+            if place != heading.origin:
+                message = f"there is another document of the kind {heading.kind} called {heading.name}"
+                trouble = Trouble(Code.DUPLICATE_NAME, message, "give one of them another name")
+                document.findings.add_at(trouble, heading.origin, len(heading.name), related=[place])
+
+    def check_roles(self) -> None:
+        """Reports rules whose role is unknown or does not fit; only if every document could be read."""
+        if not self._complete:
+            return
+        later = {template.heading.name for template in self.templates if template.heading.kind == "Role"}
+        roles = {**self.roles, **BUILT_IN_ROLES}
+        by_path = {findings.source.path: findings for findings in self.findings}
+        for acls in self.acls:
+            for rule in acls.rules:
+                if isinstance(rule.action, RoleUse) and rule.action.name not in later:
+                    trouble = use_problem(rule, rule.action, roles)
+                    if trouble is not None:
+                        origin = rule.action.declaration.origin
+                        by_path[origin.file].add_at(trouble, origin)

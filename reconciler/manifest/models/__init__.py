@@ -1,0 +1,31 @@
+"""Pydantic models of the manifests: the types of fields, and the source of the JSON Schemas."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from reconciler.manifest.models.acls import AclsDocument
+from reconciler.manifest.models.cluster import ClusterDocument
+from reconciler.manifest.models.fields import ManifestModel
+from reconciler.manifest.models.metadata import API_VERSION
+from reconciler.manifest.models.role import RoleDocument
+from reconciler.manifest.models.topics import TopicsDocument
+
+#: The kinds of this version; the models come from the table, so a kind is known in one place.
+MODELS: Final[Mapping[str, type[ManifestModel]]] = {
+    "Acls": AclsDocument,
+    "Cluster": ClusterDocument,
+    "Role": RoleDocument,
+    "Topics": TopicsDocument,
+}
+#: Kinds that the format has and this version does not.
+KINDS_TO_COME = frozenset({"AccessTests", "Fleet", "Ownership", "TopicPolicy"})
+
+__all__ = [
+    "API_VERSION",
+    "KINDS_TO_COME",
+    "MODELS",
+    "AclsDocument",
+    "ClusterDocument",
+    "RoleDocument",
+    "TopicsDocument",
+]

@@ -1,0 +1,162 @@
+"""The kind ``Cluster``: connection, and the facts and limits that no API tells."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from reconciler.manifest.codes import Code
+from reconciler.manifest.models.acls import Names, Resources
+from reconciler.manifest.models.fields import (
+    Count,
+    Day,
+    ManifestModel,
+    OneOrMoreTexts,
+    Percent,
+    Seconds,
+    Text,
+    Truth,
+    refuse,
+)
+from reconciler.manifest.models.metadata import ApiVersion, Metadata
+from reconciler.manifest.source import quoted
+from reconciler.manifest.suggest import did_you_mean, one_of
+
+#: Guards that exist, and those of them that this version has.
+GUARDS = frozenset({"topic-delete", "data-loss", "limit", "empty-desired", "empty-live"})
+GUARDS_TO_COME = frozenset({"open-by-default", "lockout", "protected", "broken-binding"})
+
+
+def _default_allow(value: object) -> object:
+    if value not in ("true", "false", "unknown"):
+        raise refuse(Code.WRONG_VALUE, "true, false or unknown is expected here", "write what server.properties says")
+    return value
+
+
+def _guard(value: object) -> object:
+    if not isinstance(value, str):
+        raise refuse(Code.WRONG_SHAPE, "the name of a guard is expected here", one_of(GUARDS))
+    if value in GUARDS_TO_COME:
+        raise refuse(Code.NOT_SUPPORTED_YET, f"the guard {value} is not supported yet", "remove the acknowledgement")
+    if value not in GUARDS:
+        raise refuse(
+            Code.WRONG_VALUE, f"there is no guard {quoted(value)}", did_you_mean(value, GUARDS, one_of(GUARDS))
+        )
+    return value
+
+
+DefaultAllow = Annotated[
+    Literal["true", "false", "unknown"],
+    BeforeValidator(_default_allow),
+    WithJsonSchema({"enum": [True, False, "unknown"]}),
+]
+GuardName = Annotated[str, BeforeValidator(_guard), WithJsonSchema({"type": "string", "enum": sorted(GUARDS)})]
+
+
+class SelectorItem(Resources):
+    """Bindings or topics by principal and by one kind of resource; both must fit."""
+
+    principals: Names | None = Field(
+        None, description="Principals, in the forms of names.", examples=[{"prefix": "User:svc-"}]
+    )
+
+
+class ScopeSpec(ManifestModel):
+    """What the manifests answer for: included first, then less what is excluded."""
+
+    include: list[SelectorItem] | None = Field(
+        None,
+        description="What is in scope; one fitting item is enough. Without it, all ACLs and the declared topics.",
+        examples=[[{"principals": {"prefix": "User:svc-"}}, {"topics": {"prefix": "payments."}}]],
+    )
+    exclude: list[SelectorItem] = Field(
+        default_factory=list, description="What is not in scope after all.", examples=[[{"topics": {"prefix": "__"}}]]
+    )
+
+
+class Limits(ManifestModel):
+    """How much one plan may delete."""
+
+    max_deletes: Count | None = Field(None, description="At most so many deletes in one plan.", examples=[200])
+    max_delete_percent: Percent | None = Field(
+        None, description="At most this share of the live bindings in scope.", examples=[20]
+    )
+
+
+class Barrier(ManifestModel):
+    """How to wait until every broker knows a change."""
+
+    wait: Seconds | None = Field(
+        None, description="A fixed delay between phases: a number and ms, s or m.", examples=["2s"]
+    )
+
+
+class AcknowledgementSpec(ManifestModel):
+    """A guard that may be passed for one named object."""
+
+    guard: GuardName = Field(description="The guard.", examples=["topic-delete"])
+    object: Text = Field(description="What it is acknowledged for, as the guard names it.", examples=["payments.old"])
+    reason: Text = Field(description="Why.", examples=["replaced by payments.orders"])
+    expires: Day | None = Field(None, description="The last day on which it counts.", examples=["2027-01-31"])
+
+
+class ClusterSpec(ManifestModel):
+    """Connection, facts, scope and limits of one cluster."""
+
+    bootstrap_servers: OneOrMoreTexts | None = Field(
+        None,
+        description="Where to connect first, as host:port; a connections file replaces it.",
+        examples=[["broker-1:9093"]],
+    )
+    client: dict[str, Text] = Field(
+        default_factory=dict,
+        description="Client settings in Java's or librdkafka's spelling; secrets as ${env:NAME}.",
+        examples=[{"security.protocol": "SASL_SSL", "sasl.password": "${env:KAFKA_PASSWORD}"}],
+    )
+    principal: Text | None = Field(None, description="The principal that we connect as.", examples=["User:reconciler"])
+    super_users: list[Text] = Field(
+        default_factory=list, description="The brokers' super.users, which no ACL limits.", examples=[["User:admin"]]
+    )
+    allow_everyone_if_no_acl_found: DefaultAllow = Field(
+        "unknown", description="The brokers' allow.everyone.if.no.acl.found: true, false or unknown.", examples=[False]
+    )
+    scope: ScopeSpec | None = Field(
+        None,
+        description="What these manifests answer for.",
+        examples=[{"include": [{"topics": {"prefix": "payments."}}]}],
+    )
+    ignore: list[SelectorItem] = Field(
+        default_factory=list,
+        description="What somebody else manages: counted, never planned.",
+        examples=[[{"principals": {"prefix": "User:sa-"}}]],
+    )
+    limits: Limits | None = Field(None, description="How much one plan may delete.", examples=[{"maxDeletes": 200}])
+    barrier: Barrier | None = Field(None, description="How to wait between phases.", examples=[{"wait": "2s"}])
+    prune_topics: Truth = Field(
+        False, description="With true, topics in scope that no manifest declares are to go.", examples=[False]
+    )
+    ignore_configs: list[Text] = Field(
+        default_factory=list, description="Topic settings that are left as they are.", examples=[["retention.ms"]]
+    )
+    acknowledge: list[AcknowledgementSpec] = Field(
+        default_factory=list,
+        description="Guards that may be passed, each for a named object.",
+        examples=[[{"guard": "topic-delete", "object": "payments.old", "reason": "replaced"}]],
+    )
+    vars: dict[str, Text] = Field(
+        default_factory=dict,
+        description="Values that a whole scalar may name: ${vars.partitions}.",
+        examples=[{"partitions": 6}],
+    )
+
+
+class ClusterDocument(ManifestModel):
+    """A cluster: connection, declared facts, scope and limits."""
+
+    api_version: ApiVersion
+    kind: Literal["Cluster"] = Field(description="What the document declares.", examples=["Cluster"])
+    metadata: Metadata = Field(
+        description="Name and labels.", examples=[{"name": "prod-eu", "labels": {"env": "prod"}}]
+    )
+    spec: ClusterSpec = Field(
+        description="Connection, facts, scope and limits.", examples=[{"bootstrapServers": ["broker-1:9093"]}]
+    )

@@ -1,0 +1,48 @@
+"""The operations of a rule, checked against the resource types it names."""
+
+from typing import NamedTuple
+
+from reconciler.manifest.codes import Code
+from reconciler.manifest.findings import Findings, Trouble
+from reconciler.manifest.models.fields import OPERATIONS
+from reconciler.manifest.nodes import MappingNode, scalars
+from reconciler.model import SUPPORTED_OPERATIONS, AclOperation, AclPermissionType, ResourceType
+
+_PERMISSIONS = {"allow": AclPermissionType.ALLOW, "deny": AclPermissionType.DENY}
+_TWICE = Trouble(Code.DUPLICATE_BINDING, "this operation stands in the list twice", "remove one of them")
+
+
+class Permission(NamedTuple):
+    """What a rule permits or refuses."""
+
+    permission_type: AclPermissionType
+    operations: tuple[AclOperation, ...]
+
+
+def permission(rule: MappingNode, kinds: list[ResourceType], findings: Findings) -> Permission | None:
+    """The operations under ``allow`` or ``deny``; ``None`` where there is neither.
+
+    Unknown operations are left to the models.
+    """
+    for field, permission_type in _PERMISSIONS.items():
+        if field not in rule.values:
+            continue
+        operations: dict[AclOperation, None] = {}
+        for node in scalars(rule.values[field]):
+            operation = OPERATIONS.get(node.plain)
+            if operation is None:
+                continue
+            for kind in kinds:
+                if operation is not AclOperation.ALL and operation not in SUPPORTED_OPERATIONS[kind]:
+                    findings.add(_unsupported(operation, kind), node)
+            if operation in operations:
+                findings.add(_TWICE, node)
+            operations[operation] = None
+        return Permission(permission_type, tuple(operations))
+    return None
+
+
+def _unsupported(operation: AclOperation, kind: ResourceType) -> Trouble:
+    supported = sorted(known.name for known in SUPPORTED_OPERATIONS[kind])
+    message = f"{kind.name} has no operation {operation.name}: nothing ever asks for it"
+    return Trouble(Code.UNSUPPORTED_OPERATION, message, f"it has {', '.join(supported)} and ALL")

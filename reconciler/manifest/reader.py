@@ -1,0 +1,173 @@
+"""YAML text to nodes with places, on libyaml's event stream. Takes a small, unambiguous part of YAML.
+
+Anchors, aliases, tags, merge keys, duplicate keys, keys that are no texts and missing values are problems. After a
+syntax error the rest of the file is unknown; the documents before it are kept.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import yaml
+from yaml._yaml import CParser
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from reconciler.manifest.characters import describe, forbidden_in, report_forbidden
+from reconciler.manifest.codes import Code
+from reconciler.manifest.findings import Findings, Trouble
+from reconciler.manifest.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from reconciler.manifest.source import quoted
+from reconciler.model import Origin
+
+#: The deepest manifest there is has eight levels.
+MAX_DEPTH: Final = 32
+
+_ANCHOR = Trouble(Code.ANCHOR_OR_ALIAS, "anchors and aliases are not allowed", "write the value out where it is used")
+_TAG = Trouble(Code.TAG, "tags are not allowed", "remove it: the field decides how its value is read")
+_MERGE = Trouble(Code.MERGE_KEY, "merge keys are not allowed", "write the fields out, or use a Role")
+_KEY = Trouble(Code.KEY_IS_NO_TEXT, "a key must be a text", "quote it if it looks like a list or a mapping")
+_NO_VALUE = Trouble(
+    Code.NO_VALUE, "there is no value here", 'give one, remove the field, or write "" for an empty text'
+)
+_DEEP = Trouble(Code.TOO_DEEP, f"more than {MAX_DEPTH} levels of nesting", "no manifest needs them")
+_TABS = "indent with spaces: YAML does not allow tabs there"
+
+
+class _TooDeepError(Exception):
+    """Ends the reading of a file."""
+
+
+def read_documents(findings: Findings) -> tuple[list[Node], bool]:
+    """The documents of a file that are not empty, and whether the file could be read to its end."""
+    if report_forbidden(findings):
+        return [], False
+    documents: list[Node] = []
+    try:
+        documents.extend(_Composer(findings).documents())
+    except _TooDeepError:
+        return documents, False
+    except yaml.MarkedYAMLError as error:
+        _report_syntax(findings, error)
+        return documents, False
+    except yaml.YAMLError as error:
+        place = Origin(findings.source.path, 1, 1)
+        findings.add_at(Trouble(Code.YAML_SYNTAX, f"this is not YAML: {_first_line(error)}"), place, 1)
+        return documents, False
+    return documents, True
+
+
+class _Composer:
+    """Builds nodes; one pass, no lookahead."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._next: Callable[[], Any] = CParser(findings.source.text).get_event
+
+    def documents(self) -> Iterator[Node]:
+        """Each document that is not empty."""
+        while not isinstance(event := self._next(), StreamEndEvent):
+            if isinstance(event, DocumentStartEvent):
+                root = self._next()
+                if type(root) is not ScalarEvent or root.value or root.style or root.anchor or root.tag:
+                    yield self._node(root, 0)
+
+    def _node(self, event: Any, depth: int) -> Node:
+        kind = type(event)
+        if kind is ScalarEvent:
+            return self._scalar(event)
+        node: Node
+        mark = event.start_mark
+        if kind is AliasEvent:
+            node = ScalarNode("", mark.line, mark.column, event.end_mark.column - mark.column)
+            self._findings.add(_ANCHOR, node)
+            return node
+        if kind is SequenceStartEvent:
+            node = SequenceNode(mark.line, mark.column)
+        else:
+            node = MappingNode(mark.line, mark.column)
+        if event.anchor is not None or event.tag is not None:
+            self._findings.add(_ANCHOR if event.anchor is not None else _TAG, node)
+        if depth == MAX_DEPTH:
+            self._findings.add(_DEEP, node)
+            raise _TooDeepError
+        if isinstance(node, SequenceNode):
+            self._fill_sequence(node, depth + 1)
+        else:
+            self._fill_mapping(node, depth + 1)
+        return node
+
+    def _scalar(self, event: Any) -> ScalarNode:
+        mark, end, value = event.start_mark, event.end_mark, event.value
+        line, column = mark.line, mark.column
+        node = ScalarNode(value, line, column, end.column - column if end.line == line else 0)
+        if event.style == '"':
+            self._check_escapes(node)
+        if event.anchor is not None or event.tag is not None:
+            self._findings.add(_ANCHOR if event.anchor is not None else _TAG, node)
+        return node
+
+    def _check_escapes(self, node: ScalarNode) -> None:
+        for _, character in forbidden_in(node.plain):
+            message = f"{describe(character)} is not allowed in a manifest, nor is an escape that stands for it"
+            self._findings.add(Trouble(Code.FORBIDDEN_CHARACTER, message, "remove it"), node)
+
+    def _fill_sequence(self, node: SequenceNode, depth: int) -> None:
+        items, plain, following = node.items, node.plain, self._next
+        while type(event := following()) is not SequenceEndEvent:
+            item = self._scalar(event) if type(event) is ScalarEvent else self._node(event, depth)
+            if not item.plain and type(event) is ScalarEvent and not event.style:
+                self._findings.add(_NO_VALUE, item)
+            items.append(item)
+            plain.append(item.plain)
+
+    def _fill_mapping(self, node: MappingNode, depth: int) -> None:
+        keys, values, plain, following = node.keys, node.values, node.plain, self._next
+        while type(event := following()) is not MappingEndEvent:
+            key = self._scalar(event) if type(event) is ScalarEvent else self._other_key(event, depth)
+            event = following()
+            value = self._scalar(event) if type(event) is ScalarEvent else self._node(event, depth)
+            if not value.plain and type(event) is ScalarEvent and not event.style:
+                self._findings.add(_NO_VALUE, key)
+                self._findings.silence(value)
+            text = key.plain
+            if text in keys:
+                trouble = Trouble(Code.DUPLICATE_KEY, f"the key {quoted(text)} stands here twice", "keep one of them")
+                self._findings.add(trouble, key, related=[self._findings.origin(keys[text])])
+            elif text == "<<":
+                self._findings.add(_MERGE, key)
+            keys.setdefault(text, key)
+            values.setdefault(text, value)
+            plain.setdefault(text, value.plain)
+
+    def _other_key(self, event: Any, depth: int) -> ScalarNode:
+        node = self._node(event, depth)
+        self._findings.add(_KEY, node)
+        return ScalarNode("", node.line, node.column, node.length)
+
+
+def _report_syntax(findings: Findings, error: yaml.MarkedYAMLError) -> None:
+    """One problem where libyaml stumbled; where the construct began is related."""
+    mark, context = error.problem_mark or error.context_mark, error.context_mark
+    words = ": ".join(part for part in (error.context, error.problem) if part)
+    path = findings.source.path
+    place = Origin(path, mark.line + 1, mark.column + 1) if mark else Origin(path, 1, 1)
+    related = [Origin(path, context.line + 1, context.column + 1)] if context and context is not mark else []
+    advice = _TABS if "cannot start any token" in words and _at_tab(findings, place) else ""
+    trouble = Trouble(Code.YAML_SYNTAX, f"this is not YAML: {words}", advice)
+    findings.add_at(trouble, place, 1, related=[origin for origin in related if origin != place])
+
+
+def _at_tab(findings: Findings, place: Origin) -> bool:
+    lines = findings.source.text.split("\n")
+    return place.line <= len(lines) and "\t" in lines[place.line - 1][: place.column + 1]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,86 @@
+"""The names in a rule or selector as resource patterns, each with its node."""
+
+from typing import NamedTuple
+
+from reconciler.manifest.codes import Code
+from reconciler.manifest.findings import Findings, Trouble
+from reconciler.manifest.names import FIELDS, name_problem
+from reconciler.manifest.nodes import MappingNode, Node, ScalarNode, scalars
+from reconciler.model import CLUSTER_NAME, WILDCARD, PatternType, ResourcePattern, ResourceType
+
+_FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expected here")
+_ONLY_TRUE = Trouble(Code.RULE_FORM, "only true makes sense here", "leave the field out instead")
+
+
+class Named(NamedTuple):
+    """A pattern and the scalar that names it."""
+
+    pattern: ResourcePattern
+    node: ScalarNode
+
+
+class PatternTable:
+    """Makes patterns, each checked and built once however often it is named."""
+
+    def __init__(self) -> None:
+        """Starts empty."""
+        self._known: dict[tuple[ResourceType, str, PatternType, bool], ResourcePattern] = {}
+
+    def named(self, mapping: MappingNode, findings: Findings) -> dict[ResourceType, list[Named]]:
+        """What the resource fields of ``mapping`` name, by type; problems are reported and left out."""
+        return {
+            kind: self.names(kind, mapping.values[field], findings)
+            for field, kind in FIELDS.items()
+            if field in mapping.values
+        }
+
+    def names(self, kind: ResourceType, node: Node, findings: Findings) -> list[Named]:
+        """The patterns of one field."""
+        if kind is ResourceType.CLUSTER:
+            return self._only_true(kind, CLUSTER_NAME, node, findings)
+        if not isinstance(node, MappingNode):
+            return self._all(kind, scalars(node), PatternType.LITERAL, findings, spelled_out=False)
+        if len(node.keys) != 1:
+            findings.add(_FORMS, node)
+        found: list[Named] = []
+        for form, value in node.values.items():
+            if form == "any":
+                found += self._only_true(kind, WILDCARD, value, findings)
+            elif form == "literal":
+                found += self._all(kind, scalars(value), PatternType.LITERAL, findings, spelled_out=True)
+            elif form == "prefix" and isinstance(value, ScalarNode):
+                found += self._all(kind, [value], PatternType.PREFIXED, findings, spelled_out=False)
+        return found
+
+    def _only_true(self, kind: ResourceType, name: str, node: Node, findings: Findings) -> list[Named]:
+        if not isinstance(node, ScalarNode) or node.plain != "true":
+            if node.plain == "false":
+                findings.add(_ONLY_TRUE, node)
+            return []
+        return [
+            Named(self._known.setdefault((kind, name, PatternType.LITERAL, True), ResourcePattern(kind, name)), node)
+        ]
+
+    def _all(
+        self,
+        kind: ResourceType,
+        nodes: list[ScalarNode],
+        pattern_type: PatternType,
+        findings: Findings,
+        *,
+        spelled_out: bool,
+    ) -> list[Named]:
+        found, known = [], self._known
+        for node in nodes:
+            key = (kind, node.plain, pattern_type, spelled_out)
+            pattern = known.get(key)
+            if pattern is None:
+                if findings.marks(node):
+                    continue
+                trouble = name_problem(kind, node.plain, pattern_type, spelled_out=spelled_out)
+                if trouble is not None:
+                    findings.add(trouble, node)
+                    continue
+                pattern = known[key] = ResourcePattern(kind, node.plain, pattern_type)
+            found.append(Named(pattern, node))
+        return found

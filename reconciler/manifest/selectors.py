@@ -1,0 +1,91 @@
+"""The items of a cluster's scope and ignore lists as selectors."""
+
+from reconciler.manifest.codes import Code
+from reconciler.manifest.findings import Findings, Trouble
+from reconciler.manifest.names import FIELDS
+from reconciler.manifest.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
+from reconciler.manifest.principals import principal_problem
+from reconciler.manifest.resources import Named, PatternTable
+from reconciler.model import NameSelector, PatternType, Scope, Selector
+
+_EMPTY = Trouble(Code.SELECTOR_FORM, "this item selects nothing", "name principals, or one kind of resource, or both")
+_TWO = Trouble(
+    Code.SELECTOR_FORM, "an item speaks of one kind of resource: no binding is of two", "make an item of each"
+)
+_FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expected here")
+
+
+def declare_scope(spec: MappingNode, table: PatternTable, findings: Findings) -> Scope:
+    """The scope with ``ignore`` folded in; problems are reported."""
+    include = spec.get("scope", "include")
+    return Scope(
+        include=None if include is None else _selectors(include, table, findings),
+        exclude=_selectors(spec.get("scope", "exclude"), table, findings),
+        ignore=_selectors(spec.get("ignore"), table, findings),
+    )
+
+
+def _selectors(node: Node | None, table: PatternTable, findings: Findings) -> tuple[Selector, ...]:
+    items = node.items if isinstance(node, SequenceNode) else []
+    return tuple(_selector(item, table, findings) for item in items if isinstance(item, MappingNode))
+
+
+def _selector(node: MappingNode, table: PatternTable, findings: Findings) -> Selector:
+    principals = _principals(node.values["principals"], findings) if "principals" in node.values else None
+    kinds = [field for field in FIELDS if field in node.values]
+    if len(kinds) > 1:
+        findings.add(_TWO, node.keys[kinds[1]])
+    if not kinds:
+        if principals is None:
+            findings.add(_EMPTY, node)
+        return Selector(principals)
+    kind = FIELDS[kinds[0]]
+    return Selector(principals, kind, _names(table.names(kind, node.values[kinds[0]], findings)))
+
+
+def _names(named: list[Named]) -> NameSelector:
+    patterns = [item.pattern for item in named]
+    if any(pattern.is_wildcard for pattern in patterns):
+        return NameSelector(any_name=True)
+    prefixes = [pattern.name for pattern in patterns if pattern.pattern_type is PatternType.PREFIXED]
+    if prefixes:
+        return NameSelector(prefix=prefixes[0])
+    return NameSelector(literal=tuple(sorted({pattern.name for pattern in patterns})))
+
+
+def _principals(node: Node, findings: Findings) -> NameSelector:
+    if not isinstance(node, MappingNode):
+        return NameSelector(literal=_literal(node, findings))
+    if len(node.keys) != 1:
+        findings.add(_FORMS, node)
+    if "any" in node.values:
+        if node.text("any") == "false":
+            findings.add(Trouble(Code.RULE_FORM, "only true makes sense here", "leave it out"), node.values["any"])
+        return NameSelector(any_name=True)
+    prefix = node.get("prefix")
+    if isinstance(prefix, ScalarNode):
+        _check_prefix(prefix, findings)
+        return NameSelector(prefix=prefix.plain)
+    return NameSelector(literal=_literal(node.get("literal"), findings))
+
+
+def _literal(node: Node | None, findings: Findings) -> tuple[str, ...]:
+    found = scalars(node)
+    for item in found:
+        trouble = principal_problem(item.plain)
+        if trouble is not None and not findings.marks(item):
+            if trouble.code is Code.DEAD_PRINCIPAL:
+                trouble = trouble._replace(advice=f"write {{prefix: {item.plain.rstrip('*')!r}}}")
+            findings.add(trouble, item)
+    return tuple(sorted({item.plain for item in found}))
+
+
+def _check_prefix(node: ScalarNode, findings: Findings) -> None:
+    if findings.marks(node):
+        return
+    if not node.plain or node.plain.endswith("*"):
+        message = "a prefix is the beginning of a principal, without a star"
+        findings.add(Trouble(Code.DEAD_PRINCIPAL, message, "write {any: true} for every principal"), node)
+    elif ":" in node.plain and node.plain.partition(":")[0] != "User" and node.plain[:5].lower() == "user:":
+        advice = f"write {{prefix: {'User:' + node.plain[5:]!r}}}"
+        findings.add(Trouble(Code.PRINCIPAL, "Kafka compares the case of a principal's type too", advice), node)
