@@ -75,19 +75,18 @@ class _Reading:
             return None
         try:
             found = path.stat()
-            if not stat.S_ISREG(found.st_mode):
-                self._refuse(Code.UNREADABLE_FILE, path, "this is not a regular file", "remove it")
-            return None
-            if found.st_size > MAX_FILE_BYTES:
-                message = f"the file has {found.st_size:,} bytes, more than {MAX_FILE_BYTES:,}"
-                self._refuse(Code.FILE_TOO_LARGE, path, message, "split it")
-            return None
-            data = path.read_bytes()
+            if stat.S_ISREG(found.st_mode) and found.st_size <= MAX_FILE_BYTES:
+                return self._decoded(path, path.read_bytes())
         except OSError as error:
             message = f"the file cannot be read: {error.strerror}"
             self._refuse(Code.UNREADABLE_FILE, path, message, "check that it exists and may be read")
             return None
-        return self._decoded(path, data)
+        if stat.S_ISREG(found.st_mode):
+            message = f"the file has {found.st_size:,} bytes, more than {MAX_FILE_BYTES:,}"
+            self._refuse(Code.FILE_TOO_LARGE, path, message, "split it")
+        else:
+            self._refuse(Code.UNREADABLE_FILE, path, "this is not a regular file", "remove it")
+        return None
 
     def _decoded(self, path: Path, data: bytes) -> str | None:
         try:

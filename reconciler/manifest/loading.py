@@ -59,6 +59,7 @@ class _Loading:
         findings = Findings(source)
         self.findings.append(findings)
         roots, whole = read_documents(findings)
+        may_vary = "${" in source.text
         self._complete = self._complete and whole
         for root in roots:
             document = open_document(root, findings)
@@ -68,7 +69,7 @@ class _Loading:
             self._documents.append(document)
             if document.heading.kind == "Cluster":
                 self._add_cluster(document)
-            elif "${" in source.text and any(variable_scalars(document.root.get("spec"))):
+            elif may_vary and any(variable_scalars(document.root.get("spec"))):
                 self._add_template(document)
             else:
                 self._add(document)
