@@ -1,6 +1,7 @@
 """Partitions and replicas of a new topic (``ReplicationControlManager.createTopic``)."""
 
 from dataclasses import replace
+from itertools import chain
 
 from reconciler.adapters.snapshot.answers import failed
 from reconciler.adapters.snapshot.broker import BrokerFacts
@@ -32,7 +33,7 @@ def _assigned(broker: BrokerFacts, topic: Topic, assignments: tuple[tuple[int, .
     if len(lengths) != 1 or 0 in lengths or any(len(set(ids)) != len(ids) for ids in assignments):
         message = "Each partition of a manual assignment has the same number of different replicas, at least one."
         return failed("INVALID_REPLICA_ASSIGNMENT", message)
-    if broker.broker_ids is not None and not set(broker.broker_ids).issuperset(*assignments):
+    if broker.broker_ids is not None and not frozenset(broker.broker_ids).issuperset(chain(*assignments)):
         return failed("INVALID_REPLICA_ASSIGNMENT", "The manual assignment names a broker that is not registered.")
     replicas = lengths.pop()
     if topic.num_partitions not in (None, len(assignments)) or topic.replication_factor not in (None, replicas):

@@ -1,0 +1,155 @@
+"""What the port promises of topics: each request's items succeed and fail alone, under Kafka's names for errors."""
+
+import pytest
+
+from reconciler.model import METADATA_TOPIC, AlterConfigs, CreatePartitions, Topic
+from reconciler.ports import Verdict
+from tests.contract.subject import Subject, codes, these, verdicts
+
+
+def create(subject: Subject, *topics: Topic) -> dict[str, Topic]:
+    assert verdicts(subject.cluster.create_topics(topics)) == [Verdict.DONE] * len(topics)
+    return subject.topics(*(topic.name for topic in topics))
+
+
+def test_nothing_asked_is_nothing_answered(subject: Subject) -> None:
+    assert subject.cluster.create_topics([]) == []
+    assert subject.cluster.delete_topics([]) == []
+    assert subject.cluster.create_partitions([]) == []
+    assert subject.cluster.alter_configs([]) == []
+
+
+def test_a_topic_comes_back_as_it_was_created(subject: Subject, own: str) -> None:
+    configs = {"cleanup.policy": "compact,delete", "retention.ms": "604800000", "min.cleanable.dirty.ratio": "0.5"}
+    found = create(subject, Topic(own, 3, 1, configs))[own]
+    assert (found.name, found.num_partitions, found.replication_factor) == (own, 3, 1)
+    assert found.configs == configs
+    assert found.topic_id
+
+
+def test_only_what_is_set_on_the_topic_is_its_state(subject: Subject, own: str) -> None:
+    assert create(subject, Topic(own, 1, 1))[own].configs == {}
+
+
+def test_a_setting_equal_to_the_default_is_set_all_the_same(subject: Subject, own: str) -> None:
+    assert create(subject, Topic(own, 1, 1, {"preallocate": "false"}))[own].configs == {"preallocate": "false"}
+
+
+def test_values_come_back_in_kafkas_form(subject: Subject, own: str) -> None:
+    configs = {"retention.ms": " 7 ", "preallocate": "TRUE", "min.cleanable.dirty.ratio": ".50"}
+    expected = {"retention.ms": "7", "preallocate": "true", "min.cleanable.dirty.ratio": "0.5"}
+    assert create(subject, Topic(own, 1, 1, configs))[own].configs == expected
+
+
+def test_counts_that_are_left_out_are_the_brokers_defaults(subject: Subject, own: str) -> None:
+    found = create(subject, Topic(own))[own]
+    assert found.num_partitions is not None
+    assert found.num_partitions >= 1
+    assert found.replication_factor == 1
+
+
+def test_replicas_may_be_assigned(subject: Subject, own: str) -> None:
+    found = create(subject, Topic(own, replica_assignments=((1,), (1,))))[own]
+    assert (found.num_partitions, found.replication_factor) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("topic", "code"),
+    [
+        (Topic("{own} x", 1, 1), "INVALID_TOPIC_EXCEPTION"),
+        (Topic("{own}é", 1, 1), "INVALID_TOPIC_EXCEPTION"),
+        (Topic(".", 1, 1), "INVALID_TOPIC_EXCEPTION"),
+        (Topic("{own}" + "x" * 249, 1, 1), "INVALID_TOPIC_EXCEPTION"),
+        (Topic(METADATA_TOPIC, 1, 1), "INVALID_REQUEST"),
+        (Topic("{own}-no", 1, 3), "INVALID_REPLICATION_FACTOR"),
+        (Topic("{own}-no", replica_assignments=((7,),)), "INVALID_REPLICA_ASSIGNMENT"),
+        (Topic("{own}-no", 1, 1, {"no.such.setting": "1"}), "INVALID_CONFIG"),
+        (Topic("{own}-no", 1, 1, {"retention.ms": "7d"}), "INVALID_CONFIG"),
+        (Topic("{own}-no", 1, 1, {"retention.ms": "-2"}), "INVALID_CONFIG"),
+        (Topic("{own}-no", 1, 1, {"min.insync.replicas": "0"}), "INVALID_CONFIG"),
+        (Topic("{own}-no", 1, 1, {"cleanup.policy": "shred"}), "INVALID_CONFIG"),
+        (Topic("{own}-no", 1, 1, {"compression.type": "rar"}), "INVALID_CONFIG"),
+        (Topic("{own}-no", 1, 1, {"min.cleanable.dirty.ratio": "2"}), "INVALID_CONFIG"),
+        (Topic("{own}-no", 1, 1, {"preallocate": "maybe"}), "INVALID_CONFIG"),
+    ],
+)
+def test_a_bad_topic_fails_alone_and_in_its_place(subject: Subject, own: str, topic: Topic, code: str) -> None:
+    bad = Topic(topic.name.format(own=own), topic.num_partitions, topic.replication_factor, topic.configs,
+                replica_assignments=topic.replica_assignments)  # fmt: skip
+    answers = subject.cluster.create_topics([Topic(f"{own}-a", 1, 1), bad, Topic(f"{own}-b", 1, 1)])
+    assert codes(answers) == ["", code, ""]
+    assert verdicts(answers) == [Verdict.DONE, Verdict.FAILED, Verdict.DONE]
+    assert answers[1].message
+    assert bad.name not in subject.topics(f"{own}-a", f"{own}-b")
+
+
+def test_a_name_that_collides_with_a_live_one_is_refused(subject: Subject, own: str) -> None:
+    create(subject, Topic(f"{own}.a", 1, 1))
+    assert codes(subject.cluster.create_topics([Topic(f"{own}_a", 1, 1)])) == ["INVALID_TOPIC_EXCEPTION"]
+
+
+def test_two_new_names_that_collide_are_both_created(subject: Subject, own: str) -> None:
+    create(subject, Topic(f"{own}.a", 1, 1), Topic(f"{own}_a", 1, 1))
+
+
+def test_an_existing_topic_is_an_error_and_stays(subject: Subject, own: str) -> None:
+    before = create(subject, Topic(own, 2, 1))
+    answers = subject.cluster.create_topics([Topic(own, 5, 1), Topic(f"{own}-new", 1, 1)])
+    assert codes(answers) == ["TOPIC_ALREADY_EXISTS", ""]
+    subject.topics(f"{own}-new")
+    assert subject.topics(own) == before
+
+
+def test_a_topic_is_deleted_and_a_missing_one_is_an_error(subject: Subject, own: str) -> None:
+    create(subject, Topic(f"{own}-a", 1, 1), Topic(f"{own}-b", 1, 1))
+    answers = subject.cluster.delete_topics([f"{own}-a", f"{own}-none", f"{own}-b"])
+    assert codes(answers) == ["", "UNKNOWN_TOPIC_OR_PARTITION", ""]
+    subject.shows(these(f"{own}-a", f"{own}-b"), lambda state: not state.topics and not state.unreadable_topics)
+
+
+def test_a_topic_that_is_made_anew_is_another_one(subject: Subject, own: str) -> None:
+    before = create(subject, Topic(own, 1, 1))[own]
+    subject.cluster.delete_topics([own])
+    subject.shows(these(own), lambda state: not state.topics)
+    assert create(subject, Topic(own, 1, 1))[own].topic_id != before.topic_id
+
+
+def test_partitions_grow_and_never_shrink(subject: Subject, own: str) -> None:
+    names = [f"{own}-{letter}" for letter in "abc"]
+    create(subject, *(Topic(name, 2, 1) for name in names))
+    changes = [
+        CreatePartitions(names[0], 2, 2),
+        CreatePartitions(names[1], 2, 5),
+        CreatePartitions(names[2], 2, 1),
+        CreatePartitions(f"{own}-none", 2, 3),
+    ]
+    answers = subject.cluster.create_partitions(changes)
+    assert codes(answers) == ["INVALID_PARTITIONS", "", "INVALID_PARTITIONS", "UNKNOWN_TOPIC_OR_PARTITION"]
+    subject.shows(these(names[1]), lambda state: state.topics[names[1]].num_partitions == 5)
+    assert [topic.num_partitions for topic in subject.topics(*names).values()] == [2, 5, 2]
+
+
+def test_settings_are_set_and_reset_and_others_stay(subject: Subject, own: str) -> None:
+    create(subject, Topic(own, 1, 1, {"retention.ms": "7", "preallocate": "true", "flush.ms": "5"}))
+    change = AlterConfigs(
+        own,
+        before={"retention.ms": "7", "preallocate": "true", "segment.ms": None, "segment.bytes": None},
+        after={"retention.ms": "8", "preallocate": None, "segment.ms": "9", "segment.bytes": None},
+    )
+    assert verdicts(subject.cluster.alter_configs([change])) == [Verdict.DONE]
+    expected = {"retention.ms": "8", "segment.ms": "9", "flush.ms": "5"}
+    subject.shows(these(own), lambda state: state.topics[own].configs == expected)
+
+
+def test_a_topics_settings_change_together_or_not_at_all(subject: Subject, own: str) -> None:
+    create(subject, Topic(f"{own}-a", 1, 1), Topic(f"{own}-b", 1, 1))
+    before: dict[str, str | None] = {"retention.ms": None, "flush.ms": None}
+    changes = [
+        AlterConfigs(f"{own}-a", before, {"retention.ms": "8", "flush.ms": "often"}),
+        AlterConfigs(f"{own}-none", before, {"retention.ms": "8", "flush.ms": "5"}),
+        AlterConfigs(f"{own}-b", before, {"retention.ms": "8", "flush.ms": "5"}),
+    ]
+    answers = subject.cluster.alter_configs(changes)
+    assert codes(answers) == ["INVALID_CONFIG", "UNKNOWN_TOPIC_OR_PARTITION", ""]
+    subject.shows(these(f"{own}-b"), lambda state: bool(state.topics[f"{own}-b"].configs))
+    assert subject.topics(f"{own}-a")[f"{own}-a"].configs == {}

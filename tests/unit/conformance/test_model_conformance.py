@@ -1,0 +1,68 @@
+"""The model against rows that were run through Kafka's own compiled classes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.model import (
+    AccessControlEntry,
+    AccessControlEntryFilter,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+    topic_name_problem,
+    topic_names_collide,
+)
+
+_FACTS = Path(__file__).parents[2] / "conformance"
+
+
+def rows(file: str) -> Any:
+    return json.loads((_FACTS / file).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("row", rows("acl-filter.json"), ids=lambda row: row["name"])
+def test_filters_match_as_kafkas_do(row: dict[str, Any]) -> None:
+    wanted, found = row["filter"], row["binding"]
+    selection = AclBindingFilter(
+        ResourcePatternFilter(
+            ResourceType[wanted["resource_type"]], wanted["resource_name"], PatternType[wanted["pattern_type"]]
+        ),
+        AccessControlEntryFilter(
+            wanted["principal"],
+            wanted["host"],
+            AclOperation[wanted["operation"]],
+            AclPermissionType[wanted["permission"]],
+        ),
+    )
+    binding = AclBinding(
+        ResourcePattern(
+            ResourceType[found["resource_type"]], found["resource_name"], PatternType[found["pattern_type"]]
+        ),
+        AccessControlEntry(
+            found["principal"], found["host"], AclOperation[found["operation"]], AclPermissionType[found["permission"]]
+        ),
+    )
+    assert selection.matches(binding) is row["matches"]
+
+
+@pytest.mark.parametrize("row", rows("topic-name.json")["names"], ids=lambda row: ascii(row["name"]))
+def test_topic_names_are_legal_as_kafka_says(row: dict[str, Any]) -> None:
+    assert (topic_name_problem(row["name"]) is None) is row["valid"]
+
+
+@pytest.mark.parametrize("row", rows("topic-name.json")["collisions"], ids=lambda row: f"{row['a']} {row['b']}")
+def test_topic_names_collide_as_kafka_says(row: dict[str, Any]) -> None:
+    assert topic_names_collide(row["a"], row["b"]) is row["collides"]
+    assert topic_names_collide(row["b"], row["a"]) is row["collides"]
+
+
+def test_the_files_hold_rows() -> None:
+    assert [len(rows("acl-filter.json")), *map(len, rows("topic-name.json").values())] == [20, 16, 3]

@@ -1,0 +1,142 @@
+"""Scope: a binding is in it only if its own pattern lies wholly inside."""
+
+import pytest
+from hypothesis import given
+
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    NameSelector,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Scope,
+    Selector,
+    is_reserved,
+)
+from tests.property.strategies import bindings
+
+TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
+PAYMENTS = Selector(resource_type=TOPIC, names=NameSelector(prefix="payments."))
+ANY_TOPIC = Selector(resource_type=TOPIC, names=NameSelector(any_name=True))
+SERVICES = Selector(principals=NameSelector(prefix="User:svc-"))
+LEDGER = Selector(resource_type=TOPIC, names=NameSelector(literal=("ledger.v1", "ledger.v2")))
+
+
+def binding(
+    name: str, principal: str = "User:a", pattern_type: PatternType = PatternType.LITERAL, kind: ResourceType = TOPIC
+) -> AclBinding:
+    entry = AccessControlEntry(principal, "*", AclOperation.READ, AclPermissionType.ALLOW)
+    return AclBinding(ResourcePattern(kind, name, pattern_type), entry)
+
+
+PREFIXED = PatternType.PREFIXED
+
+
+@pytest.mark.parametrize(
+    ("selector", "selected"),
+    [
+        (PAYMENTS, [binding("payments.a"), binding("payments."), binding("payments.", pattern_type=PREFIXED)]),
+        (PAYMENTS, [binding("payments.eu.", pattern_type=PREFIXED)]),
+        (ANY_TOPIC, [binding("*"), binding("a"), binding("a", pattern_type=PREFIXED)]),
+        (LEDGER, [binding("ledger.v1"), binding("ledger.v2")]),
+        (SERVICES, [binding("a", "User:svc-a"), binding("*", "User:svc-", kind=GROUP)]),
+        (Selector(NameSelector(any_name=True)), [binding("a"), binding("a", "User:*")]),
+        (Selector(NameSelector(literal=("User:*",))), [binding("a", "User:*")]),
+    ],
+)
+def test_what_lies_wholly_inside_is_selected(selector: Selector, selected: list[AclBinding]) -> None:
+    assert all(selector.selects(item) for item in selected)
+
+
+@pytest.mark.parametrize(
+    ("selector", "others"),
+    [
+        (PAYMENTS, [binding("pay", pattern_type=PREFIXED), binding("payments"), binding("*")]),
+        (PAYMENTS, [binding("payments.a", kind=GROUP), binding("payments.a", kind=ResourceType.TRANSACTIONAL_ID)]),
+        (ANY_TOPIC, [binding("*", kind=GROUP)]),
+        (LEDGER, [binding("ledger.v1", pattern_type=PREFIXED), binding("ledger.v10"), binding("*")]),
+        (SERVICES, [binding("a", "User:sv"), binding("a", "user:svc-a"), binding("a", "User:*")]),
+        (Selector(NameSelector(prefix="User:")), [binding("a", "User:*")]),
+        (Selector(NameSelector(literal=("User:a",))), [binding("a", "User:ab")]),
+        (Selector(NameSelector()), [binding("a")]),
+        (Selector(), [binding("a")]),
+    ],
+)
+def test_what_reaches_outside_is_not(selector: Selector, others: list[AclBinding]) -> None:
+    assert not any(selector.selects(item) for item in others)
+
+
+def test_the_fields_of_an_item_are_anded_and_items_ored() -> None:
+    both = Selector(SERVICES.principals, PAYMENTS.resource_type, PAYMENTS.names)
+    assert both.selects(binding("payments.a", "User:svc-a"))
+    assert not both.selects(binding("payments.a"))
+    assert not both.selects(binding("a", "User:svc-a"))
+    either = Scope(include=(SERVICES, PAYMENTS))
+    assert either.owns(binding("payments.a"))
+    assert either.owns(binding("a", "User:svc-a"))
+    assert not either.owns(binding("a"))
+
+
+def test_no_scope_is_every_acl_and_the_declared_topics() -> None:
+    scope = Scope()
+    assert scope.owns(binding("*", "User:*"))
+    assert scope.owns_topic("a", declared=True)
+    assert not scope.owns_topic("a", declared=False)
+
+
+def test_an_empty_scope_owns_nothing() -> None:
+    scope = Scope(include=())
+    assert not scope.owns(binding("a"))
+    assert not scope.owns_topic("a", declared=True)
+
+
+def test_exclude_comes_after_include_and_ignore_is_told_apart() -> None:
+    scope = Scope(include=(ANY_TOPIC,), exclude=(PAYMENTS,), ignore=(LEDGER,))
+    assert scope.owns(binding("a"))
+    assert not scope.owns(binding("payments.a"))
+    assert not scope.ignores(binding("payments.a"))
+    assert not scope.owns(binding("ledger.v1"))
+    assert scope.ignores(binding("ledger.v1"))
+
+
+def test_an_exclusion_takes_only_what_lies_wholly_inside_it() -> None:
+    assert Scope(exclude=(PAYMENTS,)).owns(binding("pay", pattern_type=PREFIXED))
+
+
+def test_topics_are_meant_by_items_with_topics_and_no_principals_only() -> None:
+    assert Scope(include=(PAYMENTS,)).owns_topic("payments.a", declared=False)
+    assert not Scope(include=(PAYMENTS,)).owns_topic("ledger", declared=True)
+    assert not Scope(include=(SERVICES,)).owns_topic("payments.a", declared=True)
+    both = Selector(SERVICES.principals, PAYMENTS.resource_type, PAYMENTS.names)
+    assert not Scope(include=(both,)).owns_topic("payments.a", declared=True)
+    groups = Selector(resource_type=GROUP, names=NameSelector(any_name=True))
+    assert not Scope(include=(groups,)).owns_topic("payments.a", declared=True)
+    assert not Scope(exclude=(PAYMENTS,)).owns_topic("payments.a", declared=True)
+    assert not Scope(ignore=(PAYMENTS,)).owns_topic("payments.a", declared=True)
+
+
+@pytest.mark.parametrize("name", ["__kr.", "__kr.1.bridge", "__kr-flag.1"])
+def test_reserved_names_belong_to_nobody(name: str) -> None:
+    assert is_reserved(name)
+    assert not Scope().owns(binding(name))
+    assert Scope().ignores(binding(name, pattern_type=PREFIXED))
+    assert not Scope().owns_topic(name, declared=True)
+
+
+@pytest.mark.parametrize("name", ["__kr", "__kr-", "__krypton", "a__kr.", "__consumer_offsets"])
+def test_other_names_are_not_reserved(name: str) -> None:
+    assert not is_reserved(name)
+    assert Scope().owns(binding(name))
+
+
+@given(bindings)
+def test_what_is_excluded_or_ignored_is_never_owned(item: AclBinding) -> None:
+    prefix = NameSelector(prefix="a")
+    selector = Selector(resource_type=item.pattern.resource_type, names=prefix)
+    inside = ResourcePattern(item.pattern.resource_type, "a", PREFIXED).contains(item.pattern)
+    for scope in (Scope(exclude=(selector,)), Scope(ignore=(selector,))):
+        assert scope.owns(item) is not inside
+    assert Scope(include=(selector,)).owns(item) is inside
