@@ -9,9 +9,10 @@ from reconciler.adapters.sandbox.lifecycle import down, find, running, status, u
 from reconciler.adapters.sandbox.nodes import start_node, stop_node
 from reconciler.adapters.sandbox.spec import SandboxSpec, generated_users
 from reconciler.adapters.sandbox.state import Node, Sandbox
-from reconciler.adapters.sandbox.version import KNOWN_VERSIONS, NEWEST_PATCH
+from reconciler.adapters.sandbox.version import DEFAULT_VERSION, KNOWN_VERSIONS, NEWEST_PATCH
 
 __all__ = [
+    "DEFAULT_VERSION",
     "KNOWN_VERSIONS",
     "NEWEST_PATCH",
     "Listener",

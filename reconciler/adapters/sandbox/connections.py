@@ -5,8 +5,6 @@ import json
 from reconciler.adapters.sandbox.properties import render
 from reconciler.adapters.sandbox.state import Sandbox, write_private
 
-_CLIENT_DIRECTORY = "clients"
-
 
 def write_connections(sandbox: Sandbox) -> None:
     """Writes the Cluster document that ``--connections`` reads, as the user ``reconciler`` if there is one."""
@@ -28,8 +26,7 @@ def write_connections(sandbox: Sandbox) -> None:
 
 def write_client_files(sandbox: Sandbox) -> None:
     """Writes ``clients/<user>.properties`` for Kafka's own command-line tools (``--command-config``)."""
-    directory = sandbox.directory / _CLIENT_DIRECTORY
-    directory.mkdir(mode=0o700)
+    sandbox.client_directory.mkdir(mode=0o700)
     module = "org.apache.kafka.common.security.scram.ScramLoginModule"
     for user, password in sandbox.users.items():
         settings = {
@@ -38,4 +35,4 @@ def write_client_files(sandbox: Sandbox) -> None:
             "sasl.mechanism": "SCRAM-SHA-512",
             "sasl.jaas.config": f'{module} required username="{user}" password="{password}";',
         }
-        write_private(directory / f"{user}.properties", render(settings))
+        write_private(sandbox.client_directory / f"{user}.properties", render(settings))

@@ -13,7 +13,7 @@ from reconciler.adapters.sandbox.spec import check_name
 from reconciler.adapters.sandbox.state import Sandbox, load, save
 
 # The data is thrown away, so this is politeness only; a node that lost its quorum would try for minutes.
-_PATIENCE_SECONDS = 3.0
+_PATIENCE_SECONDS = 1.5
 
 
 def sandbox_root(root: Path | None) -> Path:

@@ -21,11 +21,13 @@ _LOG4J2 = """\
 <RollingFile name="file" fileName="{log}" filePattern="{log}.%i"><PatternLayout pattern="[%d] %p %m (%c)%n"/>
 <SizeBasedTriggeringPolicy size="4MB"/><DefaultRolloverStrategy max="1"/></RollingFile>
 </Appenders><Loggers><Root level="warn"><AppenderRef ref="file"/></Root>
-<Logger name="kafka.authorizer.logger" level="info"/></Loggers></Configuration>
+<Logger name="kafka.authorizer.logger" level="info"/>
+<Logger name="org.apache.kafka.clients.NetworkClient" level="error"/></Loggers></Configuration>
 """
 _RELOAD4J = """\
 log4j.rootLogger=WARN, file
 log4j.logger.kafka.authorizer.logger=INFO
+log4j.logger.org.apache.kafka.clients.NetworkClient=ERROR
 log4j.appender.file=org.apache.log4j.RollingFileAppender
 log4j.appender.file.File={log}
 log4j.appender.file.MaxFileSize=4MB
@@ -45,7 +47,7 @@ class Program:
 
 
 def write_logging(spec: SandboxSpec, files: NodeFiles) -> None:
-    """Writes the logging configuration of one node: warnings, and what the authorizer denied."""
+    """Writes a node's logging configuration: warnings, except that a peer is not there yet, and what was denied."""
     template = _LOG4J2 if uses_log4j2(spec.kafka_version) else _RELOAD4J
     write_private(_logging_file(spec, files), template.format(log=files.log))
 
@@ -71,11 +73,13 @@ def format_storages(program: Program, spec: SandboxSpec, nodes: Sequence[NodeFil
         for run in runs:
             run.kill()
             run.communicate()
+        for files in nodes:
+            _users_file(files).unlink(missing_ok=True)
 
 
 def _start_format(program: Program, spec: SandboxSpec, files: NodeFiles) -> subprocess.Popen[str]:
     # A file, because others may read our command line. StorageTool takes one argument a line from an @file.
-    users = files.properties.with_suffix(".users")
+    users = _users_file(files)
     write_private(users, "".join(f"{argument}\n" for argument in _scram_arguments(spec.users)))
     java = _java(program, spec, files, ("-Xmx128m",))
     options = ("-t", program.cluster_id, "-c", str(files.properties), f"@{users}")
@@ -101,6 +105,10 @@ def _java(program: Program, spec: SandboxSpec, files: NodeFiles, memory: tuple[s
     scratch = f"-Djava.io.tmpdir={files.directory / 'tmp'}"
     class_path = os.pathsep.join((f"{program.jars}{os.sep}*", *(str(entry) for entry in spec.class_path)))
     return (str(program.java.executable), *memory, *_QUICK_START, logging, scratch, "-cp", class_path)
+
+
+def _users_file(files: NodeFiles) -> Path:
+    return files.properties.with_suffix(".users")
 
 
 def _logging_file(spec: SandboxSpec, files: NodeFiles) -> Path:

@@ -91,6 +91,7 @@ def _start(spec: SandboxSpec, program: Program, directory: Path) -> Sandbox:
         kafka_version=spec.kafka_version,
         directory=directory,
         users=dict(spec.users),
+        super_users=spec.super_users if spec.authorizer else (),
         store_password=store_password,
         starter=this_process(),
     )

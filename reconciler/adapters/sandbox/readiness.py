@@ -59,8 +59,10 @@ def _known_brokers(sandbox: Sandbox, broker: Node) -> set[int]:
 def _failure(sandbox: Sandbox, node: Node, message: str) -> SandboxError:
     lines = last_lines(sandbox, node)
     text = "\n".join(lines)
-    kind = PortTakenError if "Address already in use" in text else SandboxError
-    return kind(message, f"It logged last:\n{text}" if lines else "It logged nothing.")
+    advice = f"Node {node.id} logged last:\n{text}" if lines else f"Node {node.id} logged nothing."
+    if "Address already in use" in text:
+        return PortTakenError(f"A port of sandbox {sandbox.name} was taken by somebody else meanwhile.", advice)
+    return SandboxError(message, advice)
 
 
 def last_lines(sandbox: Sandbox, node: Node) -> list[str]:

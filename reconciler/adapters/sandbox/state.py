@@ -53,6 +53,7 @@ class Sandbox:
     directory: Path
     nodes: tuple[Node, ...] = ()
     users: Mapping[str, str] = field(default_factory=dict, repr=False)
+    super_users: tuple[str, ...] = ()
     store_password: str = field(default="", repr=False)
     starter: Process | None = None
 
@@ -65,6 +66,11 @@ class Sandbox:
     def connections(self) -> Path:
         """The file for ``--connections``."""
         return self.directory / CONNECTIONS_NAME
+
+    @property
+    def client_directory(self) -> Path:
+        """Where each user has a properties file for Kafka's own command-line tools (``--command-config``)."""
+        return self.directory / "clients"
 
     def addresses(self, listener: Listener) -> str:
         """``127.0.0.1:port`` of every broker on this listener, separated by commas; empty if there is no such one."""
@@ -86,13 +92,16 @@ class Sandbox:
         return NodeFiles(self.directory, node.id)
 
     def condition(self) -> str:
-        """``up``, ``starting``, ``partly up`` (some node has no process) or ``crashed`` (none has), as of now."""
-        if self.starter and is_alive(self.starter):
-            return "starting"
+        """``up``, ``starting``, ``partly up`` (some node has no process) or ``crashed``, as of now.
+
+        Crashed is one without any process, or whose start was cut off: of no use, and cleared by the next ``up``.
+        """
+        if self.starter:
+            return "starting" if is_alive(self.starter) else "crashed"
         running = [node.is_running() for node in self.nodes]
-        if not any(running):
-            return "crashed"
-        return "up" if all(running) and self.starter is None else "partly up"
+        if all(running):
+            return "up"
+        return "partly up" if any(running) else "crashed"
 
     def settings(self, user: str, mechanism: str = "SCRAM-SHA-512", *, tls: bool = False) -> dict[str, str]:
         """What a librdkafka client needs to log in as a user, with a password or (OAUTHBEARER) an unsigned token."""
@@ -145,6 +154,7 @@ def load(directory: Path) -> Sandbox | None:
             directory=directory,
             nodes=tuple(_node(node) for node in record["nodes"]),
             users=record["users"],
+            super_users=tuple(record["super_users"]),
             store_password=record["store_password"],
             starter=_process(record["starter"]),
         )

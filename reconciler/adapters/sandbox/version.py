@@ -34,7 +34,7 @@ def exact_version(version: str) -> str:
     if exact not in KNOWN_VERSIONS:
         raise SandboxError(
             f"Kafka {version} is not a version that the sandbox knows.",
-            f"Choose one of {', '.join(NEWEST_PATCH)}, or an exact one: {', '.join(KNOWN_VERSIONS)}.",
+            f"Choose one of {', '.join(NEWEST_PATCH)}, or one exactly, such as {NEWEST_PATCH['4.1']}.",
         )
     return exact
 

@@ -1,0 +1,134 @@
+"""``reconciler sandbox``: a real Kafka on loopback, started, shown and ended."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from reconciler.adapters.sandbox import Sandbox
+
+_OUTPUT = click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print the result."
+)
+
+
+class SandboxFailure(click.ClickException):
+    """A sandbox error as the command line shows it: ``error: …`` and what to do about it."""
+
+    def __init__(self, message: str, advice: str) -> None:
+        """Keeps both texts."""
+        super().__init__(message)
+        self.advice = advice
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Prints both on stderr."""
+        click.echo(f"error: {self.message}", err=True, file=file)
+        if self.advice:
+            click.echo(self.advice, err=True, file=file)
+
+
+@click.group("sandbox")
+def command() -> None:
+    """Run a real Apache Kafka on this machine: nothing to install but Java."""
+
+
+@command.command("up")
+@click.option("--name", default="default", show_default=True, help="Several can be up, each with a name.")
+@click.option("--kafka-version", metavar="VERSION", help="Such as 4.3, 4.1.2 or 3.9. [default: 4.3.1]")
+@click.option("--nodes", type=click.IntRange(1, 9), default=1, show_default=True, help="How many brokers.")
+@click.option("--port", type=int, help="Client port of the first broker; a free one unless given.")
+@click.option("--tls", is_flag=True, help="Add TLS listeners, with a certificate authority of their own.")
+@click.option("--default-allow", is_flag=True, help="Set allow.everyone.if.no.acl.found.")
+@_OUTPUT
+def up_command(
+    *, name: str, kafka_version: str | None, nodes: int, port: int | None, tls: bool, default_allow: bool, output: str
+) -> None:
+    """Start a cluster, and write the file with which other commands reach it."""
+    from reconciler.adapters.sandbox import DEFAULT_VERSION, SandboxSpec, up
+
+    with _failures():
+        spec = SandboxSpec(
+            name=name,
+            kafka_version=kafka_version or DEFAULT_VERSION,
+            nodes=nodes,
+            port=port,
+            tls=tls,
+            allow_everyone_if_no_acl_found=default_allow,
+        )
+        sandbox = up(spec, progress=lambda line: click.echo(line, err=True))
+    click.echo(json.dumps(_as_json(sandbox), indent=2) if output == "json" else _as_text(sandbox))
+
+
+@command.command("down")
+@click.option("--name", default="default", show_default=True, help="Which one.")
+@click.option("--all", "every", is_flag=True, help="Every one that there is.")
+@_OUTPUT
+def down_command(name: str, every: bool, output: str) -> None:
+    """End a cluster and remove everything it wrote."""
+    from reconciler.adapters.sandbox import down, status
+
+    names = [sandbox.name for sandbox in status()] if every else [name]
+    for ended in names:
+        with _failures():
+            down(ended)
+        if output == "text":
+            click.echo(f"Sandbox {ended} is down; nothing of it is left.")
+    if output == "json":
+        click.echo(json.dumps({"ended": names}, indent=2))
+    elif not names:
+        click.echo("No sandbox is up.")
+
+
+@command.command("status")
+@click.option("--name", help="Only this one; an error if it is not up.")
+@_OUTPUT
+def status_command(name: str | None, output: str) -> None:
+    """Show the clusters that were started and not ended."""
+    from reconciler.adapters.sandbox import find, status
+
+    with _failures():
+        sandboxes = status() if name is None else [find(name)]
+    if output == "json":
+        click.echo(json.dumps({"sandboxes": [_as_json(sandbox) for sandbox in sandboxes]}, indent=2))
+    else:
+        click.echo("\n\n".join(_as_text(sandbox) for sandbox in sandboxes) or "No sandbox is up.")
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    from reconciler.adapters.sandbox import SandboxError
+
+    try:
+        yield
+    except SandboxError as error:
+        raise SandboxFailure(error.message, error.advice) from error
+
+
+def _as_json(sandbox: "Sandbox") -> dict[str, object]:
+    return {
+        "name": sandbox.name,
+        "version": sandbox.kafka_version,
+        "condition": sandbox.condition(),
+        "bootstrap": sandbox.bootstrap,
+        "nodes": [
+            {"id": node.id, "roles": list(node.roles), "pid": node.pid, "ports": dict(node.ports)}
+            for node in sandbox.nodes
+        ],
+        "users": list(sandbox.users),
+        "superUsers": list(sandbox.super_users),
+        "directory": str(sandbox.directory),
+        "connections": str(sandbox.connections),
+    }
+
+
+def _as_text(sandbox: "Sandbox") -> str:
+    lines = [
+        f"Sandbox {sandbox.name} is {sandbox.condition()}: Kafka {sandbox.kafka_version} at {sandbox.bootstrap}",
+        f"  users        {', '.join(sandbox.users)} (super users: {', '.join(sandbox.super_users) or 'none'})",
+        f"  log in with  {sandbox.client_directory}/USER.properties",
+        f"  connections  {sandbox.connections}",
+    ]
+    return "\n".join(lines)
