@@ -7,10 +7,13 @@ from reconciler.manifest.desired import cluster_warnings, declared_cluster, desi
 from reconciler.manifest.loading import load
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.problem import ManifestError, Problem, render_problem
+from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS, json_schema, schema_file_name, schema_text
 from reconciler.manifest.source import Source
 
 __all__ = [
+    "ANY_KIND",
     "CODES",
+    "SCHEMA_KINDS",
     "Acknowledgement",
     "ClusterDeclaration",
     "Code",
@@ -24,7 +27,10 @@ __all__ = [
     "connections",
     "declared_cluster",
     "desired_state",
+    "json_schema",
     "load",
     "render_problem",
+    "schema_file_name",
+    "schema_text",
     "standing_acknowledgements",
 ]

@@ -32,7 +32,7 @@ def connections(sources: Iterable[Source]) -> Mapping[str, Connection]:
     for source in sorted(sources):
         findings = Findings(source)
         everything.append(findings)
-        for root in read_documents(findings)[0]:
+        for root in read_documents(findings):
             document = open_document(root, findings)
             if document is None:
                 continue

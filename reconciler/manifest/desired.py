@@ -6,6 +6,7 @@ from reconciler.manifest.acls import AclsDeclaration
 from reconciler.manifest.bindings import BindingTable
 from reconciler.manifest.clusters import Acknowledgement, ClusterDeclaration
 from reconciler.manifest.codes import Code
+from reconciler.manifest.collector import without_collector
 from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.manifests import Declared, Manifests
 from reconciler.manifest.problem import ManifestError, Problem, in_order
@@ -51,11 +52,12 @@ def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date)
     known = frozenset((*manifests.roles, *templates))
     bindings = BindingTable(cluster, {**roles, **BUILT_IN_ROLES}, known, findings.of)
     topics = TopicTable(cluster, findings.of)
-    for item in declared:
-        if isinstance(item, AclsDeclaration):
-            bindings.add(item)
-        elif isinstance(item, TopicsDeclaration):
-            topics.add(item)
+    with without_collector():
+        for item in declared:
+            if isinstance(item, AclsDeclaration):
+                bindings.add(item)
+            elif isinstance(item, TopicsDeclaration):
+                topics.add(item)
     wanted, expired = bindings.on(as_of)
     bindings.check_scope()
     topics.check()

@@ -22,12 +22,13 @@ class Trouble(NamedTuple):
 
 
 class Findings:
-    """The problems of one file, in the order of their finding."""
+    """The problems of one file, in the order of their finding; ``cut_short`` if not all of it could be read."""
 
     def __init__(self, source: Source) -> None:
         """Starts empty."""
         self.source = source
         self.problems: list[Problem] = []
+        self.cut_short = False
         self._places: set[tuple[int, int]] = set()
         self._lines: list[str] = []
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from reconciler.manifest.acls import AclsDeclaration, RoleUse
 from reconciler.manifest.clusters import ClusterDeclaration, declare_cluster
 from reconciler.manifest.codes import Code
-from reconciler.manifest.document import Document, open_document
+from reconciler.manifest.collector import without_collector
+from reconciler.manifest.document import Document, Heading, open_document
 from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.manifests import Manifests, Template, declare
 from reconciler.manifest.problem import ManifestError, in_order
@@ -22,8 +23,9 @@ def load(sources: Iterable[Source]) -> Manifests:
     """Reads and checks all files; raises :class:`ManifestError` with every problem that any file has."""
     files = {source.path: source for source in sources}
     loading = _Loading()
-    for path in sorted(files):
-        loading.read(files[path])
+    with without_collector():
+        for path in sorted(files):
+            loading.read(files[path])
     loading.check_names()
     loading.check_roles()
     problems = in_order(problem for findings in loading.findings for problem in findings.problems)
@@ -50,7 +52,7 @@ class _Loading:
         self.roles: dict[str, RoleDeclaration] = {}
         self.topics: list[TopicsDeclaration] = []
         self.templates: list[Template] = []
-        self._documents: list[Document] = []
+        self._headings: list[tuple[Heading, Findings]] = []
         self._table = PatternTable()
         self._complete = True
 
@@ -58,15 +60,13 @@ class _Loading:
         """Reads one file."""
         findings = Findings(source)
         self.findings.append(findings)
-        roots, whole = read_documents(findings)
         may_vary = "${" in source.text
-        self._complete = self._complete and whole
-        for root in roots:
+        for root in read_documents(findings):
             document = open_document(root, findings)
             if document is None:
                 self._complete = False
                 continue
-            self._documents.append(document)
+            self._headings.append((document.heading, findings))
             if document.heading.kind == "Cluster":
                 self._add_cluster(document)
             elif may_vary and any(variable_scalars(document.root.get("spec"))):
@@ -107,19 +107,18 @@ class _Loading:
     def check_names(self) -> None:
         """Reports documents of one kind with one name, each with the place of the first."""
         first: dict[tuple[str, str], Origin] = {}
-        for document in self._documents:
-            heading = document.heading
+        for heading, findings in self._headings:
             if not heading.name:
                 continue
             place = first.setdefault((heading.kind, heading.name), heading.origin)
             if place != heading.origin:
                 message = f"there is another document of the kind {heading.kind} called {heading.name}"
                 trouble = Trouble(Code.DUPLICATE_NAME, message, "give one of them another name")
-                document.findings.add_at(trouble, heading.origin, len(heading.name), related=[place])
+                findings.add_at(trouble, heading.origin, len(heading.name), related=[place])
 
     def check_roles(self) -> None:
         """Reports rules whose role is unknown or does not fit; only if every document could be read."""
-        if not self._complete:
+        if not self._complete or any(findings.cut_short for findings in self.findings):
             return
         later = {template.heading.name for template in self.templates if template.heading.kind == "Role"}
         roles = {**self.roles, **BUILT_IN_ROLES}

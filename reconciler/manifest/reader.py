@@ -44,23 +44,22 @@ class _TooDeepError(Exception):
     """Ends the reading of a file."""
 
 
-def read_documents(findings: Findings) -> tuple[list[Node], bool]:
-    """The documents of a file that are not empty, and whether the file could be read to its end."""
+def read_documents(findings: Findings) -> Iterator[Node]:
+    """The documents of a file that are not empty, one by one; ``findings.cut_short`` tells that some were lost."""
     if report_forbidden(findings):
-        return [], False
-    documents: list[Node] = []
+        findings.cut_short = True
+        return
     try:
-        documents.extend(_Composer(findings).documents())
+        yield from _Composer(findings).documents()
     except _TooDeepError:
-        return documents, False
+        findings.cut_short = True
     except yaml.MarkedYAMLError as error:
+        findings.cut_short = True
         _report_syntax(findings, error)
-        return documents, False
     except yaml.YAMLError as error:
+        findings.cut_short = True
         place = Origin(findings.source.path, 1, 1)
         findings.add_at(Trouble(Code.YAML_SYNTAX, f"this is not YAML: {_first_line(error)}"), place, 1)
-        return documents, False
-    return documents, True
 
 
 class _Composer:

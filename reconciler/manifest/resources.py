@@ -1,6 +1,7 @@
 """The names in a rule or selector as resource patterns, each with its node."""
 
-from typing import NamedTuple
+import re
+from typing import Final, TypeAlias
 
 from reconciler.manifest.codes import Code
 from reconciler.manifest.findings import Findings, Trouble
@@ -12,11 +13,11 @@ _FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expe
 _ONLY_TRUE = Trouble(Code.RULE_FORM, "only true makes sense here", "leave the field out instead")
 
 
-class Named(NamedTuple):
-    """A pattern and the scalar that names it."""
-
-    pattern: ResourcePattern
-    node: ScalarNode
+#: A pattern and the scalar that names it.
+Named: TypeAlias = tuple[ResourcePattern, ScalarNode]
+#: Names that no rule speaks against; most are.
+_ORDINARY = re.compile(r"(?!__kr|\.{1,2}$)[A-Za-z0-9._-]{1,200}", re.ASCII)
+_ORDINARY_KINDS: Final = frozenset({ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID})
 
 
 class PatternTable:
@@ -57,9 +58,7 @@ class PatternTable:
             if node.plain == "false":
                 findings.add(_ONLY_TRUE, node)
             return []
-        return [
-            Named(self._known.setdefault((kind, name, PatternType.LITERAL, True), ResourcePattern(kind, name)), node)
-        ]
+        return [(self._known.setdefault((kind, name, PatternType.LITERAL, True), ResourcePattern(kind, name)), node)]
 
     def _all(
         self,
@@ -70,17 +69,18 @@ class PatternTable:
         *,
         spelled_out: bool,
     ) -> list[Named]:
-        found, known = [], self._known
+        found, known, ordinary = [], self._known, _ORDINARY.fullmatch
         for node in nodes:
             key = (kind, node.plain, pattern_type, spelled_out)
             pattern = known.get(key)
             if pattern is None:
                 if findings.marks(node):
                     continue
-                trouble = name_problem(kind, node.plain, pattern_type, spelled_out=spelled_out)
-                if trouble is not None:
-                    findings.add(trouble, node)
-                    continue
+                if not (ordinary(node.plain) and kind in _ORDINARY_KINDS):
+                    trouble = name_problem(kind, node.plain, pattern_type, spelled_out=spelled_out)
+                    if trouble is not None:
+                        findings.add(trouble, node)
+                        continue
                 pattern = known[key] = ResourcePattern(kind, node.plain, pattern_type)
-            found.append(Named(pattern, node))
+            found.append((pattern, node))
         return found

@@ -151,7 +151,7 @@ def _split(
                 findings.add(Trouble(Code.ROLE_PARAMETERS, f"${field} is not a parameter of this role", advice), value)
             takes.append(kind)
         else:
-            names += [named.pattern for named in table.names(kind, value, findings)]
+            names += [pattern for pattern, _ in table.names(kind, value, findings)]
     return tuple(takes), tuple(names)
 
 

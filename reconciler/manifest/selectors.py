@@ -44,7 +44,7 @@ def _selector(node: MappingNode, table: PatternTable, findings: Findings) -> Sel
 
 
 def _names(named: list[Named]) -> NameSelector:
-    patterns = [item.pattern for item in named]
+    patterns = [pattern for pattern, _ in named]
     if any(pattern.is_wildcard for pattern in patterns):
         return NameSelector(any_name=True)
     prefixes = [pattern.name for pattern in patterns if pattern.pattern_type is PatternType.PREFIXED]

@@ -1,0 +1,78 @@
+"""JSON Schemas (draft-07) of the kinds, for editors, made from the models.
+
+They describe what an editor sees: YAML's numbers and truths. What only Kafka's rules tell is left to ``validate``.
+"""
+
+import json
+from typing import Any, Final
+
+from reconciler.manifest.models import MODELS
+
+DRAFT: Final = "http://json-schema.org/draft-07/schema#"
+#: The schema of any document, whatever its kind.
+ANY_KIND: Final = "manifest"
+#: What a schema can be asked for.
+SCHEMA_KINDS: Final = (*sorted(MODELS), ANY_KIND)
+
+
+def json_schema(kind: str) -> dict[str, Any]:
+    """The schema of a kind, or of any document for ``manifest``; raises ``KeyError`` for another word."""
+    if kind == ANY_KIND:
+        return _any_kind()
+    schema = _of_kind(kind)
+    definitions = schema.pop("definitions", {})
+    return {"$schema": DRAFT, "title": f"{kind} manifest", **schema, "definitions": dict(sorted(definitions.items()))}
+
+
+def schema_text(kind: str) -> str:
+    """The schema as it stands in ``schema/``: sorted, indented, with a newline at the end."""
+    return json.dumps(json_schema(kind), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def schema_file_name(kind: str) -> str:
+    """How its file in ``schema/`` is called."""
+    return f"{kind.lower()}.json"
+
+
+def _any_kind() -> dict[str, Any]:
+    definitions: dict[str, Any] = {}
+    for kind in sorted(MODELS):
+        schema = _of_kind(kind)
+        definitions.update(schema.pop("definitions", {}))
+        definitions[f"{kind}Document"] = schema
+    return {
+        "$schema": DRAFT,
+        "title": "A document of a manifest",
+        "description": "One document: a Cluster, Acls, a Role, or Topics.",
+        "oneOf": [{"$ref": f"#/definitions/{kind}Document"} for kind in sorted(MODELS)],
+        "definitions": dict(sorted(definitions.items())),
+    }
+
+
+def _of_kind(kind: str) -> dict[str, Any]:
+    schema = MODELS[kind].model_json_schema(by_alias=True, ref_template="#/definitions/{model}")
+    definitions = schema.pop("$defs", {})
+    tidied: dict[str, Any] = _tidy({**schema, "definitions": definitions})
+    return tidied
+
+
+def _tidy(node: Any) -> Any:
+    """Without pydantic's titles and nulls: no manifest holds a null; draft-07 wants ``$ref`` alone."""
+    if isinstance(node, list):
+        return [_tidy(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    tidy = {key: _tidy(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))}
+    if tidy.get("default", 0) is None or tidy.get("default") == {} or tidy.get("default") == []:
+        del tidy["default"]
+    alternatives = tidy.get("anyOf")
+    if isinstance(alternatives, list) and {"type": "null"} in alternatives:
+        rest = [item for item in alternatives if item != {"type": "null"}]
+        if len(rest) == 1:
+            del tidy["anyOf"]
+            tidy = {**rest[0], **tidy}
+        else:
+            tidy["anyOf"] = rest
+    if "$ref" in tidy and len(tidy) > 1:
+        tidy = {"allOf": [{"$ref": tidy.pop("$ref")}], **tidy}
+    return tidy
