@@ -3,6 +3,7 @@
 Settings never pass through arguments or the environment. It imports nothing of ours, so that a child starts fast.
 """
 
+import gc
 import marshal
 import os
 import resource
@@ -22,6 +23,7 @@ ANY: Final = 1
 def serve(read: Callable[[Task], Reply]) -> None:
     """Answers one task and ends the process. Whatever the libraries print goes to stderr, out of the reply's way."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the secrets
+    gc.disable()  # nothing here is garbage before the end
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     task = marshal.load(sys.stdin.buffer)  # noqa: S302 - our own parent wrote it

@@ -90,7 +90,7 @@ class Connection:
         if self._heard or not self._all_down:
             return None
         if self._refused is None and waited > _FIRST_CONTACT_SECONDS:
-            return KafkaError(codes.TRANSPORT, "no broker accepts a connection")
+            return KafkaError(codes.TRANSPORT, "no broker answers")
         return self._refused
 
     def wait(self, future: "Future[T]") -> T:
@@ -118,7 +118,7 @@ class Connection:
                 return self.wait(ask())
             except KafkaException as error:
                 failed = self.failure(error)
-                if not failed.worth_reading_again or attempt == _READ_ATTEMPTS - 1:
+                if not (self._heard and failed.worth_reading_again) or attempt == _READ_ATTEMPTS - 1:
                     raise self.cluster_error(failed) from None
             time.sleep(_BACKOFF_SECONDS * 2**attempt)
         raise AssertionError("the last attempt returns or raises")

@@ -4,11 +4,13 @@ Three readers, each tried only where the one before could not read: raw messages
 one call, the client in shards. Why in this order: ``docs/decisions/acl-listing.md``.
 """
 
+import gc
 import marshal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -55,7 +57,7 @@ class Child:
         isolated = ["-I"] if sys.flags.isolated else ["-P"]
         self._timeout = task["timeout"] + _GRACE_SECONDS
         self._process = subprocess.Popen(
-            [sys.executable, *isolated, "-m", f"reconciler.adapters.kafka.{module}"],
+            [sys.executable, *isolated, "-W", "ignore", "-m", f"reconciler.adapters.kafka.{module}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -63,6 +65,11 @@ class Child:
         self._output = b""
         self._thread = threading.Thread(target=self._talk, args=(marshal.dumps(task),), daemon=True)
         self._thread.start()
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
 
     def _talk(self, task: bytes) -> None:
         try:
@@ -77,7 +84,8 @@ class Child:
         status = self._process.returncode
         if status != 0:
             return ("died", status)
-        reply: tuple[Any, ...] = marshal.loads(self._output)  # noqa: S302 - our own child wrote it
+        with _collector_paused():
+            reply: tuple[Any, ...] = marshal.loads(self._output)  # noqa: S302 - our own child wrote it
         return reply
 
     def stop(self) -> None:
@@ -96,6 +104,11 @@ class AclListing:
         self._tasks = [(reader, task) for reader in readers if (task := _task(reader, settings)) is not None]
         self._child = _start(*self._tasks[0])
 
+    @property
+    def pid(self) -> int:
+        """The process that is at work now."""
+        return self._child.pid
+
     def result(self) -> Listed:
         """The listing. Raises :class:`ClusterError` if it was refused, or if no reader could read it.
 
@@ -109,7 +122,8 @@ class AclListing:
             match self._child.reply():
                 case ("rows", cluster_id, rows):
                     gap = SHARDS_GAP if reader is Reader.SHARDS else None
-                    return Listed(cluster_id, read_rows(rows), reader, gap)
+                    with _collector_paused():
+                        return Listed(cluster_id, read_rows(rows), reader, gap)
                 case ("refused", code, name, message):
                     raise refusal(code, name, self._settings.redact(message))
                 case ("died", status):
@@ -155,6 +169,18 @@ def refusal(code: int, name: str, message: str) -> ClusterError:
             "Set authorizer.class.name on brokers and controllers, or leave ACLs out.",
         )
     return ClusterError(name or f"ERROR_{code}", message or "the ACL listing was refused")
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """A hundred thousand new values that all live on: looking for garbage among them costs as much as making them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _task(reader: Reader, settings: ClientSettings) -> dict[str, Any] | None:

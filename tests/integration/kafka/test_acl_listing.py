@@ -1,0 +1,158 @@
+"""ACL listings on real brokers: honest when refused, whole when odd entries are there, alive when a reader dies."""
+
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.kafka.listing import SHARDS_GAP, AclListing, Reader
+from reconciler.adapters.sandbox import Sandbox
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    OpaqueBinding,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.ports import ClusterError, ReadRequest, Verdict
+from tests.integration.kafka.conftest import Connect, RawAcl, settings_of
+
+pytestmark = pytest.mark.broker
+
+ONLY_ACLS = ReadRequest(all_topics=False)
+EVERY_READER = [*((reader,) for reader in Reader), tuple(Reader)]
+USER, TOKEN, TRANSACTIONAL_ID, LITERAL, ALLOW = 7, 6, 5, 3, 3
+CREATE_TOKENS, DESCRIBE, TWO_PHASE_COMMIT = 13, 8, 15
+
+ODD: list[RawAcl] = [
+    (USER, "User:carol", LITERAL, "User:odd", "*", CREATE_TOKENS, ALLOW),
+    (TOKEN, "odd-token", LITERAL, "User:odd", "*", DESCRIBE, ALLOW),
+    (TRANSACTIONAL_ID, "odd-id", LITERAL, "User:odd", "*", TWO_PHASE_COMMIT, ALLOW),
+]
+
+
+def binding(name: str, principal: str, operation: AclOperation = AclOperation.READ) -> AclBinding:
+    pattern = ResourcePattern(ResourceType.TOPIC, name, PatternType.PREFIXED)
+    return AclBinding(pattern, AccessControlEntry(principal, "*", operation, AclPermissionType.ALLOW))
+
+
+@pytest.mark.parametrize("readers", EVERY_READER)
+def test_without_the_right_to_list_it_is_refused_and_not_empty(
+    broker: Sandbox, connected: Connect, readers: Sequence[Reader]
+) -> None:
+    with pytest.raises(ClusterError, match="not authorised to list ACLs") as refused:
+        connected(broker, "nobody", readers=readers).read(ONLY_ACLS)
+    assert refused.value.code == "CLUSTER_AUTHORIZATION_FAILED"
+    assert "DESCRIBE" in refused.value.advice
+
+
+@pytest.mark.parametrize("readers", EVERY_READER)
+def test_a_cluster_without_an_authorizer_says_so(
+    broker_no_authorizer: Sandbox, connected: Connect, readers: Sequence[Reader]
+) -> None:
+    with pytest.raises(ClusterError, match="this cluster has no authorizer") as refused:
+        connected(broker_no_authorizer, "admin", readers=readers).read(ONLY_ACLS)
+    assert refused.value.code == "SECURITY_DISABLED"
+
+
+@pytest.mark.parametrize("fixture", ["broker", "broker_3_9"])
+def test_every_reader_reads_the_same(fixture: str, request: pytest.FixtureRequest, connected: Connect) -> None:
+    sandbox: Sandbox = request.getfixturevalue(fixture)
+    wanted = [binding(f"same-{number}.", f"User:same-{number % 3}") for number in range(50)]
+    writer = connected(sandbox, "admin")
+    assert {answer.verdict for answer in writer.create_acls(wanted)} == {Verdict.DONE}
+    states = [connected(sandbox, "admin", readers=(reader,)).read(ONLY_ACLS) for reader in Reader]
+    assert set(wanted) <= states[0].bindings
+    assert states[0].bindings == states[1].bindings == states[2].bindings
+    assert [state.acl_gap for state in states] == [None, None, SHARDS_GAP]
+    writer.delete_acls(wanted)
+    assert not set(wanted) & connected(sandbox, "admin").read(ONLY_ACLS).bindings
+
+
+def test_entries_that_the_client_cannot_name_are_kept_beside_the_others(
+    broker: Sandbox, connected: Connect, raw_acls: object
+) -> None:
+    assert callable(raw_acls)
+    ordinary = binding("odd.", "User:odd")
+    raw_acls([*ODD, (2, "odd.", 4, "User:odd", "*", 3, ALLOW)])
+
+    by_messages = connected(broker, "admin", readers=(Reader.MESSAGES,)).read(ONLY_ACLS)
+    assert ordinary in by_messages.bindings
+    assert [o for o in by_messages.opaque if o.principal == "User:odd"] == [
+        OpaqueBinding("User:carol", "User:odd", "*", USER, LITERAL, CREATE_TOKENS, ALLOW),
+        OpaqueBinding("odd-id", "User:odd", "*", TRANSACTIONAL_ID, LITERAL, TWO_PHASE_COMMIT, ALLOW),
+        OpaqueBinding("odd-token", "User:odd", "*", TOKEN, LITERAL, DESCRIBE, ALLOW),
+    ]
+
+    by_client = connected(broker, "admin", readers=(Reader.CLIENT,)).read(ONLY_ACLS)
+    assert by_client.bindings == by_messages.bindings
+    assert [o for o in by_client.opaque if o.principal == "User:odd"] == [
+        OpaqueBinding("User:carol", "User:odd", "*", None, LITERAL, None, ALLOW),
+        OpaqueBinding("odd-id", "User:odd", "*", TRANSACTIONAL_ID, LITERAL, None, ALLOW),
+        OpaqueBinding("odd-token", "User:odd", "*", None, LITERAL, DESCRIBE, ALLOW),
+    ]
+
+    by_shards = connected(broker, "admin", readers=(Reader.SHARDS,)).read(ONLY_ACLS)
+    assert by_shards.bindings == by_messages.bindings
+    assert by_shards.opaque == ()
+    assert by_shards.acl_gap == SHARDS_GAP
+
+
+def test_entries_that_read_alike_are_each_counted(broker: Sandbox, connected: Connect, raw_acls: object) -> None:
+    assert callable(raw_acls)
+    raw_acls([(USER, "User:carol", LITERAL, "User:twin", "*", operation, ALLOW) for operation in (13, 14)])
+    state = connected(broker, "admin", readers=(Reader.CLIENT,)).read(ONLY_ACLS)
+    twins = [o for o in state.opaque if o.principal == "User:twin"]
+    assert len(twins) == 2
+    assert len(set(twins)) == 1
+
+
+def test_a_reader_that_dies_is_followed_by_the_next(broker: Sandbox) -> None:
+    settings = settings_of(broker.settings("admin"))
+    expected = AclListing(settings).result()
+    listing = AclListing(settings)
+    os.kill(listing.pid, signal.SIGKILL)
+    after = listing.result()
+    assert after.reader is Reader.CLIENT
+    assert (after.listing, after.gap) == (expected.listing, None)
+
+
+def test_when_every_reader_dies_the_error_names_the_limit(broker: Sandbox) -> None:
+    listing = AclListing(settings_of(broker.settings("admin")), (Reader.CLIENT,))
+    os.kill(listing.pid, signal.SIGABRT)
+    with pytest.raises(ClusterError, match="could not be read by any means: client: the process ended with status -6"):
+        listing.result()
+
+
+def test_a_listing_started_early_is_the_one_that_is_read(broker: Sandbox, connected: Connect) -> None:
+    cluster = connected(broker, "nobody")
+    cluster.start_listing()
+    with pytest.raises(ClusterError, match="not authorised to list ACLs"):
+        cluster.read(ONLY_ACLS)
+    cluster.start_listing()
+    cluster.close()
+
+
+def test_nothing_is_imported_from_the_working_directory(
+    broker: Sandbox, connected: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("kafka", "confluent_kafka", "reconciler", "marshal", "ssl"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('taken over')\n")
+    monkeypatch.chdir(tmp_path)
+    for reader in Reader:
+        assert connected(broker, "admin", readers=(reader,)).read(ONLY_ACLS).cluster_id
+
+
+def test_no_secret_is_in_the_child_s_arguments_or_environment(broker: Sandbox) -> None:
+    properties = broker.settings("admin")
+    listing = AclListing(settings_of(properties))
+    process = Path("/proc") / str(listing.pid)
+    shown = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+    assert listing.result().listing
+    assert b"message_reader" in shown
+    assert properties["sasl.password"].encode() not in shown
