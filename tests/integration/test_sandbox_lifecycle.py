@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,18 @@ import yaml
 from click.testing import CliRunner
 from confluent_kafka.admin import AdminClient
 
-from reconciler.adapters.sandbox import Sandbox, SandboxError, SandboxSpec, down, find, running, status, up
+from reconciler.adapters.sandbox import (
+    Sandbox,
+    SandboxError,
+    SandboxSpec,
+    down,
+    find,
+    lifecycle,
+    ports,
+    running,
+    status,
+    up,
+)
 from reconciler.cli.sandbox import command
 
 pytestmark = pytest.mark.broker
@@ -103,8 +115,21 @@ def test_properties_that_kafka_refuses_are_said_before_it_starts(tmp_path: Path)
 def test_a_taken_port_is_said(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as holder:
         port = holder.getsockname()[1]
-        with pytest.raises(SandboxError, match=rf"^Port {port} on 127.0.0.1 is taken\.$"):
+        with pytest.raises(SandboxError, match=rf"^Port {port} on 127.0.0.1 is taken\."):
             up(SandboxSpec(port=port), root=tmp_path)
+    _assert_nothing_left(tmp_path)
+
+
+def test_ports_that_somebody_else_was_faster_to_bind_are_chosen_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ports.reserved(5) as free:
+        first, second = free[:2], free[2:]
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        choices = iter([[*first, holder.getsockname()[1]], second])
+        monkeypatch.setattr(lifecycle, "reserved", lambda *_: nullcontext(next(choices)))
+        with running(SandboxSpec(), root=tmp_path) as sandbox:
+            assert list(sandbox.nodes[0].ports.values()) == second
     _assert_nothing_left(tmp_path)
 
 

@@ -34,10 +34,10 @@ def find_java() -> Java:
     report = _settings_of(executable)
     release = _feature_release(_property(report, "java.specification.version"))
     home = _property(report, "java.home")
+    if 0 < release < OLDEST:
+        raise SandboxError(f"Java {release} ({executable}) is too old: Kafka needs {OLDEST} or newer.", _ADVICE)
     if not release or not home:
         raise SandboxError(f"{executable} does not answer like a Java.", _ADVICE)
-    if release < OLDEST:
-        raise SandboxError(f"Java {release} ({executable}) is too old: Kafka needs {OLDEST} or newer.", _ADVICE)
     return Java(executable, Path(home), release)
 
 

@@ -84,7 +84,15 @@ def _start_format(program: Program, spec: SandboxSpec, files: NodeFiles) -> subp
     java = _java(program, spec, files, ("-Xmx128m",))
     options = ("-t", program.cluster_id, "-c", str(files.properties), f"@{users}")
     command = (*java, "kafka.tools.StorageTool", "format", *options)
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=environment(),
+    )
 
 
 def environment() -> dict[str, str]:

@@ -16,7 +16,7 @@ _TRIES = 1_000
 
 @contextmanager
 def reserved(count: int, fixed: tuple[int, ...] = ()) -> Iterator[list[int]]:
-    """``fixed``, then free ones up to ``count`` in all, bound while the block runs; a taken fixed one is an error."""
+    """``fixed``, then free ones up to ``count`` in all, taken while the block runs; a taken fixed one is an error."""
     with ExitStack() as held:
         for port in fixed:
             if not _bind(port, held):
@@ -45,6 +45,7 @@ def _bind(port: int, held: ExitStack) -> bool:
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         holder.bind((HOST, port))
+        holder.listen(1)  # two sockets that only bind may share a port on Linux
     except OSError:
         return False
     return True

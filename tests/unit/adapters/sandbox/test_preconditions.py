@@ -1,0 +1,100 @@
+"""What the sandbox needs of a machine, and the one sentence for each thing that is missing."""
+
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.sandbox import SandboxError, SandboxSpec, up
+from reconciler.adapters.sandbox.jars import broker_jars
+from reconciler.adapters.sandbox.java import find_java
+from reconciler.adapters.sandbox.ports import accepts, reserved
+
+
+def test_the_java_of_this_machine() -> None:
+    java = find_java()
+    assert java.release >= 17
+    assert java.keytool.exists()
+
+
+def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SandboxError, match=r"^There is no Java: JAVA_HOME is not set and PATH has no `java`\."):
+        up(SandboxSpec(), root=tmp_path / "root")
+    assert not (tmp_path / "root").exists()
+
+
+def test_a_java_home_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(SandboxError, match="but there is no Java in it"):
+        find_java()
+
+
+@pytest.mark.parametrize(
+    ("says", "answer"),
+    [
+        ('openjdk version "11.0.2" 2019-01-15', "Java 11 .* is too old: Kafka needs 17 or newer"),
+        ('java version "1.8.0_392"', "Java 8 .* is too old"),
+        ("No Java runtime present, requesting install.", "does not answer like a Java"),
+    ],
+)
+def test_other_javas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, answer: str) -> None:
+    _fake_java(tmp_path, f"echo '{says}' >&2")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(SandboxError, match=answer):
+        find_java()
+
+
+def test_no_pyspark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(SandboxError, match="PySpark is not installed") as refused:
+        broker_jars("4.3.1", find_java(), print)
+    assert refused.value.advice == "pip install 'kafka-reconciler[sandbox]'"
+
+
+def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with socket.socket() as nobody:  # bound and not listening: connections are refused
+        nobody.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        with pytest.raises(SandboxError, match=r"not in the cache, and Maven Central .* cannot be reached"):
+            broker_jars("4.3.1", find_java(), print)
+    assert list((tmp_path / "reconciler" / "kafka").iterdir()) == []
+
+
+def test_cached_jars_need_neither_network_nor_pyspark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    cached = tmp_path / "reconciler" / "kafka" / "4.3.1"
+    cached.mkdir(parents=True)
+    assert broker_jars("4.3.1", find_java(), print) == cached
+
+
+def test_reserved_ports_are_free_for_the_next_and_for_nobody_else() -> None:
+    with reserved(5) as first, reserved(5) as second:
+        assert len({*first, *second}) == 10
+        assert all(accepts(port) for port in (*first, *second))
+    assert not any(accepts(port) for port in (*first, *second))
+    with reserved(2, fixed=(first[0],)) as again:
+        assert again[0] == first[0]
+
+
+def test_a_fixed_port_that_is_taken() -> None:
+    with (
+        reserved(1) as (port,),
+        pytest.raises(SandboxError, match=f"Port {port} on 127.0.0.1 is taken"),
+        reserved(2, fixed=(port,)),
+    ):
+        pass
+
+
+def _fake_java(home: Path, script: str) -> None:
+    shell = shutil.which("sh")
+    launcher = home / "bin" / "java"
+    launcher.parent.mkdir()
+    launcher.write_text(f"#!{shell}\n{script}\n", encoding="utf-8")
+    launcher.chmod(0o755)
