@@ -5,7 +5,7 @@ from typing import Final
 
 from reconciler.model import TOPIC_CONFIGS, ConfigType, Topic
 from reconciler.report.export.file_names import stem
-from reconciler.report.export.yaml_text import mapping, scalar, value
+from reconciler.report.export.yaml_text import mapping, scalar
 
 #: More than these are split into files by what stands before the first dot.
 ONE_FILE: Final = 50
@@ -48,7 +48,7 @@ def _topic_lines(topic: Topic) -> list[str]:
     if topic.replication_factor is not None:
         lines.append(f"      replicationFactor: {topic.replication_factor}")
     if topic.configs:
-        settings = {name: value(readable(name, text)) for name, text in topic.configs.items()}
+        settings = {name: readable(name, text) for name, text in topic.configs.items()}
         lines.extend(mapping("configs", settings, 6))
     return lines
 

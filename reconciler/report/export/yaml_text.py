@@ -23,9 +23,9 @@ def scalar(text: str, *, flow: bool = False) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def value(text: str) -> str:
+def value(text: str, *, flow: bool = False) -> str:
     """A text whose field has a type of its own, so that numbers and truths need no quotes."""
-    return text if _is_plain(text, flow=True) else scalar(text, flow=True)
+    return text if _is_plain(text, flow=flow) else scalar(text, flow=flow)
 
 
 def _is_plain(text: str, *, flow: bool) -> bool:
@@ -46,13 +46,13 @@ def one_or_list(key: str, texts: Sequence[str], indent: int, *, always_list: boo
 
 
 def mapping(key: str, items: Mapping[str, str], indent: int) -> list[str]:
-    """``key: {a: 1, b: 2}``, or an item a line. The values are YAML already."""
+    """``key: {a: 1, b: 2}``, or an item a line; the values' fields have types of their own."""
     margin = " " * indent
-    pairs = [f"{scalar(name, flow=True)}: {text}" for name, text in items.items()]
-    line = f"{margin}{key}: {{{', '.join(pairs)}}}"
-    if len(line) <= WIDTH and len(pairs) < 4:
+    pairs = ", ".join(f"{scalar(name, flow=True)}: {value(text, flow=True)}" for name, text in items.items())
+    line = f"{margin}{key}: {{{pairs}}}"
+    if len(line) <= WIDTH and len(items) < 4:
         return [line]
-    return [f"{margin}{key}:", *(f"{margin}  {pair}" for pair in pairs)]
+    return [f"{margin}{key}:", *(f"{margin}  {scalar(name)}: {value(text)}" for name, text in items.items())]
 
 
 def comment(text: str) -> str:

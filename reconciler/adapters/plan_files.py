@@ -1,0 +1,34 @@
+"""Saved plans on disk: written whole or not at all, read with their digest."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from reconciler.plan import Plan, PlanFileError, file_digest, parse_plan, plan_text
+
+
+def write_plan(plan: Plan, out: str) -> str:
+    """Write the plan and return its ``file-…`` digest; raises ``OSError``."""
+    text = plan_text(plan)
+    target = Path(out)
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return file_digest(text)
+
+
+def read_plan(path: str) -> tuple[Plan, str]:
+    """The plan and its ``file-…`` digest; raises ``OSError`` or ``PlanFileError``."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise PlanFileError("not a saved plan: the file is no UTF-8 text") from error
+    return parse_plan(text), file_digest(text)

@@ -1,0 +1,99 @@
+"""``reconciler apply``: perform a saved plan, or plan and perform in one go."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.console import complain, paint_for, say, say_json
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import (
+    PlanningOptions,
+    Reach,
+    cluster_option,
+    connection_options,
+    expand_option,
+    output_option,
+    planning_options,
+)
+
+if TYPE_CHECKING:
+    from reconciler.cli.applying import Consent
+
+
+@click.command("apply", short_help="Perform a saved plan, or plan and perform in one go")
+@click.argument("first", metavar="[PLAN]", default=".")
+@click.argument("second", metavar="[PATH]", required=False)
+@cluster_option(required=False)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--require-id", metavar="ID", help="Refuse any other plan: a change-…, plan-… or file-… id.")
+@planning_options
+@expand_option
+@connection_options
+@output_option
+def command(
+    *,
+    first: str,
+    second: str | None,
+    cluster: str | None,
+    yes: bool,
+    require_id: str | None,
+    planning: PlanningOptions,
+    expand: bool,
+    reach: Reach,
+    output: str,
+) -> int:
+    """Perform a plan, step by step, and verify the end.
+
+    \b
+    reconciler apply PLAN PATH              perform a saved plan, connecting as PATH's Cluster says
+    reconciler apply PATH --cluster NAME    plan and perform in one go
+    """
+    from reconciler.cli.applying import Consent, apply_fresh, apply_saved
+
+    consent = Consent(yes=yes, require_id=require_id)
+    _check_consent(consent)
+    if cluster is not None:
+        if second is not None:
+            raise CommandError("give PLAN and PATH, or PATH and --cluster", status=Exit.USAGE)
+        result = apply_fresh(first, cluster, reach, planning, consent, expand=expand)
+    else:
+        _check_saved_form(first, planning)
+        result = apply_saved(first, second or ".", reach, consent, expand=expand)
+    if result is None:
+        return Exit.OK
+    if output == "json":
+        from reconciler.report.result_text import result_document
+
+        say_json(result_document(result))
+    else:
+        from reconciler.report.result_text import result_lines
+
+        say(result_lines(result, paint_for(sys.stdout)))
+    if result.interrupted:
+        complain("interrupted: the batch in flight was finished, the rest was not attempted")
+        return Exit.INTERRUPTED
+    return Exit.OK if result.succeeded else Exit.ERROR
+
+
+def _check_consent(consent: "Consent") -> None:
+    """Without a terminal nobody can be asked, so somebody has to have agreed before."""
+    if not (consent.yes or consent.require_id or sys.stdin.isatty()):
+        raise CommandError(
+            "nobody can be asked here, because there is no terminal",
+            "give --require-id with the id of the reviewed plan, or --yes",
+            Exit.USAGE,
+        )
+
+
+def _check_saved_form(first: str, planning: PlanningOptions) -> None:
+    from pathlib import Path
+
+    if Path(first).is_dir():
+        raise CommandError("apply PATH needs --cluster NAME; apply PLAN needs a saved plan", status=Exit.USAGE)
+    if planning != PlanningOptions():
+        raise CommandError(
+            "a saved plan is performed as it was reviewed",
+            "options such as --allow-deletes, --accept and --only belong to plan",
+            Exit.USAGE,
+        )

@@ -1,0 +1,148 @@
+"""Performing a plan from the command line: consent, interruption, progress, and refusals as exit statuses."""
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.apply import (
+    Preflight,
+    RefusedError,
+    Result,
+    StalePlanError,
+    UndeclaredDefaultError,
+    World,
+    check,
+    perform,
+)
+from reconciler.cli.console import paint_for, tell
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import PlanningOptions, Reach
+from reconciler.cli.planning import plan_on, read_cluster
+from reconciler.cli.progress import progress_for
+from reconciler.cli.show import saved_plan
+from reconciler.cli.wiring import Target, declared, load, opened, terms
+from reconciler.plan import Plan, Standing, Terms, change_id, plan_id, touched_topics
+from reconciler.ports import ReadRequest
+from reconciler.report.paint import safe
+from reconciler.report.plan_text import plan_lines, refusal_lines, summary
+
+if TYPE_CHECKING:
+    from reconciler.model import ClusterState
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What a person agreed to before: anything (``yes``), or one plan by one of its ids."""
+
+    yes: bool = False
+    require_id: str | None = None
+
+
+def apply_fresh(
+    path: str, cluster: str, reach: Reach, planning: PlanningOptions, consent: Consent, *, expand: bool
+) -> Result | None:
+    """Plan and perform in one go; ``None`` if there is nothing to do."""
+    manifests = load(path)
+    declaration, snapshot = declared(manifests, cluster)
+    with opened(declaration, snapshot, reach) as target:
+        planned = plan_on(target, manifests, path, planning)
+        if planned.plan.refusals:
+            _tell_plan(planned.plan, expand=expand)
+            raise CommandError("a guard refuses this plan: nothing was sent", status=Exit.REFUSED)
+        _check_id((change_id(planned.plan), plan_id(planned.plan)), consent)
+        return _perform(planned.plan, planned.live, target, consent, expand=expand)
+
+
+def apply_saved(plan_file: str, path: str, reach: Reach, consent: Consent, *, expand: bool) -> Result | None:
+    """Perform a saved plan on the cluster that it is for; ``None`` if there is nothing to do."""
+    plan, digest = saved_plan(plan_file)
+    _check_id((change_id(plan), plan_id(plan), digest), consent)
+    manifests = load(path)
+    declaration, snapshot = declared(manifests, plan.terms.cluster)
+    with opened(declaration, snapshot, reach) as target:
+        live = read_cluster(target.cluster, ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps)))
+        return _perform(plan, live, target, consent, expand=expand)
+
+
+def _perform(plan: Plan, live: "ClusterState", target: Target, consent: Consent, *, expand: bool) -> Result | None:
+    if target.declaration is None:
+        raise CommandError(f"cluster {target.name!r} is not declared")
+    preflight = _preflight(plan, live, terms(target.declaration))
+    _tell_plan(plan, expand=expand)
+    if not plan.steps:
+        return None
+    _ask(plan, consent)
+    from reconciler.adapters.clock import SystemClock
+
+    with _stoppable() as interrupted, progress_for(sys.stderr) as progress:
+        return perform(plan, live, preflight, World(target.cluster, SystemClock(), progress, interrupted))
+
+
+def _preflight(plan: Plan, live: "ClusterState", declared_terms: Terms) -> Preflight:
+    try:
+        return check(plan, live, declared_terms)
+    except StalePlanError as error:
+        lines = [
+            f"{safe(finding.subject)}: expected {safe(finding.expected)}, found {safe(finding.found)}"
+            for finding in error.findings
+            if finding.standing in (Standing.STALE, Standing.UNREADABLE)
+        ]
+        raise CommandError("\n  ".join([str(error), *lines]), "plan again; nothing was sent", Exit.STALE) from error
+    except RefusedError as error:
+        for line in refusal_lines(error.refusals, paint_for(sys.stderr)):
+            tell(line)
+        raise CommandError("a guard refuses this plan: nothing was sent", status=Exit.REFUSED) from error
+    except UndeclaredDefaultError as error:
+        raise CommandError(
+            f"{error}: nothing was sent",
+            "look at the broker's allow.everyone.if.no.acl.found and write into the Cluster document, below spec:\n"
+            "    allowEveryoneIfNoAclFound: false",
+            Exit.REFUSED,
+        ) from error
+
+
+def _check_id(ids: tuple[str, ...], consent: Consent) -> None:
+    if consent.require_id is not None and consent.require_id not in ids:
+        raise CommandError(
+            f"this is not the plan {consent.require_id}; it is\n  " + "\n  ".join(ids),
+            "plan again and have it reviewed; nothing was sent",
+            Exit.STALE,
+        )
+
+
+def _tell_plan(plan: Plan, *, expand: bool) -> None:
+    for line in plan_lines(plan, paint_for(sys.stderr), expand=expand):
+        tell(line)
+
+
+def _ask(plan: Plan, consent: Consent) -> None:
+    if consent.yes or consent.require_id is not None:
+        return
+    question = f"{summary(plan)} on cluster {safe(plan.terms.cluster)}. Perform these steps?"
+    if not click.confirm(question, err=True):
+        raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
+
+
+@contextmanager
+def _stoppable() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C finishes the batch in flight; a second one ends at once, with unknown outcomes."""
+    stopped = False
+
+    def stop(_signal: int, _frame: object) -> None:
+        nonlocal stopped
+        if stopped:
+            raise KeyboardInterrupt
+        stopped = True
+        tell("stopping behind the batch in flight; press Ctrl-C again to end at once (outcomes will be unknown)")
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,63 @@
+"""Where output goes: data to stdout, everything else to stderr; colour only where somebody looks."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+import click
+
+from reconciler.report.paint import Paint, plain
+
+_STYLES: dict[str, dict[str, Any]] = {
+    "add": {"fg": "green"},
+    "remove": {"fg": "red"},
+    "change": {"fg": "yellow"},
+    "warn": {"fg": "yellow", "bold": True},
+    "error": {"fg": "red", "bold": True},
+    "dim": {"dim": True},
+    "title": {"bold": True},
+}
+
+
+def coloured(stream: TextIO) -> bool:
+    """Whether colour helps: a terminal, and neither ``NO_COLOR`` nor ``CI`` says otherwise."""
+    return stream.isatty() and "NO_COLOR" not in os.environ and "CI" not in os.environ
+
+
+def paint_for(stream: TextIO) -> Paint:
+    """How to paint text for ``stream``."""
+    return _styled if coloured(stream) else plain
+
+
+def say(lines: Iterable[str]) -> None:
+    """Data for a person, on stdout."""
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.flush()
+
+
+def say_json(document: Any) -> None:
+    """Data for a program, on stdout: one JSON document, keys in order."""
+    say([json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True)])
+
+
+def tell(text: str) -> None:
+    """Progress and notes, on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def complain(message: str, advice: str = "") -> None:
+    """An error on stderr, and what to do about it."""
+    tell(paint_for(sys.stderr)("error", "error: ") + message)
+    if advice:
+        tell(f"  {advice}")
+
+
+def dull(stream: TextIO) -> None:
+    """Point a stream whose reader went away at nothing, so that closing it does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _styled(style: str, text: str) -> str:
+    return click.style(text, **_STYLES[style])

@@ -1,0 +1,86 @@
+"""The command ``reconciler``: finds the command's module, runs it, and turns its end into an exit status.
+
+Modules are imported when their command is asked for, so that ``--help`` starts fast.
+"""
+
+import importlib
+import sys
+from typing import Any, Final
+
+import click
+
+from reconciler import __version__
+from reconciler.cli.console import complain, dull
+from reconciler.cli.exits import CommandError, Exit
+
+#: Every command and what it does, in the order in which people meet them.
+COMMANDS: Final = {
+    "init": "Write a starting directory",
+    "validate": "Parse and check manifests; offline",
+    "plan": "Compare manifests with a cluster, print the ordered plan, save it",
+    "show": "Print a saved plan",
+    "apply": "Perform a saved plan, or plan and perform in one go",
+    "drift": "Report how a cluster differs from the manifests",
+    "export": "Write manifests, or a snapshot, from a cluster",
+    "doctor": "Check connection, rights, authorizer, brokers",
+    "sandbox": "A real local Kafka broker, with access control on",
+    "demo": "A tour on a sandbox: validate, plan, apply, drift",
+    "schema": "Print the JSON Schema of manifests, for editors",
+}
+
+
+class Commands(click.Group):
+    """Looks a command's module up by its name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module that holds the command, or ``None`` if there is no such command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"reconciler.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List commands from the table, without importing one of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="reconciler")
+def program() -> None:
+    """Kafka ACLs and topics as code: plan, review, apply, and watch for drift."""
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run a command line and return its exit status; everything that goes wrong is said on stderr."""
+    try:
+        return _status(program.main(arguments, prog_name="reconciler", standalone_mode=False))
+    except CommandError as error:
+        complain(error.message, error.advice)
+        return error.status
+    except click.UsageError as error:
+        error.show(sys.stderr)
+        return Exit.USAGE
+    except click.ClickException as error:
+        complain(error.format_message(), str(getattr(error, "advice", "")))
+        return Exit.ERROR
+    except (click.Abort, KeyboardInterrupt):
+        complain("interrupted")
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        dull(sys.stdout)
+        return Exit.ERROR
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    sys.exit(int(run()))
+
+
+def _status(value: Any) -> int:
+    """A command returns an exit status, or nothing for success; click returns 0 after ``--help``."""
+    return value if isinstance(value, int) else Exit.OK

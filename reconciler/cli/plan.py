@@ -1,0 +1,75 @@
+"""``reconciler plan``: compare, print, save."""
+
+import sys
+
+import click
+
+from reconciler.cli.console import complain, paint_for, say, say_json, tell
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import (
+    PlanningOptions,
+    Reach,
+    cluster_option,
+    connection_options,
+    expand_option,
+    output_option,
+    path_argument,
+    planning_options,
+)
+from reconciler.cli.planning import Planned, make_plan
+
+
+@click.command("plan", short_help="Compare manifests with a cluster, print the ordered plan, save it")
+@path_argument
+@cluster_option()
+@click.option("--out", metavar="FILE", type=click.Path(dir_okay=False), help="Save the plan, for apply.")
+@planning_options
+@expand_option
+@click.option("--detailed-exitcode", is_flag=True, help="Exit 2 if there is something to do.")
+@connection_options
+@output_option
+def command(
+    *,
+    path: str,
+    cluster: str,
+    out: str | None,
+    planning: PlanningOptions,
+    expand: bool,
+    detailed_exitcode: bool,
+    reach: Reach,
+    output: str,
+) -> int:
+    """Compare the manifests below PATH with a cluster and print what would be sent, in order.
+
+    Nothing is written to the cluster. Deletions are held back unless --allow-deletes asks for them.
+    """
+    planned = make_plan(path, cluster, reach, planning)
+    print_plan(planned, expand=expand, output=output)
+    if planned.plan.refusals:
+        complain("a guard refuses this plan" + (": it was not saved" if out else ""))
+        return Exit.REFUSED
+    if out is not None:
+        _save(planned, out)
+    return Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
+
+
+def print_plan(planned: Planned, *, expand: bool, output: str) -> None:
+    """Print a plan to stdout, as text or as JSON."""
+    if output == "json":
+        from reconciler.report.plan_json import plan_report
+
+        say_json(plan_report(planned.plan))
+        return
+    from reconciler.report.plan_text import plan_lines
+
+    say(plan_lines(planned.plan, paint_for(sys.stdout), expand=expand))
+
+
+def _save(planned: Planned, out: str) -> None:
+    from reconciler.adapters.plan_files import write_plan
+
+    try:
+        digest = write_plan(planned.plan, out)
+    except OSError as error:
+        raise CommandError(f"the plan cannot be saved: {error}") from error
+    tell(f"saved {out}  {digest}")

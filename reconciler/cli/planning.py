@@ -1,0 +1,149 @@
+"""From options to a plan: what ``plan``, ``drift`` and a planning ``apply`` have in common."""
+
+import datetime
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler import __version__
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import PlanningOptions, Reach
+from reconciler.cli.wiring import Target, declared, desired, load, opened, read_request, terms, today
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reconciler.manifest import ClusterDeclaration, Manifests
+    from reconciler.model import AclBinding, ClusterState
+    from reconciler.plan import Acknowledgement, Plan
+    from reconciler.ports import Cluster, ReadRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, the state that it was made from, and the declaration."""
+
+    plan: "Plan"
+    live: "ClusterState"
+    declaration: "ClusterDeclaration"
+
+
+def make_plan(path: str, cluster: str, reach: Reach, options: PlanningOptions) -> Planned:
+    """Read manifests and cluster, and plan; every failure is a :class:`CommandError`."""
+    manifests = load(path)
+    declaration, snapshot = declared(manifests, cluster)
+    with opened(declaration, snapshot, reach) as target:
+        return plan_on(target, manifests, path, options)
+
+
+def plan_on(target: Target, manifests: "Manifests", path: str, options: PlanningOptions) -> Planned:
+    """Plan for a cluster that is already open."""
+    from reconciler.plan import Options, Request, Selection, UnsafeSelectionError, propose
+
+    declaration = target.declaration
+    if declaration is None:
+        raise CommandError(f"cluster {target.name!r} is not declared in the manifests")
+    as_of = options.as_of or today()
+    wanted = desired(manifests, declaration.name, as_of)
+    live = read_cluster(target.cluster, read_request(declaration, wanted))
+    try:
+        selection = Selection(options.only, options.exclude)
+    except ValueError as error:
+        raise CommandError(str(error), status=Exit.USAGE) from error
+    request = Request(
+        as_of=as_of,
+        options=Options(options.allow_deletes, selection),
+        acknowledgements=(*declared_acknowledgements(declaration, as_of), *map(accepted, options.accept)),
+        unsupported=_unsupported(target),
+        expected_live=_baseline(options.baseline, declaration),
+        tool_version=__version__,
+        source_commit=source_commit(path),
+    )
+    try:
+        return Planned(propose(wanted, live, terms(declaration), request), live, declaration)
+    except UnsafeSelectionError as error:
+        raise CommandError(str(error), status=Exit.REFUSED) from error
+
+
+def read_cluster(cluster: "Cluster", request: "ReadRequest") -> "ClusterState":
+    """Read, or end the command with what the cluster said."""
+    from reconciler.adapters.snapshot import SnapshotError
+    from reconciler.ports import ClusterError
+
+    try:
+        return cluster.read(request)
+    except ClusterError as error:
+        raise CommandError(str(error), error.advice) from error
+    except (SnapshotError, OSError) as error:
+        raise CommandError(f"the snapshot cannot be read: {error}") from error
+
+
+def accepted(text: str) -> "Acknowledgement":
+    """``GUARD=OBJECT`` from the command line."""
+    from reconciler.plan import Acknowledgement, Guard
+
+    guard, equals, name = text.partition("=")
+    try:
+        if not equals or not name:
+            raise ValueError
+        return Acknowledgement(Guard(guard), name, "accepted on the command line")
+    except ValueError:
+        guards = ", ".join(Guard)
+        raise CommandError(f"--accept {text}: write GUARD=OBJECT", f"guards are: {guards}", Exit.USAGE) from None
+
+
+def declared_acknowledgements(declaration: "ClusterDeclaration", as_of: datetime.date) -> "list[Acknowledgement]":
+    """The acknowledgements of ``Cluster.spec.acknowledge`` that have not expired."""
+    from reconciler.manifest import standing_acknowledgements
+    from reconciler.plan import Acknowledgement, Guard
+
+    standing = standing_acknowledgements(declaration, as_of)
+    return [Acknowledgement(Guard(given.guard), given.object, given.reason or "") for given in standing]
+
+
+def source_commit(path: str) -> str | None:
+    """The commit of the manifests' repository, marked where files differ from it; ``None`` outside of git."""
+    commit = _git(path, "rev-parse", "HEAD")
+    if commit is None:
+        return None
+    return f"{commit}-dirty" if _git(path, "status", "--porcelain", "--", ".") else commit
+
+
+def _git(path: str, *arguments: str) -> str | None:
+    directory = Path(path) if Path(path).is_dir() else Path(path).parent
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _unsupported(target: Target) -> "Callable[[AclBinding], str | None]":
+    """What the client cannot carry is named; a snapshot carries everything."""
+    from reconciler.adapters.snapshot import SnapshotCluster
+
+    if isinstance(target.cluster, SnapshotCluster):
+        return lambda _: None
+    from reconciler.adapters.kafka.bindings import unsupported_by_client
+
+    return unsupported_by_client
+
+
+def _baseline(file: str | None, declaration: "ClusterDeclaration") -> int | None:
+    """How many bindings in scope a snapshot of before has."""
+    if file is None:
+        return None
+    from reconciler.adapters.snapshot import SnapshotError, parse_snapshot
+
+    try:
+        before = parse_snapshot(Path(file).read_text(encoding="utf-8"))
+    except (SnapshotError, OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"the baseline {file} cannot be read: {error}") from error
+    return sum(declaration.scope.owns(binding) for binding in before.bindings)

@@ -1,0 +1,71 @@
+"""Progress of an apply on stderr: a bar on a terminal, a line for each phase elsewhere."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from reconciler.apply import Progress
+from reconciler.cli.console import coloured, tell
+from reconciler.plan import TITLES, Phase
+
+if TYPE_CHECKING:
+    import rich.progress
+
+
+class Lines:
+    """One line for each phase, barrier and note."""
+
+    def phase(self, phase: Phase, steps: int) -> None:
+        """A phase begins."""
+        tell(f"{int(phase)}. {TITLES[phase]}: {steps:,}")
+
+    def sent(self, steps: int) -> None:
+        """Nothing: a line for each batch would be noise in a log."""
+
+    def barrier(self, seconds: float) -> None:
+        """A fixed wait begins."""
+        tell(f"   waiting {seconds:g} s for every broker; a broker that is cut off cannot be seen this way")
+
+    def note(self, text: str) -> None:
+        """Something a person should know."""
+        tell(f"   {text}")
+
+
+class Bars:
+    """A bar for each phase, drawn by rich."""
+
+    def __init__(self, bars: "rich.progress.Progress") -> None:
+        """Draw on ``bars``."""
+        self._bars = bars
+        self._task: rich.progress.TaskID | None = None
+
+    def phase(self, phase: Phase, steps: int) -> None:
+        """A phase begins."""
+        self._task = self._bars.add_task(f"{int(phase)}. {TITLES[phase]}", total=steps)
+
+    def sent(self, steps: int) -> None:
+        """So many more steps have an outcome."""
+        if self._task is not None:
+            self._bars.advance(self._task, steps)
+
+    def barrier(self, seconds: float) -> None:
+        """A fixed wait begins."""
+        self._bars.console.print(f"waiting {seconds:g} s for every broker", style="dim")
+
+    def note(self, text: str) -> None:
+        """Something a person should know."""
+        self._bars.console.print(text, markup=False)
+
+
+@contextmanager
+def progress_for(stream: TextIO) -> Iterator[Progress]:
+    """Bars where somebody looks, lines elsewhere."""
+    if not coloured(stream):
+        yield Lines()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(file=stream)) as bars:
+        yield Bars(bars)

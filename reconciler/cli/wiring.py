@@ -1,0 +1,198 @@
+"""From a command line to manifests and a cluster: the only place that knows which adapter serves which name."""
+
+import contextlib
+import datetime
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import Reach
+
+if TYPE_CHECKING:
+    from reconciler.manifest import ClusterDeclaration, Connection, Manifests, Problem, Source
+    from reconciler.model import DesiredState
+    from reconciler.plan import Terms
+    from reconciler.ports import Cluster, ReadRequest
+
+SNAPSHOT: Final = "snapshot:"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A cluster to talk to, and its declaration where there is one."""
+
+    name: str
+    cluster: "Cluster"
+    declaration: "ClusterDeclaration | None"
+    bootstrap_servers: tuple[str, ...] = ()
+
+
+def today() -> datetime.date:
+    """Today in UTC; the one place that asks."""
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def read_sources(path: str) -> "list[Source]":
+    """The manifests' texts."""
+    from reconciler.adapters.manifest_files import read_manifest_files
+
+    return list(read_manifest_files(Path(path)))
+
+
+def load(path: str) -> "Manifests":
+    """Read and check a directory of manifests; every problem at once ends the command."""
+    from reconciler.manifest import ManifestError, load
+
+    try:
+        return load(read_sources(path))
+    except ManifestError as error:
+        raise manifest_failure(error.problems) from error
+
+
+def manifest_failure(problems: "tuple[Problem, ...]", status: Exit = Exit.ERROR) -> CommandError:
+    """All problems, rendered, as the end of a command."""
+    from reconciler.manifest import render_problem
+
+    texts = [render_problem(problem) for problem in problems]
+    many = f"{len(texts)} problem{'' if len(texts) == 1 else 's'} in the manifests"
+    return CommandError("\n\n".join([many, *texts]), status=status)
+
+
+def desired(manifests: "Manifests", name: str, as_of: datetime.date) -> "DesiredState":
+    """What the manifests want of one cluster."""
+    from reconciler.manifest import ManifestError, desired_state
+
+    try:
+        return desired_state(manifests, name, as_of)
+    except ManifestError as error:
+        raise manifest_failure(error.problems) from error
+
+
+def declared(manifests: "Manifests", wanted: str) -> "tuple[ClusterDeclaration, str | None]":
+    """The declaration that ``--cluster`` names, and the snapshot file if it names one."""
+    name, snapshot = split_cluster(wanted)
+    clusters = manifests.clusters
+    if name is None and len(clusters) == 1:
+        return next(iter(clusters.values())), snapshot
+    if name is None:
+        raise CommandError(
+            f"the manifests declare {len(clusters)} clusters, so {SNAPSHOT} alone does not say which one is meant",
+            f"write --cluster NAME={SNAPSHOT}FILE; declared are: {', '.join(clusters) or 'none'}",
+            Exit.USAGE,
+        )
+    from reconciler.manifest import ManifestError, declared_cluster
+
+    try:
+        return declared_cluster(manifests, name), snapshot
+    except ManifestError as error:
+        raise manifest_failure(error.problems, Exit.USAGE) from error
+
+
+def split_cluster(wanted: str) -> tuple[str | None, str | None]:
+    """``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``, as name and file."""
+    if wanted.startswith(SNAPSHOT):
+        return None, wanted.removeprefix(SNAPSHOT)
+    name, equals, file = wanted.partition(f"={SNAPSHOT}")
+    return name, file if equals else None
+
+
+@contextlib.contextmanager
+def opened(declaration: "ClusterDeclaration", snapshot: str | None, reach: Reach) -> Iterator[Target]:
+    """The declared cluster, ready to be asked; a snapshot file stands for it where one is named."""
+    if snapshot is not None:
+        yield Target(declaration.name, _snapshot(snapshot), declaration)
+        return
+    with live(declaration.name, declaration, reach) as target:
+        yield target
+
+
+@contextlib.contextmanager
+def live(name: str, declaration: "ClusterDeclaration | None", reach: Reach) -> Iterator[Target]:
+    """A cluster reached over the network: by the connections file, or by its own declaration."""
+    from reconciler.adapters.kafka.cluster import connect
+    from reconciler.adapters.kafka.secret_source import SecretSource
+    from reconciler.adapters.kafka.settings import SettingsError, client_settings
+
+    servers, client, origin = _connection(name, declaration, reach)
+    secrets = SecretSource(frozenset(reach.allow_env), tuple(Path(directory) for directory in reach.secrets_dirs))
+    try:
+        settings = client_settings(",".join(servers), client, secrets)
+    except SettingsError as error:
+        lines = [f"{problem.key}: {problem.message}. {problem.advice}".rstrip() for problem in error.problems]
+        raise CommandError(
+            f"the connection of cluster {name} ({origin}) cannot be used:\n  " + "\n  ".join(lines)
+        ) from error
+    with connect(settings) as cluster:
+        yield Target(name, cluster, declaration, tuple(servers))
+
+
+def _connection(
+    name: str, declaration: "ClusterDeclaration | None", reach: Reach
+) -> "tuple[tuple[str, ...], dict[str, str], str]":
+    if reach.connections is not None:
+        found = read_connections(reach.connections)
+        if name not in found:
+            raise CommandError(
+                f"{reach.connections} has no connection for cluster {name!r}", f"it has: {', '.join(found) or 'none'}"
+            )
+        return found[name].bootstrap_servers, dict(found[name].client), reach.connections
+    if "CI" in os.environ:
+        raise CommandError(
+            "in CI the connection has to come from the operator, not from the manifests under review",
+            "give --connections FILE, from the base branch or the environment",
+            Exit.USAGE,
+        )
+    if declaration is None or not declaration.bootstrap_servers:
+        raise CommandError(
+            f"nothing says how to reach cluster {name!r}",
+            "declare bootstrapServers in its Cluster document, or give --connections FILE",
+        )
+    return declaration.bootstrap_servers, dict(declaration.client), declaration.origin.file
+
+
+def read_connections(file: str) -> "dict[str, Connection]":
+    """The connections of a ``--connections`` file, by cluster name."""
+    from reconciler.adapters.manifest_files import read_manifest_files
+    from reconciler.manifest import ManifestError, connections
+
+    try:
+        return dict(connections(list(read_manifest_files(Path(file)))))
+    except ManifestError as error:
+        raise manifest_failure(error.problems) from error
+
+
+def _snapshot(file: str) -> "Cluster":
+    from reconciler.adapters.snapshot import SnapshotCluster
+
+    return SnapshotCluster(Path(file))
+
+
+def terms(declaration: "ClusterDeclaration") -> "Terms":
+    """A declaration as the planner takes it."""
+    from reconciler.plan import Limits, Terms
+
+    return Terms(
+        cluster=declaration.name,
+        scope=declaration.scope,
+        default_allow=declaration.allow_everyone_if_no_acl_found,
+        limits=Limits(declaration.limits.max_deletes, declaration.limits.max_delete_percent),
+        prune_topics=declaration.prune_topics,
+        ignore_configs=declaration.ignore_configs,
+        barrier_wait=declaration.barrier_wait,
+    )
+
+
+def read_request(declaration: "ClusterDeclaration", desired: "DesiredState") -> "ReadRequest":
+    """What planning needs to see: all ACLs, the declared topics, and all topics where some may be pruned or collide."""
+    from reconciler.ports import ReadRequest
+
+    return ReadRequest(
+        acls=True,
+        all_topics=declaration.prune_topics or bool(desired.topics),
+        topic_names=tuple(desired.topics),
+        principal=declaration.principal,
+        super_users=declaration.super_users,
+    )

@@ -1,0 +1,20 @@
+"""A plan as JSON values: the plan file's own fields, and what guards refuse."""
+
+from typing import Any
+
+from reconciler.plan import Plan, Refusal, plan_document
+
+
+def plan_report(plan: Plan) -> dict[str, Any]:
+    """What ``--output json`` prints."""
+    return {**plan_document(plan), "refusals": [refusal_document(refusal) for refusal in plan.refusals]}
+
+
+def refusal_document(refusal: Refusal) -> dict[str, str]:
+    """One refusal as JSON values."""
+    return {
+        "guard": str(refusal.guard),
+        "object": refusal.object,
+        "message": refusal.message,
+        "remedy": refusal.remedy,
+    }

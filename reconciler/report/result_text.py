@@ -1,0 +1,66 @@
+"""The end of an apply, as text and as JSON values: outcomes counted, everything that is not good by name."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from reconciler.apply import GOOD, Outcome, Result, StepOutcome
+from reconciler.plan import change_id, describe, plan_id, step_side
+from reconciler.report.paint import Paint, counted, plain, safe
+
+
+def result_lines(result: Result, paint: Paint = plain) -> Iterator[str]:
+    """Yield the lines: what is not good first, the verdict last."""
+    for item in result.outcomes:
+        if item.outcome not in GOOD:
+            yield paint("error", f"  {item.outcome}: {safe(describe(item.step.change))}") + _why(item)
+    for text in result.differences:
+        yield paint("error", f"  {safe(text)}")
+    if result.stopped:
+        yield paint("error", f"stopped: {safe(result.stopped)}")
+    yield _counts(result)
+    yield _verdict(result, paint)
+
+
+def result_document(result: Result) -> dict[str, Any]:
+    """The result as JSON values."""
+    return {
+        "changeId": change_id(result.plan),
+        "planId": plan_id(result.plan),
+        "cluster": {"id": result.plan.cluster_id, "name": result.plan.terms.cluster},
+        "succeeded": result.succeeded,
+        "verified": result.verified,
+        "stopped": result.stopped,
+        "interrupted": result.interrupted,
+        "differences": list(result.differences),
+        "counts": {str(outcome): result.count(outcome) for outcome in Outcome},
+        "steps": [_step(item) for item in result.outcomes],
+    }
+
+
+def _step(item: StepOutcome) -> dict[str, Any]:
+    blocked_by = None if item.blocked_by is None else describe(item.blocked_by)
+    return {
+        **step_side(item.step),
+        "outcome": str(item.outcome),
+        "code": item.code,
+        "message": item.message,
+        "blockedBy": blocked_by,
+    }
+
+
+def _why(item: StepOutcome) -> str:
+    words = ": ".join(part for part in (item.code, item.message) if part)
+    return f"  {safe(words)}" if words else ""
+
+
+def _counts(result: Result) -> str:
+    found = ((outcome, result.count(outcome)) for outcome in Outcome)
+    return ", ".join(f"{number:,} {outcome}" for outcome, number in found if number) or "no steps"
+
+
+def _verdict(result: Result, paint: Paint) -> str:
+    if result.succeeded:
+        return paint("add", f"Applied and verified: {counted(len(result.outcomes), 'step')}.")
+    if not result.verified:
+        return paint("error", "The cluster could not be read at the end: nothing above is verified. Plan again.")
+    return paint("error", "Not everything is as planned. Plan again to see what is left; applying again is safe.")

@@ -1,0 +1,124 @@
+"""Export and the manifests' reader agree: what is exported loads as exactly what was live, whatever its names hold."""
+
+import datetime
+import re
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.manifest import ManifestError, Source, desired_state, load
+from reconciler.model import AclBinding, ClusterState, DesiredState, Topic
+from reconciler.report.export import cluster_document, export_manifests
+from reconciler.report.export.acls import acls_document
+from reconciler.report.export.sayable import binding_problem
+from tests.property.strategies import (
+    bindings,
+    entries,
+    patterns,
+    principals,
+    states,
+    wild_bindings,
+    wild_names,
+    wild_states,
+    wild_text,
+)
+
+CLUSTER = cluster_document("prod", ["broker-1:9093"], {})
+TODAY = datetime.date(2026, 1, 1)
+
+
+def desired(files: Mapping[str, str]) -> DesiredState:
+    sources = [Source("cluster.yaml", CLUSTER), *(Source(path, text) for path, text in files.items())]
+    return desired_state(load(sources), "prod", TODAY)
+
+
+@given(states())
+def test_what_is_exported_is_what_was_live(state: ClusterState) -> None:
+    check(state)
+
+
+@given(wild_states)
+def test_whatever_its_names_hold(state: ClusterState) -> None:
+    check(state)
+
+
+def check(state: ClusterState) -> None:
+    export = export_manifests(state, cluster="prod")
+    wanted = desired(export.files)
+    left = {binding for binding, _ in export.left}
+    assert wanted.bindings.keys() | left == state.bindings
+    assert not wanted.bindings.keys() & left
+    left_topics = {name for name, _ in export.left_topics}
+    assert wanted.topics.keys() | left_topics == state.topics.keys()
+    for name, topic in wanted.topics.items():
+        live = state.topics[name]
+        assert not topic.absent
+        assert (topic.topic.num_partitions, topic.topic.replication_factor, topic.topic.configs) == (
+            live.num_partitions,
+            live.replication_factor,
+            live.configs,
+        )
+
+
+ordinary = st.builds(AclBinding, patterns(wild_names), entries(principals))
+
+
+@given(st.one_of(bindings, ordinary, wild_bindings))
+def test_only_what_the_reader_refuses_is_left(binding: AclBinding) -> None:
+    text = "\n".join(acls_document("x", binding.entry.principal, [binding])) + "\n"
+    try:
+        read = set(desired({"acls/x.yaml": text}).bindings)
+    except ManifestError:
+        read = set()
+    # The cluster as a prefix has no form of its own and would read as the literal one.
+    assert (read == {binding}) is (binding_problem(binding) is None)
+
+
+@given(wild_states)
+def test_the_same_state_gives_the_same_files(state: ClusterState) -> None:
+    shuffled = ClusterState(
+        state.cluster_id,
+        frozenset(sorted(state.bindings, reverse=True)),
+        dict(sorted(state.topics.items(), reverse=True)),
+        state.opaque[::-1],
+        state.unreadable_topics,
+        state.acl_gap,
+        state.topic_gap,
+    )
+    assert export_manifests(shuffled) == export_manifests(state)
+
+
+@given(wild_states)
+def test_paths_are_safe_and_unique_on_every_file_system(state: ClusterState) -> None:
+    paths = export_manifests(state).files
+    assert len({path.casefold() for path in paths}) == len(paths)
+    for path in paths:
+        assert re.fullmatch(r"((acls|topics)/)?[A-Za-z0-9][A-Za-z0-9._-]*\.yaml", path)
+
+
+@given(wild_states)
+def test_everything_that_is_left_is_said_in_a_file(state: ClusterState) -> None:
+    export = export_manifests(state)
+    comments = [line for text in export.files.values() for line in text.splitlines() if line.startswith("# ")]
+    reasons = [reason for _, reason in (*export.left, *export.left_topics)]
+    assert all(any(line.endswith(reason) for line in comments) for reason in reasons)
+    assert sum(line.startswith("# An ACL of a kind") for line in comments) == len(state.opaque)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), wild_text)
+def test_a_cluster_document_holds_the_texts_it_was_given(server: str, secret: str) -> None:
+    try:
+        text = cluster_document("prod", [f"{server}:9092"], {"client.id": secret}, principal="User:a: b")
+    except ValueError:
+        return
+    node = load([Source("cluster.yaml", text)]) if re.fullmatch(r"[a-z0-9.-]+", server, re.ASCII) else None
+    assert node is None or node.clusters["prod"].client == {"client.id": secret}
+
+
+def test_many_topics_are_split_by_what_stands_before_the_first_dot() -> None:
+    names = [f"{prefix}topic-{number}" for prefix in ("pay.", "Pay.", "", "_.") for number in range(20)]
+    state = ClusterState("c", topics={name: Topic(name, 1, 1) for name in names})
+    export = export_manifests(state)
+    assert sorted(export.files) == ["topics/others.yaml", "topics/pay.yaml", "topics/unnamed.yaml"]
+    assert desired(export.files).topics.keys() == state.topics.keys()
