@@ -1,6 +1,6 @@
 """Values in Kafka's words; imports nothing of ours and touches no network, clock or environment.
 
-What an :class:`AclBinding` costs is measured by ``benchmarks/model.py`` (see ``benchmarks/README.md``).
+What an :class:`AclBinding` costs stands there, measured by ``benchmarks/model.py``.
 """
 
 from reconciler.model.acl import (

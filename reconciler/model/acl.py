@@ -98,7 +98,10 @@ class AccessControlEntry(_Entry):
 class AclBinding(NamedTuple):
     """One ACL. Its identity is all seven fields: it is created or deleted, never updated.
 
-    Costs, measured by ``benchmarks/model.py`` on CPython 3.11: see the module ``reconciler.model``.
+    One of a million costs, on CPython 3.11 (``benchmarks/model.py``), 225 bytes and 1.5 µs to build, or 81 bytes and
+    0.5 µs where equal patterns and equal entries are one object each, as readers make them; a plain 7-tuple costs 105
+    bytes and 0.2 µs. Hashing into a set takes 0.15 µs, a difference of two sets 0.4 µs, sorting 3 to 4 µs (a 7-tuple:
+    0.15, 0.2 and 1.6). Pickling takes 1.6 to 4.6 µs (0.3): between processes, rows are cheaper.
     """
 
     pattern: ResourcePattern

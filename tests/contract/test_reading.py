@@ -50,7 +50,7 @@ def test_the_topics_alone(subject: Subject, own: str) -> None:
 
 def test_topics_by_name_without_those_that_are_not_there(subject: Subject, own: str) -> None:
     arranged(subject, own)
-    state = subject.read(these(f"{own}-b", f"{own}-none", f"{own} no topic's name"))
+    state = subject.read(these(f"{own}-b", f"{own}-none"))
     assert list(state.topics) == [f"{own}-b"]
     assert dict(state.unreadable_topics) == {}
 
