@@ -1,11 +1,13 @@
 """``reconciler sandbox``: a real Kafka on loopback, started, shown and ended."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+
+from reconciler.cli.console import say, say_json, tell
+from reconciler.cli.exits import CommandError
 
 if TYPE_CHECKING:
     from reconciler.adapters.sandbox import Sandbox
@@ -15,21 +17,6 @@ _OUTPUT = click.option(
 )
 
 
-class SandboxFailure(click.ClickException):
-    """A sandbox error as the command line shows it: ``error: …`` and what to do about it."""
-
-    def __init__(self, message: str, advice: str) -> None:
-        """Keeps both texts."""
-        super().__init__(message)
-        self.advice = advice
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        """Prints both on stderr."""
-        click.echo(f"error: {self.message}", err=True, file=file)
-        if self.advice:
-            click.echo(self.advice, err=True, file=file)
-
-
 @click.group("sandbox")
 def command() -> None:
     """Run a real Apache Kafka on this machine: nothing to install but Java."""
@@ -37,7 +24,7 @@ def command() -> None:
 
 @command.command("up")
 @click.option("--name", default="default", show_default=True, help="Several can be up, each with a name.")
-@click.option("--kafka-version", metavar="VERSION", help="Such as 4.3, 4.1.2 or 3.9. [default: 4.3.1]")
+@click.option("--kafka-version", metavar="VERSION", help="Such as 4.3, 4.1.2 or 3.9; the newest unless given.")
 @click.option("--nodes", type=click.IntRange(1, 9), default=1, show_default=True, help="How many brokers.")
 @click.option("--port", type=int, help="Client port of the first broker; a free one unless given.")
 @click.option("--tls", is_flag=True, help="Add TLS listeners, with a certificate authority of their own.")
@@ -58,8 +45,11 @@ def up_command(
             tls=tls,
             allow_everyone_if_no_acl_found=default_allow,
         )
-        sandbox = up(spec, progress=lambda line: click.echo(line, err=True))
-    click.echo(json.dumps(_as_json(sandbox), indent=2) if output == "json" else _as_text(sandbox))
+        sandbox = up(spec, progress=tell)
+    if output == "json":
+        say_json(_as_json(sandbox))
+    else:
+        say(_as_text(sandbox))
 
 
 @command.command("down")
@@ -75,11 +65,11 @@ def down_command(name: str, every: bool, output: str) -> None:
         with _failures():
             down(ended)
         if output == "text":
-            click.echo(f"Sandbox {ended} is down; nothing of it is left.")
+            say([f"Sandbox {ended} is down; nothing of it is left."])
     if output == "json":
-        click.echo(json.dumps({"ended": names}, indent=2))
+        say_json({"ended": names})
     elif not names:
-        click.echo("No sandbox is up.")
+        say(["No sandbox is up."])
 
 
 @command.command("status")
@@ -92,9 +82,9 @@ def status_command(name: str | None, output: str) -> None:
     with _failures():
         sandboxes = status() if name is None else [find(name)]
     if output == "json":
-        click.echo(json.dumps({"sandboxes": [_as_json(sandbox) for sandbox in sandboxes]}, indent=2))
+        say_json({"sandboxes": [_as_json(sandbox) for sandbox in sandboxes]})
     else:
-        click.echo("\n\n".join(_as_text(sandbox) for sandbox in sandboxes) or "No sandbox is up.")
+        say([line for sandbox in sandboxes for line in _as_text(sandbox)] or ["No sandbox is up."])
 
 
 @contextmanager
@@ -104,7 +94,7 @@ def _failures() -> Iterator[None]:
     try:
         yield
     except SandboxError as error:
-        raise SandboxFailure(error.message, error.advice) from error
+        raise CommandError(error.message, error.advice) from error
 
 
 def _as_json(sandbox: "Sandbox") -> dict[str, object]:
@@ -124,11 +114,10 @@ def _as_json(sandbox: "Sandbox") -> dict[str, object]:
     }
 
 
-def _as_text(sandbox: "Sandbox") -> str:
-    lines = [
+def _as_text(sandbox: "Sandbox") -> list[str]:
+    return [
         f"Sandbox {sandbox.name} is {sandbox.condition()}: Kafka {sandbox.kafka_version} at {sandbox.bootstrap}",
         f"  users        {', '.join(sandbox.users)} (super users: {', '.join(sandbox.super_users) or 'none'})",
         f"  log in with  {sandbox.client_directory}/USER.properties",
         f"  connections  {sandbox.connections}",
     ]
-    return "\n".join(lines)

@@ -1,0 +1,116 @@
+"""``reconciler doctor``: whether a cluster can be reached, and what we may do there."""
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli.console import paint_for, say, say_json
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import Reach, cluster_option, connection_options, output_option
+from reconciler.cli.reading import reached
+from reconciler.cli.wiring import Target
+
+if TYPE_CHECKING:
+    from reconciler.adapters.kafka.inspection import Inspection
+    from reconciler.report.paint import Paint
+
+
+@click.command("doctor", short_help="Check connection, rights, authorizer, brokers")
+@click.argument("path", required=False, type=click.Path(exists=True), metavar="[PATH]")
+@cluster_option()
+@connection_options
+@output_option
+def command(*, path: str | None, cluster: str, reach: Reach, output: str) -> int:
+    """Check what planning and applying need of a cluster, and say what is missing.
+
+    Nothing is changed. Exit 1 if this cluster cannot be planned for.
+    """
+    from reconciler.adapters.kafka.cluster import KafkaCluster
+    from reconciler.ports import ClusterError
+
+    with reached(path, cluster, reach) as target:
+        if not isinstance(target.cluster, KafkaCluster):
+            raise CommandError("a snapshot needs no doctor: it is a file", status=Exit.USAGE)
+        try:
+            found = target.cluster.inspect()
+        except ClusterError as error:
+            raise CommandError(str(error), error.advice) from error
+        whole = _topic_listing(target, found)
+    checks = list(_checks(found, target, whole))
+    if output == "json":
+        say_json(_document(found, checks))
+    else:
+        say(_lines(found, checks, paint_for(sys.stdout)))
+    return Exit.OK if all(good for good, _, needed in checks if needed) else Exit.ERROR
+
+
+def _topic_listing(target: Target, found: "Inspection") -> str | None:
+    """Why the topic listing may be partial, or ``None``."""
+    from reconciler.ports import ClusterError, ReadRequest
+
+    if not found.can_list_acls:
+        return None
+    declaration = target.declaration
+    request = ReadRequest(
+        principal=declaration.principal if declaration else None,
+        super_users=declaration.super_users if declaration else (),
+    )
+    try:
+        return target.cluster.read(request).topic_gap
+    except ClusterError as error:
+        return str(error)
+
+
+def _checks(found: "Inspection", target: Target, gap: str | None) -> Iterator[tuple[bool, str, bool]]:
+    """Whether it is well, what it is, whether planning needs it."""
+    yield True, f"connected to cluster {found.cluster_id}, {len(found.brokers)} brokers", True
+    yield found.authorizer != "absent", _AUTHORIZER[str(found.authorizer)], True
+    if found.can_list_acls is not None:
+        yield found.can_list_acls, "may list ACLs (DESCRIBE on CLUSTER): needed to plan", True
+    if found.can_alter_acls is not None:
+        yield found.can_alter_acls, "may change ACLs (ALTER on CLUSTER): needed to apply", False
+    yield gap is None, gap or f"sees every topic: {found.visible_topics}", False
+    declared = target.declaration
+    if declared is None:
+        yield False, "no Cluster document describes it yet: `reconciler export` writes one", False
+        return
+    yield declared.principal is not None, "principal is declared in Cluster", False
+    unknown = declared.allow_everyone_if_no_acl_found is None
+    yield not unknown, "allowEveryoneIfNoAclFound is declared in Cluster", False
+
+
+_AUTHORIZER = {
+    "present": "the cluster has an authorizer",
+    "absent": "the cluster has no authorizer: every ACL request is refused with SECURITY_DISABLED",
+    "unknown": "whether the cluster has an authorizer cannot be told with our rights",
+}
+
+
+def _lines(found: "Inspection", checks: list[tuple[bool, str, bool]], paint: "Paint") -> Iterator[str]:
+    for good, text, needed in checks:
+        mark = paint("add", "ok     ") if good else paint("error", "wrong  ") if needed else paint("warn", "note   ")
+        yield f"{mark}{text}"
+    for broker in found.brokers:
+        rack = f", rack {broker.rack}" if broker.rack else ""
+        yield f"       broker {broker.id} at {broker.host}:{broker.port}{rack}"
+    if found.metadata_version is not None:
+        yield f"       metadata.version {found.metadata_version}"
+
+
+def _document(found: "Inspection", checks: list[tuple[bool, str, bool]]) -> dict[str, Any]:
+    return {
+        "clusterId": found.cluster_id,
+        "brokers": [
+            {"id": broker.id, "host": broker.host, "port": broker.port, "rack": broker.rack} for broker in found.brokers
+        ],
+        "controller": found.controller,
+        "authorizer": str(found.authorizer),
+        "operations": None if found.operations is None else sorted(found.operations),
+        "canListAcls": found.can_list_acls,
+        "canAlterAcls": found.can_alter_acls,
+        "metadataVersion": found.metadata_version,
+        "visibleTopics": found.visible_topics,
+        "checks": [{"ok": good, "text": text, "needed": needed} for good, text, needed in checks],
+    }

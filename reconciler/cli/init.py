@@ -1,0 +1,31 @@
+"""``reconciler init``: a directory to start from."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from reconciler.cli.console import tell
+from reconciler.cli.exits import CommandError, Exit
+
+
+@click.command("init", short_help="Write a starting directory")
+@click.argument("directory", default=".", type=click.Path(file_okay=False))
+@click.option("--cluster", default="my-cluster", show_default=True, metavar="NAME", help="The cluster's name.")
+def command(*, directory: str, cluster: str) -> int:
+    """Write a Cluster, a team's ACLs and its topics into DIRECTORY, explained line by line.
+
+    No file is overwritten.
+    """
+    target = Path(directory)
+    templates = sorted(files("reconciler.cli").joinpath("starting").iterdir(), key=lambda item: item.name)
+    taken = [item.name for item in templates if (target / item.name).exists()]
+    if taken:
+        raise CommandError(f"{', '.join(taken)} in {directory} would be overwritten: nothing was written")
+    target.mkdir(parents=True, exist_ok=True)
+    for item in templates:
+        text = item.read_text(encoding="utf-8").replace("my-cluster", cluster)
+        (target / item.name).write_text(text, encoding="utf-8")
+        tell(f"wrote {target / item.name}")
+    tell(f"next: reconciler validate {directory}")
+    return Exit.OK
