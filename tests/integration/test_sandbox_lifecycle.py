@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner
 from confluent_kafka.admin import AdminClient
 
 from reconciler.adapters.sandbox import (
@@ -28,7 +27,8 @@ from reconciler.adapters.sandbox import (
     status,
     up,
 )
-from reconciler.cli.sandbox import command
+from reconciler.cli.exits import Exit
+from reconciler.cli.main import run
 
 pytestmark = pytest.mark.broker
 
@@ -133,28 +133,30 @@ def test_ports_that_somebody_else_was_faster_to_bind_are_chosen_anew(
     _assert_nothing_left(tmp_path)
 
 
-def test_the_command_line_starts_shows_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_starts_shows_and_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    started = json.loads(_run("up", "--name", "cli", "--default-allow", "--output", "json"))
+
+    def sandbox_command(*arguments: str) -> str:
+        assert run(["sandbox", *arguments]) == Exit.OK
+        return capsys.readouterr().out
+
+    started = json.loads(sandbox_command("up", "--name", "cli", "--default-allow", "--output", "json"))
     sandbox = find("cli")
     assert (started["name"], started["version"], started["condition"]) == ("cli", "4.3.1", "up")
     assert (started["bootstrap"], started["connections"]) == (sandbox.bootstrap, str(sandbox.connections))
     assert [node["pid"] for node in started["nodes"]] == [node.pid for node in sandbox.nodes]
     assert "allow.everyone.if.no.acl.found=true" in sandbox.files(sandbox.nodes[0]).properties.read_text("utf-8")
-    assert json.loads(_run("status", "--output", "json")) == {"sandboxes": [started]}
-    assert f"Sandbox cli is up: Kafka 4.3.1 at {sandbox.bootstrap}" in _run("status", "--name", "cli")
-    assert json.loads(_run("down", "--all", "--output", "json")) == {"ended": ["cli"]}
-    assert _run("status") == "No sandbox is up.\n"
-    refused = CliRunner().invoke(command, ["down", "--name", "cli"])
-    assert (refused.exit_code, refused.stdout) == (1, "")
-    assert refused.stderr.startswith("error: Sandbox cli is not up.\n")
+    assert json.loads(sandbox_command("status", "--output", "json")) == {"sandboxes": [started]}
+    assert f"Sandbox cli is up: Kafka 4.3.1 at {sandbox.bootstrap}" in sandbox_command("status", "--name", "cli")
+    assert json.loads(sandbox_command("down", "--all", "--output", "json")) == {"ended": ["cli"]}
+    assert sandbox_command("status") == "No sandbox is up.\n"
+    assert run(["sandbox", "down", "--name", "cli"]) == Exit.ERROR
+    refused = capsys.readouterr()
+    assert refused.out == ""
+    assert refused.err.startswith("error: Sandbox cli is not up.\n")
     _assert_nothing_left(tmp_path / "reconciler" / "sandbox")
-
-
-def _run(*arguments: str) -> str:
-    result = CliRunner().invoke(command, arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def _start_elsewhere(root: Path) -> "subprocess.Popen[str]":

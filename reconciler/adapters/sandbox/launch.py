@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 from reconciler.adapters.sandbox.error import SandboxError
 from reconciler.adapters.sandbox.java import Java
@@ -48,8 +49,9 @@ class Program:
 
 def write_logging(spec: SandboxSpec, files: NodeFiles) -> None:
     """Writes a node's logging configuration: warnings, except that a peer is not there yet, and what was denied."""
-    template = _LOG4J2 if uses_log4j2(spec.kafka_version) else _RELOAD4J
-    write_private(_logging_file(spec, files), template.format(log=files.log))
+    log = str(files.log)
+    text = _LOG4J2.format(log=escape(log)) if uses_log4j2(spec.kafka_version) else _RELOAD4J.format(log=log)
+    write_private(_logging_file(spec, files), text)
 
 
 def run_command(program: Program, spec: SandboxSpec, files: NodeFiles) -> tuple[str, ...]:
