@@ -29,8 +29,15 @@ def connected() -> Iterator[Connect]:
     """Connects, and closes at the end: ``connected(sandbox, user, readers=…, **settings)``."""
     with ExitStack() as open_clusters:
 
-        def open_one(sandbox: Sandbox, user: str, readers: Sequence[Reader] = tuple(Reader), **more: str) -> Any:
-            settings = settings_of(sandbox.settings(user), **more)
+        def open_one(
+            sandbox: Sandbox,
+            user: str,
+            *,
+            readers: Sequence[Reader] = tuple(Reader),
+            mechanism: str = "SCRAM-SHA-512",
+            **more: str,
+        ) -> KafkaCluster:
+            settings = settings_of(sandbox.settings(user, mechanism), **more)
             return open_clusters.enter_context(connect(settings, readers=readers))
 
         yield open_one

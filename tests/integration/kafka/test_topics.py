@@ -1,0 +1,158 @@
+"""Topic listings on a real broker: what is set on the topic only, and nothing missing without being named."""
+
+import pytest
+
+from reconciler.adapters.kafka.cluster import KafkaCluster
+from reconciler.adapters.sandbox import Sandbox
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AlterConfigs,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
+from reconciler.ports import ReadRequest, Verdict
+from tests.integration.kafka.conftest import Connect
+
+pytestmark = pytest.mark.broker
+
+NAMES = ("seen.one", "seen.two", "hidden.one", "hidden.two")
+
+
+@pytest.fixture
+def topics(admin: KafkaCluster) -> None:
+    """Four topics, one with settings of its own."""
+    wanted = [Topic(name, 1, 1, {"retention.ms": "60000"} if name == "seen.one" else {}) for name in NAMES]
+    assert {a.code for a in admin.create_topics(wanted)} <= {"", "TOPIC_ALREADY_EXISTS"}
+
+
+def allow(
+    principal: str,
+    operation: AclOperation,
+    name: str,
+    *,
+    on: ResourceType = ResourceType.TOPIC,
+    prefixed: bool = False,
+    denied: bool = False,
+) -> AclBinding:
+    pattern = ResourcePattern(on, name, PatternType.PREFIXED if prefixed else PatternType.LITERAL)
+    kind = AclPermissionType.DENY if denied else AclPermissionType.ALLOW
+    return AclBinding(pattern, AccessControlEntry(f"User:{principal}", "*", operation, kind))
+
+
+def list_acls(principal: str) -> AclBinding:
+    return allow(principal, AclOperation.DESCRIBE, "kafka-cluster", on=ResourceType.CLUSTER)
+
+
+def grant(admin: KafkaCluster, *bindings: AclBinding) -> None:
+    assert {answer.verdict for answer in admin.create_acls(bindings)} == {Verdict.DONE}
+
+
+def ask(principal: str, *names: str) -> ReadRequest:
+    return ReadRequest(principal=f"User:{principal}", topic_names=names)
+
+
+def test_only_what_is_set_on_the_topic_is_read(admin: KafkaCluster, topics: None) -> None:
+    state = admin.read(ReadRequest(principal="User:admin", super_users=["User:admin"]))
+    topic = state.topics["seen.one"]
+    assert dict(topic.configs) == {"retention.ms": "60000"}
+    assert (topic.num_partitions, topic.replication_factor, topic.replica_assignments) == (1, 1, ((1,),))
+    assert topic.topic_id is not None
+    assert len(topic.topic_id) == 22
+    assert set(NAMES) <= set(state.topics)
+    assert (state.topic_gap, dict(state.unreadable_topics)) == (None, {})
+    assert dict(state.topics["seen.two"].configs) == {}
+
+
+def test_a_setting_equal_to_the_default_is_still_set(admin: KafkaCluster, topics: None) -> None:
+    change = AlterConfigs("seen.two", {"cleanup.policy": None}, {"cleanup.policy": "delete"})
+    assert admin.alter_configs([change])[0].verdict is Verdict.DONE
+    request = ReadRequest(acls=False, all_topics=False, topic_names=["seen.two"])
+    assert dict(admin.read(request).topics["seen.two"].configs) == {"cleanup.policy": "delete"}
+    admin.alter_configs([AlterConfigs("seen.two", change.after, change.before)])
+    assert dict(admin.read(request).topics["seen.two"].configs) == {}
+
+
+def test_a_partial_listing_is_said_and_declared_names_are_asked_for(
+    admin: KafkaCluster, broker: Sandbox, connected: Connect, topics: None
+) -> None:
+    grant(
+        admin,
+        allow("partial", AclOperation.ALL, "kafka-cluster", on=ResourceType.CLUSTER),
+        allow("partial", AclOperation.ALL, "seen.", prefixed=True),
+    )
+    cluster = connected(broker, "partial", mechanism="OAUTHBEARER")
+    state = cluster.read(ask("partial", "hidden.one", "seen.none"))
+    assert state.topic_gap is not None
+    assert "User:partial has no ALLOW DESCRIBE on TOPIC '*'" in state.topic_gap
+    assert set(state.topics) == {"seen.one", "seen.two"}
+    assert dict(state.unreadable_topics) == {"hidden.one": "not authorised to describe this topic"}
+
+
+def test_with_describe_on_every_topic_the_listing_is_whole(
+    admin: KafkaCluster, broker: Sandbox, connected: Connect, topics: None
+) -> None:
+    grant(
+        admin,
+        list_acls("whole"),
+        allow("whole", AclOperation.DESCRIBE, "*"),
+        allow("whole", AclOperation.DESCRIBE_CONFIGS, "*"),
+    )
+    state = connected(broker, "whole", mechanism="OAUTHBEARER").read(ask("whole", "no-such-topic"))
+    assert state.topic_gap is None
+    assert set(NAMES) <= set(state.topics)
+    assert dict(state.unreadable_topics) == {}
+
+
+def test_a_deny_makes_the_listing_partial(
+    admin: KafkaCluster, broker: Sandbox, connected: Connect, topics: None
+) -> None:
+    grant(
+        admin,
+        list_acls("denied"),
+        allow("denied", AclOperation.READ, "*"),
+        allow("denied", AclOperation.DESCRIBE_CONFIGS, "*"),
+        allow("denied", AclOperation.DESCRIBE, "hidden.", prefixed=True, denied=True),
+    )
+    state = connected(broker, "denied", mechanism="OAUTHBEARER").read(ask("denied", "hidden.two"))
+    assert state.topic_gap is not None
+    assert "can hide topics from User:denied" in state.topic_gap
+    assert set(state.unreadable_topics) == {"hidden.two"}
+    assert not {"hidden.one", "hidden.two"} & set(state.topics)
+
+
+def test_a_topic_whose_settings_are_refused_is_unreadable(
+    admin: KafkaCluster, broker: Sandbox, connected: Connect, topics: None
+) -> None:
+    grant(admin, list_acls("half"), allow("half", AclOperation.DESCRIBE, "*"))
+    state = connected(broker, "half", mechanism="OAUTHBEARER").read(ask("half"))
+    assert state.topic_gap is None
+    assert state.unreadable_topics["seen.one"] == "not authorised to read this topic's settings (DESCRIBE_CONFIGS)"
+    assert not set(NAMES) & set(state.topics)
+
+
+def test_a_declared_super_user_that_is_none_is_found_out(
+    broker: Sandbox, connected: Connect, admin: KafkaCluster
+) -> None:
+    grant(admin, list_acls("boaster"))
+    request = ReadRequest(principal="User:boaster", super_users=["User:boaster"])
+    state = connected(broker, "boaster", mechanism="OAUTHBEARER").read(request)
+    assert state.topic_gap is not None
+    assert "the broker did not say so" in state.topic_gap
+
+
+def test_without_a_declared_principal_nothing_is_proven(admin: KafkaCluster, topics: None) -> None:
+    gap = admin.read(ReadRequest()).topic_gap
+    assert gap is not None
+    assert "spec.principal" in gap
+
+
+def test_topics_that_nobody_asked_for_are_not_read(broker: Sandbox, connected: Connect, admin: KafkaCluster) -> None:
+    grant(admin, list_acls("lister"))
+    request = ReadRequest(all_topics=False)
+    state = connected(broker, "lister", mechanism="OAUTHBEARER").read(request)
+    assert (dict(state.topics), dict(state.unreadable_topics), state.topic_gap) == ({}, {}, None)

@@ -1,0 +1,218 @@
+"""The six writes on a real broker: an answer for each item, none of which spoils the others."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.kafka.cluster import KafkaCluster
+from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running, stop_node
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AlterConfigs,
+    CreatePartitions,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
+from reconciler.ports import Answer, ReadRequest, Verdict
+from tests.integration.kafka.conftest import Connect
+
+pytestmark = pytest.mark.broker
+
+DONE = Answer(Verdict.DONE)
+
+
+def binding(
+    name: str, on: ResourceType = ResourceType.TOPIC, operation: AclOperation = AclOperation.READ
+) -> AclBinding:
+    entry = AccessControlEntry("User:writes", "*", operation, AclPermissionType.ALLOW)
+    return AclBinding(ResourcePattern(on, name), entry)
+
+
+def live(cluster: KafkaCluster) -> frozenset[AclBinding]:
+    return cluster.read(ReadRequest(all_topics=False)).bindings
+
+
+def topics(cluster: KafkaCluster, *names: str) -> dict[str, Topic]:
+    return dict(cluster.read(ReadRequest(acls=False, all_topics=False, topic_names=names)).topics)
+
+
+def codes(answers: list[Answer]) -> list[str]:
+    return [answer.code for answer in answers]
+
+
+def test_a_bad_acl_does_not_stop_the_others(admin: KafkaCluster) -> None:
+    good, bad = binding("writes.good"), binding("not-the-cluster", ResourceType.CLUSTER, AclOperation.CREATE)
+    first, second, third = admin.create_acls([good, bad, binding("writes.more")])
+    assert (first, third) == (DONE, DONE)
+    assert (second.verdict, second.code, second.retriable) == (Verdict.FAILED, "INVALID_REQUEST", False)
+    assert "kafka-cluster" in second.message
+    assert {good, binding("writes.more")} <= live(admin)
+
+
+def test_what_the_client_cannot_carry_fails_alone(admin: KafkaCluster) -> None:
+    odd = [
+        binding("User:bob", ResourceType.USER, AclOperation.CREATE_TOKENS),
+        binding("token", ResourceType.DELEGATION_TOKEN, AclOperation.DESCRIBE),
+        binding("tx", ResourceType.TRANSACTIONAL_ID, AclOperation.TWO_PHASE_COMMIT),
+    ]
+    good = binding("writes.beside-odd")
+    for call in (admin.create_acls, admin.delete_acls):
+        answers = call([odd[0], good, *odd[1:]])
+        assert answers[1] == DONE
+        assert {a.code for a in (answers[0], *answers[2:])} == {"UNSUPPORTED_BY_CLIENT"}
+    assert codes(admin.create_acls(odd)) == ["UNSUPPORTED_BY_CLIENT"] * 3
+
+
+def test_creating_and_deleting_again_is_success(admin: KafkaCluster) -> None:
+    item = binding("writes.again")
+    for call in (admin.create_acls, admin.create_acls, admin.delete_acls, admin.delete_acls):
+        assert call([item]) == [DONE]
+    assert item not in live(admin)
+
+
+def test_a_delete_takes_exactly_what_it_names(admin: KafkaCluster) -> None:
+    wide = binding("*")
+    near = [binding("writes.near"), wide, binding("writes.near", operation=AclOperation.ALL)]
+    admin.create_acls(near)
+    assert admin.delete_acls([wide]) == [DONE]
+    assert live(admin) >= {near[0], near[2]}
+    assert wide not in live(admin)
+    admin.delete_acls(near)
+
+
+def test_without_the_right_to_alter_every_item_is_refused(broker: Sandbox, connected: Connect) -> None:
+    cluster = connected(broker, "nobody")
+    for call in (cluster.create_acls, cluster.delete_acls):
+        answers = call([binding("a"), binding("b")])
+        assert codes(answers) == ["CLUSTER_AUTHORIZATION_FAILED"] * 2
+        assert {answer.verdict for answer in answers} == {Verdict.FAILED}
+
+
+def test_without_an_authorizer_every_item_is_refused(broker_no_authorizer: Sandbox, connected: Connect) -> None:
+    cluster = connected(broker_no_authorizer, "admin")
+    assert codes(cluster.create_acls([binding("a")])) == ["SECURITY_DISABLED"]
+    assert codes(cluster.delete_acls([binding("a")])) == ["SECURITY_DISABLED"]
+
+
+def test_topics_are_created_changed_and_deleted_one_by_one(admin: KafkaCluster) -> None:
+    created = admin.create_topics(
+        [
+            Topic("writes-a", 2, 1, {"retention.ms": "1000"}),
+            Topic("writes bad name", 1, 1),
+            Topic("writes-c", replica_assignments=((1,), (1,), (1,))),
+            Topic("writes-many", 1, 7),
+            Topic("writes-default"),
+            Topic("writes-config", 1, 1, {"no.such.setting": "1"}),
+        ]
+    )
+    assert codes(created) == ["", "INVALID_TOPIC_EXCEPTION", "", "INVALID_REPLICATION_FACTOR", "", "INVALID_CONFIG"]
+    assert codes(admin.create_topics([Topic("writes-a", 1, 1)])) == ["TOPIC_ALREADY_EXISTS"]
+    made = topics(admin, "writes-a", "writes-c", "writes-default", "writes-many")
+    assert {name: topic.num_partitions for name, topic in made.items()} == {
+        "writes-a": 2,
+        "writes-c": 3,
+        "writes-default": 1,
+    }
+
+    grown = admin.create_partitions(
+        [
+            CreatePartitions("writes-a", 2, 4),
+            CreatePartitions("writes-c", 3, 3),
+            CreatePartitions("writes-none", 1, 2),
+            CreatePartitions("writes-default", 2, 1),
+        ]
+    )
+    assert codes(grown) == ["", "INVALID_PARTITIONS", "UNKNOWN_TOPIC_OR_PARTITION", "INVALID_PARTITIONS"]
+    assert {answer.verdict for answer in grown[1:]} == {Verdict.FAILED}
+
+    altered = admin.alter_configs(
+        [
+            AlterConfigs(
+                "writes-a", {"retention.ms": "1000", "segment.ms": None}, {"retention.ms": None, "segment.ms": "9999"}
+            ),
+            AlterConfigs("writes-c", {"retention.ms": None}, {"retention.ms": "soon"}),
+            AlterConfigs("writes-none", {"retention.ms": None}, {"retention.ms": "1"}),
+            AlterConfigs("writes-default", {}, {}),
+        ]
+    )
+    assert codes(altered) == ["", "INVALID_CONFIG", "UNKNOWN_TOPIC_OR_PARTITION", ""]
+    changed = topics(admin, "writes-a")["writes-a"]
+    assert (changed.num_partitions, dict(changed.configs)) == (4, {"segment.ms": "9999"})
+
+    gone = admin.delete_topics(["writes-a", "writes-none", "writes-c", "writes-default"])
+    assert codes(gone) == ["", "UNKNOWN_TOPIC_OR_PARTITION", "", ""]
+    assert topics(admin, "writes-a", "writes-c") == {}
+
+
+def test_nothing_is_sent_for_nothing(admin: KafkaCluster) -> None:
+    assert admin.create_acls([]) == admin.delete_acls([]) == admin.delete_topics([]) == []
+    assert admin.create_topics([]) == admin.create_partitions([]) == admin.alter_configs([]) == []
+
+
+def test_doubles_and_crowds_are_refused_before_anything_is_sent(admin: KafkaCluster) -> None:
+    item = binding("writes.twice")
+    calls: list[Callable[[], object]] = [
+        lambda: admin.create_acls([item, item]),
+        lambda: admin.delete_acls([item, item]),
+        lambda: admin.create_topics([Topic("writes-twice", 1), Topic("writes-twice", 2)]),
+        lambda: admin.delete_topics(["writes-twice", "writes-twice"]),
+        lambda: admin.create_partitions([CreatePartitions("t", 1, 2), CreatePartitions("t", 1, 3)]),
+        lambda: admin.alter_configs([AlterConfigs("t", {}, {}), AlterConfigs("t", {"a": None}, {"a": "1"})]),
+        lambda: admin.create_acls([binding(f"writes.{number}") for number in range(1001)]),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"twice|at most 1000"):
+            call()
+    assert item not in live(admin)
+
+
+def test_after_a_timeout_the_outcome_is_unknown_and_the_write_may_still_come(
+    broker: Sandbox, connected: Connect, admin: KafkaCluster
+) -> None:
+    item = binding("writes.late")
+    impatient = connected(broker, "admin", request_timeout_ms="1500")
+    assert impatient.create_acls([binding("writes.warm")]) == [DONE]
+    with _frozen(broker):
+        answer = impatient.create_acls([item])[0]
+    assert (answer.verdict, answer.code, answer.retriable) == (Verdict.UNKNOWN, "_TIMED_OUT", False)
+    deadline = time.monotonic() + 30
+    while item not in live(admin):
+        assert time.monotonic() < deadline, "the write that timed out never came"
+        time.sleep(0.2)
+
+
+def test_after_a_cut_connection_the_outcome_is_unknown(sandbox_root: Path, connected: Connect) -> None:
+    item = binding("writes.cut")
+    spec = SandboxSpec(name="cut", users=generated_users("admin"))
+    with running(spec, root=sandbox_root) as sandbox:
+        cluster = connected(sandbox, "admin")
+        assert cluster.create_acls([binding("writes.warm")]) == [DONE]
+        with ThreadPoolExecutor(1) as pool, _frozen(sandbox):
+            answers = pool.submit(cluster.create_acls, [item])
+            time.sleep(0.5)  # the request is on its way to a broker that will never read it
+            stop_node(sandbox, 1, kill=True)
+            answer = answers.result()[0]
+    assert (answer.verdict, answer.code, answer.retriable) == (Verdict.UNKNOWN, "_TRANSPORT", False)
+
+
+@contextmanager
+def _frozen(sandbox: Sandbox) -> Iterator[None]:
+    """The broker takes requests and answers none."""
+    pid = sandbox.nodes[0].pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
