@@ -1,0 +1,53 @@
+"""Rows of codes become bindings, or opaque entries; nothing is dropped."""
+
+from itertools import product
+
+from reconciler.adapters.kafka.bindings import read_rows, unsupported_by_client
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    OpaqueBinding,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+
+ENTRY = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermissionType.ALLOW)
+
+
+def test_what_can_be_named_is_a_binding() -> None:
+    listing = read_rows([(2, "t", 4, [("User:a", "*", 3, 3)]), (4, "kafka-cluster", 3, [("User:b", "10.0.0.1", 2, 2)])])
+    assert listing.opaque == ()
+    assert listing.bindings == {
+        AclBinding(ResourcePattern(ResourceType.TOPIC, "t", PatternType.PREFIXED), ENTRY),
+        AclBinding(
+            ResourcePattern(ResourceType.CLUSTER, "kafka-cluster"),
+            AccessControlEntry("User:b", "10.0.0.1", AclOperation.ALL, AclPermissionType.DENY),
+        ),
+    }
+
+
+def test_every_combination_of_codes_is_kept_once() -> None:
+    codes = [None, *range(18)]
+    rows = [(t, "n", p, [("User:a", "*", o, m) for o, m in product(codes, codes)]) for t, p in product(codes, codes)]
+    listing = read_rows(rows)
+    assert len(listing.bindings) + len(listing.opaque) == len(codes) ** 4
+    assert len(listing.bindings) == 4 * 2 * 11 * 2
+    assert all(unsupported_by_client(binding) is None for binding in listing.bindings)
+
+
+def test_a_nameless_resource_is_opaque() -> None:
+    assert read_rows([(2, "", 3, [("User:a", "*", 3, 3)])]).opaque == (OpaqueBinding("", "User:a", "*", 2, 3, 3, 3),)
+
+
+def test_what_the_client_cannot_carry_is_what_would_come_back_opaque() -> None:
+    pairs = product([t for t in ResourceType if t >= 2], [o for o in AclOperation if o >= 2])
+    for resource_type, operation in pairs:
+        entry = AccessControlEntry("User:a", "*", operation, AclPermissionType.ALLOW)
+        reason = unsupported_by_client(AclBinding(ResourcePattern(resource_type, "n"), entry))
+        opaque = read_rows([(int(resource_type), "n", 3, [("User:a", "*", int(operation), 3)])]).opaque
+        assert (reason is not None) == bool(opaque)
+        if reason is not None:
+            assert resource_type.name in reason or operation.name in reason
