@@ -54,6 +54,8 @@ def declare_acls(document: Document, table: PatternTable) -> AclsDeclaration | N
     """Checks and converts; ``None`` after reporting problems that leave no document."""
     findings, spec = document.findings, document.spec
     model = document.validated(AclsDocument)
+    if "spec" not in document.root.values:
+        return None
     principals = _principals(spec, findings)
     nodes = spec.get("rules")
     rule_nodes = nodes.items if isinstance(nodes, SequenceNode) else []

@@ -18,6 +18,8 @@ _FORBIDDEN = re.compile(
 )
 _ASCII_ALLOWED: Final = bytes([0x09, 0x0A, 0x0D, *range(0x20, 0x7F)])
 _BIDIRECTIONAL: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_MARK: Final = "\ufeff"
+_NO_MARK: Final = "save the file as UTF-8 without a byte order mark"
 _LINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -50,6 +52,7 @@ def report_forbidden(findings: Findings) -> bool:
         line = bisect_right(breaks, position)
         column = position - (breaks[line - 1] if line else 0)
         origin = Origin(findings.source.path, line + 1, column + 1)
-        message = f"{describe(character)} is not allowed in a manifest"
-        findings.add_at(Trouble(Code.FORBIDDEN_CHARACTER, message, "remove it, or type the text anew"), origin, 1)
+        message = f"{describe(character)}, is not allowed in a manifest"
+        advice = _NO_MARK if position == 0 and character == _MARK else "remove it, or type the text anew"
+        findings.add_at(Trouble(Code.FORBIDDEN_CHARACTER, message, advice), origin, 1)
     return breaks is not None

@@ -50,10 +50,8 @@ class Findings:
         severity: Severity = "error",
     ) -> None:
         """Reports ``trouble`` at a place; without ``length`` the word there is meant, with 0 the rest of the line."""
-        if not self._lines:
-            self._lines = showable_lines(self.source.text)
+        text = self.line(origin.line)
         line = min(max(origin.line, 1), len(self._lines))
-        text = self._lines[line - 1]
         column = min(max(origin.column, 1), len(text) + 1)
         if length is None:
             word = _WORD.match(text, column - 1)
@@ -65,6 +63,12 @@ class Findings:
         self.problems.append(
             Problem(trouble.code, place, trouble.message, text, length, trouble.advice, tuple(related), severity)
         )
+
+    def line(self, number: int) -> str:
+        """A line from 1, as it may be shown; the nearest one for a number outside of the file."""
+        if not self._lines:
+            self._lines = showable_lines(self.source.text)
+        return self._lines[min(max(number, 1), len(self._lines)) - 1]
 
     def silence(self, node: Node) -> None:
         """Counts as reported here what has been reported at another place."""

@@ -16,7 +16,7 @@ def host_problem(text: str) -> Trouble | None:
     if not text.strip():
         return Trouble(Code.HOST, "a host cannot be empty", "write an address, or leave hosts out for every host")
     if "/" in text:
-        message = f"{quoted(text)} is an address range: Kafka reads those from 4.4 on only, before they never match"
+        message = f"{quoted(text)} is an address range: before 4.4 Kafka takes it for a text that no address equals"
         return Trouble(Code.HOST, message, "list each address")
     right = right_form(text.strip())
     if right is None:

@@ -37,7 +37,6 @@ _NO_VALUE = Trouble(
     Code.NO_VALUE, "there is no value here", 'give one, remove the field, or write "" for an empty text'
 )
 _DEEP = Trouble(Code.TOO_DEEP, f"more than {MAX_DEPTH} levels of nesting", "no manifest needs them")
-_TABS = "indent with spaces: YAML does not allow tabs there"
 
 
 class _TooDeepError(Exception):
@@ -114,7 +113,7 @@ class _Composer:
 
     def _check_escapes(self, node: ScalarNode) -> None:
         for _, character in forbidden_in(node.plain):
-            message = f"{describe(character)} is not allowed in a manifest, nor is an escape that stands for it"
+            message = f"{describe(character)}, is not allowed in a manifest, nor as an escape"
             self._findings.add(Trouble(Code.FORBIDDEN_CHARACTER, message, "remove it"), node)
 
     def _fill_sequence(self, node: SequenceNode, depth: int) -> None:
@@ -152,20 +151,24 @@ class _Composer:
 
 
 def _report_syntax(findings: Findings, error: yaml.MarkedYAMLError) -> None:
-    """One problem where libyaml stumbled; where the construct began is related."""
-    mark, context = error.problem_mark or error.context_mark, error.context_mark
-    words = ": ".join(part for part in (error.context, error.problem) if part)
+    """One problem where libyaml stumbled, or where the construct began if that is the end of the file."""
     path = findings.source.path
-    place = Origin(path, mark.line + 1, mark.column + 1) if mark else Origin(path, 1, 1)
-    related = [Origin(path, context.line + 1, context.column + 1)] if context and context is not mark else []
-    advice = _TABS if "cannot start any token" in words and _at_tab(findings, place) else ""
-    trouble = Trouble(Code.YAML_SYNTAX, f"this is not YAML: {words}", advice)
-    findings.add_at(trouble, place, 1, related=[origin for origin in related if origin != place])
+    places = [
+        Origin(path, mark.line + 1, mark.column + 1) for mark in (error.problem_mark, error.context_mark) if mark
+    ] or [Origin(path, 1, 1)]
+    if len(places) > 1 and not findings.line(places[0].line).strip():
+        places.reverse()
+    words = ": ".join(part for part in (error.context, error.problem) if part)
+    trouble = Trouble(Code.YAML_SYNTAX, f"this is not YAML: {words}", _syntax_advice(words, places[0], findings))
+    findings.add_at(trouble, places[0], 1, related=[place for place in places[1:] if place != places[0]])
 
 
-def _at_tab(findings: Findings, place: Origin) -> bool:
-    lines = findings.source.text.split("\n")
-    return place.line <= len(lines) and "\t" in lines[place.line - 1][: place.column + 1]
+def _syntax_advice(words: str, place: Origin, findings: Findings) -> str:
+    if "cannot start any token" in words and "\t" in findings.line(place.line)[: place.column]:
+        return "indent with spaces: YAML does not allow tabs there"
+    if "mapping values are not allowed" in words:
+        return "put the text in quotes if ': ' belongs to it, or check the indentation"
+    return ""
 
 
 def _first_line(error: Exception) -> str:

@@ -83,9 +83,11 @@ def _literal(node: Node | None, findings: Findings) -> tuple[str, ...]:
 def _check_prefix(node: ScalarNode, findings: Findings) -> None:
     if findings.marks(node):
         return
-    if not node.plain or node.plain.endswith("*"):
+    bare = node.plain.rstrip("*")
+    if bare != node.plain or not bare:
         message = "a prefix is the beginning of a principal, without a star"
-        findings.add(Trouble(Code.DEAD_PRINCIPAL, message, "write {any: true} for every principal"), node)
+        advice = f"write {{prefix: {bare!r}}}" if bare else "write {any: true} for every principal"
+        findings.add(Trouble(Code.DEAD_PRINCIPAL, message, advice), node)
     elif ":" in node.plain and node.plain.partition(":")[0] != "User" and node.plain[:5].lower() == "user:":
         advice = f"write {{prefix: {'User:' + node.plain[5:]!r}}}"
         findings.add(Trouble(Code.PRINCIPAL, "Kafka compares the case of a principal's type too", advice), node)

@@ -75,9 +75,7 @@ def setting_value(name: str, config_type: ConfigType, text: str) -> str:
     if config_type in _UNITS:
         number = units.amount(text, _UNITS[config_type])
         low, high = _RANGES.get(name, (0, _LONG[1]))
-        if not low <= number <= high:
-            raise ValueError(f"{number} is out of range: between {low} and {high}")
-        return str(number)
+        return str(units.in_range(number, low, high))
     if config_type is ConfigType.BOOLEAN:
         return str(units.truth(text.lower())).lower()
     if config_type is ConfigType.DOUBLE:

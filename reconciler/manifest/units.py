@@ -24,11 +24,22 @@ def integer(text: str) -> int:
     raise ValueError(f"{quoted(text)} is not a whole number{advice}")
 
 
+def in_range(number: int, low: int, high: int) -> int:
+    """``number`` if it is neither below ``low`` nor above ``high``."""
+    if number < low:
+        raise ValueError(f"{number} is too small: at least {low}")
+    if number > high:
+        raise ValueError(f"{number} is too large: at most {high}")
+    return number
+
+
 def truth(text: str) -> bool:
     """``true`` or ``false``, nothing else."""
     if text in ("true", "false"):
         return text == "true"
-    raise ValueError(f"{quoted(text)} is neither true nor false")
+    meant = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}
+    word = meant.get(text.strip().lower(), "one of them")
+    raise ValueError(f"{quoted(text)} is neither true nor false: write {word}")
 
 
 def day(text: str) -> datetime.date:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 from reconciler.manifest.codes import Code
 from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.models import MODELS
+from reconciler.manifest.models.fields import LIST_TAG, MAPPING_TAG, TEXT_TAG
 from reconciler.manifest.nodes import MappingNode, Node, SequenceNode
 from reconciler.manifest.source import quoted
 from reconciler.manifest.suggest import did_you_mean, one_of
@@ -30,6 +31,7 @@ _TO_COME: Final[Mapping[str, set[tuple[str, ...]]]] = {
         ("spec", "topics", "grants"),
     },
 }
+_TAGS: Final = (TEXT_TAG, LIST_TAG, MAPPING_TAG)
 _SHAPES: Final = {
     "list_type": "a list is expected here",
     "dict_type": "a mapping is expected here",
@@ -42,9 +44,10 @@ _SHAPES: Final = {
 def report_invalid(kind: str, root: MappingNode, error: ValidationError, findings: Findings) -> None:
     """Reports each of pydantic's errors once, except where the reader has reported something already."""
     for found in error.errors(include_url=False, include_input=False):
-        path = tuple(part for part in found["loc"] if not (isinstance(part, str) and part.startswith("<")))
+        path = tuple(part for part in found["loc"] if part not in _TAGS)
         node, key = _find(root, path, at_key=found["type"] == "extra_forbidden")
-        if not findings.marks(node) and not (key is not None and findings.marks(key)):
+        known = findings.marks(node) or (key is not None and findings.marks(key))
+        if path != ("apiVersion",) and (found["type"] == "missing" or not known):
             findings.add(_trouble(kind, found["type"], path, found.get("ctx", {})), node)
 
 

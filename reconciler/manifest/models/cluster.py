@@ -100,7 +100,7 @@ class AcknowledgementSpec(ManifestModel):
 
 
 class ClusterSpec(ManifestModel):
-    """Connection, facts, scope and limits of one cluster."""
+    """All that is declared of one cluster."""
 
     bootstrap_servers: OneOrMoreTexts | None = Field(
         None,

@@ -54,10 +54,7 @@ def reading(read: Callable[[str], T]) -> Callable[[object], object]:
 
 def _between(low: int, high: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        number = units.integer(text)
-        if not low <= number <= high:
-            raise ValueError(f"{number} is out of range: between {low} and {high}")
-        return number
+        return units.in_range(units.integer(text), low, high)
 
     return read
 

@@ -21,7 +21,7 @@ class RoleRule(Resources):
 
 
 class RoleSpec(ManifestModel):
-    """Parameters and rules."""
+    """What a role takes, and what it does with it."""
 
     clusters: ClustersField = None
     parameters: list[ParameterName] = Field(

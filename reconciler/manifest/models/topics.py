@@ -49,7 +49,7 @@ class TopicItem(TopicProperties):
 
 
 class TopicsSpec(ManifestModel):
-    """Defaults and topics."""
+    """The topics of a document, and what they have in common."""
 
     clusters: ClustersField = None
     defaults: TopicProperties | None = Field(
