@@ -87,10 +87,13 @@ class Connection:
 
         The client itself would try again until the timeout.
         """
-        if self._heard or not self._all_down:
+        if self._heard:
             return None
-        if self._refused is None and waited > _FIRST_CONTACT_SECONDS:
+        patient = waited < _FIRST_CONTACT_SECONDS
+        if self._all_down and self._refused is None and not patient:
             return KafkaError(codes.TRANSPORT, "no broker answers")
+        if patient and not self._all_down:  # another broker, or another token, may still do
+            return None
         return self._refused
 
     def wait(self, future: "Future[T]") -> T:
