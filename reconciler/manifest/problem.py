@@ -36,9 +36,13 @@ class ManifestError(Exception):
     """The manifests cannot be used; ``problems`` are all of them, sorted, each once."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        """Sorts; ``str()`` shows every problem in full."""
+        """Sorts."""
         self.problems = in_order(problems)
-        super().__init__("\n\n".join(map(render_problem, self.problems)))
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        """Every problem in full."""
+        return "\n\n".join(map(render_problem, self.problems))
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -166,6 +166,10 @@ def _report_syntax(findings: Findings, error: yaml.MarkedYAMLError) -> None:
 def _syntax_advice(words: str, place: Origin, findings: Findings) -> str:
     if "cannot start any token" in words and "\t" in findings.line(place.line)[: place.column]:
         return "indent with spaces: YAML does not allow tabs there"
+    if "cannot start any token" in words:
+        return "put the text in quotes"
+    if "scanning an alias" in words:
+        return "put '*' in quotes, or write {any: true} for every name"
     if "mapping values are not allowed" in words:
         return "put the text in quotes if ': ' belongs to it, or check the indentation"
     return ""

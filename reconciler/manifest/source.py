@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 _BREAK = re.compile(r"\r\n|\r|\n")
 #: Settings whose values are secrets, and the colon after them.
 _SECRET = re.compile(
-    r"""(?<![\w.\-])["']?(?!delegationTokens)[\w.\-]*"""
-    r"""(?:password|passwd|secret|jaas\.config|oauthbearer\.config|token|credential|private|(?:ssl|sasl)[\w.\-]*key)"""
-    r"""[\w.\-]*["']?[ \t]*:[ \t]*""",
+    r"""(?<![\w.\-])["']?(?!delegationTokens)[\w.\-]{0,100}"""
+    r"""(?:password|passwd|secret|jaas\.config|oauthbearer\.config|token|credential|private|(?:ssl|sasl)[\w.\-]{0,100}key)"""
+    r"""[\w.\-]{0,100}["']?[ \t]{0,100}:[ \t]*""",
     re.IGNORECASE,
 )
 _DOUBLE = re.compile(r'"(?:[^"\\]|\\.)*(?P<end>"?)')

@@ -1,0 +1,110 @@
+"""Laws of reading: order means nothing, nothing but ManifestError is raised, and problems lie inside their files."""
+
+import datetime
+import re
+from pathlib import Path
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from reconciler.manifest import ManifestError, Problem, Source, connections, desired_state, load, render_problem
+from reconciler.model import DesiredState
+
+_DAY = datetime.date(2027, 1, 1)
+_UNIT = Path(__file__).parent.parent / "unit" / "manifest"
+_EXAMPLES = (_UNIT / "examples.yaml").read_text(encoding="utf-8")
+_DOCUMENTS = [part.strip("\n") + "\n" for part in re.split(r"^---\n", _EXAMPLES, flags=re.MULTILINE)]
+_PIECES = sorted(set(re.findall(r"[\w.$-]+|[\[\]{}:,&*!|>'\"#%@`?-]|\s+", _EXAMPLES)))
+
+
+def _without_places(state: DesiredState) -> object:
+    return (
+        {binding: item[1:] for binding, item in state.bindings.items()},
+        {name: (item.topic, item.labels, item.absent) for name, item in state.topics.items()},
+        {binding: item[1:] for binding, item in state.expired.items()},
+    )
+
+
+def _outcome(sources: list[Source]) -> tuple[Problem, ...]:
+    """Everything that reading says; only a ManifestError may come out of it."""
+    try:
+        manifests = load(sources)
+        for name in manifests.clusters:
+            desired_state(manifests, name, _DAY)
+    except ManifestError as error:
+        return error.problems
+    return manifests.warnings
+
+
+def _assert_inside(problems: tuple[Problem, ...], text: str) -> None:
+    lines = re.split(r"\r\n|\r|\n", text)
+    for problem in problems:
+        assert 1 <= problem.origin.line <= len(lines)
+        line = lines[problem.origin.line - 1]
+        assert len(problem.line_text) == len(line)
+        assert 1 <= problem.origin.column <= len(line) + 1
+        assert 1 <= problem.length <= max(1, len(line) - problem.origin.column + 1)
+        assert render_problem(problem).startswith(f"a.yaml:{problem.origin.line}:{problem.origin.column}: ")
+
+
+@given(st.permutations(_DOCUMENTS), st.lists(st.booleans(), min_size=len(_DOCUMENTS), max_size=len(_DOCUMENTS)))
+def test_documents_may_stand_in_any_order_and_in_any_file(documents: list[str], together: list[bool]) -> None:
+    files: list[str] = []
+    for document, joined in zip(documents, together, strict=True):
+        if joined and files:
+            files[-1] += "---\n" + document
+        else:
+            files.append(document)
+    sources = [Source(f"{index}.yaml", text) for index, text in enumerate(files)]
+    shuffled = desired_state(load(sources), "prod-eu", _DAY)
+    straight = desired_state(load([Source("a.yaml", _EXAMPLES)]), "prod-eu", _DAY)
+    assert _without_places(shuffled) == _without_places(straight)
+    assert desired_state(load(reversed(sources)), "prod-eu", _DAY) == shuffled
+
+
+@given(st.data())
+def test_fields_may_stand_in_any_order(data: st.DataObject) -> None:
+    def mapping(*fields: str) -> str:
+        return "{" + ", ".join(data.draw(st.permutations(fields))) + "}"
+
+    written = mapping("allow: [READ, DESCRIBE]", "topics: [x, y]", "hosts: [10.0.0.7, 10.0.0.8]", "reason: audit")
+    rules = data.draw(st.permutations([written, mapping("role: consumer", "topics: z", "groups: g")]))
+    spec = mapping("principals: [User:a, User:b]", f"rules: [{', '.join(rules)}]")
+    text = mapping("apiVersion: reconciler/v1", "kind: Acls", "metadata: {name: a}", f"spec: {spec}")
+    cluster = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {}\n"
+    state = desired_state(load([Source("a.yaml", text), Source("c.yaml", cluster)]), "c", _DAY)
+    assert len(state.bindings) == 2 * (8 + 3)
+    assert {item.reason for item in state.bindings.values()} == {"audit", None}
+
+
+@given(st.text())
+@example("\ud800")
+@example("? - : [\n")
+@example("%YAML 2.0\n---\n")
+@example("a: !<tag:yaml.org,2002:str\n")
+@example("'\x85'")
+@example("- " * 2000)
+@example("kind: {[1]: 2}\n")
+@example("\ufffe")
+def test_any_text_is_read_or_refused(text: str) -> None:
+    _assert_inside(_outcome([Source("a.yaml", text)]), text)
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=60))
+def test_any_pieces_are_read_or_refused(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    _assert_inside(_outcome([Source("a.yaml", text)]), text)
+
+
+@given(st.data())
+def test_any_change_to_a_manifest_is_read_or_refused(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from(_DOCUMENTS))
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(start + 20, len(text))))
+        text = text[:start] + data.draw(st.one_of(st.sampled_from(_PIECES), st.text(max_size=5))) + text[end:]
+    _assert_inside(_outcome([Source("a.yaml", text)]), text)
+    try:
+        connections([Source("a.yaml", text)])
+    except ManifestError as error:
+        _assert_inside(error.problems, text)

@@ -1,0 +1,84 @@
+"""Files and directories as sources, and what is refused."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters import manifest_files
+from reconciler.adapters.manifest_files import read_manifest_files
+from reconciler.manifest import ManifestError, Source
+
+
+def write(root: Path, *names: str) -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(f"# {name}\r\n".encode())
+
+
+def refused(path: Path) -> list[str]:
+    with pytest.raises(ManifestError) as caught:
+        read_manifest_files(path)
+    return [f"{problem.origin} {problem.code} {problem.message}" for problem in caught.value.problems]
+
+
+def test_a_directory_is_read_in_order_without_what_is_hidden(tmp_path: Path) -> None:
+    write(
+        tmp_path, "b.yml", "a/z.yaml", "a/B.YAML", "a.yaml", ".hidden.yaml", ".git/x.yaml", "a/.x/y.yaml", "README.md"
+    )
+    assert read_manifest_files(tmp_path) == [
+        Source(name, f"# {name}\r\n") for name in ("a.yaml", "a/B.YAML", "a/z.yaml", "b.yml")
+    ]
+
+
+def test_a_file_is_read_by_its_name(tmp_path: Path) -> None:
+    write(tmp_path, "connections.yaml", "other.yaml")
+    assert [source.path for source in read_manifest_files(tmp_path / "connections.yaml")] == ["connections.yaml"]
+
+
+def test_links_inside_are_read_once(tmp_path: Path) -> None:
+    """Kubernetes mounts a ConfigMap as links into a hidden directory."""
+    write(tmp_path, "a.yaml", "..data/b.yaml", "sub/c.yaml")
+    (tmp_path / "again.yaml").symlink_to("a.yaml")
+    (tmp_path / "b.yaml").symlink_to("..data/b.yaml")
+    (tmp_path / "sub-again").symlink_to("sub")
+    assert [source.path for source in read_manifest_files(tmp_path)] == ["a.yaml", "b.yaml", "sub/c.yaml"]
+
+
+def test_links_that_lead_out_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, "root/a.yaml", "outside/b.yaml", "root-not/c.yaml")
+    (tmp_path / "root/b.yaml").symlink_to("../outside/b.yaml")
+    (tmp_path / "root/c.yaml").symlink_to(tmp_path / "root-not/c.yaml")
+    (tmp_path / "root/dir").symlink_to("../outside")
+    assert refused(tmp_path / "root") == [
+        f"{name}:1:1 KR002 this link leads out of the directory" for name in ("b.yaml", "c.yaml", "dir")
+    ]
+
+
+def test_what_cannot_be_read_is_a_problem_with_a_place(tmp_path: Path) -> None:
+    write(tmp_path, "fine.yaml")
+    (tmp_path / "latin.yaml").write_bytes("a: 1\nb: ü é".encode() + "é".encode("latin-1"))
+    (tmp_path / "gone.yaml").symlink_to("nowhere.yaml")
+    (tmp_path / "line\nbreak.yaml").write_text("", encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    assert refused(tmp_path) == [
+        "gone.yaml:1:1 KR001 the file cannot be read: No such file or directory",
+        "latin.yaml:2:7 KR001 byte 0xe9 is not UTF-8",
+        "line\\nbreak.yaml:1:1 KR001 the file's name holds unprintable characters",
+        "pipe.yaml:1:1 KR001 this is not a regular file",
+    ]
+
+
+def test_a_large_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifest_files, "MAX_FILE_BYTES", 10)
+    (tmp_path / "a.yaml").write_bytes(b"0123456789")
+    assert len(read_manifest_files(tmp_path)) == 1
+    (tmp_path / "b.yaml").write_bytes(b"0123456789a")
+    assert refused(tmp_path) == ["b.yaml:1:1 KR003 the file has 11 bytes, more than 10"]
+
+
+def test_nothing_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("", encoding="utf-8")
+    assert refused(tmp_path) == [f"{tmp_path}:1:1 KR004 there are no manifests in this directory"]
+    missing = tmp_path / "missing"
+    assert refused(missing) == [f"{missing}:1:1 KR004 there is no such directory"]

@@ -1,0 +1,42 @@
+"""Connections from a file of the operator's."""
+
+import pytest
+
+from reconciler.manifest import ManifestError, Source, connections
+from reconciler.model import Origin
+
+TEXT = """apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: dev}
+spec:
+  bootstrapServers: [localhost:9092]
+  client:
+    security.protocol: PLAINTEXT
+  principal: not even a principal
+"""
+
+
+def test_only_the_connection_is_read() -> None:
+    found = connections([Source("c.yaml", TEXT)])
+    assert list(found) == ["dev"]
+    assert found["dev"].bootstrap_servers == ("localhost:9092",)
+    assert dict(found["dev"].client) == {"security.protocol": "PLAINTEXT"}
+    assert dict(found["dev"].origins) == {"security.protocol": Origin("c.yaml", 7, 5)}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TEXT.replace("  bootstrapServers: [localhost:9092]\n", ""), ["KR025"]),
+        (TEXT.replace("localhost:9092", "localhost"), ["KR084"]),
+        (TEXT + "  barrier: {client: {a: b}}\n", ["KR023"]),
+        (TEXT + "---\n" + TEXT, ["KR024"]),
+        (TEXT.replace("Cluster", "Acls"), ["KR022"]),
+        ("a: [", ["KR006"]),
+        ("apiVersion: reconciler/v1\nkind: Cluster\n", ["KR025", "KR025", "KR025"]),
+    ],
+)
+def test_problems(text: str, expected: list[str]) -> None:
+    with pytest.raises(ManifestError) as caught:
+        connections([Source("c.yaml", text)])
+    assert [problem.code for problem in caught.value.problems] == expected

@@ -1,0 +1,102 @@
+"""JSON Schemas: committed, valid, complete, and true to the examples."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from reconciler.manifest import ANY_KIND, SCHEMA_KINDS, Source, json_schema, load, schema_file_name, schema_text
+
+EXAMPLES = Path(__file__).parent / "examples.yaml"
+
+
+class EditorLoader(yaml.SafeLoader):
+    """Types scalars as editors do: dates stay texts."""
+
+
+EditorLoader.yaml_implicit_resolvers = {
+    key: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for key, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def examples() -> list[dict[str, Any]]:
+    return list(yaml.load_all(EXAMPLES.read_text(encoding="utf-8"), EditorLoader))
+
+
+@pytest.mark.parametrize("kind", SCHEMA_KINDS)
+def test_the_committed_schema_is_the_generated_one(kind: str) -> None:
+    assert Path("schema", schema_file_name(kind)).read_text(encoding="utf-8") == schema_text(kind)
+
+
+@pytest.mark.parametrize("kind", SCHEMA_KINDS)
+def test_the_schema_is_one(kind: str) -> None:
+    jsonschema.Draft7Validator.check_schema(json_schema(kind))
+
+
+@pytest.mark.parametrize("kind", SCHEMA_KINDS)
+def test_every_field_has_a_description_and_an_example_that_fits(kind: str) -> None:
+    schema = json_schema(kind)
+    objects = [schema, *schema["definitions"].values()]
+    fields = [(name, field) for item in objects for name, field in item.get("properties", {}).items()]
+    assert fields
+    for name, field in fields:
+        assert field.get("description"), name
+        assert field.get("examples"), name
+        validator = jsonschema.Draft7Validator({**field, "definitions": schema["definitions"]})
+        for example in field["examples"]:
+            validator.validate(example)
+
+
+@pytest.mark.parametrize("document", examples(), ids=lambda document: document["kind"])
+def test_examples_fit_their_schemas(document: dict[str, Any]) -> None:
+    jsonschema.Draft7Validator(json_schema(document["kind"])).validate(document)
+    jsonschema.Draft7Validator(json_schema(ANY_KIND)).validate(document)
+
+
+def test_examples_are_manifests() -> None:
+    load([Source("examples.yaml", EXAMPLES.read_text(encoding="utf-8"))])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"spec": {"principal": "User:a", "rules": [{"allow": "REED", "topics": ["a"]}]}},
+        {"spec": {"principal": "User:a", "rules": [{"allow": "READ", "topic": ["a"]}]}},
+        {"spec": {"principal": "User:a", "rules": [{"allow": "READ", "topics": {"prefix": "a", "any": True}}]}},
+        {"spec": {"principal": "User:a"}},
+        {"metadata": {}},
+    ],
+)
+def test_mistakes_do_not_fit(wrong: dict[str, Any]) -> None:
+    document = {
+        "apiVersion": "reconciler/v1",
+        "kind": "Acls",
+        "metadata": {"name": "a"},
+        "spec": {"principal": "User:a", "rules": []},
+    }
+    validator = jsonschema.Draft7Validator(json_schema("Acls"))
+    assert validator.is_valid(document)
+    assert not validator.is_valid(document | wrong)
+
+
+def fields_of(schema: dict[str, Any]) -> set[str]:
+    return {name for item in (schema, *schema["definitions"].values()) for name in item.get("properties", {})}
+
+
+def test_every_field_is_documented() -> None:
+    spans = re.findall(r"`[^`\n]+`", Path("docs/manifests.md").read_text(encoding="utf-8"))
+    words = {word for span in spans for word in re.findall(r"\w+", span)}
+    assert fields_of(json_schema(ANY_KIND)) - words == set()
+
+
+def test_examples_of_the_reference_are_manifests() -> None:
+    blocks = re.findall(
+        r"^```yaml\n(apiVersion.*?)^```", Path("docs/manifests.md").read_text(encoding="utf-8"), re.M | re.S
+    )
+    assert len(blocks) == 4
+    for block in blocks:
+        load([Source("manifests.md", block)])
