@@ -4,6 +4,7 @@ import datetime
 
 from reconciler.manifest.acls import AclsDeclaration
 from reconciler.manifest.bindings import BindingTable
+from reconciler.manifest.built_in_roles import BUILT_IN_ROLES
 from reconciler.manifest.clusters import Acknowledgement, ClusterDeclaration
 from reconciler.manifest.codes import Code
 from reconciler.manifest.collector import without_collector
@@ -11,7 +12,7 @@ from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.manifests import Declared, Manifests
 from reconciler.manifest.problem import ManifestError, Problem, in_order
 from reconciler.manifest.resources import PatternTable
-from reconciler.manifest.roles import BUILT_IN_ROLES, RoleDeclaration
+from reconciler.manifest.roles import RoleDeclaration
 from reconciler.manifest.source import Source, quoted
 from reconciler.manifest.suggest import did_you_mean
 from reconciler.manifest.topic_table import TopicTable

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from reconciler.manifest.acls import AclsDeclaration, RoleUse
+from reconciler.manifest.built_in_roles import BUILT_IN_ROLES
 from reconciler.manifest.clusters import ClusterDeclaration, declare_cluster
 from reconciler.manifest.codes import Code
 from reconciler.manifest.collector import without_collector
@@ -12,7 +13,7 @@ from reconciler.manifest.manifests import Manifests, Template, declare
 from reconciler.manifest.problem import ManifestError, in_order
 from reconciler.manifest.reader import read_documents
 from reconciler.manifest.resources import PatternTable
-from reconciler.manifest.roles import BUILT_IN_ROLES, RoleDeclaration, use_problem
+from reconciler.manifest.roles import RoleDeclaration, use_problem
 from reconciler.manifest.source import Source
 from reconciler.manifest.topics import TopicsDeclaration
 from reconciler.manifest.variables import form_problem, variable_scalars

@@ -10,7 +10,8 @@ from reconciler.manifest.findings import Findings
 from reconciler.manifest.nodes import MappingNode
 from reconciler.manifest.problem import Problem
 from reconciler.manifest.resources import PatternTable
-from reconciler.manifest.roles import RoleDeclaration, declare_role
+from reconciler.manifest.role_documents import declare_role
+from reconciler.manifest.roles import RoleDeclaration
 from reconciler.manifest.source import Source
 from reconciler.manifest.topics import TopicsDeclaration, declare_topics
 from reconciler.manifest.variables import substitute
