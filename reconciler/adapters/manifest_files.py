@@ -49,8 +49,8 @@ class _Reading:
         for directory, names, files in os.walk(self._root, onerror=self._unlistable):
             names[:] = sorted(name for name in names if not name.startswith("."))
             for name in names:
-                if os.path.islink(os.path.join(directory, name)):
-                    self._is_inside(Path(directory, name))
+                if Path(directory, name).is_symlink():
+                    self._check_directory_link(Path(directory, name))
             for name in files:
                 if not name.startswith(".") and name.lower().endswith(_SUFFIXES):
                     found = Path(directory, name)
@@ -107,6 +107,14 @@ class _Reading:
             Code.OUTSIDE_ROOT, path, message, "copy the files into the directory: it is the one source of truth"
         )
         return False
+
+    def _check_directory_link(self, path: Path) -> None:
+        """A linked directory is not walked: inside the root it is read under its own name, unless that is hidden."""
+        if self._is_inside(path):
+            target = os.path.relpath(os.path.realpath(path), self._real_root)
+            if target != "." and any(part.startswith(".") for part in Path(target).parts):
+                message = "this link leads to a hidden directory, which is not read"
+                self._refuse(Code.UNREADABLE_FILE, path, message, "give the directory a name without a leading dot")
 
     def _unlistable(self, error: OSError) -> None:
         message = f"the directory cannot be listed: {error.strerror}"

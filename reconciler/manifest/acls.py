@@ -54,7 +54,7 @@ def declare_acls(document: Document, table: PatternTable) -> AclsDeclaration | N
     """Checks and converts; ``None`` after reporting problems that leave no document."""
     findings, spec = document.findings, document.spec
     model = document.validated(AclsDocument)
-    if "spec" not in document.root.values:
+    if not isinstance(document.root.get("spec"), MappingNode):
         return None
     principals = _principals(spec, findings)
     nodes = spec.get("rules")

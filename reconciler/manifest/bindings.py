@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from reconciler.manifest.acls import AclsDeclaration, RoleUse, RuleDeclaration
 from reconciler.manifest.clusters import ClusterDeclaration
@@ -14,6 +15,17 @@ from reconciler.model import AclBinding, Declaration, ResourcePattern
 _FOREVER = datetime.date.max
 
 
+class Roles(NamedTuple):
+    """The roles that a cluster's rules can use.
+
+    ``elsewhere`` are the names of roles for other clusters only, ``refused`` of those whose problems are reported.
+    """
+
+    here: Mapping[str, RoleDeclaration]
+    elsewhere: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
+
+
 class BindingTable:
     """Bindings by identity.
 
@@ -24,12 +36,11 @@ class BindingTable:
     def __init__(
         self,
         cluster: ClusterDeclaration,
-        roles: Mapping[str, RoleDeclaration],
-        known_roles: frozenset[str],
+        roles: Roles,
         findings_of: Callable[[str], Findings],
     ) -> None:
-        """Starts empty; ``known_roles`` are those of all clusters, ``roles`` those of this one."""
-        self._cluster, self._roles, self._known_roles = cluster, roles, known_roles
+        """Starts empty."""
+        self._cluster, self._roles = cluster, roles
         self._findings_of = findings_of
         self._declared: dict[AclBinding, Declaration] = {}
         self._brought: set[AclBinding] = set()
@@ -39,14 +50,16 @@ class BindingTable:
         """Adds the bindings of a document."""
         for rule in acls.rules:
             if not isinstance(rule.action, RoleUse) or self._usable(rule, rule.action):
-                for grant in grants(rule, self._roles, self._entries):
+                for grant in grants(rule, self._roles.here, self._entries):
                     self._add(grant)
 
     def _usable(self, rule: RuleDeclaration, use: RoleUse) -> bool:
-        trouble = use_problem(rule, use, self._roles)
+        trouble = use_problem(rule, use, self._roles.here)
         if trouble is None:
             return True
-        if trouble.code is Code.UNKNOWN_ROLE and use.name in self._known_roles:
+        if use.name in self._roles.refused:
+            return False
+        if use.name in self._roles.elsewhere:
             message = f"the role {use.name} does not apply to the cluster {self._cluster.name}"
             trouble = Trouble(Code.ROLE_NOT_HERE, message, "compare spec.clusters of the role and of this document")
         origin = use.declaration.origin

@@ -3,7 +3,7 @@
 import datetime
 
 from reconciler.manifest.acls import AclsDeclaration
-from reconciler.manifest.bindings import BindingTable
+from reconciler.manifest.bindings import BindingTable, Roles
 from reconciler.manifest.built_in_roles import BUILT_IN_ROLES
 from reconciler.manifest.clusters import Acknowledgement, ClusterDeclaration
 from reconciler.manifest.codes import Code
@@ -48,10 +48,7 @@ def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date)
     cluster = declared_cluster(manifests, cluster_name)
     findings = FindingsByFile(manifests)
     declared = _declared(manifests, cluster, findings)
-    roles = {role.name: role for role in declared if isinstance(role, RoleDeclaration)}
-    templates = (template.heading.name for template in manifests.templates if template.heading.kind == "Role")
-    known = frozenset((*manifests.roles, *templates))
-    bindings = BindingTable(cluster, {**roles, **BUILT_IN_ROLES}, known, findings.of)
+    bindings = BindingTable(cluster, _roles(manifests, cluster, declared), findings.of)
     topics = TopicTable(cluster, findings.of)
     with without_collector():
         for item in declared:
@@ -95,6 +92,16 @@ def _declared(manifests: Manifests, cluster: ClusterDeclaration, findings: Findi
             filled = template.filled(cluster, table, findings.of(template.source.path))
             documents += [filled] if filled else []
     return documents
+
+
+def _roles(manifests: Manifests, cluster: ClusterDeclaration, declared: list[Declared]) -> Roles:
+    """The built-in roles and those of documents, by whether this cluster can use them."""
+    here = {role.name: role for role in declared if isinstance(role, RoleDeclaration)}
+    templates = [template.heading for template in manifests.templates if template.heading.kind == "Role"]
+    headings = [role.heading for role in manifests.roles.values() if role.heading is not None]
+    applying = {heading.name: heading.applies_to(cluster.labels) for heading in (*headings, *templates)}
+    elsewhere = frozenset(name for name, applies in applying.items() if not applies)
+    return Roles({**here, **BUILT_IN_ROLES}, elsewhere, frozenset(applying).difference(here, elsewhere))
 
 
 def _for_all(manifests: Manifests) -> list[Declared]:

@@ -50,6 +50,9 @@ class Document(NamedTuple):
             return model.model_validate(self.root.plain)
         except ValidationError as error:
             report_invalid(self.heading.kind, self.root, error, self.findings)
+            if not self.findings.has_errors:
+                # A document that is left out must not go unsaid, whatever the rules about saying things once.
+                self.findings.add(Trouble(Code.WRONG_VALUE, "this document does not fit its kind"), self.root)
             return None
 
 

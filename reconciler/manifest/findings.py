@@ -58,7 +58,8 @@ class Findings:
             length = len(word[0]) if word else 1
         rest = len(text.rstrip()) - column + 1
         length = max(1, min(length or rest, rest))
-        self._places.add((line, column))
+        if severity == "error":
+            self._places.add((line, column))
         place = Origin(origin.file, line, column)
         self.problems.append(
             Problem(trouble.code, place, trouble.message, text, length, trouble.advice, tuple(related), severity)
@@ -70,10 +71,15 @@ class Findings:
             self._lines = showable_lines(self.source.text)
         return self._lines[min(max(number, 1), len(self._lines)) - 1]
 
+    @property
+    def has_errors(self) -> bool:
+        """Whether there is more than warnings."""
+        return any(problem.severity == "error" for problem in self.problems)
+
     def silence(self, node: Node) -> None:
         """Counts as reported here what has been reported at another place."""
         self._places.add((node.line + 1, node.column + 1))
 
     def marks(self, node: Node) -> bool:
-        """Whether something has been reported at this very place."""
+        """Whether an error has been reported at this very place."""
         return bool(self._places) and (node.line + 1, node.column + 1) in self._places

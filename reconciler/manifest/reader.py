@@ -170,6 +170,8 @@ def _syntax_advice(words: str, place: Origin, findings: Findings) -> str:
         return "put the text in quotes"
     if "scanning an alias" in words:
         return "put '*' in quotes, or write {any: true} for every name"
+    if "parsing a flow" in words and "${" in findings.line(place.line):
+        return "inside braces and brackets, put ${…} in quotes"
     if "mapping values are not allowed" in words:
         return "put the text in quotes if ': ' belongs to it, or check the indentation"
     return ""

@@ -77,6 +77,48 @@ def test_fields_may_stand_in_any_order(data: st.DataObject) -> None:
     assert {item.reason for item in state.bindings.values()} == {"audit", None}
 
 
+_OPERATIONS = {"topics": ["READ", "WRITE", "ALL"], "groups": ["READ", "DELETE"], "transactionalIds": ["WRITE"]}
+_TYPES = {"topics": "TOPIC", "groups": "GROUP", "transactionalIds": "TRANSACTIONAL_ID"}
+
+
+@st.composite
+def _rules(draw: st.DrawFn, number: int) -> tuple[str, set[str]]:
+    """One rule, and its bindings by a second way of counting; names tell rules apart."""
+    field = draw(st.sampled_from(sorted(_OPERATIONS)))
+    action = draw(st.sampled_from(["allow", "deny"]))
+    operations = draw(st.lists(st.sampled_from(_OPERATIONS[field]), min_size=1, unique=True))
+    hosts = draw(st.lists(st.sampled_from(["*", "10.0.0.7", "0:0:0:0:0:0:0:1"]), min_size=1, unique=True))
+    names = [f"n{number}.{index}" for index in range(draw(st.integers(1, 3)))]
+    form = draw(st.sampled_from(["list", "literal", "prefix"]))
+    names = names[:1] if form == "prefix" else names
+    written = {"list": f"{names}", "literal": f"{{literal: {names}}}", "prefix": f"{{prefix: {names[0]}}}"}[form]
+    text = f"{{{action}: [{', '.join(operations)}], {field}: {written}, hosts: {hosts}}}"
+    kind = f"{_TYPES[field]} {'PREFIXED ' if form == 'prefix' else ''}"
+    return text, {
+        f"{principal} {action.upper()} {operation}{'' if host == '*' else f' from {host}'} on {kind}{name}"
+        for principal in ("User:a", "User:b")
+        for operation in operations
+        for host in hosts
+        for name in names
+    }
+
+
+@given(st.integers(0, 6).flatmap(lambda count: st.tuples(*(_rules(number) for number in range(count)))))
+def test_nothing_that_is_declared_is_lost_and_nothing_is_added(rules: tuple[tuple[str, set[str]], ...]) -> None:
+    text = f"""apiVersion: reconciler/v1
+kind: Acls
+metadata: {{name: a}}
+spec: {{principals: [User:a, User:b], rules: [{", ".join(rule for rule, _ in rules)}]}}
+---
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {{name: c}}
+spec: {{}}
+"""
+    state = desired_state(load([Source("a.yaml", text)]), "c", _DAY)
+    assert sorted(map(str, state.bindings)) == sorted(binding for _, bindings in rules for binding in bindings)
+
+
 @given(st.text())
 @example("\ud800")
 @example("? - : [\n")

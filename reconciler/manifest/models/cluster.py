@@ -65,6 +65,7 @@ class ScopeSpec(ManifestModel):
 
     include: list[SelectorItem] | None = Field(
         None,
+        min_length=1,
         description="What is in scope; one fitting item is enough. Without it, all ACLs and the declared topics.",
         examples=[[{"principals": {"prefix": "User:svc-"}}, {"topics": {"prefix": "payments."}}]],
     )

@@ -55,6 +55,12 @@ def test_links_that_lead_out_are_refused(tmp_path: Path) -> None:
     ]
 
 
+def test_a_link_to_a_hidden_directory_is_not_passed_over(tmp_path: Path) -> None:
+    write(tmp_path, "a.yaml", ".shared/teams/b.yaml")
+    (tmp_path / "teams").symlink_to(".shared/teams")
+    assert refused(tmp_path) == ["teams:1:1 KR001 this link leads to a hidden directory, which is not read"]
+
+
 def test_what_cannot_be_read_is_a_problem_with_a_place(tmp_path: Path) -> None:
     write(tmp_path, "fine.yaml")
     (tmp_path / "latin.yaml").write_bytes("a: 1\nb: ü é".encode() + "é".encode("latin-1"))
