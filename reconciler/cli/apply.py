@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.console import complain, paint_for, say, say_json
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.options import (
     PlanningOptions,
     Reach,
@@ -72,8 +72,10 @@ def command(
         say(result_lines(result, paint_for(sys.stdout)))
     if result.interrupted:
         complain("interrupted: the batch in flight was finished, the rest was not attempted")
-        return Exit.INTERRUPTED
-    return Exit.OK if result.succeeded else Exit.ERROR
+    return worst(
+        Exit.INTERRUPTED if result.interrupted else Exit.OK,
+        Exit.OK if result.succeeded else Exit.ERROR,
+    )
 
 
 def _check_consent(consent: "Consent") -> None:

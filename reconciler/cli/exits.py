@@ -34,6 +34,11 @@ PRECEDENCE: Final = (
 )
 
 
+def worst(*statuses: Exit) -> Exit:
+    """The status that a command ends with if all of these hold."""
+    return min(statuses, key=PRECEDENCE.index, default=Exit.OK)
+
+
 class CommandError(Exception):
     """Ends the command: what is wrong, what to do about it, and the status that says so."""
 

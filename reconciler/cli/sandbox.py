@@ -17,7 +17,7 @@ _OUTPUT = click.option(
 )
 
 
-@click.group("sandbox")
+@click.group("sandbox", short_help="A real local Kafka broker, with access control on")
 def command() -> None:
     """Run a real Apache Kafka on this machine: nothing to install but Java."""
 

@@ -11,6 +11,7 @@ from reconciler.plan.phase import TITLES, Phase
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
 from reconciler.plan.reading import PlanFileError, parse_plan
+from reconciler.plan.schema import plan_schema, plan_schema_text
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step, describe
 
@@ -47,6 +48,8 @@ __all__ = [
     "parse_plan",
     "plan_document",
     "plan_id",
+    "plan_schema",
+    "plan_schema_text",
     "plan_text",
     "propose",
     "refusals",

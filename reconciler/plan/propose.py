@@ -188,6 +188,6 @@ def _warnings(live: ClusterState, terms: Terms, coverage_moves: bool) -> Iterato
         yield f"undeclared topics are pruned only as far as they are seen: {live.topic_gap}"
     if coverage_moves and terms.default_allow is None:
         yield (
-            "allowEveryoneIfNoAclFound is not declared: the patterns below change between having a binding and having "
+            "allowEveryoneIfNoAclFound is not declared: the patterns above change between having a binding and having "
             "none, which opens or closes them to everyone if it is true; declare it in Cluster before applying"
         )

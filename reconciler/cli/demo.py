@@ -1,0 +1,86 @@
+"""``reconciler demo``: a tour on a real broker, from a cluster kept by hand to one kept in git."""
+
+import importlib.resources
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from reconciler.cli.console import complain, paint_for, say, say_json, tell
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import output_option
+
+if TYPE_CHECKING:
+    from reconciler.adapters.sandbox import Sandbox
+    from reconciler.cli.tour import Step
+
+#: The sandbox, and the cluster that ``examples/acls`` declares.
+_NAME: Final = "demo"
+
+
+@click.command("demo", short_help="A tour on a sandbox: validate, plan, apply, drift")
+@click.option("--keep", is_flag=True, help="Leave the sandbox up, to go on with it.")
+@output_option
+def command(*, keep: bool, output: str) -> int:
+    """Start a broker, put a lived-in state on it, and bring it under manifests: about 40 s.
+
+    Commands are shown as you would type them, with what they print; clients try what they may and may not do. Each
+    step says what it shows, and the tour ends with status 1 if one of them does not show it.
+    """
+    from reconciler.cli.tour import Tour
+
+    paint = paint_for(sys.stdout)
+
+    def show(style: str, text: str) -> None:
+        if output == "text":
+            say([text if style == "plain" else paint(style, text)])
+
+    with _sandbox(keep=keep) as sandbox:
+        manifests = _manifests(sandbox)
+        _say_where(sandbox, show)
+        steps = list(Tour(sandbox, manifests, show).steps())
+        if output == "json":
+            say_json(_document(steps, sandbox if keep else None))
+        else:
+            say(_go_on(sandbox, manifests, keep=keep))
+    failed = [step for step in steps if not step.holds]
+    if failed:
+        complain(f"{len(failed)} of {len(steps)} steps did not show what they claim")
+        return Exit.ERROR
+    return Exit.OK
+
+
+@contextmanager
+def _sandbox(*, keep: bool) -> "Iterator[Sandbox]":
+    from reconciler.adapters.demo_state import USERS
+    from reconciler.adapters.sandbox import SandboxError, SandboxSpec, down, generated_users, up
+    from reconciler.ports import ClusterError
+
+    spec = SandboxSpec(name=_NAME, users=generated_users("admin", "reconciler", *USERS))
+    try:
+        sandbox = up(spec, progress=tell)
+        try:
+            yield sandbox
+        finally:
+            if not keep:
+                down(_NAME)
+    except SandboxError as error:
+        raise CommandError(error.message, error.advice) from error
+    except ClusterError as error:
+        raise CommandError(f"the sandbox failed: {error}", error.advice) from error
+
+
+def _manifests(sandbox: "Sandbox") -> str:
+    """``examples/acls`` of the clone, or a copy of what the wheel carries, so that it can be edited."""
+    from reconciler.cli.tour import PLACE, shown_path
+
+    clone = Path(__file__).parents[2] / "examples" / "acls"
+    if clone.is_dir():
+        return shown_path(clone)
+    with importlib.resources.as_file(importlib.resources.files("reconciler.cli") / "examples") as packaged:
+        shutil.copytree(packaged, sandbox.directory / "manifests")
+    return f"{PLACE}/manifests"

@@ -1,0 +1,154 @@
+"""The JSON Schema (draft-07) of a saved plan, spelled beside the code that writes one."""
+
+import json
+from typing import Any, Final
+
+from reconciler.diff import LeftReason
+from reconciler.model import AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.plan.guards import Guard
+from reconciler.plan.phase import TITLES, Phase
+from reconciler.plan.selection import FIELDS
+
+_TEXT: Final = {"type": "string"}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_ACTIONS: Final = ("CreateAcl", "DeleteAcl", "CreateTopic", "DeleteTopic", "CreatePartitions", "AlterConfigs")
+
+
+def plan_schema_text() -> str:
+    """The schema as it is committed: ``schema/plan.json``."""
+    return json.dumps(plan_schema(), ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+
+
+def plan_schema() -> dict[str, Any]:
+    """What every saved plan holds; newer minor versions may add fields."""
+    fields = {
+        "formatVersion": {**_TEXT, "pattern": r"^1\.[0-9]+$", "description": "Another major version is not readable."},
+        "toolVersion": _TEXT,
+        "sourceCommit": _or_null(_TEXT),
+        "changeId": _id("change", "The ordered changes with what they expect; equal on clusters in the same state."),
+        "planId": _id("plan", "The change id with cluster, scope, options, acknowledgements and topic ids."),
+        "cluster": _object({"id": _TEXT, "name": _TEXT}),
+        "asOf": {**_TEXT, "format": "date"},
+        "options": _object({"allowDeletes": {"type": "boolean"}, "only": _TEXTS, "exclude": _TEXTS}),
+        "terms": _terms(),
+        "acknowledgements": _list(_object({"guard": _enum(*Guard), "object": _TEXT, "reason": _TEXT})),
+        "counts": {"type": "object", "additionalProperties": _COUNT},
+        "estimatedSeconds": {"type": "number", "minimum": 0},
+        "barriersBehindPhases": _list(_phase()),
+        "warnings": _TEXTS,
+        "coverage": _object({"closed": _list(_pattern()), "opened": _list(_pattern())}),
+        "left": _list(_left()),
+        "steps": _list(_step()),
+        "digest": {**_TEXT, "pattern": "^sha256:[0-9a-f]{64}$", "description": "Of every byte before this line."},
+    }
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "A saved plan",
+        **_object(fields),
+        "additionalProperties": True,
+    }
+
+
+def _terms() -> dict[str, Any]:
+    limit = _or_null(_COUNT)
+    return _object(
+        {
+            "scope": _scope(),
+            "allowEveryoneIfNoAclFound": _or_null({"type": "boolean"}),
+            "limits": _object({"maxDeletes": limit, "maxDeletePercent": limit}),
+            "pruneTopics": {"type": "boolean"},
+            "ignoreConfigs": _TEXTS,
+            "barrierWaitSeconds": {"type": "number", "minimum": 0},
+        }
+    )
+
+
+def _scope() -> dict[str, Any]:
+    names = {
+        "oneOf": [_object({"any": {"const": True}}), _object({"prefix": _TEXT}), _object({"literal": _TEXTS})],
+    }
+    selector = {
+        "type": "object",
+        "properties": dict.fromkeys(("principals", *FIELDS), names),
+        "additionalProperties": False,
+    }
+    return _object({"include": _or_null(_list(selector)), "exclude": _list(selector), "ignore": _list(selector)})
+
+
+def _step() -> dict[str, Any]:
+    return _object(
+        {
+            "id": {**_TEXT, "pattern": "^[0-9a-f]{12}$"},
+            "phase": _phase(),
+            "action": _enum(*_ACTIONS),
+            "before": _or_null(_side()),
+            "after": _or_null(_side()),
+            "origin": _or_null({**_TEXT, "description": "file:line:column in the manifests."}),
+            "destructive": {"type": "boolean"},
+            "reversible": {"type": "boolean"},
+        }
+    )
+
+
+def _left() -> dict[str, Any]:
+    schema = _object({"reason": _enum(*LeftReason), "subject": _TEXT, "detail": _TEXT, "origin": _or_null(_TEXT)})
+    schema["properties"] |= {
+        "action": _enum(*_ACTIONS, "Impossible"),
+        "before": _or_null({"type": "object"}),
+        "after": _or_null({"type": "object"}),
+    }
+    return schema
+
+
+def _side() -> dict[str, Any]:
+    binding = _object(
+        {
+            **_pattern()["properties"],
+            "principal": _TEXT,
+            "host": _TEXT,
+            "operation": _enum(*(item.name for item in AclOperation if item >= AclOperation.ALL)),
+            "permissionType": _enum(AclPermissionType.DENY.name, AclPermissionType.ALLOW.name),
+        }
+    )
+    topic = {
+        "type": "object",
+        "required": ["name", "topicId"],
+        "properties": {"name": _TEXT, "topicId": _or_null(_TEXT)},
+    }
+    return {"anyOf": [binding, topic]}
+
+
+def _pattern() -> dict[str, Any]:
+    return _object(
+        {
+            "resourceType": _enum(*(item.name for item in ResourceType if item >= ResourceType.TOPIC)),
+            "name": {**_TEXT, "minLength": 1},
+            "patternType": _enum(PatternType.LITERAL.name, PatternType.PREFIXED.name),
+        }
+    )
+
+
+def _phase() -> dict[str, Any]:
+    titles = "; ".join(f"{int(phase)} {TITLES[phase]}" for phase in Phase)
+    return {"type": "integer", "enum": [int(phase) for phase in Phase], "description": titles}
+
+
+def _id(name: str, description: str) -> dict[str, Any]:
+    return {**_TEXT, "pattern": f"^{name}-[0-9a-f]{{64}}$", "description": description}
+
+
+def _enum(*values: str) -> dict[str, Any]:
+    return {"enum": [str(value) for value in values]}
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _object(fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(fields), "required": list(fields)}
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}

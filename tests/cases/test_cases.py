@@ -1,0 +1,98 @@
+"""Every ``*.yaml`` beside this file is a story: manifests and a live state, the plan that must come of them.
+
+The runner plans, compares the text, applies, checks the exit statuses, and plans again.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from reconciler.adapters.snapshot import snapshot_text
+from reconciler.cli.main import run
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
+
+CASES = sorted(Path(__file__).parent.glob("*.yaml"))
+_BINDING = re.compile(
+    r"(?P<principal>\S+) (?P<permission>ALLOW|DENY) (?P<operation>\w+)"
+    r" on (?P<type>\w+) (?P<prefixed>PREFIXED )?(?P<name>\S+)(?: from (?P<host>\S+))?"
+)
+_CLUSTER = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: c}
+spec:
+  barrier: {wait: 100ms}
+"""
+
+
+def binding(text: str) -> AclBinding:
+    """``User:a ALLOW READ on TOPIC PREFIXED x from 10.0.0.1``."""
+    match = _BINDING.fullmatch(text)
+    assert match, text
+    pattern_type = PatternType.PREFIXED if match["prefixed"] else PatternType.LITERAL
+    return AclBinding(
+        ResourcePattern(ResourceType[match["type"]], match["name"], pattern_type),
+        AccessControlEntry(
+            match["principal"],
+            match["host"] or "*",
+            AclOperation[match["operation"]],
+            AclPermissionType[match["permission"]],
+        ),
+    )
+
+
+def live_state(case: dict[str, Any]) -> ClusterState:
+    live = case.get("live") or {}
+    topics = {
+        name: Topic(name, topic["partitions"], topic["replicas"], topic.get("configs") or {}, f"id-{name}")
+        for name, topic in (live.get("topics") or {}).items()
+    }
+    return ClusterState("cluster-of-the-case", frozenset(map(binding, live.get("bindings") or ())), topics)
+
+
+@pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
+def test_case(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = yaml.safe_load(path.read_text(encoding="utf-8"))
+    manifests = tmp_path / "manifests"
+    manifests.mkdir()
+    facts = case.get("cluster", "allowEveryoneIfNoAclFound: false")
+    (manifests / "cluster.yaml").write_text(_CLUSTER + _indented(facts))
+    (manifests / "wishes.yaml").write_text(case["manifests"])
+    live = tmp_path / "live.json"
+    live.write_text(snapshot_text(live_state(case)), encoding="utf-8")
+    arguments = [str(manifests), "--cluster", f"snapshot:{live}", "--as-of", "2026-01-01", *case.get("options", [])]
+
+    status = run(["plan", *arguments])
+    shown = capsys.readouterr()
+    assert _body(shown.out).split("\n") == case["plan"].rstrip("\n").split("\n"), shown.err
+    assert status == case.get("exit", 0), shown.err
+
+    assert run(["apply", *arguments, "--yes"]) == case.get("apply-exit", status)
+    capsys.readouterr()
+    if "afterwards" in case:
+        run(["plan", *arguments])
+        assert _body(capsys.readouterr().out).split("\n") == case["afterwards"].rstrip("\n").split("\n")
+
+
+def _indented(text: str) -> str:
+    return "".join(f"  {line}\n" for line in text.rstrip("\n").split("\n"))
+
+
+def _body(text: str) -> str:
+    """The plan without its head (names, counts) and its ids, which other tests look at."""
+    lines = text.split("\n")[2:]
+    kept = [re.sub(r" About .*", "", line) for line in lines if not line.startswith(("change-", "plan-"))]
+    return "\n".join(kept).strip("\n")

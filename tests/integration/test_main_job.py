@@ -1,0 +1,226 @@
+"""The main job on a real broker by the command line: plan, apply, drift, export, and the ways these can end."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.sandbox import Sandbox
+from tests.integration.main_job import Job, connections_file, job
+
+pytestmark = pytest.mark.broker
+
+TEAM = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: team}
+spec:
+  principal: User:svc
+  rules:
+    - allow: [READ, DESCRIBE]
+      topics: ["@orders"]
+    - deny: WRITE
+      topics: {prefix: "@audit."}
+      hosts: [10.0.0.7]
+    - allow: READ
+      groups: ["@group"]
+---
+apiVersion: reconciler/v1
+kind: Topics
+metadata: {name: team}
+spec:
+  topics:
+    - {name: "@orders", partitions: 2, replicationFactor: 1, configs: {retention.ms: 7d, cleanup.policy: delete}}
+"""
+
+
+ABSENT = """\
+---
+apiVersion: reconciler/v1
+kind: Topics
+metadata: {name: team}
+spec: {topics: [{name: '@orders', absent: true}]}
+"""
+
+UNSUPPORTED = """\
+    - {allow: TWO_PHASE_COMMIT, transactionalIds: ['@tx']}
+    - {allow: WRITE, transactionalIds: ['@tx']}
+---
+"""
+
+
+@pytest.fixture
+def main(tmp_path: Path, broker: Sandbox, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Job:
+    """Manifests of a team, on a scope of this test's own."""
+    made = job(tmp_path, broker, f"main{abs(hash(request.node.name)) % 10**8}.", capsys)
+    made.write("team.yaml", TEAM)
+    return made
+
+
+def test_plan_apply_drift(main: Job, tmp_path: Path) -> None:
+    saved = str(tmp_path / "plan.json")
+    assert main.bare("validate", str(main.directory)).status == 0
+    planned = main.run("plan", "--out", saved)
+    assert planned.status == 0, planned.err
+    assert "4 bindings to create, 1 topic to create" in planned.out
+    plan_id = next(line for line in planned.out.split("\n") if line.startswith("plan-"))
+
+    applied = main.run("apply", saved, str(main.directory), "--require-id", plan_id, cluster=False)
+    assert applied.status == 0, applied.err
+    assert "Applied and verified: 5 steps." in applied.out
+
+    assert main.run("drift").status == 0
+    assert "Nothing to do." in main.run("plan", "--detailed-exitcode", "--allow-deletes").out
+
+    again = main.run("apply", saved, str(main.directory), "--yes", cluster=False)
+    assert again.status == 0, again.err
+    assert "5 already" in again.out
+
+
+def test_what_nobody_declares_is_drift_and_goes_only_when_asked(main: Job) -> None:
+    assert main.run("apply", "--yes").status == 0
+    main.write("team.yaml", TEAM.replace("[READ, DESCRIBE]", "[READ]"))
+    drift = main.run("drift")
+    assert drift.status == 2
+    assert "- User:svc ALLOW DESCRIBE on TOPIC" in drift.out
+    held = main.run("apply", "--yes")
+    assert held.status == 0
+    assert main.run("drift").status == 2
+    assert main.run("apply", "--yes", "--allow-deletes").status == 0
+    assert main.run("drift").status == 0
+
+
+def test_topics_change_as_declared_and_never_by_silence(main: Job) -> None:
+    assert main.run("apply", "--yes").status == 0
+    main.write("team.yaml", TEAM.replace("partitions: 2", "partitions: 3").replace(", cleanup.policy: delete", ""))
+    changed = main.run("apply", "--yes", "--output", "json")
+    assert changed.status == 0, changed.err
+    document = json.loads(changed.out)
+    assert [(step["action"], step["outcome"]) for step in document["steps"]] == [
+        ("CreatePartitions", "done"),
+        ("AlterConfigs", "done"),
+    ]
+    main.write("team.yaml", TEAM.split("---", maxsplit=1)[0])
+    assert main.run("drift").status == 0
+    main.write("team.yaml", TEAM.split("---", maxsplit=1)[0] + ABSENT)
+    assert main.run("apply", "--yes", "--allow-deletes").status == 5
+    name = f"{main.prefix}orders"
+    assert main.run("apply", "--yes", "--allow-deletes", "--accept", f"topic-delete={name}").status == 0
+    assert main.run("drift").status == 0
+
+
+def test_a_stale_plan_is_refused_with_what_was_expected_and_found(main: Job, tmp_path: Path) -> None:
+    assert main.run("apply", "--yes").status == 0
+    main.write("team.yaml", TEAM.replace("partitions: 2", "partitions: 5"))
+    saved = str(tmp_path / "plan.json")
+    assert main.run("plan", "--out", saved).status == 0
+    main.write("team.yaml", TEAM.replace("partitions: 2", "partitions: 4"))
+    assert main.run("apply", "--yes").status == 0
+    stale = main.run("apply", saved, str(main.directory), "--yes", cluster=False)
+    assert stale.status == 4
+    assert "expected 2 partitions, found 4 partitions" in stale.err
+
+
+def test_an_altered_or_foreign_plan_is_refused(main: Job, tmp_path: Path) -> None:
+    saved = tmp_path / "plan.json"
+    assert main.run("plan", "--out", str(saved)).status == 0
+    altered = tmp_path / "altered.json"
+    altered.write_text(saved.read_text().replace("User:svc", "User:eve"))
+    refused = main.run("apply", str(altered), str(main.directory), "--yes", cluster=False)
+    assert refused.status == 4
+    assert "altered" in refused.err
+    wrong = main.run("apply", str(saved), str(main.directory), "--require-id", "plan-0", cluster=False)
+    assert wrong.status == 4
+    assert main.run("drift").status == 2
+
+
+def test_a_plan_for_another_cluster_is_refused(main: Job, tmp_path: Path, broker_3_9: Sandbox) -> None:
+    saved = str(tmp_path / "plan.json")
+    assert main.run("plan", "--out", saved).status == 0
+    main.connections = connections_file(tmp_path / "other.yaml", broker_3_9, "admin")
+    other = main.run("apply", saved, str(main.directory), "--yes", cluster=False)
+    assert other.status == 4
+    assert "the plan is for cluster" in other.err
+
+
+def test_the_main_job_on_the_oldest_broker(
+    tmp_path: Path, broker_3_9: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = job(tmp_path, broker_3_9, "old.", capsys)
+    old.write("team.yaml", TEAM)
+    assert old.run("apply", "--yes").status == 0
+    assert old.run("drift").status == 0
+
+
+def test_without_rights_the_answer_is_not_an_empty_cluster(
+    tmp_path: Path, broker: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (["plan"], ["drift"], ["apply", "--yes"], ["export"]):
+        poor = job(tmp_path, broker, "poor.", capsys, user="nobody")
+        poor.write("team.yaml", TEAM)
+        refused = poor.run(*command)
+        assert refused.status == 1
+        assert "not authorised to list ACLs" in refused.err
+        assert refused.out == ""
+
+
+def test_without_an_authorizer_the_cluster_is_said_to_have_none(
+    tmp_path: Path, broker_no_authorizer: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_cluster = job(tmp_path, broker_no_authorizer, "open.", capsys)
+    open_cluster.write("team.yaml", TEAM)
+    for command in (["plan"], ["drift"], ["apply", "--yes"], ["export"]):
+        refused = open_cluster.run(*command)
+        assert refused.status == 1
+        assert "no authorizer" in refused.err
+    examined = open_cluster.run("doctor")
+    assert examined.status == 1
+    assert "no authorizer" in examined.out
+
+
+def test_export_plans_to_nothing(main: Job, tmp_path: Path) -> None:
+    assert main.run("apply", "--yes").status == 0
+    out = tmp_path / "exported"
+    assert main.run("export", "--out", str(out)).status == 0
+    (out / "cluster.yaml").write_text((main.directory / "cluster.yaml").read_text())
+    main.directory = out
+    planned = main.run("plan", "--allow-deletes", "--detailed-exitcode")
+    assert planned.status == 0, planned.out
+    assert "Nothing to do." in planned.out
+
+
+def test_a_snapshot_stands_for_the_cluster(main: Job, tmp_path: Path) -> None:
+    assert main.run("apply", "--yes").status == 0
+    file = str(tmp_path / "now.json")
+    assert main.run("export", "--snapshot", file).status == 0
+    assert main.bare("drift", str(main.directory), "--cluster", f"snapshot:{file}").status == 0
+    main.write("team.yaml", TEAM.replace("[READ, DESCRIBE]", "[READ, WRITE]"))
+    assert main.bare("drift", str(main.directory), "--cluster", f"snapshot:{file}").status == 2
+
+
+def test_what_the_client_cannot_carry_is_named_and_the_rest_is_done(main: Job) -> None:
+    main.write("team.yaml", TEAM.replace("---\n", UNSUPPORTED, 1))
+    applied = main.run("apply", "--yes")
+    assert applied.status == 0, applied.err
+    planned = main.run("plan")
+    assert "unsupported" in planned.out
+    assert "TWO_PHASE_COMMIT" in planned.out
+    assert main.run("drift").status == 2
+
+
+def test_a_rejected_item_fails_alone(main: Job) -> None:
+    main.write("team.yaml", TEAM.replace("retention.ms: 7d", "compression.type: none"))
+    failed = main.run("apply", "--yes", "--output", "json")
+    assert failed.status == 1, failed.err
+    outcomes = {step["action"]: (step["outcome"], step["code"]) for step in json.loads(failed.out)["steps"]}
+    assert outcomes == {"CreateAcl": ("done", ""), "CreateTopic": ("failed", "INVALID_CONFIG")}
+
+
+def test_doctor_sees_rights(main: Job, tmp_path: Path, broker: Sandbox) -> None:
+    healthy = main.run("doctor", "--output", "json")
+    assert healthy.status == 0
+    assert json.loads(healthy.out)["canAlterAcls"] is True
+    main.connections = connections_file(tmp_path / "nobody.yaml", broker, "nobody")
+    ill = main.run("doctor", "--output", "json")
+    assert ill.status == 1
+    assert json.loads(ill.out)["canListAcls"] is False

@@ -1,0 +1,251 @@
+"""An apply while things go wrong: retries, unknown outcomes, other people, interruption, barriers."""
+
+import datetime
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply import (
+    Outcome,
+    RefusedError,
+    Result,
+    Silent,
+    StalePlanError,
+    UndeclaredDefaultError,
+    World,
+    check,
+    perform,
+)
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    DesiredState,
+    DesiredTopic,
+    Origin,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
+from reconciler.plan import Limits, Options, Plan, Request, Terms, propose
+from reconciler.ports import Answer, Cluster, ClusterError, ReadRequest, Verdict
+from tests.contract.faults import Effect, Fault, FaultyCluster
+from tests.property.clock import StillClock
+from tests.property.transitions import DAY, declared
+
+NOT_NOW = Answer(Verdict.FAILED, "NOT_CONTROLLER", "try again", retriable=True)
+NO = Answer(Verdict.FAILED, "POLICY_VIOLATION", "no")
+
+
+def acl(name: str, permission: str = "ALLOW", principal: str = "User:a", operation: str = "READ") -> AclBinding:
+    pattern_type = PatternType.PREFIXED if name.endswith("-") else PatternType.LITERAL
+    return AclBinding(
+        ResourcePattern(ResourceType.TOPIC, name, pattern_type),
+        AccessControlEntry(principal, "*", AclOperation[operation], AclPermissionType[permission]),
+    )
+
+
+def planned(live: ClusterState, *wanted: AclBinding, terms: Terms | None = None) -> Plan:
+    known = terms or Terms("c", default_allow=False)
+    return propose(declared(frozenset(wanted), {}), live, known, Request(DAY, Options(allow_deletes=True)))
+
+
+def applied(
+    plan: Plan,
+    cluster: Cluster,
+    live: ClusterState,
+    clock: StillClock | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Result:
+    world = World(cluster, clock or StillClock(), Silent(), stop or (lambda: False))
+    return perform(plan, live, check(plan, live, plan.terms), world)
+
+
+def outcomes(result: Result) -> dict[str, str]:
+    return {str(item.step.change.binding): str(item.outcome) for item in result.outcomes}  # type: ignore[union-attr]
+
+
+EMPTY = ClusterState("cluster")
+
+
+def test_what_may_be_repeated_is_repeated_and_then_done() -> None:
+    plan = planned(EMPTY, acl("x"))
+    clock = StillClock()
+    cluster = FaultyCluster(MemoryCluster(EMPTY), [Fault("create_acls", acl("x"), NOT_NOW, times=3)])
+    assert applied(plan, cluster, EMPTY, clock).succeeded
+    assert clock.slept[:3] == sorted(clock.slept[:3])
+    assert len(clock.slept) == 3
+
+
+def test_repeating_ends() -> None:
+    plan = planned(EMPTY, acl("x"))
+    cluster = FaultyCluster(MemoryCluster(EMPTY), [Fault("create_acls", acl("x"), NOT_NOW, times=99)])
+    result = applied(plan, cluster, EMPTY)
+    assert outcomes(result) == {str(acl("x")): "failed"}
+    assert not result.succeeded
+    assert sum(name == "create_acls" for name, _ in cluster.calls) == 5
+
+
+def test_only_the_items_that_may_be_repeated_are_sent_again() -> None:
+    plan = planned(EMPTY, acl("x"), acl("y"))
+    cluster = FaultyCluster(MemoryCluster(EMPTY), [Fault("create_acls", acl("x"), NOT_NOW)])
+    assert applied(plan, cluster, EMPTY).succeeded
+    assert [items for name, items in cluster.calls if name == "create_acls"] == [(acl("x"), acl("y")), (acl("x"),)]
+
+
+@pytest.mark.parametrize(("effect", "outcome"), [(Effect.NOW, "done"), (Effect.NEVER, "unknown")])
+def test_an_unknown_outcome_is_settled_by_reading_again(effect: Effect, outcome: str) -> None:
+    plan = planned(EMPTY, acl("x"))
+    cluster = FaultyCluster(MemoryCluster(EMPTY), [Fault("create_acls", acl("x"), effect=effect)])
+    result = applied(plan, cluster, EMPTY)
+    assert outcomes(result) == {str(acl("x")): outcome}
+    assert result.succeeded is (outcome == "done")
+    assert sum(name == "create_acls" for name, _ in cluster.calls) == 1, "never repeated blindly"
+
+
+def test_a_refused_deny_holds_back_its_allow_and_nothing_else() -> None:
+    deny, reached, other = acl("x", "DENY"), acl("x", operation="WRITE"), acl("y")
+    plan = planned(EMPTY, deny, reached, other)
+    memory = MemoryCluster(EMPTY)
+    result = applied(plan, FaultyCluster(memory, [Fault("create_acls", deny, NO)]), EMPTY)
+    assert outcomes(result) == {str(deny): "failed", str(reached): "blocked", str(other): "done"}
+    assert memory.state.bindings == {other}
+    blocked = next(item for item in result.outcomes if item.outcome is Outcome.BLOCKED)
+    assert "DENY READ on TOPIC x" in blocked.message
+
+
+def test_a_failed_grant_holds_back_the_revocation_it_replaces_and_the_denys_behind_it() -> None:
+    old, deny, new = acl("x-"), acl("x-1", "DENY", operation="WRITE"), acl("x-1")
+    live = replace(EMPTY, bindings=frozenset({old, deny}))
+    plan = planned(live, new)
+    memory = MemoryCluster(live)
+    result = applied(plan, FaultyCluster(memory, [Fault("create_acls", new, NO)]), live)
+    assert outcomes(result) == {str(new): "failed", str(old): "blocked", str(deny): "blocked"}
+    assert memory.state.bindings == {old, deny}
+
+
+def test_a_failed_topic_holds_back_no_revocation() -> None:
+    live = replace(EMPTY, bindings=frozenset({acl("old")}))
+    desired = declared(frozenset({acl("a.b")}), {})
+    plan = propose(desired, live, Terms("c", default_allow=False), Request(DAY, Options(allow_deletes=True)))
+    result = applied(plan, FaultyCluster(MemoryCluster(live), [Fault("create_topics", "a.b", NO)]), live)
+    assert set(outcomes(result).values()) == {"done"}
+
+
+class Meddled:
+    """A cluster to which somebody else adds a binding just before the second reading."""
+
+    def __init__(self, inner: MemoryCluster, foreign: AclBinding) -> None:
+        self._inner, self._foreign, self._reads = inner, foreign, 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        self._inner.create_acls([self._foreign])
+        return self._inner.read(request)
+
+
+@pytest.mark.parametrize(
+    ("foreign", "stops"), [(acl("x", principal="User:eve"), True), (acl("elsewhere", principal="User:eve"), False)]
+)
+def test_a_foreign_change_to_what_the_plan_touches_stops_it(foreign: AclBinding, stops: bool) -> None:
+    live = replace(EMPTY, bindings=frozenset({acl("x", operation="WRITE")}))
+    plan = planned(live, acl("x"))
+    memory = MemoryCluster(live)
+    result = applied(plan, Meddled(memory, foreign), live)  # type: ignore[arg-type]
+    deleted = acl("x", operation="WRITE") not in memory.state.bindings
+    assert deleted is not stops
+    assert ("somebody else" in result.stopped) is stops
+    assert result.succeeded is not stops
+
+
+def test_an_interruption_finishes_the_batch_and_leaves_the_rest() -> None:
+    live = replace(EMPTY, bindings=frozenset({acl("old")}))
+    plan = planned(live, *(acl(f"t{number:04}") for number in range(1_500)))
+    memory = MemoryCluster(live)
+    cluster = FaultyCluster(memory)
+    result = applied(plan, cluster, live, stop=lambda: any(name == "create_acls" for name, _ in cluster.calls))
+    assert result.interrupted
+    assert result.count(Outcome.DONE) == 1_000
+    assert result.count(Outcome.NOT_ATTEMPTED) == 501
+    assert len(memory.state.bindings) == 1_001
+    assert not result.succeeded
+
+
+def test_a_cluster_that_cannot_be_read_again_is_not_believed() -> None:
+    plan = planned(EMPTY, acl("x"))
+    gone = Fault("read", error=ClusterError("_TRANSPORT", "gone"), times=9)
+    result = applied(plan, FaultyCluster(MemoryCluster(EMPTY), [gone]), EMPTY)
+    assert not result.verified
+    assert not result.succeeded
+    assert "gone" in result.stopped
+
+
+def test_the_barrier_stands_before_what_relies_on_it_even_if_everything_before_was_done_already() -> None:
+    live = replace(EMPTY, bindings=frozenset({acl("old")}))
+    plan = planned(live, acl("new"))
+    half = replace(live, bindings=live.bindings | {acl("new")})
+    clock = StillClock()
+    result = applied(plan, MemoryCluster(half), half, clock)
+    assert result.succeeded
+    assert outcomes(result) == {str(acl("new")): "already", str(acl("old")): "done"}
+    assert plan.terms.barrier_wait in clock.slept
+
+
+def test_nothing_waits_where_nothing_follows() -> None:
+    clock = StillClock()
+    assert applied(planned(EMPTY, acl("x")), MemoryCluster(EMPTY), EMPTY, clock).succeeded
+    assert clock.slept == []
+
+
+def test_another_cluster_is_refused() -> None:
+    plan = planned(EMPTY, acl("x"))
+    with pytest.raises(StalePlanError, match="is for cluster"):
+        check(plan, ClusterState("another"), plan.terms)
+
+
+def test_limits_are_counted_again_with_the_declaration_of_today() -> None:
+    live = replace(EMPTY, bindings=frozenset({acl("x"), acl("y")}))
+    plan = planned(live, acl("z"))
+    with pytest.raises(RefusedError) as refused:
+        check(plan, live, replace(plan.terms, limits=Limits(max_deletes=1)))
+    assert [refusal.guard for refusal in refused.value.refusals] == ["limit"]
+
+
+def test_resuming_is_not_refused_because_deletions_already_happened() -> None:
+    terms = Terms("c", default_allow=False, limits=Limits(max_delete_percent=50))
+    live = replace(EMPTY, bindings=frozenset(acl(name) for name in "abcd"))
+    plan = planned(live, acl("a"), acl("b"), terms=terms)
+    half = replace(live, bindings=live.bindings - {acl("c")})
+    assert applied(plan, MemoryCluster(half), half).succeeded
+
+
+def test_an_empty_listing_where_bindings_were_seen_is_refused() -> None:
+    live = replace(EMPTY, bindings=frozenset({acl("x")}))
+    plan = planned(live, acl("x"), acl("y"))
+    with pytest.raises(RefusedError) as refused:
+        check(plan, EMPTY, plan.terms)
+    assert [refusal.guard for refusal in refused.value.refusals] == ["empty-live"]
+
+
+def test_what_depends_on_an_undeclared_default_is_not_applied() -> None:
+    plan = planned(EMPTY, acl("x"), terms=Terms("c", default_allow=None))
+    assert plan.refusals == ()
+    with pytest.raises(UndeclaredDefaultError) as refused:
+        check(plan, EMPTY, plan.terms)
+    assert refused.value.coverage.closed == (acl("x").pattern,)
+
+
+def test_a_topic_made_anew_since_the_plan_is_stale() -> None:
+    before = replace(EMPTY, topics={"t": Topic("t", 1, 1, {}, "first")})
+    wish = DesiredState({}, {"t": DesiredTopic(Topic("t", 2), Origin("t.yaml", 1, 1))})
+    plan = propose(wish, before, Terms("c", default_allow=False), Request(datetime.date(2026, 1, 1)))
+    with pytest.raises(StalePlanError) as stale:
+        check(plan, replace(EMPTY, topics={"t": Topic("t", 1, 1, {}, "second")}), plan.terms)
+    assert [finding.found for finding in stale.value.findings] == ["another topic of that name, id second"]

@@ -1,0 +1,133 @@
+"""The plan file: schema, ids, digest, and what is refused."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from jsonschema import Draft7Validator
+
+from reconciler.model import NameSelector, ResourceType, Scope, Selector
+from reconciler.plan import (
+    Acknowledgement,
+    Guard,
+    Options,
+    Plan,
+    PlanFileError,
+    Selection,
+    change_id,
+    file_digest,
+    parse_plan,
+    plan_id,
+    plan_schema,
+    plan_schema_text,
+    plan_text,
+)
+from reconciler.plan.document import seal
+from tests.property.transitions import Transition, transitions
+
+SCHEMA = Path(__file__).parents[3] / "schema" / "plan.json"
+SELECTORS = (
+    Selector(principals=NameSelector(prefix="User:svc-"), resource_type=ResourceType.TOPIC, names=NameSelector(("a",))),
+    Selector(resource_type=ResourceType.GROUP, names=NameSelector(any_name=True)),
+)
+
+
+def test_the_committed_schema_is_the_generated_one() -> None:
+    Draft7Validator.check_schema(plan_schema())
+    assert SCHEMA.read_text(encoding="utf-8") == plan_schema_text()
+
+
+@given(transitions())
+def test_every_plan_satisfies_the_schema(transition: Transition) -> None:
+    plan = transition.plan(default_allow=None)
+    plan = replace(plan, terms=replace(plan.terms, scope=Scope(SELECTORS, SELECTORS[:1], ())))
+    Draft7Validator(plan_schema()).validate(json.loads(plan_text(plan)))
+
+
+@given(transitions())
+def test_names_of_a_plan(transition: Transition) -> None:
+    """The change id forgets cluster, day and lines; the plan id forgets day and lines only."""
+    plan = transition.plan()
+    elsewhere = replace(plan, cluster_id="another", as_of=plan.as_of.replace(year=2030), source_commit="abc")
+    assert change_id(elsewhere) == change_id(plan)
+    assert plan_id(elsewhere) != plan_id(plan)
+    assert plan_id(replace(elsewhere, cluster_id=plan.cluster_id)) == plan_id(plan)
+    moved = replace(plan, steps=tuple(replace(step, origin=None) for step in plan.steps))
+    assert plan_id(moved) == plan_id(plan)
+    if plan.steps:
+        assert change_id(replace(plan, steps=plan.steps[1:])) != change_id(plan)
+
+
+@given(transitions())
+def test_options_scope_and_acknowledgements_are_part_of_the_plan_id(transition: Transition) -> None:
+    plan = transition.plan()
+    others = (
+        replace(plan, options=Options(allow_deletes=not plan.options.allow_deletes)),
+        replace(plan, options=replace(plan.options, selection=Selection(only=("topics=x",)))),
+        replace(plan, terms=replace(plan.terms, scope=Scope(exclude=SELECTORS))),
+        replace(plan, acknowledgements=(Acknowledgement(Guard.LIMIT, "maxDeletes"),)),
+    )
+    for other in others:
+        assert plan_id(other) != plan_id(plan)
+        assert change_id(other) == change_id(plan)
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return plan_text(_plan())
+
+
+def _plan() -> Plan:
+    from tests.unit.apply.test_perform import EMPTY, acl, planned
+
+    live = replace(EMPTY, bindings=frozenset({acl("old"), acl("old", "DENY")}))
+    return planned(live, acl("x"), acl("y", "DENY"))
+
+
+def test_every_byte_counts(text: str) -> None:
+    assert file_digest(text) == file_digest(plan_text(parse_plan(text)))
+    for position in range(0, len(text), 7):
+        other = text[:position] + chr((ord(text[position]) + 1) % 128) + text[position + 1 :]
+        with pytest.raises(PlanFileError):
+            parse_plan(other)
+    with pytest.raises(PlanFileError):
+        parse_plan(text + "\n")
+    with pytest.raises(PlanFileError):
+        parse_plan(text[:-40])
+
+
+def resealed(text: str, change: tuple[str, str]) -> str:
+    """The text with something replaced and a digest that fits again, as a forger would write it."""
+    body = re.sub(r',\n"digest":.*', "", text, flags=re.DOTALL)
+    assert change[0] in body
+    return seal(body.replace(*change, 1))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ('"principal":"User:a"', '"principal":"User:eve"'),
+        ('"operation":"READ"', '"operation":"ALL"'),
+        ('"phase":1', '"phase":2'),
+        ('"formatVersion":"1.0"', '"formatVersion":"2.0"'),
+        ('"action":"CreateAcl"', '"action":"DropEverything"'),
+        ('"allowDeletes":true', '"allowDeletes":false'),
+    ],
+)
+def test_a_forged_digest_does_not_help(text: str, change: tuple[str, str]) -> None:
+    with pytest.raises(PlanFileError):
+        parse_plan(resealed(text, change))
+
+
+def test_a_newer_minor_version_is_read_and_its_news_ignored(text: str) -> None:
+    newer = resealed(text, ('"formatVersion":"1.0"', '"formatVersion":"1.7","effects":[1]'))
+    assert parse_plan(newer) == parse_plan(text)
+
+
+def test_phases_out_of_order_are_refused(text: str) -> None:
+    plan = parse_plan(text)
+    with pytest.raises(PlanFileError, match="illegal order"):
+        parse_plan(plan_text(replace(plan, steps=plan.steps[::-1])))
