@@ -209,11 +209,11 @@ def test_what_the_client_cannot_carry_is_named_and_the_rest_is_done(main: Job) -
 
 
 def test_a_rejected_item_fails_alone(main: Job) -> None:
-    main.write("team.yaml", TEAM.replace("retention.ms: 7d", "compression.type: none"))
+    main.write("team.yaml", TEAM.replace("replicationFactor: 1", "replicationFactor: 3"))
     failed = main.run("apply", "--yes", "--output", "json")
     assert failed.status == 1, failed.err
     outcomes = {step["action"]: (step["outcome"], step["code"]) for step in json.loads(failed.out)["steps"]}
-    assert outcomes == {"CreateAcl": ("done", ""), "CreateTopic": ("failed", "INVALID_CONFIG")}
+    assert outcomes == {"CreateAcl": ("done", ""), "CreateTopic": ("failed", "INVALID_REPLICATION_FACTOR")}
 
 
 def test_doctor_sees_rights(main: Job, tmp_path: Path, broker: Sandbox) -> None:
