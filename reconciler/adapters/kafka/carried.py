@@ -8,6 +8,7 @@ from typing import Any, Final
 from reconciler.adapters.kafka.settings import ClientSettings
 
 _SAME: Final = {
+    "client.id": "client_id",
     "security.protocol": "security_protocol",
     "sasl.mechanisms": "sasl_mechanism",
     "sasl.username": "sasl_plain_username",
@@ -29,7 +30,6 @@ _TLS: Final = frozenset(
 _TUNING: Final = frozenset(
     {
         "bootstrap.servers",
-        "client.id",
         "socket.timeout.ms",
         "socket.keepalive.enable",
         "socket.connection.setup.timeout.ms",

@@ -153,14 +153,14 @@ class Connection:
         """What went wrong, under Kafka's name, without secrets."""
         cause = error.args[0]
         if not isinstance(cause, KafkaError):
-            return Failure(-1, "UNKNOWN_SERVER_ERROR", self.settings.redact(str(cause)))
+            return Failure(codes.UNKNOWN_SERVER_ERROR, "UNKNOWN_SERVER_ERROR", self.settings.redact(str(cause)))
         return codes.failure(cause.code(), cause.name(), self.settings.redact(cause.str()))
 
     def cluster_error(self, failed: Failure) -> ClusterError:
         """The failure of a whole request; where no broker gave it, with what the client last logged about it."""
         message = failed.message
         line = self._last_line()
-        if failed.code < -1 and line and line not in message:
+        if failed.code < codes.UNKNOWN_SERVER_ERROR and line and line not in message:
             message = f"{message} ({line})"
         return ClusterError(failed.name, message, _ADVICE.get(failed.code, ""))
 

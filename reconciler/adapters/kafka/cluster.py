@@ -6,16 +6,17 @@ from types import TracebackType
 from typing import Final, Self
 
 from reconciler.adapters.kafka import writes
+from reconciler.adapters.kafka.belief import believed
 from reconciler.adapters.kafka.bindings import Listing
 from reconciler.adapters.kafka.client import Connection
 from reconciler.adapters.kafka.inspection import Inspection
-from reconciler.adapters.kafka.listing import AclListing, Listed, Reader, features, refusal
-from reconciler.adapters.kafka.preflight import Authorizer, Greeting, greet, probe_authorizer
+from reconciler.adapters.kafka.listing import AclListing, Listed, Reader, features
+from reconciler.adapters.kafka.preflight import Authorizer, greet, probe_authorizer
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.kafka.topics import TopicsRead, is_unknown, read_topics, visible_names
 from reconciler.adapters.kafka.visibility import listing_is_whole
 from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
-from reconciler.ports import Answer, ClusterError, ReadRequest
+from reconciler.ports import Answer, ReadRequest
 
 _EMPTY: Final = Listing(frozenset(), ())
 _ACLS_UNREAD: Final = (
@@ -68,7 +69,7 @@ class KafkaCluster:
         try:
             greeting = greet(self._connection)
             names = visible_names(self._connection) if request.all_topics else []
-            listed = self._believed(listing.result(), greeting) if listing else None
+            listed = believed(self._connection, greeting, listing.result()) if listing else None
             gap = self._topic_gap(request, listed) if request.all_topics else None
             wanted = {*names, *(request.topic_names if gap or not request.all_topics else ())}
             found = read_topics(self._connection, wanted) if wanted else TopicsRead()
@@ -89,17 +90,16 @@ class KafkaCluster:
     def inspect(self) -> Inspection:
         """What a person wants to know before anything else; writes nothing. Raises :class:`ClusterError`."""
         greeting = greet(self._connection)
-        authorizer = probe_authorizer(self._connection)
-        operations = greeting.operations or frozenset()
-        secured = authorizer is Authorizer.PRESENT
+        probe = probe_authorizer(self._connection)
+        unsecured = probe.authorizer is Authorizer.ABSENT
         return Inspection(
             cluster_id=greeting.cluster_id,
             brokers=greeting.brokers,
             controller=greeting.controller,
             operations=greeting.operations,
-            authorizer=authorizer,
-            can_list_acls=greeting.may_list_acls if secured else None,
-            can_alter_acls="ALTER" in operations if secured else None,
+            authorizer=probe.authorizer,
+            can_list_acls=None if unsecured else greeting.may_list_acls,
+            can_alter_acls=probe.may_alter,
             metadata_version=(features(self._connection.settings) or {}).get("metadata.version"),
             visible_topics=len(visible_names(self._connection)),
         )
@@ -133,25 +133,6 @@ class KafkaCluster:
         self.start_listing()
         listing, self._listing = self._listing, None
         return listing or AclListing(self._connection.settings, self._readers)
-
-    def _believed(self, listed: Listed, greeting: Greeting) -> Listed:
-        """``listed``, once it is proven to be one of this cluster and not a refusal in disguise."""
-        if listed.cluster_id is not None and listed.cluster_id != greeting.cluster_id:
-            raise ClusterError(
-                "cluster_mismatch",
-                f"the bootstrap servers lead to two clusters, {greeting.cluster_id} and {listed.cluster_id}",
-                "List the brokers of one cluster only.",
-            )
-        if listed.reader is not Reader.MESSAGES:
-            self._prove_right_to_list(greeting)
-        return listed
-
-    def _prove_right_to_list(self, greeting: Greeting) -> None:
-        """Raises where what the client lists may be an error that it swallowed."""
-        if not greeting.may_list_acls:
-            raise refusal(31, "", "")
-        if greeting.may_lack_authorizer and probe_authorizer(self._connection) is Authorizer.ABSENT:
-            raise refusal(54, "", "")
 
     def _topic_gap(self, request: ReadRequest, listed: Listed | None) -> str | None:
         if listed is None and request.principal not in request.super_users:

@@ -10,7 +10,8 @@ class Inspection:
     """A cluster as one broker describes it to us.
 
     ``operations`` are ours on the cluster, by name (KIP-430): ``None`` where DESCRIBE on CLUSTER is missing.
-    ``can_list_acls`` and ``can_alter_acls`` are ``None`` where there is no authorizer. ``metadata_version`` is the
+    ``can_list_acls`` and ``can_alter_acls`` are ``None`` where there is no authorizer, or where it cannot be told.
+    ``metadata_version`` is the
     finalized feature level (``None`` where it cannot be read), ``visible_topics`` how many topics a listing shows us.
     """
 

@@ -154,7 +154,7 @@ def features(settings: ClientSettings) -> dict[str, int] | None:
             return None
 
 
-def refusal(code: int, name: str, message: str) -> ClusterError:
+def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
     """The error of a listing that the cluster refused."""
     if code == codes.CLUSTER_AUTHORIZATION_FAILED:
         return ClusterError(

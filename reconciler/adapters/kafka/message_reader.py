@@ -47,7 +47,6 @@ def read(task: Task) -> Reply:
     milliseconds = int(task["timeout"] * 1000)
     client = KafkaAdminClient(
         **settings,
-        client_id="kafka-reconciler",
         receive_message_max_bytes=_LARGEST_REPLY,
         request_timeout_ms=milliseconds,
         bootstrap_timeout_ms=milliseconds,

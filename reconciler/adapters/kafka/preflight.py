@@ -1,8 +1,4 @@
-"""Who we reach, and whether what it says of ACLs can be believed.
-
-The client turns a refused ACL listing into an empty one, and returns every operation where there is no authorizer;
-so a listing by the client counts only beside these proofs.
-"""
+"""Asked before anything is believed: who the cluster is, what we may do (DescribeCluster), and if it has an authorizer."""
 
 import secrets
 from dataclasses import dataclass
@@ -68,6 +64,20 @@ class Greeting:
         return self.operations is not None and self.operations >= _EVERY_OPERATION
 
 
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a delete that cannot match anything was answered; ``may_alter`` is ``None`` where nothing was said of it."""
+
+    authorizer: Authorizer
+    may_alter: bool | None = None
+
+
+_REFUSALS: Final = {
+    codes.SECURITY_DISABLED: Probe(Authorizer.ABSENT),
+    codes.CLUSTER_AUTHORIZATION_FAILED: Probe(Authorizer.PRESENT, may_alter=False),
+}
+
+
 def greet(connection: Connection) -> Greeting:
     """Asks who the cluster is; the first contact. Raises :class:`ClusterError`."""
     timeout = connection.settings.request_timeout
@@ -85,10 +95,10 @@ def greet(connection: Connection) -> Greeting:
     )
 
 
-def probe_authorizer(connection: Connection) -> Authorizer:
+def probe_authorizer(connection: Connection) -> Probe:
     """Asks for a delete that cannot match anything: answered, or refused for want of ALTER, there is an authorizer.
 
-    It changes nothing and needs no right. Raises :class:`ClusterError` if nothing was answered.
+    It changes nothing and needs no right. Raises :class:`ClusterError` if no broker answered.
     """
     nonce = f"__kr.probe.{secrets.token_hex(16)}"
     exact = AclBindingFilter(
@@ -105,8 +115,7 @@ def probe_authorizer(connection: Connection) -> Authorizer:
         connection.wait(connection.admin.delete_acls([exact], request_timeout=timeout)[exact])
     except KafkaException as error:
         failed = connection.failure(error)
-        if failed.code == codes.SECURITY_DISABLED:
-            return Authorizer.ABSENT
-        if failed.code != codes.CLUSTER_AUTHORIZATION_FAILED:
+        if failed.code < codes.UNKNOWN_SERVER_ERROR:
             raise connection.cluster_error(failed) from None
-    return Authorizer.PRESENT
+        return _REFUSALS.get(failed.code, Probe(Authorizer.UNKNOWN))
+    return Probe(Authorizer.PRESENT, may_alter=True)

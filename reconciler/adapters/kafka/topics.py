@@ -23,6 +23,7 @@ from reconciler.model import Topic
 
 #: The client matches results to resources in quadratic time, and holds every default of every topic.
 _CONFIGS_AT_ONCE: Final = 500
+_GROUPS_AT_ONCE: Final = 2
 _TOPICS_AT_ONCE: Final = 2_000
 _SET_ON_TOPIC: Final = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
 _NOT_AUTHORISED: Final = {
@@ -75,20 +76,35 @@ def _describe(connection: Connection) -> Callable[[Sequence[str]], Mapping[str, 
 
 def _add_configs(connection: Connection, read: TopicsRead) -> None:
     """Puts what is set on each topic beside it; a topic whose settings are refused is unreadable."""
+    groups = list(_groups(sorted(read.topics), _CONFIGS_AT_ONCE))
+    pool = ThreadPoolExecutor(_GROUPS_AT_ONCE)  # the broker answers one group while the client unpacks another
+    try:
+        for answered in pool.map(lambda group: _own_configs(connection, group), groups):
+            for name, configs in answered.items():
+                topic = read.topics.pop(name)
+                if not isinstance(configs, Failure):
+                    _put(read, topic, configs)
+                elif configs.code != codes.UNKNOWN_TOPIC:
+                    read.unreadable[name] = _reason(configs, "configs")
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _own_configs(connection: Connection, names: Sequence[str]) -> dict[str, dict[str, str | None] | Failure]:
+    """What is set on each topic itself; of the client's objects, which hold every default, nothing is kept."""
     timeout = connection.settings.request_timeout
 
-    def ask(names: Sequence[str]) -> Mapping[str, "Future[Any]"]:
-        resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+    def ask(asked: Sequence[str]) -> Mapping[str, "Future[Any]"]:
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in asked]
         futures = connection.admin.describe_configs(resources, request_timeout=timeout)
         return {resource.name: future for resource, future in futures.items()}
 
-    for group in _groups(sorted(read.topics), _CONFIGS_AT_ONCE):
-        for name, entries in _ask_each(connection, group, ask).items():
-            topic = read.topics.pop(name)
-            if not isinstance(entries, Failure):
-                _put(read, name, _with_configs(topic, entries))
-            elif entries.code != codes.UNKNOWN_TOPIC:
-                read.unreadable[name] = _reason(entries, "configs")
+    return {
+        name: answer
+        if isinstance(answer, Failure)
+        else {entry.name: entry.value for entry in answer.values() if entry.source == _SET_ON_TOPIC}
+        for name, answer in _ask_each(connection, names, ask).items()
+    }
 
 
 def _topic_id(described: TopicDescription) -> str | None:
@@ -97,11 +113,12 @@ def _topic_id(described: TopicDescription) -> str | None:
     return None if text.strip("A") == "" else text
 
 
-def _put(read: TopicsRead, name: str, topic: Topic | None) -> None:
-    if topic is None:
-        read.unreadable[name] = "the broker hides the value of a setting (it is sensitive)"
+def _put(read: TopicsRead, topic: Topic, configs: Mapping[str, str | None]) -> None:
+    known = {key: value for key, value in configs.items() if value is not None}
+    if len(known) < len(configs):
+        read.unreadable[topic.name] = "the broker hides the value of a setting (it is sensitive)"
     else:
-        read.topics[name] = topic
+        read.topics[topic.name] = replace(topic, configs=known)
 
 
 def _ask_each(
@@ -109,11 +126,11 @@ def _ask_each(
 ) -> dict[str, Any]:
     """One request for all of ``names``: what was answered for each, a :class:`Failure` where it was refused.
 
-    Asked again where that may help; raises :class:`ClusterError` for what a whole request met.
+    Asked again where that may help; raises :class:`ClusterError` for what no broker answered.
     """
     answers: dict[str, Any] = {}
     for name, outcome in connection.read_each(names, ask).items():
-        if isinstance(outcome, Failure) and outcome.code < 0:
+        if isinstance(outcome, Failure) and outcome.code < codes.UNKNOWN_SERVER_ERROR:
             raise connection.cluster_error(outcome)
         answers[name] = outcome
     return answers
@@ -129,12 +146,6 @@ def _topic(described: TopicDescription) -> Topic:
         topic_id=_topic_id(described),
         replica_assignments=assignments,
     )
-
-
-def _with_configs(topic: Topic, entries: Mapping[str, Any]) -> Topic | None:
-    """The topic with what is set on it, or ``None`` if a broker hides a value that is set."""
-    own = {entry.name: entry.value for entry in entries.values() if entry.source == _SET_ON_TOPIC}
-    return None if None in own.values() else replace(topic, configs=own)
 
 
 def _reason(failed: Failure, what: str) -> str:

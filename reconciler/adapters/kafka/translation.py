@@ -75,13 +75,12 @@ def _protocol(values: Mapping[str, str], problems: list[SettingProblem]) -> str:
 
 def _timeout(values: Mapping[str, str], problems: list[SettingProblem]) -> int:
     """How long one request may take; both of librdkafka's timeouts are set to it, because the smaller one counts."""
-    for key in _TIMEOUTS:
-        if key in values:
-            text = values[key]
-            if text.isascii() and text.isdigit() and int(text) in _TIMEOUT_RANGE_MS:
-                return int(text)
+    given = {key: values[key] for key in _TIMEOUTS if key in values}
+    for key, text in given.items():
+        if not (text.isascii() and text.isdigit() and int(text) in _TIMEOUT_RANGE_MS):
             problems.append(SettingProblem(key, f"{text!r} is not a number of milliseconds from 100 to 300000"))
-    return _DEFAULT_TIMEOUT_MS
+            return _DEFAULT_TIMEOUT_MS
+    return int(next(iter(given.values()), _DEFAULT_TIMEOUT_MS))
 
 
 def _host_check(values: Mapping[str, str], problems: list[SettingProblem]) -> dict[str, str]:
