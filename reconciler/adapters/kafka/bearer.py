@@ -68,7 +68,7 @@ class MskIamToken:
     def token(self) -> Token:
         """A fresh token, good for fifteen minutes."""
         try:
-            signer = importlib.import_module("aws_msk_iam_sasl_signer")
+            signer = importlib.import_module("aws_msk_iam_sasl_signer.MSKAuthTokenProvider")
         except ImportError:
             raise ClusterError(
                 "msk_iam_missing",
@@ -76,7 +76,7 @@ class MskIamToken:
                 "pip install 'kafka-reconciler[msk-iam]'",
             ) from None
         try:
-            text, expires_ms = signer.MSKAuthTokenProvider.generate_auth_token(self._region)
+            text, expires_ms = signer.generate_auth_token(self._region)
         except Exception as error:  # botocore's errors have no common base that its users can name
             raise ClusterError(
                 "msk_iam_failed", f"no token could be signed: {error}", "Check the AWS credentials and the region."

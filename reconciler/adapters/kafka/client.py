@@ -66,6 +66,7 @@ class Connection:
         config: dict[str, Any] = {**settings.config, "log_level": 3, "error_cb": self._on_error}
         if settings.bearer is not None:
             bearer = settings.bearer
+            bearer.token()  # raises what is wrong; the client would only say, after ten seconds, that there is none
             config["oauth_cb"] = lambda _: tuple(bearer.token())
         try:
             self.admin = AdminClient(config, logger=logger)

@@ -1,4 +1,4 @@
-"""Asked before anything is believed: who the cluster is, what we may do (DescribeCluster), and if it has an authorizer."""
+"""Asked before anything is believed: who the cluster is, what we may do there, and whether it has an authorizer."""
 
 import secrets
 from dataclasses import dataclass
