@@ -11,11 +11,10 @@ _SECRET = re.compile(
     r"""[\w.\-]{0,100}["']?[ \t]{0,100}:[ \t]*""",
     re.IGNORECASE,
 )
-_DOUBLE = re.compile(r'"(?:[^"\\]|\\.)*(?P<end>"?)')
-_SINGLE = re.compile(r"'(?:[^']|'')*(?P<end>'?)")
-_IN_FLOW = re.compile(r"[^,}]*(?P<end>)")
-_IN_BLOCK = re.compile(r".*(?P<end>)")
-_REFERENCE = re.compile(r"""["']?\$\{[^}]*\}["']?[ \t]*""")
+_REFERENCE = re.compile(r"""(["']?)\$\{[^{}"']{1,200}\}\1[ \t]*(?=[,}#]|$)""")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' + r"'(?:[^']|'')*'(?!')")
+#: A line that begins a field, or a document.
+_FIELD = re.compile(r"""[ ]*(?:-[ ]+)*["']?[\w.\-]+["']?[ \t]*:(?:\s|$)|---\s*$""")
 #: What a terminal or a reader could take for something else.
 _UNSHOWABLE = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
@@ -40,41 +39,42 @@ def lines_of(text: str) -> list[str]:
 def showable_lines(text: str) -> list[str]:
     """The lines with the values of secret settings masked and unshowable characters replaced, lengths unchanged.
 
-    A secret that goes on over several lines is masked to its end: to its closing quote, and as far as lines are
-    indented deeper than its key.
+    A secret that goes on over several lines is masked to its end: to its closing quote, and to the next line that is
+    a field and not indented deeper than the secret's own.
     """
     shown = []
     indent_of_secret, open_quote = -1, ""
     for line in lines_of(text):
-        indent = len(line) - len(line.lstrip(" "))
-        if open_quote or (0 <= indent_of_secret < indent) or (indent_of_secret >= 0 and not line.strip()):
+        ends = indent_of_secret < 0 or (_FIELD.match(line) and _indent(line) <= indent_of_secret)
+        if open_quote or not ends:
             shown.append("*" * len(line))
             open_quote = "" if open_quote in line else open_quote
             continue
         masked, open_quote, found = _masked(line)
-        indent_of_secret = indent if found else -1
+        indent_of_secret = _indent(line) if found else -1
         shown.append(_UNSHOWABLE.sub(_REPLACEMENT, masked))
     return shown
 
 
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
 def _masked(line: str) -> tuple[str, str, bool]:
-    """The line without secrets, the quote that it leaves open, and whether there was a secret."""
-    position, open_quote, found = 0, "", False
+    """The line masked from its first secret on, the quote that it leaves open, and whether it has a secret setting.
+
+    A reference such as ``${env:NAME}`` is no secret. All the rest of the line is masked, because a line with a mistake
+    in it does not tell where its secret ends.
+    """
+    position, found = 0, False
     while key := _SECRET.search(line, position):
-        start = key.end()
-        shape = {'"': _DOUBLE, "'": _SINGLE}.get(line[start : start + 1]) or (
-            _IN_FLOW if "{" in line[:start] else _IN_BLOCK
-        )
-        value = shape.match(line, start)
-        if value is None:
-            break
-        found, position = True, max(value.end(), start)
-        if not _REFERENCE.fullmatch(value[0]):
-            open_quote = line[start] if shape in (_DOUBLE, _SINGLE) and not value["end"] else ""
-            line = line[:start] + "*" * len(value[0]) + line[position:]
-        if position >= len(line):
-            break
-    return line, open_quote, found
+        found, start = True, key.end()
+        reference = _REFERENCE.match(line, start)
+        if reference is None:
+            left_open = line[start : start + 1] in ('"', "'") and not _QUOTED.match(line, start)
+            return line[:start] + "*" * (len(line) - start), line[start] if left_open else "", True
+        position = reference.end()
+    return line, "", found
 
 
 def quoted(text: str) -> str:

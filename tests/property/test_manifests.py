@@ -150,3 +150,27 @@ def test_any_change_to_a_manifest_is_read_or_refused(data: st.DataObject) -> Non
         connections([Source("a.yaml", text)])
     except ManifestError as error:
         _assert_inside(error.problems, text)
+
+
+_SECRET = "S3CRET-x9"
+_STYLES = (
+    "{client: {sasl.password: VALUE, sasl.username: me}}",
+    "{client: {sasl.jaas.config: 'a.B required password=\"VALUE\";'}}",
+    "\n  client:\n    ssl.key.password: VALUE # here\n    sasl.username: me",
+    '\n  client:\n    "sasl.password": "VALUE"\n    sasl.username: me',
+    "\n  client:\n    ssl.keystore.key: |\n      first\n\n      VALUE\n    sasl.username: me",
+    "\n  client:\n    sasl.oauthbearer.client.secret:\n      'a\n      VALUE'\n    sasl.username: me",
+)
+
+
+@given(st.data())
+def test_a_secret_is_never_shown(data: st.DataObject) -> None:
+    secret = data.draw(st.sampled_from([_SECRET, f"a,{_SECRET}", f"a}} {_SECRET}", f"a: {_SECRET}", f"it''s{_SECRET}"]))
+    spec = data.draw(st.sampled_from(_STYLES)).replace("VALUE", secret)
+    lines = f"apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: c}}\nspec: {spec}\n".split("\n")
+    pieces = [piece for piece in _PIECES if piece != "---"]
+    for _ in range(data.draw(st.integers(0, 3))):
+        number, piece = data.draw(st.integers(0, len(lines) - 1)), data.draw(st.sampled_from(pieces))
+        at_end = data.draw(st.booleans()) or "\n" in piece or _SECRET in lines[number]
+        lines[number] = lines[number] + piece if at_end else piece + lines[number]
+    assert not any(_SECRET in render_problem(problem) for problem in _outcome([Source("a.yaml", "\n".join(lines))]))
