@@ -1,12 +1,13 @@
 """``reconciler demo``: a tour on a real broker, from a cluster kept by hand to one kept in git."""
 
 import importlib.resources
+import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 #: The sandbox, and the cluster that ``examples/acls`` declares.
 _NAME: Final = "demo"
+Show: TypeAlias = Callable[[str, str], None]
 
 
 @click.command("demo", short_help="A tour on a sandbox: validate, plan, apply, drift")
@@ -76,11 +78,60 @@ def _sandbox(*, keep: bool) -> "Iterator[Sandbox]":
 
 def _manifests(sandbox: "Sandbox") -> str:
     """``examples/acls`` of the clone, or a copy of what the wheel carries, so that it can be edited."""
-    from reconciler.cli.tour import PLACE, shown_path
+    from reconciler.cli.tour import PLACE
 
     clone = Path(__file__).parents[2] / "examples" / "acls"
     if clone.is_dir():
-        return shown_path(clone)
+        return os.path.relpath(clone)
     with importlib.resources.as_file(importlib.resources.files("reconciler.cli") / "examples") as packaged:
         shutil.copytree(packaged, sandbox.directory / "manifests")
     return f"{PLACE}/manifests"
+
+
+def _say_where(sandbox: "Sandbox", show: Show) -> None:
+    from reconciler.cli.tour import PLACE, shown_path
+
+    show("title", f"Kafka {sandbox.kafka_version} is up at {sandbox.bootstrap}, with access control on.")
+    show("dim", "The commands below run as you see them; ▸ is a client's attempt; ✓ is what was checked.")
+    show("plain", "")
+    if shutil.which("reconciler") is None:
+        programs = Path(sys.executable).parent.absolute()
+        place = f"$PWD/{os.path.relpath(programs)}" if programs.is_relative_to(Path.cwd()) else programs
+        show("title", f'$ PATH="{place}:$PATH"')
+    show("title", f"$ {PLACE.removeprefix('$')}={shown_path(sandbox.directory)}")
+
+
+def _go_on(sandbox: "Sandbox", manifests: str, *, keep: bool) -> Iterator[str]:
+    """The commands to go on with."""
+    reach = "--cluster demo --connections $DEMO/connections.yaml"
+    yield ""
+    if keep:
+        yield f"The sandbox stays up; {sandbox.connections} is how to reach it. To go on:"
+    else:
+        yield "The sandbox is gone again. Keep one with `reconciler demo --keep`, and go on:"
+    for line, purpose in (
+        (f"$EDITOR {manifests}/orders.yaml", "grant or revoke something"),
+        (f"reconciler plan {manifests} {reach}", "see what it would do"),
+        (f"reconciler apply {manifests} {reach}", "plan, ask, perform"),
+        (f"reconciler export {reach} --out mine", "the whole cluster as manifests"),
+        ("reconciler sandbox down --name demo", "end it; nothing is left"),
+    ):
+        yield f"  # {purpose}"
+        yield f"  {line}"
+
+
+def _document(steps: "list[Step]", kept: "Sandbox | None") -> dict[str, object]:
+    return {
+        "succeeded": all(step.holds for step in steps),
+        "connections": None if kept is None else str(kept.connections),
+        "steps": [
+            {
+                "claim": step.claim,
+                "done": step.done,
+                "exitStatus": step.status,
+                "output": list(step.output),
+                "holds": step.holds,
+            }
+            for step in steps
+        ],
+    }

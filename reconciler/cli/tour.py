@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.demo_clients import Attempt, read, write
 from reconciler.adapters.demo_state import BINDINGS, BY_HAND, TOPICS, put
 from reconciler.adapters.kafka.cluster import connect
@@ -84,15 +85,17 @@ class Tour:
         yield self._run(
             "the manifests are sound", ("validate", self.manifests), Expected(Exit.OK, ("31 bindings", "valid"))
         )
-        yield self._run(
+        plan = self._run(
             "the plan names every leftover, in a safe order, and nothing that is not ours",
             ("plan", self.manifests, *_REACH, "--allow-deletes", "--out", _PLAN),
             Expected(Exit.OK, _LEFTOVERS, _NOT_OURS),
         )
+        yield plan
         yield self._run(
             "what was planned is done, and read back",
             ("apply", _PLAN, self.manifests, "--connections", f"{PLACE}/connections.yaml", "--yes"),
             Expected(Exit.OK, ("Applied and verified",)),
+            above=plan.output,
         )
         yield self._run(
             "cluster and manifests agree", ("drift", self.manifests, *_REACH), Expected(Exit.OK, ("Nothing to do.",))
@@ -125,25 +128,33 @@ class Tour:
         self.show("plain", f"  {attempt.words}")
         return self._judged(Step(claim, done, (attempt.words,), holds))
 
-    def _run(self, claim: str, arguments: tuple[str, ...], expected: Expected) -> Step:
+    def _run(self, claim: str, arguments: tuple[str, ...], expected: Expected, above: tuple[str, ...] = ()) -> Step:
+        """Run a command; lines that stand ``above`` already are not shown twice."""
         line = " ".join(["reconciler", *(word if word.startswith(PLACE) else shlex.quote(word) for word in arguments)])
         self.show("plain", "")
         self.show("title", f"$ {line}")
-        real = [word.replace(PLACE, str(self.sandbox.directory)) for word in arguments]
+        if above:
+            self.show("dim", "… the plan, as above")
         output: list[str] = []
-        with subprocess.Popen(
-            [sys.executable, "-c", _COMMAND, *real],
+        with self._started(arguments) as process:
+            for text in process.stdout or ():
+                output.append(text.rstrip("\n").replace(str(self.sandbox.directory), PLACE))
+                if output[-1] not in above:
+                    self.show(_style(output[-1]), output[-1])
+        status = process.returncode
+        if status:
+            self.show("dim", f"(exit status {status})")
+        return self._judged(Step(claim, line, tuple(output), expected.met(status, output), status))
+
+    def _started(self, arguments: Iterable[str]) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-c", _COMMAND, *(word.replace(PLACE, str(self.sandbox.directory)) for word in arguments)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-        ) as process:
-            for text in process.stdout or ():
-                output.append(text.rstrip("\n").replace(str(self.sandbox.directory), PLACE))
-                self.show(_style(output[-1]), output[-1])
-        status = process.returncode
-        return self._judged(Step(claim, line, tuple(output), expected.met(status, output), status))
+        )
 
     def _judged(self, step: Step) -> Step:
         self.show("add" if step.holds else "error", f"  {'✓' if step.holds else '✗ not so:'} {step.claim}")
@@ -166,17 +177,17 @@ def put_bindings(sandbox: "Sandbox", *, everything: bool) -> None:
     client = {name: value for name, value in login.items() if name != "bootstrap.servers"}
     with connect(client_settings(sandbox.bootstrap, client, SecretSource())) as cluster:
         if everything:
-            put(cluster, BINDINGS, TOPICS)
+            put(cluster, SystemClock(), BINDINGS, TOPICS)
         else:
-            put(cluster, BY_HAND)
+            put(cluster, SystemClock(), BY_HAND)
 
 
 def shown_path(path: Path) -> str:
     """A path as one would type it: ``~`` for the home directory, relative below the working directory."""
-    for base, prefix in ((Path.cwd(), ""), (Path.home(), "~/")):
-        if path.is_relative_to(base):
-            return prefix + str(path.relative_to(base))
-    return str(path)
+    home = Path.home()
+    if path.is_relative_to(Path.cwd()):
+        return str(path.relative_to(Path.cwd()))
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
 def _style(line: str) -> str:

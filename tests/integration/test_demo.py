@@ -1,0 +1,53 @@
+"""The tour as a user takes it, on a broker of its own; and that it does not claim what it does not show."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.sandbox import find, status
+from reconciler.cli import tour
+from reconciler.cli.main import run
+
+pytestmark = pytest.mark.broker
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sandbox root of this test's own; the jars stay cached where they are."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def test_every_step_shows_what_it_claims_and_the_sandbox_can_be_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        assert run(["demo", "--keep", "--output", "json"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert document["succeeded"]
+        assert [step["claim"] for step in document["steps"] if not step["holds"]] == []
+        commands = [step["done"].split()[1] for step in document["steps"] if step["exitStatus"] is not None]
+        assert commands == ["validate", "plan", "apply", "drift", "drift"]
+        attempts = [step["output"][0] for step in document["steps"] if step["exitStatus"] is None]
+        assert sum("TOPIC_AUTHORIZATION_FAILED" in words for words in attempts) == 4
+        assert sum(re.match("(written to|read from) ", words) is not None for words in attempts) == 5
+
+        assert document["connections"] == str(find("demo").connections)
+        reach = ["--cluster", "demo", "--connections", document["connections"]]
+        assert run(["apply", "examples/acls", *reach, "--allow-deletes", "--yes"]) == 0
+        assert run(["drift", "examples/acls", *reach]) == 0
+    finally:
+        run(["sandbox", "down", "--name", "demo"])
+
+
+def test_a_claim_that_is_not_shown_ends_the_tour_with_status_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tour, "BINDINGS", ())
+    assert run(["demo"]) == 1
+    shown = capsys.readouterr()
+    assert "✗ not so: a quick fix lets analytics read payments" in shown.out
+    assert "✗ not so: the plan names every leftover" in shown.out
+    assert "✓ what was planned is done, and read back" in shown.out
+    assert "$ reconciler plan examples/acls --cluster demo --connections $DEMO/connections.yaml" in shown.out
+    assert "steps did not show what they claim" in shown.err
+    assert status() == []
