@@ -70,7 +70,7 @@ def _line(steps: list[Step], paint: Paint) -> Iterator[str]:
         case DeleteAcl():
             yield paint("remove", f"  - {_bindings(steps)}") + _origin(steps[0], paint)
         case CreateTopic(topic):
-            size = f"{_or_default(topic.num_partitions)} partitions, {_or_default(topic.replication_factor)} replicas"
+            size = f"{_number(topic.num_partitions, 'partition')}, {_number(topic.replication_factor, 'replica')}"
             yield paint("add", f"  + topic {safe(topic.name)}: {size}") + _origin(steps[0], paint)
             for key, value in topic.configs.items():
                 yield paint("add", f"      {key} = {safe(value)}")
@@ -92,6 +92,10 @@ def _configs(change: AlterConfigs, paint: Paint) -> Iterator[str]:
         yield paint("change", f"      {key}: {_or_default(before)} → {_or_default(after)}")
     for reason in losses(change):
         yield paint("warn", f"      {reason}")
+
+
+def _number(value: int | None, noun: str) -> str:
+    return f"broker default {noun}s" if value is None else counted(value, noun)
 
 
 def _or_default(value: object) -> str:
