@@ -1,0 +1,24 @@
+"""What it costs to start: ``reconciler --help`` against a Python that does nothing.
+
+Run: ``python -m benchmarks.startup``.
+"""
+
+import sys
+from pathlib import Path
+
+from benchmarks.paired import Command, pairs, row, title
+
+RECONCILER = str(Path(sys.executable).with_name("reconciler"))
+_RUNS = 15
+
+
+def main() -> None:
+    """Prints one row for each command that needs neither manifests nor a cluster."""
+    bare = Command((sys.executable, "-c", "pass"))
+    title("Start-up, whole process", "reconciler", "python -c pass")
+    for arguments in (("--help",), ("plan", "--help")):
+        row(" ".join(arguments), pairs(Command((RECONCILER, *arguments), "Usage: reconciler"), bare, _RUNS))
+
+
+if __name__ == "__main__":
+    main()
