@@ -1,0 +1,64 @@
+"""``Authorizer.authorizeByResourceType``: whether a principal may do something on at least one resource of a type.
+
+Brokers ask it for WRITE on TOPIC when an idempotent producer starts (``KafkaApis.handleInitProducerIdRequest``).
+"""
+
+from typing import Final, NamedTuple
+
+from reconciler.access.grounds import host_matches
+from reconciler.access.table import Key, NameTable, key_of
+from reconciler.access.world import World
+from reconciler.model import (
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourceType,
+)
+
+#: The name that the default method authorises first.
+PROBE: Final = "hardcode"
+
+
+class Verdict(NamedTuple):
+    """Whether some resource is allowed, and the bindings that say so (or that deny all of them)."""
+
+    allowed: bool
+    bindings: tuple[AclBinding, ...]
+
+
+def on_some_resource(
+    world: World, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
+) -> Verdict:
+    """The second half of the default method, which looks at patterns; nothing is implied here, and ALL counts.
+
+    A DENY on LITERAL ``*`` denies all; an ALLOW counts unless a DENY prefix contains it or, for a literal, an equal
+    literal DENY. An ALLOW prefix is not touched by a DENY literal.
+    """
+    found = [
+        binding
+        for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL))
+        for binding in world.index.bindings(resource_type, who)
+        if binding.entry.operation in (operation, AclOperation.ALL)
+        and host_matches(binding.entry.host, host, world.index.version)
+    ]
+    denies = [binding for binding in found if binding.entry.permission_type is AclPermissionType.DENY]
+    everything = sorted(binding for binding in denies if binding.pattern.is_wildcard)
+    if everything:
+        return Verdict(False, tuple(everything))
+    denied = NameTable({key_of(binding.pattern): 1 for binding in denies})
+    allows = [
+        binding
+        for binding in found
+        if binding.entry.permission_type is AclPermissionType.ALLOW and not denied.at_key(key_of(binding.pattern))
+    ]
+    return Verdict(bool(allows), tuple(sorted(allows)))
+
+
+def may_on_some_resource(
+    world: World, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
+) -> bool:
+    """The whole method in one reading; super users and broken brokers aside."""
+    if world.access(principal, host, resource_type, Key(PROBE, literal=True)) >> operation & 1:
+        return True
+    return on_some_resource(world, principal, host, operation, resource_type).allowed

@@ -1,0 +1,102 @@
+"""An answer of the authorizer: allowed or not, by which rule, and on request by which binding."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import NamedTuple
+
+from reconciler.model import AclBinding, AclOperation, Declaration, Origin, ResourceType
+
+
+class Rule(StrEnum):
+    """Why a request was decided as it was."""
+
+    SUPER_USER = "super_user"
+    DENY = "deny"
+    ALLOW = "allow"
+    IMPLIED_ALLOW = "implied_allow"
+    DEFAULT_ALLOW = "default_allow"
+    DEFAULT_DENY = "default_deny"
+    BROKER_ERROR = "broker_error"
+    UNDECIDED = "undecided"
+
+
+class Request(NamedTuple):
+    """One request of one connection; ``host`` as ``getHostAddress`` prints it."""
+
+    principal: str
+    host: str
+    operation: AclOperation
+    resource_type: ResourceType
+    resource_name: str
+
+    def __str__(self) -> str:
+        """``User:alice READ TOPIC payments from 10.0.0.1``."""
+        return f"{self.principal} {self.operation.name} {self.resource_type.name} {self.resource_name} from {self.host}"
+
+
+class Grounds(NamedTuple):
+    """What decides a request: ``binding`` first among ``bindings``, with what the manifests say of it."""
+
+    bindings: tuple[AclBinding, ...] = ()
+    declaration: Declaration | None = None
+    origin: Origin | None = None
+
+
+class Decision:
+    """The answer to one request. Equal if request, answer and rule are equal.
+
+    ``allowed`` is ``None`` where a broker would fail (``broker_error``), or where what is not known could change the
+    answer (``undecided``). The binding is looked for when it is first asked for.
+    """
+
+    __slots__ = ("_grounds", "_search", "allowed", "request", "rule")
+
+    def __init__(
+        self, allowed: bool | None, rule: Rule, request: Request, search: "Callable[[Decision], Grounds]"
+    ) -> None:
+        self.allowed = allowed
+        self.rule = rule
+        self.request = request
+        self._search = search
+        self._grounds: Grounds | None = None
+
+    @property
+    def grounds(self) -> Grounds:
+        """The bindings behind the answer; none for super users and defaults."""
+        if self._grounds is None:
+            self._grounds = self._search(self)
+        return self._grounds
+
+    @property
+    def binding(self) -> AclBinding | None:
+        """The binding that decides: the most telling of several."""
+        return self.grounds.bindings[0] if self.grounds.bindings else None
+
+    @property
+    def bindings(self) -> tuple[AclBinding, ...]:
+        """All bindings that would each decide the same."""
+        return self.grounds.bindings
+
+    @property
+    def declaration(self) -> Declaration | None:
+        """Where and why the deciding binding is declared, if the manifests declare it."""
+        return self.grounds.declaration
+
+    @property
+    def origin(self) -> Origin | None:
+        """The manifest line of the deciding binding, if there is one."""
+        return self.grounds.origin
+
+    def __eq__(self, other: object) -> bool:
+        """Compares request, answer and rule."""
+        if not isinstance(other, Decision):
+            return NotImplemented
+        return (self.request, self.allowed, self.rule) == (other.request, other.allowed, other.rule)
+
+    def __hash__(self) -> int:
+        """Consistent with equality."""
+        return hash((self.request, self.allowed, self.rule))
+
+    def __repr__(self) -> str:
+        """Shows request, answer and rule."""
+        return f"Decision({self.request}: {self.allowed}, {self.rule})"

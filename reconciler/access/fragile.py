@@ -1,0 +1,110 @@
+"""Live bindings on which a broker fails or hangs, found by following ``StandardAuthorizerData.checkSection``.
+
+1. A principal without ``:`` makes ``StandardAcl.parsePrincipal`` throw in every scan that reaches it. Brokers from 4.0
+   on refuse to create such a binding (KAFKA-18051), but still fail on one that an older broker let in.
+2. Names that begin below ``*``: the scan for ``*`` runs on into them and seeks again from a text it does not have;
+   one shared character repeats for ever, more throw (``String.substring``).
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable
+
+from reconciler.model import WILDCARD, AclBinding, PatternType, ResourcePattern, ResourceType
+
+_Order = tuple[bool, int, int, int, bytes, bytes, int]
+
+
+def utf16(text: str) -> bytes:
+    """A sort key in the order of Java's ``String.compareTo``."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def scan_order(binding: AclBinding) -> _Order:
+    """Where the scan meets a binding among those that match a name: ``*`` last, longer names first."""
+    pattern, entry = binding
+    return (
+        pattern.is_wildcard,
+        -len(pattern.name),
+        pattern.pattern_type,
+        entry.operation,
+        utf16(entry.principal),
+        utf16(entry.host),
+        entry.permission_type,
+    )
+
+
+def is_poison(binding: AclBinding) -> bool:
+    """Whether a broker cannot parse the binding's principal."""
+    return ":" not in binding.entry.principal
+
+
+def is_below_wildcard(pattern: ResourcePattern) -> bool:
+    """Whether the scan for LITERAL ``*`` runs into this pattern's name."""
+    return pattern.name < WILDCARD
+
+
+class Fragile:
+    """What can break a broker, by resource type; empty on a sound cluster."""
+
+    __slots__ = ("_below", "_poison", "_wall")
+
+    def __init__(self, bindings: Iterable[AclBinding]) -> None:
+        """Pick out the dangerous bindings."""
+        poison: defaultdict[ResourceType, list[AclBinding]] = defaultdict(list)
+        below: defaultdict[ResourceType, dict[bytes, set[AclBinding]]] = defaultdict(dict)
+        wall = set()
+        for binding in bindings:
+            name = binding[0][1]
+            if ":" not in binding[1][0]:
+                poison[binding[0][0]].append(binding)
+            if name < WILDCARD:
+                below[binding[0][0]].setdefault(utf16(name), set()).add(binding)
+            elif name == WILDCARD and binding[0][2] is PatternType.PREFIXED:
+                wall.add(binding[0][0])
+        self._poison = {kind: sorted(found, key=scan_order) for kind, found in poison.items()}
+        self._below = {kind: sorted(found.items()) for kind, found in below.items()}
+        # PREFIXED * is the first thing after LITERAL *: it ends the scan before any smaller name.
+        self._wall = frozenset(wall)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything dangerous at all."""
+        return bool(self._poison or self._below)
+
+    @property
+    def types(self) -> frozenset[ResourceType]:
+        """Resource types on which some request may fail."""
+        return frozenset(self._poison) | frozenset(self._below)
+
+    @property
+    def poison(self) -> list[AclBinding]:
+        """The bindings whose principal cannot be parsed."""
+        return [binding for several in self._poison.values() for binding in several]
+
+    @property
+    def bindings(self) -> list[AclBinding]:
+        """The dangerous bindings, sorted."""
+        found = set(self.poison)
+        found.update(b for rows in self._below.values() for _, several in rows for b in several)
+        return sorted(found)
+
+    def breaking(self, resource_type: ResourceType, name: str, deny: AclBinding | None) -> AclBinding | None:
+        """The binding on which a request for ``name`` fails or hangs, or ``None``.
+
+        ``deny`` is the first DENY in scan order that applies to the request: a scan that meets it stops there.
+        """
+        end = None if deny is None else scan_order(deny)
+        for binding in self._poison.get(resource_type, ()):
+            if binding.pattern.matches(name) and (end is None or scan_order(binding) < end):
+                return binding
+        return None if deny is not None else self._stumbled(resource_type, name)
+
+    def _stumbled(self, resource_type: ResourceType, name: str) -> AclBinding | None:
+        rows = self._below.get(resource_type)
+        if not rows or not name < WILDCARD or resource_type in self._wall:
+            return None
+        for text, bindings in reversed(rows[: bisect_left(rows, utf16(WILDCARD), key=lambda row: row[0])]):
+            shared = text.decode("utf-16-be", "surrogatepass")
+            if not name.startswith(shared):
+                return min(bindings) if shared[0] == name[0] else None
+        return None

@@ -1,0 +1,176 @@
+"""Hosts of entries: ``*``, an exact address text, from Kafka 4.4 on address ranges (KIP-1276); and classes of hosts.
+
+A connection's host is what Java's ``InetAddress.getHostAddress`` prints. Entries of any other text match no
+connection, though they still cover their resource.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from reconciler.access.operations import KafkaVersion
+from reconciler.model import WILDCARD
+
+_RANGES_SINCE: Final = (4, 4)
+_IPV4 = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})", re.ASCII)
+_LENGTH_4 = re.compile(r"\d{1,2}", re.ASCII)
+_LENGTH_6 = re.compile(r"[+-]?\d{1,9}", re.ASCII)
+
+
+class Address(NamedTuple):
+    """An address as a number; ``width`` is 32 or 128."""
+
+    width: int
+    number: int
+
+
+class Range(NamedTuple):
+    """Addresses that share their first ``length`` bits."""
+
+    width: int
+    bits: int
+    length: int
+
+    def contains(self, address: Address) -> bool:
+        """Whether ``address`` lies in this range; IPv4 and IPv6 never meet."""
+        return address.width == self.width and address.number >> (self.width - self.length) == self.bits
+
+    @property
+    def first(self) -> int:
+        """The number of the lowest address."""
+        return self.bits << (self.width - self.length)
+
+    @property
+    def last(self) -> int:
+        """The number of the highest address."""
+        return self.first | (1 << self.width - self.length) - 1
+
+
+def address(text: str) -> Address | None:
+    """The address that ``getHostAddress`` prints as exactly ``text``, without a scope; ``None`` if there is none."""
+    try:
+        parsed = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    number = Address(parsed.max_prefixlen, int(parsed))
+    return number if address_text(number) == text.partition("%")[0] else None
+
+
+def address_text(found: Address) -> str:
+    """Java's text: dotted IPv4, IPv6 in full, lower case, without padding, IPv4-mapped as IPv4."""
+    if found.width == 32:
+        return str(ipaddress.IPv4Address(found.number))
+    mapped = ipaddress.IPv6Address(found.number).ipv4_mapped
+    if mapped is not None:
+        return str(mapped)
+    return ":".join(f"{found.number >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
+
+
+def address_range(text: str, version: KafkaVersion) -> Range | None:
+    """The range that an entry's host means, or ``None`` where the broker takes it for plain text.
+
+    As ``CidrUtils`` reads it with commons-net's ``SubnetUtils`` and ``SubnetUtils6``: leading zeros are decimal, bits
+    after the length are ignored, an IPv4-mapped IPv6 range is none.
+    """
+    if version < _RANGES_SINCE or "/" not in text:
+        return None
+    host, _, length = text.partition("/")
+    return _range_6(host, length) if ":" in text else _range_4(host, length)
+
+
+def _range_4(host: str, length: str) -> Range | None:
+    octets = _IPV4.fullmatch(host)
+    if octets is None or _LENGTH_4.fullmatch(length) is None:
+        return None
+    numbers = [int(octet) for octet in octets.groups()]
+    if max(numbers) > 255 or int(length) > 32:
+        return None
+    return Range(32, int.from_bytes(bytes(numbers)) >> 32 - int(length), int(length))
+
+
+def _range_6(host: str, length: str) -> Range | None:
+    if _LENGTH_6.fullmatch(length) is None or not 0 <= int(length) <= 128:
+        return None
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    try:
+        parsed = ipaddress.IPv6Address(host)
+    except ValueError:
+        return None
+    if parsed.ipv4_mapped is not None or parsed.scope_id is not None:
+        return None
+    return Range(128, int(parsed) >> 128 - int(length), int(length))
+
+
+def is_dead(text: str, version: KafkaVersion) -> bool:
+    """Whether no connection can match an entry with this host."""
+    return text != WILDCARD and address(text) is None and address_range(text, version) is None
+
+
+def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[str]:
+    """One real host for each set of hosts that entries with these host texts tell apart; those of no entry come first.
+
+    Exact addresses stand for themselves. A range gives its lowest address that no narrower range and no exact text
+    takes; a range that is wholly taken gives none.
+    """
+    exact, ranges = set(), set()
+    for text in set(texts) - {WILDCARD}:
+        if (found := address_range(text, version)) is not None:
+            ranges.add(found)
+        elif address(text) is not None:
+            exact.add(text)
+    taken = {number for text in exact if (number := address(text)) is not None and "%" not in text}
+    fresh = _outside(ranges, taken)
+    inside = [
+        address_text(host)
+        for outer in sorted(ranges)
+        if (host := _lowest(outer, [r for r in ranges if _narrower(r, outer)], taken)) is not None
+    ]
+    return [*([fresh] if fresh is not None else []), *sorted(exact), *inside]
+
+
+def _narrower(inner: Range, outer: Range) -> bool:
+    return inner != outer and inner.length >= outer.length and outer.contains(Address(inner.width, inner.first))
+
+
+def _lowest(outer: Range, inner: Iterable[Range], taken: set[Address]) -> Address | None:
+    """The lowest address of ``outer`` that nothing else takes."""
+    number = outer.first
+    ends = sorted((r.first, r.last) for r in inner)
+    for first, last in ends:
+        while number < first and Address(outer.width, number) in taken:
+            number += 1
+        if number < first:
+            break
+        number = max(number, last + 1)
+    while Address(outer.width, number) in taken:
+        number += 1
+    return Address(outer.width, number) if number <= outer.last and _is_printed(outer.width, number) else None
+
+
+def _is_printed(width: int, number: int) -> bool:
+    """Whether Java would show this number as an address of its own width."""
+    return width == 32 or number >> 32 != 0xFFFF
+
+
+#: The address blocks for documentation first (RFC 5737, RFC 3849): nobody connects from there by chance.
+_EVERYWHERE = (
+    Range(32, 0xC00002, 24),
+    Range(32, 0xC63364, 24),
+    Range(32, 0xCB0071, 24),
+    Range(32, 0, 0),
+    Range(128, 0x20010DB8, 32),
+    Range(128, 0, 0),
+)
+
+
+def _outside(ranges: set[Range], taken: set[Address]) -> str | None:
+    """A host that no entry names, or ``None`` if ranges leave none."""
+    for block in _EVERYWHERE:
+        if any(r == block or _narrower(block, r) for r in ranges):
+            continue
+        found = _lowest(block, [r for r in ranges if _narrower(r, block)], taken)
+        if found is not None:
+            return address_text(found)
+    return None

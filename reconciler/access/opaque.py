@@ -1,0 +1,64 @@
+"""Entries of kinds that the client cannot name: what each could mean at most, as bindings.
+
+A verdict that one of them could change is undecided. An entry whose codes are all known is a binding like any other.
+"""
+
+from collections.abc import Iterator
+
+from reconciler.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    OpaqueBinding,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+
+_TYPES = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPIC)
+_PERMISSIONS = (AclPermissionType.DENY, AclPermissionType.ALLOW)
+_PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
+
+
+def as_binding(entry: OpaqueBinding) -> AclBinding | None:
+    """The binding that an entry is, or ``None`` where a code is lost or not in this vocabulary."""
+    codes = (entry.resource_type, entry.pattern_type, entry.operation, entry.permission_type)
+    if None in codes or not entry.name:
+        return None
+    try:
+        pattern = ResourcePattern(ResourceType(codes[0] or 0), entry.name, PatternType(codes[1] or 0))
+        rule = AclOperation(codes[2] or 0), AclPermissionType(codes[3] or 0)
+        return AclBinding(pattern, AccessControlEntry(entry.principal, entry.host, *rule))
+    except ValueError:
+        return None
+
+
+def widest(entry: OpaqueBinding) -> Iterator[AclBinding]:
+    """Bindings that together reach every request that the entry could decide, whatever its lost codes are."""
+    # Without a colon the principal makes brokers fail for everybody (StandardAcl.parsePrincipal).
+    principal = entry.principal if ":" in entry.principal else WILDCARD_PRINCIPAL
+    permissions = [kind for kind in _PERMISSIONS if kind == entry.permission_type] or _PERMISSIONS
+    known = [kind for kind in AclOperation if kind >= AclOperation.ALL and kind == entry.operation]
+    for kind in [kind for kind in _TYPES if kind == entry.resource_type] or _TYPES:
+        pattern = _widest_pattern(entry, kind)
+        for permission in permissions:
+            operation = known[0] if known else AclOperation.ALL
+            yield AclBinding(pattern, AccessControlEntry(principal, entry.host, operation, permission))
+
+
+def covering(entry: OpaqueBinding) -> Iterator[AclBinding]:
+    """A binding that covers exactly what the entry covers, where its pattern is known."""
+    if entry.resource_type in _TYPES and entry.pattern_type in _PATTERN_TYPES and entry.name:
+        yield next(widest(entry))
+
+
+def _widest_pattern(entry: OpaqueBinding, kind: ResourceType) -> ResourcePattern:
+    for pattern_type in _PATTERN_TYPES:
+        if entry.pattern_type == pattern_type and entry.name:
+            return ResourcePattern(kind, entry.name, pattern_type)
+    if entry.pattern_type is None and entry.name and entry.name != WILDCARD:
+        return ResourcePattern(kind, entry.name, PatternType.PREFIXED)
+    return ResourcePattern(kind, WILDCARD)

@@ -1,0 +1,80 @@
+"""Operations as bits, so that everything that matches a request can be ORed and all answers come out at once.
+
+A mask has three parts of 16 bits, bit N for the operation with Kafka's code N: what ALLOWs name, what DENYs name
+(shifted by 16), and what ALLOWs only imply (shifted by 32). DENY never implies anything.
+"""
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+from reconciler.model import SUPPORTED_OPERATIONS, AclOperation, AclPermissionType, ResourceType
+
+_O = AclOperation
+
+#: A broker's release as (major, minor); more parts are fine.
+KafkaVersion: TypeAlias = tuple[int, ...]
+
+DENIED: Final = 16
+IMPLIED: Final = 32
+#: Every operation that a request can ask for.
+OPERATIONS: Final = tuple(operation for operation in AclOperation if operation > _O.ALL)
+EVERY: Final = sum(1 << operation for operation in OPERATIONS)
+
+#: What an ALLOW of the key grants beside itself (``StandardAuthorizerData.IMPLIES_DESCRIBE`` and its twin).
+IMPLICATIONS: Final = {
+    _O.READ: _O.DESCRIBE,
+    _O.WRITE: _O.DESCRIBE,
+    _O.DELETE: _O.DESCRIBE,
+    _O.ALTER: _O.DESCRIBE,
+    _O.ALTER_CONFIGS: _O.DESCRIBE_CONFIGS,
+}
+
+
+def bits(operations: Iterable[AclOperation]) -> int:
+    """One bit for each operation; ALL stands for every one."""
+    found = 0
+    for operation in operations:
+        found |= EVERY if operation is _O.ALL else 1 << operation
+    return found
+
+
+def operations_in(mask: int) -> frozenset[AclOperation]:
+    """The operations whose bits are set in the lowest part."""
+    return frozenset(operation for operation in OPERATIONS if mask >> operation & 1)
+
+
+def permitted(mask: int) -> int:
+    """What a mask permits, as bits: named or implied by an ALLOW and named by no DENY."""
+    return (mask | mask >> IMPLIED) & ~(mask >> DENIED) & EVERY
+
+
+def _entry_mask(operation: AclOperation, permission_type: AclPermissionType) -> int:
+    named = bits([operation])
+    if permission_type is AclPermissionType.DENY:
+        return named << DENIED
+    implied = IMPLICATIONS.get(operation)
+    return named if implied is None else named | 1 << implied + IMPLIED
+
+
+#: By permission type and operation: the mask of one entry.
+ENTRY_MASKS: Final = {
+    permission_type: tuple(
+        _entry_mask(operation, permission_type) if operation >= _O.ALL else 0 for operation in AclOperation
+    )
+    for permission_type in (AclPermissionType.DENY, AclPermissionType.ALLOW)
+}
+
+
+def supported(resource_type: ResourceType, version: KafkaVersion) -> frozenset[AclOperation]:
+    """What a broker of that release asks for on a resource type (``AclEntry.supportedOperations``)."""
+    known = SUPPORTED_OPERATIONS[resource_type]
+    if version < (4, 1):
+        known -= {_O.TWO_PHASE_COMMIT}
+    if version < (4, 0) and resource_type is ResourceType.GROUP:
+        known -= {_O.DESCRIBE_CONFIGS, _O.ALTER_CONFIGS}
+    return known
+
+
+def to_bit_field(operations: Iterable[AclOperation]) -> int:
+    """KIP-430's 32-bit field (``Utils.to32BitField``): bit N for code N; never the bits of ALL, ANY and UNKNOWN."""
+    return bits(operation for operation in operations if operation > _O.ALL)
