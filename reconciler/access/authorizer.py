@@ -147,7 +147,7 @@ class Authorizer:
             return Decision(None, Rule.BROKER_ERROR, request, search)
         if request.resource_type in self.fragile.types and self._breaking(request) is not None:
             return Decision(None, Rule.BROKER_ERROR, request, search)
-        least, most = (_rule(world, request) for world in self.worlds)
+        least, most = (_rule(world, request) for world in self.worlds.both)
         if (least in _ALLOWING) != (most in _ALLOWING):
             return Decision(None, Rule.UNDECIDED, request, search)
         # Of two rules with one outcome the one that holds for certain is told.
@@ -186,7 +186,7 @@ class Authorizer:
         ):
             return Decision(None, Rule.BROKER_ERROR, request, self._grounds)
         asked = (principal, host, operation, resource_type)
-        least, most = (may_on_some_resource(world, *asked) for world in self.worlds)
+        least, most = (may_on_some_resource(world, *asked) for world in self.worlds.both)
         if least != most:
             return Decision(None, Rule.UNDECIDED, request, self._grounds)
         verdict = on_some_resource(self.worlds.least, *asked)

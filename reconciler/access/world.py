@@ -59,6 +59,11 @@ class Worlds(NamedTuple):
         """Whether there is only one reading."""
         return self.least is self.most
 
+    @property
+    def both(self) -> tuple[World, World]:
+        """The least permissive reading, then the most permissive."""
+        return self.least, self.most
+
     def with_changes(self, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> "Worlds":
         """Both readings with the same changes."""
         added, removed = tuple(added), tuple(removed)
