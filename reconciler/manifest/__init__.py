@@ -4,6 +4,7 @@ from reconciler.manifest.clusters import Acknowledgement, ClusterDeclaration, Li
 from reconciler.manifest.codes import CODES, Code
 from reconciler.manifest.connections import Connection, connections
 from reconciler.manifest.desired import cluster_warnings, declared_cluster, desired_state, standing_acknowledgements
+from reconciler.manifest.fleets import FleetDeclaration, WaveDeclaration
 from reconciler.manifest.loading import load
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.problem import ManifestError, Problem, render_problem
@@ -18,11 +19,13 @@ __all__ = [
     "ClusterDeclaration",
     "Code",
     "Connection",
+    "FleetDeclaration",
     "Limits",
     "ManifestError",
     "Manifests",
     "Problem",
     "Source",
+    "WaveDeclaration",
     "cluster_warnings",
     "connections",
     "declared_cluster",

@@ -64,6 +64,7 @@ class Code(StrEnum):
     SELECTOR_FORM = "KR082"
     EXPIRED_ACKNOWLEDGEMENT = "KR083"
     ADDRESS = "KR084"
+    FLEET_WAVE = "KR085"
 
 
 #: What each code is about, in a few words.
@@ -119,5 +120,6 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.SELECTOR_FORM: "a selector selects nothing, or speaks of two kinds of resource",
         Code.EXPIRED_ACKNOWLEDGEMENT: "an acknowledgement has expired",
         Code.ADDRESS: "a bootstrap server is not host:port",
+        Code.FLEET_WAVE: "a wave of a fleet stands twice, or holds no cluster",
     }
 )

@@ -9,6 +9,7 @@ from reconciler.manifest.codes import Code
 from reconciler.manifest.collector import without_collector
 from reconciler.manifest.document import Document, Heading, open_document
 from reconciler.manifest.findings import Findings, Trouble
+from reconciler.manifest.fleets import FleetDeclaration, check_waves, declare_fleet
 from reconciler.manifest.manifests import Manifests, Template, declare
 from reconciler.manifest.problem import ManifestError, in_order
 from reconciler.manifest.reader import read_documents
@@ -29,6 +30,7 @@ def load(sources: Iterable[Source]) -> Manifests:
             loading.read(files[path])
     loading.check_names()
     loading.check_roles()
+    loading.check_fleets()
     problems = in_order(problem for findings in loading.findings for problem in findings.problems)
     if any(problem.severity == "error" for problem in problems):
         raise ManifestError(problems)
@@ -40,6 +42,7 @@ def load(sources: Iterable[Source]) -> Manifests:
         tuple(loading.templates),
         FrozenMap(files),
         problems,
+        FrozenMap(loading.fleets),
     )
 
 
@@ -52,6 +55,7 @@ class _Loading:
         self.acls: list[AclsDeclaration] = []
         self.roles: dict[str, RoleDeclaration] = {}
         self.topics: list[TopicsDeclaration] = []
+        self.fleets: dict[str, FleetDeclaration] = {}
         self.templates: list[Template] = []
         self._headings: list[tuple[Heading, Findings]] = []
         self._table = PatternTable()
@@ -70,6 +74,8 @@ class _Loading:
             self._headings.append((document.heading, findings))
             if document.heading.kind == "Cluster":
                 self._add_cluster(document)
+            elif document.heading.kind == "Fleet":
+                self._add_fleet(document)
             elif may_vary and any(variable_scalars(document.root.get("spec"))):
                 self._add_template(document)
             else:
@@ -79,6 +85,11 @@ class _Loading:
         cluster = declare_cluster(document, self._table)
         if cluster is not None:
             self.clusters.setdefault(cluster.name, cluster)
+
+    def _add_fleet(self, document: Document) -> None:
+        fleet = declare_fleet(document)
+        if fleet is not None:
+            self.fleets.setdefault(fleet.name, fleet)
 
     def _add_template(self, document: Document) -> None:
         """Checks what can be checked before the variables are known: whatever does not stand at a variable."""
@@ -116,6 +127,12 @@ class _Loading:
                 message = f"there is another document of the kind {heading.kind} called {heading.name}"
                 trouble = Trouble(Code.DUPLICATE_NAME, message, "give one of them another name")
                 findings.add_at(trouble, heading.origin, len(heading.name), related=[place])
+
+    def check_fleets(self) -> None:
+        """Warns of waves without clusters."""
+        by_path = {findings.source.path: findings for findings in self.findings}
+        for fleet in self.fleets.values():
+            check_waves(fleet, self.clusters.values(), by_path[fleet.origin.file])
 
     def check_roles(self) -> None:
         """Reports rules whose role is unknown or does not fit; only if every document could be read."""

@@ -7,6 +7,7 @@ from reconciler.manifest.acls import AclsDeclaration, declare_acls
 from reconciler.manifest.clusters import ClusterDeclaration
 from reconciler.manifest.document import Document, Heading
 from reconciler.manifest.findings import Findings
+from reconciler.manifest.fleets import FleetDeclaration
 from reconciler.manifest.nodes import MappingNode
 from reconciler.manifest.problem import Problem
 from reconciler.manifest.resources import PatternTable
@@ -15,6 +16,7 @@ from reconciler.manifest.roles import RoleDeclaration
 from reconciler.manifest.source import Source
 from reconciler.manifest.topics import TopicsDeclaration, declare_topics
 from reconciler.manifest.variables import substitute
+from reconciler.model import FrozenMap
 
 Declared = AclsDeclaration | RoleDeclaration | TopicsDeclaration
 
@@ -47,6 +49,7 @@ class Manifests:
     templates: tuple[Template, ...]
     sources: Mapping[str, Source]
     warnings: tuple[Problem, ...] = ()
+    fleets: Mapping[str, FleetDeclaration] = FrozenMap()
 
 
 def declare(document: Document, table: PatternTable) -> Declared | None:

@@ -6,6 +6,7 @@ from typing import Final
 from reconciler.manifest.models.acls import AclsDocument
 from reconciler.manifest.models.cluster import ClusterDocument
 from reconciler.manifest.models.fields import ManifestModel
+from reconciler.manifest.models.fleet import FleetDocument
 from reconciler.manifest.models.metadata import API_VERSION
 from reconciler.manifest.models.role import RoleDocument
 from reconciler.manifest.models.topics import TopicsDocument
@@ -14,11 +15,12 @@ from reconciler.manifest.models.topics import TopicsDocument
 MODELS: Final[Mapping[str, type[ManifestModel]]] = {
     "Acls": AclsDocument,
     "Cluster": ClusterDocument,
+    "Fleet": FleetDocument,
     "Role": RoleDocument,
     "Topics": TopicsDocument,
 }
 #: Kinds that the format has and this version does not.
-KINDS_TO_COME = frozenset({"AccessTests", "Fleet", "Ownership", "TopicPolicy"})
+KINDS_TO_COME = frozenset({"AccessTests", "Ownership", "TopicPolicy"})
 
 __all__ = [
     "API_VERSION",
@@ -26,6 +28,7 @@ __all__ = [
     "MODELS",
     "AclsDocument",
     "ClusterDocument",
+    "FleetDocument",
     "RoleDocument",
     "TopicsDocument",
 ]
