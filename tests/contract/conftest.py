@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.settings import ClientSettings
+from reconciler.adapters.kafka.secret_source import SecretSource
+from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster, SnapshotCluster, snapshot_text
 from reconciler.model import ClusterState
@@ -17,7 +18,9 @@ _ONE_BROKER = BrokerFacts(broker_ids=(1,))
 
 
 def _connected(sandbox: Sandbox) -> KafkaCluster:
-    return connect(ClientSettings(sandbox.settings("reconciler"), request_timeout=30.0))
+    settings = sandbox.settings("reconciler")
+    servers = settings.pop("bootstrap.servers")
+    return connect(client_settings(servers, settings, SecretSource()))
 
 
 @pytest.fixture(scope="session")

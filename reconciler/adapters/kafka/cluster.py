@@ -58,8 +58,8 @@ class KafkaCluster:
             self._listing.stop()
         self._connection.close()
 
-    def start_listing(self) -> None:
-        """Starts the ACL listing of the next :meth:`read` now, so that other work can go on beside it."""
+    def prepare_listing(self) -> None:
+        """Makes the process ready that lists ACLs for the next :meth:`read`, beside other work; sends nothing."""
         if self._listing is None:
             self._listing = AclListing(self._connection.settings, self._readers)
 
@@ -68,6 +68,8 @@ class KafkaCluster:
         listing = self._take_listing() if request.acls else None
         try:
             greeting = greet(self._connection)
+            if listing:  # not before: what the client lists is believed between two greetings
+                listing.begin()
             names = visible_names(self._connection) if request.all_topics else []
             listed = believed(self._connection, greeting, listing.result()) if listing else None
             gap = self._topic_gap(request, listed) if request.all_topics else None
@@ -129,8 +131,8 @@ class KafkaCluster:
         return writes.alter_configs(self._connection, changes)
 
     def _take_listing(self) -> AclListing:
-        """The listing that was started early, or a new one; each is used once."""
-        self.start_listing()
+        """The listing that was made ready early, or a new one; each is used once."""
+        self.prepare_listing()
         listing, self._listing = self._listing, None
         return listing or AclListing(self._connection.settings, self._readers)
 

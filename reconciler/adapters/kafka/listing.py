@@ -53,7 +53,7 @@ class Child:
     """One reader at work in a process of its own."""
 
     def __init__(self, module: str, task: dict[str, Any]) -> None:
-        """Starts it; ``-P`` keeps the working directory, which others may write to, off its import path."""
+        """Makes it ready; ``-P`` keeps the working directory, which others may write to, off its import path."""
         isolated = ["-I"] if sys.flags.isolated else ["-P"]
         self._timeout = task["timeout"] + _GRACE_SECONDS
         self._process = subprocess.Popen(
@@ -64,7 +64,11 @@ class Child:
         )
         self._output = b""
         self._thread = threading.Thread(target=self._talk, args=(marshal.dumps(task),), daemon=True)
-        self._thread.start()
+
+    def begin(self) -> None:
+        """Hands over the task, once; before that it only loads its libraries."""
+        if self._thread.ident is None:
+            self._thread.start()
 
     @property
     def pid(self) -> int:
@@ -80,6 +84,7 @@ class Child:
 
     def reply(self) -> tuple[Any, ...]:
         """Waits for the reply; a child that ended without one is ``("died", exit status)``."""
+        self.begin()
         self._thread.join()
         status = self._process.returncode
         if status != 0:
@@ -92,14 +97,15 @@ class Child:
         """Ends it, at work or not."""
         if self._process.poll() is None:
             self._process.kill()
+        self.begin()  # which also closes its pipes
         self._thread.join()
 
 
 class AclListing:
-    """A listing under way: started early, joined late."""
+    """A listing under way: made ready early, begun once the cluster has greeted us, joined late."""
 
     def __init__(self, settings: ClientSettings, readers: Sequence[Reader] = tuple(Reader)) -> None:
-        """Starts the first of ``readers`` that these settings permit."""
+        """Makes the first of ``readers`` ready that these settings permit; nothing is sent yet."""
         self._settings = settings
         self._tasks = [(reader, task) for reader in readers if (task := _task(reader, settings)) is not None]
         self._child = _start(*self._tasks[0])
@@ -109,8 +115,12 @@ class AclListing:
         """The process that is at work now."""
         return self._child.pid
 
+    def begin(self) -> None:
+        """Lets it list, from now on."""
+        self._child.begin()
+
     def result(self) -> Listed:
-        """The listing. Raises :class:`ClusterError` if it was refused, or if no reader could read it.
+        """The listing, begun if it was not yet. Raises :class:`ClusterError` if it was refused, or if no reader could read it.
 
         What ``Reader.CLIENT`` and ``Reader.SHARDS`` return is empty also where it was refused: the caller must have
         the right to list proven.

@@ -10,11 +10,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from kafka import errors  # type: ignore[import-untyped]  # kafka-python has no types
-from kafka.admin import KafkaAdminClient  # type: ignore[import-untyped]
-from kafka.net.sasl.oauth import AbstractTokenProvider  # type: ignore[import-untyped]
-from kafka.protocol.admin import DescribeAclsRequest  # type: ignore[import-untyped]
-from kafka.protocol.metadata import ApiVersionsRequest  # type: ignore[import-untyped]
+from kafka import errors
+from kafka.admin import KafkaAdminClient
+from kafka.net.sasl.oauth import AbstractTokenProvider
+from kafka.protocol.admin import DescribeAclsRequest
+from kafka.protocol.metadata import ApiVersionsRequest
 
 from reconciler.adapters.kafka.child_process import ANY, Reply, Task, serve
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from confluent_kafka import TopicCollection
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, but not by its type stubs
+from confluent_kafka.admin import (
     ConfigResource,
     ConfigSource,
     ResourceType,

@@ -9,10 +9,10 @@ from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, but not by its type stubs
+from confluent_kafka.admin import (
     AclBinding as ClientBinding,
 )
-from confluent_kafka.admin import (  # type: ignore[attr-defined]
+from confluent_kafka.admin import (
     AclBindingFilter,
     AlterConfigOpType,
     ConfigEntry,
