@@ -120,7 +120,9 @@ class AclListing:
         self._child.begin()
 
     def result(self) -> Listed:
-        """The listing, begun if it was not yet. Raises :class:`ClusterError` if it was refused, or if no reader could read it.
+        """The listing, begun if it was not yet.
+
+        Raises :class:`ClusterError` if it was refused, or if no reader could read it.
 
         What ``Reader.CLIENT`` and ``Reader.SHARDS`` return is empty also where it was refused: the caller must have
         the right to list proven.

@@ -129,12 +129,12 @@ def test_when_every_reader_dies_the_error_names_the_limit(broker: Sandbox) -> No
         listing.result()
 
 
-def test_a_listing_started_early_is_the_one_that_is_read(broker: Sandbox, connected: Connect) -> None:
+def test_a_listing_made_ready_early_is_the_one_that_is_read(broker: Sandbox, connected: Connect) -> None:
     cluster = connected(broker, "nobody")
-    cluster.start_listing()
+    cluster.prepare_listing()
     with pytest.raises(ClusterError, match="not authorised to list ACLs"):
         cluster.read(ONLY_ACLS)
-    cluster.start_listing()
+    cluster.prepare_listing()
     cluster.close()
 
 
