@@ -25,7 +25,7 @@ from reconciler.cli.options import PlanningOptions, Reach
 from reconciler.cli.planning import plan_on, read_cluster
 from reconciler.cli.progress import progress_for
 from reconciler.cli.show import saved_plan
-from reconciler.cli.wiring import Target, declared, load, opened, terms
+from reconciler.cli.wiring import Target, opened, terms
 from reconciler.plan import Plan, Standing, Terms, change_id, plan_id, touched_topics
 from reconciler.ports import ReadRequest
 from reconciler.report.paint import safe
@@ -47,24 +47,20 @@ def apply_fresh(
     path: str, cluster: str, reach: Reach, planning: PlanningOptions, consent: Consent, *, expand: bool
 ) -> Result | None:
     """Plan and perform in one go; ``None`` if there is nothing to do."""
-    manifests = load(path)
-    declaration, snapshot = declared(manifests, cluster)
-    with opened(declaration, snapshot, reach) as target:
+    with opened(path, cluster, reach) as (manifests, target):
         planned = plan_on(target, manifests, path, planning)
         if planned.plan.refusals:
             _tell_plan(planned.plan, expand=expand)
             raise CommandError("a guard refuses this plan: nothing was sent", status=Exit.REFUSED)
-        _check_id((change_id(planned.plan), plan_id(planned.plan)), consent)
+        _check_id(planned.plan, consent)
         return _perform(planned.plan, planned.live, target, consent, expand=expand)
 
 
 def apply_saved(plan_file: str, path: str, reach: Reach, consent: Consent, *, expand: bool) -> Result | None:
     """Perform a saved plan on the cluster that it is for; ``None`` if there is nothing to do."""
     plan, digest = saved_plan(plan_file)
-    _check_id((change_id(plan), plan_id(plan), digest), consent)
-    manifests = load(path)
-    declaration, snapshot = declared(manifests, plan.terms.cluster)
-    with opened(declaration, snapshot, reach) as target:
+    _check_id(plan, consent, digest)
+    with opened(path, plan.terms.cluster, reach) as (_, target):
         live = read_cluster(target.cluster, ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps)))
         return _perform(plan, live, target, consent, expand=expand)
 
@@ -106,8 +102,11 @@ def _preflight(plan: Plan, live: "ClusterState", declared_terms: Terms) -> Prefl
         ) from error
 
 
-def _check_id(ids: tuple[str, ...], consent: Consent) -> None:
-    if consent.require_id is not None and consent.require_id not in ids:
+def _check_id(plan: Plan, consent: Consent, *digest: str) -> None:
+    if consent.require_id is None:
+        return
+    ids = (change_id(plan), plan_id(plan), *digest)
+    if consent.require_id not in ids:
         raise CommandError(
             f"this is not the plan {consent.require_id}; it is\n  " + "\n  ".join(ids),
             "plan again and have it reviewed; nothing was sent",

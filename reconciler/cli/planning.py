@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reconciler import __version__
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import PlanningOptions, Reach
-from reconciler.cli.wiring import Target, declared, desired, load, opened, read_request, terms, today
+from reconciler.cli.wiring import Target, desired, opened, read_request, terms, today
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,9 +31,7 @@ class Planned:
 
 def make_plan(path: str, cluster: str, reach: Reach, options: PlanningOptions) -> Planned:
     """Read manifests and cluster, and plan; every failure is a :class:`CommandError`."""
-    manifests = load(path)
-    declaration, snapshot = declared(manifests, cluster)
-    with opened(declaration, snapshot, reach) as target:
+    with opened(path, cluster, reach) as (manifests, target):
         return plan_on(target, manifests, path, options)
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import Reach
-from reconciler.cli.wiring import SNAPSHOT, Target, declared, live, load, opened, read_connections
+from reconciler.cli.wiring import SNAPSHOT, Target, live, opened, read_connections
 
 
 @contextmanager
@@ -19,8 +19,7 @@ def reached(path: str | None, cluster: str, reach: Reach) -> Iterator[Target]:
         with live(cluster, None, reach) as target:
             yield target
         return
-    declaration, snapshot = declared(load(path or "."), cluster)
-    with opened(declaration, snapshot, reach) as target:
+    with opened(path or ".", cluster, reach) as (_, target):
         yield target
 
 

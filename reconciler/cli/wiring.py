@@ -1,10 +1,10 @@
 """From a command line to manifests and a cluster: the only place that knows which adapter serves which name."""
 
 import contextlib
+import dataclasses
 import datetime
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SNAPSHOT: Final = "snapshot:"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Target:
     """A cluster to talk to, and its declaration where there is one."""
 
@@ -100,13 +100,25 @@ def split_cluster(wanted: str) -> tuple[str | None, str | None]:
 
 
 @contextlib.contextmanager
-def opened(declaration: "ClusterDeclaration", snapshot: str | None, reach: Reach) -> Iterator[Target]:
-    """The declared cluster, ready to be asked; a snapshot file stands for it where one is named."""
+def opened(path: str, cluster: str, reach: Reach) -> "Iterator[tuple[Manifests, Target]]":
+    """The manifests below ``path`` and the cluster that ``--cluster`` names, ready to be asked.
+
+    A snapshot file stands for the cluster where one is named. Where the connections file says how to reach it, the
+    process that lists its ACLs starts while the manifests are read.
+    """
+    name, snapshot = split_cluster(cluster)
+    if name is not None and snapshot is None and reach.connections and name in read_connections(reach.connections):
+        with live(name, None, reach) as target:
+            manifests = load(path)
+            yield manifests, dataclasses.replace(target, declaration=declared(manifests, cluster)[0])
+        return
+    manifests = load(path)
+    declaration, snapshot = declared(manifests, cluster)
     if snapshot is not None:
-        yield Target(declaration.name, _snapshot(snapshot), declaration)
+        yield manifests, Target(declaration.name, _snapshot(snapshot), declaration)
         return
     with live(declaration.name, declaration, reach) as target:
-        yield target
+        yield manifests, target
 
 
 @contextlib.contextmanager
@@ -126,6 +138,7 @@ def live(name: str, declaration: "ClusterDeclaration | None", reach: Reach) -> I
             f"the connection of cluster {name} ({origin}) cannot be used:\n  " + "\n  ".join(lines)
         ) from error
     with connect(settings) as cluster:
+        cluster.prepare_listing()
         yield Target(name, cluster, declaration, tuple(servers))
 
 
