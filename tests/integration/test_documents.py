@@ -1,0 +1,118 @@
+"""Documents do not lie: commands, options, help texts, plans, error texts and links in them are those of today."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from reconciler.adapters.demo_state import BINDINGS, TOPICS
+from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
+from reconciler.cli.main import program, run
+from reconciler.model import ClusterState
+from tests.integration.commands_page import PAGE, described, every_command, refreshed
+
+_ROOT = Path(__file__).parents[2]
+_PAGES = sorted([*_ROOT.glob("*.md"), *_ROOT.glob("docs/**/*.md")])
+_SOURCES = sorted(_ROOT.glob("reconciler/**/*.py"))
+_FENCE = re.compile(r"^```[a-z]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(_ROOT))
+
+
+def _command_lines(text: str) -> list[str]:
+    blocks = "\n".join(_FENCE.findall(text))
+    return re.findall(r"^(?:\$ )?(reconciler [^#\n]*?)\s*$", blocks, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_name)
+def test_commands_and_their_options_exist(page: Path) -> None:
+    for line in _command_lines(page.read_text(encoding="utf-8")):
+        command: click.Command = program
+        context = click.Context(program)
+        for word in shlex.split(line)[1:]:
+            if isinstance(command, click.Group) and not word.startswith("-"):
+                found = command.get_command(context, word)
+                assert found, f"{line}: there is no {word}"
+                command = found
+            elif word.startswith("-"):
+                known = {name for parameter in command.params for name in parameter.opts} | {"--help"}
+                assert word in known, f"{line}: there is no {word}"
+
+
+def test_readme_shows_commands() -> None:
+    assert len(_command_lines((_ROOT / "README.md").read_text(encoding="utf-8"))) >= 8
+
+
+def test_every_command_has_its_help_on_the_page_as_it_is_today() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert sorted(described(page)) == sorted(every_command())
+    assert page == refreshed(page), "run: python -m tests.integration.commands_page"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/reviewing.md"])
+def test_quoted_plans_are_what_the_example_gives(page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = ClusterState("demo", frozenset(BINDINGS), {topic.name: topic for topic in TOPICS})
+    file = tmp_path / "live.json"
+    file.write_text(snapshot_text(state, BrokerFacts(broker_ids=(1,))), encoding="utf-8")
+    quoted = [
+        re.sub(r"^\$ .*\n", "", block).rstrip("\n")
+        for block in _FENCE.findall((_ROOT / page).read_text(encoding="utf-8"))
+        if re.search(r"^(Plan for cluster|\d+\. \w+ )", block, re.MULTILINE)
+    ]
+    assert quoted
+    arguments = ["plan", str(_ROOT / "examples/acls"), "--cluster", f"snapshot:{file}", "--allow-deletes"]
+    assert run([*arguments, "--as-of", "2026-11-21"]) == 0
+    printed = capsys.readouterr().out
+    for block in quoted:
+        assert block in printed
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in _LINK.findall(page.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), f"{target} does not exist"
+        if anchor:
+            assert anchor in _anchors(linked), f"{target}: there is no such heading"
+
+
+def test_error_texts_that_are_explained_exist() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in _SOURCES)
+    # Adjacent string literals are one text.
+    code = re.sub(r'"\s*\n\s*f?"', "", code)
+    page = (_ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+    texts = [
+        text for line in re.findall(r"^\*\*`.*", page, re.MULTILINE) for text in re.findall(r"\*\*`(.+?)`\*\*", line)
+    ]
+    assert len(texts) > 40
+    for text in texts:
+        if re.fullmatch(r"_?[A-Z_]+", text):
+            continue
+        for piece in re.split(r"…|^[A-Z_]+: ", text):
+            words = piece.strip(" ():,.“”")
+            assert len(words) < 8 or words in code, f"nothing says: {words}"
+
+
+@pytest.mark.parametrize("workflow", sorted((_ROOT / ".github").glob("**/*.yml")), ids=_name)
+def test_workflows_are_yaml_and_pin_what_they_use(workflow: Path) -> None:
+    text = workflow.read_text(encoding="utf-8")
+    document = yaml.safe_load(text)
+    for used in re.findall(r"uses: (\S+)", text):
+        assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", used), used
+    if workflow.parent.name == "workflows":
+        assert document["permissions"] == {}
+        assert all("permissions" in job for job in document["jobs"].values())
+
+
+def _anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
