@@ -115,8 +115,7 @@ def _check_id(plan: Plan, consent: Consent, *digest: str) -> None:
 
 
 def _tell_plan(plan: Plan, *, expand: bool) -> None:
-    for line in plan_lines(plan, paint_for(sys.stderr), expand=expand):
-        tell(line)
+    tell("\n".join(plan_lines(plan, paint_for(sys.stderr), expand=expand)))
 
 
 def _ask(plan: Plan, consent: Consent) -> None:
