@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka.admin import AclBinding, AclBindingFilter, AdminClient  # type: ignore[attr-defined]  # not in stubs
+from confluent_kafka.admin import AclBinding, AclBindingFilter, AdminClient
 
 from benchmarks.bindings import ANY, kinds, rows
 
