@@ -28,7 +28,7 @@ Show: TypeAlias = Callable[[str, str], None]
 @click.option("--keep", is_flag=True, help="Leave the sandbox up, to go on with it.")
 @output_option
 def command(*, keep: bool, output: str) -> int:
-    """Start a broker, put a lived-in state on it, and bring it under manifests: about 40 s.
+    """Start a broker, put a lived-in state on it, and bring it under manifests: about 20 s.
 
     Commands are shown as you would type them, with what they print; clients try what they may and may not do. Each
     step says what it shows, and the tour ends with status 1 if one of them does not show it.
@@ -59,9 +59,11 @@ def command(*, keep: bool, output: str) -> int:
 @contextmanager
 def _sandbox(*, keep: bool) -> "Iterator[Sandbox]":
     from reconciler.adapters.demo_state import USERS
-    from reconciler.adapters.sandbox import SandboxError, SandboxSpec, down, generated_users, up
+    from reconciler.adapters.sandbox import SandboxError, SandboxSpec, down, generated_users, status, up
     from reconciler.ports import ClusterError
 
+    if any(sandbox.name == _NAME and sandbox.condition() != "crashed" for sandbox in status()):
+        raise CommandError(f"a sandbox {_NAME} is up already", f"end it: reconciler sandbox down --name {_NAME}")
     spec = SandboxSpec(name=_NAME, users=generated_users("admin", "reconciler", *USERS))
     try:
         sandbox = up(spec, progress=tell)

@@ -11,6 +11,7 @@ from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import Reach, cluster_option, connection_options, output_option
 from reconciler.cli.reading import reached
 from reconciler.cli.wiring import Target
+from reconciler.report.paint import counted
 
 if TYPE_CHECKING:
     from reconciler.adapters.kafka.inspection import Inspection
@@ -65,7 +66,7 @@ def _topic_listing(target: Target, found: "Inspection") -> str | None:
 
 def _checks(found: "Inspection", target: Target, gap: str | None) -> Iterator[tuple[bool, str, bool]]:
     """Whether it is well, what it is, whether planning needs it."""
-    yield True, f"connected to cluster {found.cluster_id}, {len(found.brokers)} brokers", True
+    yield True, f"connected to cluster {found.cluster_id}, {counted(len(found.brokers), 'broker')}", True
     yield found.authorizer != "absent", _AUTHORIZER[str(found.authorizer)], True
     if found.can_list_acls is not None:
         yield found.can_list_acls, "may list ACLs (DESCRIBE on CLUSTER): needed to plan", True

@@ -103,7 +103,7 @@ class Tour:
 
     def _after(self) -> Iterator[Step]:
         yield self._write("svc-orders", "orders.placed", True, "orders flow again")
-        yield self._read("svc-analytics", "orders.placed", True, "analytics reads them")
+        yield self._read("svc-analytics", "orders.placed", True, "analytics may read what was written")
         yield self._write("svc-batch", "orders.placed", False, "the service that is gone is out")
         yield self._read("svc-analytics", "payments.settled", False, "payments are closed to analytics")
         yield self._read("svc-analytics", "orders.personal.addresses", False, "a DENY keeps personal data from them")

@@ -10,6 +10,7 @@ from reconciler.cli.console import paint_for, say, say_json
 from reconciler.cli.exits import Exit
 from reconciler.cli.options import as_of_option, output_option, path_argument
 from reconciler.cli.wiring import desired, load, read_sources, today
+from reconciler.report.paint import counted
 
 if TYPE_CHECKING:
     from reconciler.manifest import Problem
@@ -35,7 +36,8 @@ def command(*, path: str, output: str, as_of: datetime.date | None) -> int:
     for name in manifests.clusters:
         state = desired(manifests, name, as_of or today())
         expired = f", {len(state.expired)} expired" if state.expired else ""
-        say([f"cluster {name}: {len(state.bindings):,} bindings, {len(state.topics):,} topics declared{expired}"])
+        sizes = f"{counted(len(state.bindings), 'binding')}, {counted(len(state.topics), 'topic')}"
+        say([f"cluster {name}: {sizes} declared{expired}"])
     if not manifests.clusters:
         say([paint("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
     say([paint("add", "valid")])

@@ -35,6 +35,9 @@ def test_every_step_shows_what_it_claims_and_the_sandbox_can_be_kept(capsys: pyt
         reach = ["--cluster", "demo", "--connections", document["connections"]]
         assert run(["apply", "examples/acls", *reach, "--allow-deletes", "--yes"]) == 0
         assert run(["drift", "examples/acls", *reach]) == 0
+
+        assert run(["demo"]) == 1
+        assert "end it: reconciler sandbox down --name demo" in capsys.readouterr().err
     finally:
         run(["sandbox", "down", "--name", "demo"])
 
