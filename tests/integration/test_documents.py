@@ -116,3 +116,12 @@ def test_workflows_are_yaml_and_pin_what_they_use(workflow: Path) -> None:
 def _anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_name)
+def test_manifests_that_are_shown_are_valid(page: Path, tmp_path: Path) -> None:
+    for number, block in enumerate(_FENCE.findall(page.read_text(encoding="utf-8"))):
+        if "apiVersion: reconciler/v1" in block:
+            file = tmp_path / f"{number}.yaml"
+            file.write_text(block, encoding="utf-8")
+            assert run(["validate", str(file)]) == 0
