@@ -8,7 +8,7 @@ from reconciler.access.decision import Decision, Grounds, Request, Rule
 from reconciler.access.fragile import Fragile
 from reconciler.access.grounds import Evidence, Note, host_matches
 from reconciler.access.operations import DENIED, IMPLIED, KafkaVersion, permitted, supported
-from reconciler.access.table import Key
+from reconciler.access.table import literal
 from reconciler.access.world import World, Worlds, readings
 from reconciler.model import (
     WILDCARD_PRINCIPAL,
@@ -234,6 +234,6 @@ def _rule(world: World, request: Request) -> Rule:
     if mask >> operation + IMPLIED & 1:
         return Rule.IMPLIED_ALLOW
     covered = bool(mask) and world.index is world.cover
-    if covered or not world.default_allow or world.coverage(resource_type).covers(Key(name, literal=True)):
+    if covered or not world.default_allow or world.coverage(resource_type).covers(literal(name)):
         return Rule.DEFAULT_DENY
     return Rule.DEFAULT_ALLOW

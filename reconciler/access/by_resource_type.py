@@ -6,7 +6,7 @@ Brokers ask it for WRITE on TOPIC when an idempotent producer starts (``KafkaApi
 from typing import Final, NamedTuple
 
 from reconciler.access.grounds import host_matches
-from reconciler.access.table import Key, NameTable, key_of
+from reconciler.access.table import NameTable, key_of, literal
 from reconciler.access.world import World
 from reconciler.model import (
     WILDCARD_PRINCIPAL,
@@ -59,6 +59,6 @@ def may_on_some_resource(
     world: World, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
 ) -> bool:
     """The whole method in one reading; super users and broken brokers aside."""
-    if world.access(principal, host, resource_type, Key(PROBE, literal=True)) >> operation & 1:
+    if world.access(principal, host, resource_type, literal(PROBE)) >> operation & 1:
         return True
     return on_some_resource(world, principal, host, operation, resource_type).allowed

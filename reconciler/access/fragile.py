@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 
+from reconciler.access.table import matches
 from reconciler.model import WILDCARD, AclBinding, PatternType, ResourcePattern, ResourceType
 
 _Order = tuple[bool, int, int, int, bytes, bytes, int]
@@ -95,7 +96,7 @@ class Fragile:
         """
         end = None if deny is None else scan_order(deny)
         for binding in self._poison.get(resource_type, ()):
-            if binding.pattern.matches(name) and (end is None or scan_order(binding) < end):
+            if matches(binding.pattern, name) and (end is None or scan_order(binding) < end):
                 return binding
         return None if deny is not None else self._stumbled(resource_type, name)
 

@@ -8,6 +8,7 @@ from reconciler.access.fragile import scan_order
 from reconciler.access.hosts import address, address_range
 from reconciler.access.index import Index
 from reconciler.access.operations import ENTRY_MASKS, IMPLIED, KafkaVersion
+from reconciler.access.table import matches
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -40,7 +41,7 @@ def applying(index: Index, request: Request) -> Iterator[AclBinding]:
             mask = ENTRY_MASKS[entry.permission_type][entry.operation]
             if not (mask | mask >> 16 | mask >> IMPLIED) & wanted:
                 continue
-            if pattern.matches(request.resource_name) and host_matches(entry.host, request.host, index.version):
+            if matches(pattern, request.resource_name) and host_matches(entry.host, request.host, index.version):
                 yield binding
 
 

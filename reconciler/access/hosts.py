@@ -108,26 +108,86 @@ def is_dead(text: str, version: KafkaVersion) -> bool:
     return text != WILDCARD and address(text) is None and address_range(text, version) is None
 
 
-def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[str]:
-    """One real host for each set of hosts that entries with these host texts tell apart; those of no entry come first.
+class HostClass(NamedTuple):
+    """Hosts that no entry tells apart: ``label`` is ``*`` for those that none names, an address, or a range.
 
-    Exact addresses stand for themselves. A range gives its lowest address that no narrower range and no exact text
-    takes; a range that is wholly taken gives none.
+    ``sample`` is one of them, as ``getHostAddress`` prints it.
     """
-    exact, ranges = set(), set()
-    for text in set(texts) - {WILDCARD}:
+
+    label: str
+    sample: str
+
+
+class Hosts(NamedTuple):
+    """A set of hosts: the narrowest label that takes a host in decides, and ``any_host`` where none does.
+
+    ``listed`` are inside, ``but`` are outside; labels are addresses and, from Kafka 4.4 on, ranges as written.
+    """
+
+    any_host: bool
+    listed: tuple[str, ...] = ()
+    but: tuple[str, ...] = ()
+
+    def contains(self, host: str, version: KafkaVersion) -> bool:
+        """Whether a connection from ``host`` is meant."""
+        found = [(_length(label, host, version), label in self.listed) for label in (*self.listed, *self.but)]
+        return max(((length, inside) for length, inside in found if length >= 0), default=(0, self.any_host))[1]
+
+    def __str__(self) -> str:
+        """``any host``, ``any host but 10.0.0.1``, ``10.0.0.0/8 but 10.0.0.1``."""
+        listed = " and ".join(
+            [*(["any host"] if self.any_host else []), *([", ".join(self.listed)] * bool(self.listed))]
+        )
+        return f"{listed} but {', '.join(self.but)}" if self.but else listed
+
+
+ANY_HOST: Final = Hosts(any_host=True)
+
+
+def _length(label: str, host: str, version: KafkaVersion) -> int:
+    """How narrow a label is that takes ``host`` in; -1 if it does not."""
+    if label == host:
+        return 1_000
+    found, number = address_range(label, version), address(host)
+    return found.length if found is not None and number is not None and found.contains(number) else -1
+
+
+def is_within(label: str, ranges: Iterable[str], version: KafkaVersion) -> bool:
+    """Whether all hosts of ``label`` lie in one of ``ranges``; an address among them counts as none."""
+    own, number = address_range(label, version), address(label)
+    if own is not None:
+        number = Address(own.width, own.first)
+    outer = (address_range(text, version) for text in ranges)
+    return number is not None and any(
+        found is not None and found.contains(number) and (own is None or own.length >= found.length) for found in outer
+    )
+
+
+def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]:
+    """One class for each set of hosts that entries with these host texts tell apart; the hosts of no entry come first.
+
+    Exact addresses stand for themselves. A range stands for its addresses that no narrower range and no exact text
+    takes; one that is wholly taken has no class, nor have texts that no connection can have.
+    """
+    exact: set[str] = set()
+    ranges: dict[Range, str] = {}
+    for text in sorted(set(texts) - {WILDCARD}):
         if (found := address_range(text, version)) is not None:
-            ranges.add(found)
+            ranges.setdefault(found, text)
         elif address(text) is not None:
             exact.add(text)
     taken = {number for text in exact if (number := address(text)) is not None and "%" not in text}
-    fresh = _outside(ranges, taken)
+    fresh = _outside(set(ranges), taken)
     inside = [
-        address_text(host)
-        for outer in sorted(ranges)
+        HostClass(label, address_text(host))
+        for outer, label in sorted(ranges.items())
         if (host := _lowest(outer, [r for r in ranges if _narrower(r, outer)], taken)) is not None
     ]
-    return [*([fresh] if fresh is not None else []), *sorted(exact), *inside]
+    return [
+        *([HostClass(WILDCARD, fresh)] if fresh else []),
+        *(HostClass(text, text) for text in sorted(exact)),
+        *inside,
+    ]
 
 
 def _narrower(inner: Range, outer: Range) -> bool:

@@ -1,0 +1,173 @@
+"""Two readings of access, compared for one principal: names cut into regions, hosts into classes, each exactly once.
+
+What is compared is what the APIs permit: a topic is also created and deleted by CREATE and DELETE on CLUSTER
+(``ControllerApis``), and an idempotent producer starts with IDEMPOTENT_WRITE on CLUSTER or WRITE on any topic.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from reconciler.access.by_resource_type import may_on_some_resource
+from reconciler.access.hosts import HostClass, Hosts, host_classes, is_within
+from reconciler.access.index import Group, inside
+from reconciler.access.names import has_names, shortest_name
+from reconciler.access.operations import KafkaVersion, bits, supported
+from reconciler.access.region import Region
+from reconciler.access.table import STARRED, Key, literal
+from reconciler.access.world import World
+from reconciler.model import CLUSTER_NAME, WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
+
+CLUSTER_KEY: Final = literal(CLUSTER_NAME)
+#: What CLUSTER grants on every topic; a topic's DENY does not limit it.
+ON_EVERY_TOPIC: Final = bits([AclOperation.CREATE, AclOperation.DELETE])
+_IDEMPOTENT: Final = bits([AclOperation.IDEMPOTENT_WRITE])
+
+
+class Effect(NamedTuple):
+    """Operations gained and lost, as bits."""
+
+    gained: int
+    lost: int
+
+
+NO_EFFECT: Final = Effect(0, 0)
+
+
+class Piece(NamedTuple):
+    """One region with one effect for some hosts; ``host`` and ``name`` are a witness."""
+
+    hosts: Hosts
+    region: Region
+    effect: Effect
+    host: str
+    name: str
+
+
+def reach(world: World, principal: str, host: str, resource_type: ResourceType, key: Key) -> int:
+    """What the APIs permit on names of ``key`` that match no narrower key, as bits; super users aside."""
+    found = world.access(principal, host, resource_type, key)
+    if resource_type is ResourceType.TOPIC:
+        found |= world.access(principal, host, ResourceType.CLUSTER, CLUSTER_KEY) & ON_EVERY_TOPIC
+    elif (
+        resource_type is ResourceType.CLUSTER
+        and not found & _IDEMPOTENT
+        and may_on_some_resource(world, principal, host, AclOperation.WRITE, ResourceType.TOPIC)
+    ):
+        found |= _IDEMPOTENT
+    return found
+
+
+class Comparison:
+    """Two readings side by side; ``None`` for ``before`` is a cluster on which nobody may do anything."""
+
+    __slots__ = ("_classes", "after", "before", "stranger", "supported", "version", "worlds")
+
+    def __init__(self, before: World | None, after: World, stranger: str) -> None:
+        """``stranger`` is a principal that neither reading knows: it stands for everybody else."""
+        self.before = before
+        self.after = after
+        self.stranger = stranger
+        self.worlds = (after,) if before is None else (before, after)
+        self.version: KafkaVersion = after.index.version
+        self.supported = {
+            kind: bits(supported(kind, self.version)) for kind in ResourceType if kind >= ResourceType.TOPIC
+        }
+        self._classes: dict[frozenset[str], list[HostClass]] = {}
+
+    def effect(self, principal: str, host: str, resource_type: ResourceType, key: Key) -> Effect:
+        """What changes on names of ``key`` that match no narrower key."""
+        kept = self.supported[resource_type]
+        new = reach(self.after, principal, host, resource_type, key) & kept
+        old = 0 if self.before is None else reach(self.before, principal, host, resource_type, key) & kept
+        return NO_EFFECT if old == new else Effect(new & ~old, old & ~new)
+
+    def groups(self, principal: str, resource_type: ResourceType) -> list[Group]:
+        """The compiled bindings of one principal and of ``User:*`` on one type, of both readings."""
+        who = dict.fromkeys((principal, WILDCARD_PRINCIPAL))
+        found = (world.index.group(resource_type, name) for world in self.worlds for name in who)
+        return list(dict.fromkeys(group for group in found if group is not None))
+
+    def classes(self, texts: frozenset[str]) -> list[HostClass]:
+        """The classes of hosts that these texts tell apart."""
+        if texts not in self._classes:
+            self._classes[texts] = host_classes(texts, self.version)
+        return self._classes[texts]
+
+    def hosts(self, principal: str, resource_type: ResourceType, zone: Key) -> list[HostClass]:
+        """The hosts that rules on names of ``zone`` tell apart."""
+        texts = {text for group in self.groups(principal, resource_type) for text in _hosts_on(group, zone)}
+        if resource_type in (ResourceType.TOPIC, ResourceType.CLUSTER):
+            for kind in (ResourceType.TOPIC, ResourceType.CLUSTER):
+                if kind is ResourceType.CLUSTER or resource_type is ResourceType.CLUSTER:
+                    texts.update(text for group in self.groups(principal, kind) for text in group.tables)
+        return self.classes(frozenset(texts - {WILDCARD}))
+
+    def nodes(self, principal: str, resource_type: ResourceType, zone: Key, *, coverage: bool) -> list[Key]:
+        """``zone`` and the keys inside it at which access may differ, outer ones first.
+
+        ``coverage`` takes in what any binding covers, which matters where default-allow decides.
+        """
+        found = {zone, STARRED} if zone.contains(STARRED) else {zone}
+        for group in self.groups(principal, resource_type):
+            found.update(inside(group.ordered, zone))
+        for world in self.worlds:
+            if coverage and world.default_allow:
+                found.update(world.coverage(resource_type).within(zone))
+        return sorted(key for key in found if has_names(resource_type, key))
+
+    def pieces(
+        self, principal: str, resource_type: ResourceType, zone: Key, *, coverage: bool = True, unchanged: bool = False
+    ) -> list[Piece]:
+        """The regions of ``zone`` with an effect, with ``unchanged`` also those without; disjoint for each host."""
+        nodes = self.nodes(principal, resource_type, zone, coverage=coverage)
+        if not nodes or nodes[0] != zone:
+            return []
+        classes = self.hosts(principal, resource_type, zone)
+        found: dict[tuple[Region, Effect], list[HostClass]] = {}
+        for host in classes:
+            for region, effect in self._regions(principal, host.sample, resource_type, nodes):
+                if effect is not NO_EFFECT or unchanged:
+                    found.setdefault((region, effect), []).append(host)
+        pieces = []
+        for (region, effect), hosts in found.items():
+            name = shortest_name(resource_type, region.key, region.cuts)
+            if name is not None:
+                pieces.append(Piece(_together(hosts, classes, self.version), region, effect, hosts[0].sample, name))
+        return pieces
+
+    def _regions(
+        self, principal: str, host: str, resource_type: ResourceType, nodes: Sequence[Key]
+    ) -> list[tuple[Region, Effect]]:
+        """Nodes with the effect of the one around them become part of it; the others are cut out of it."""
+        kept: list[tuple[Key, Effect, list[Key]]] = []
+        around: list[int] = []
+        for key in nodes:
+            while around and not kept[around[-1]][0].contains(key):
+                around.pop()
+            effect = self.effect(principal, host, resource_type, key)
+            if around:
+                outer = kept[around[-1]]
+                if outer[1] == effect:
+                    continue
+                outer[2].append(key)
+            around.append(len(kept))
+            kept.append((key, effect, []))
+        return [(Region(resource_type, key, tuple(cuts)), effect) for key, effect, cuts in kept]
+
+
+def _hosts_on(group: Group, zone: Key) -> Iterable[str]:
+    """The host texts of a group whose rules meet ``zone``."""
+    if len(group.tables) == 1:
+        return group.tables
+    return [host for host, rules in group.rules.items() if any(key.meets(zone) for key in rules)]
+
+
+def _together(hosts: Sequence[HostClass], classes: Sequence[HostClass], version: KafkaVersion) -> Hosts:
+    """Some classes of all as a set of hosts."""
+    chosen = {host.label for host in hosts}
+    others = tuple(host.label for host in classes if host.label not in chosen)
+    if WILDCARD in chosen:
+        listed = tuple(host.label for host in hosts if is_within(host.label, others, version))
+        return Hosts(any_host=True, listed=listed, but=others)
+    listed = tuple(host.label for host in hosts)
+    return Hosts(any_host=False, listed=listed, but=tuple(o for o in others if is_within(o, listed, version)))

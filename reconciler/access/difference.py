@@ -1,0 +1,237 @@
+"""Who gains and who loses access between two states: exact over all principals, hosts and names there could be.
+
+A principal differs from everybody else only at names that its own bindings match. So there are rows for everybody
+else, and rows for principals, which override them on the names they hold. Super users stand outside every row.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final, NamedTuple
+
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.comparison import CLUSTER_KEY, ON_EVERY_TOPIC, Comparison, Piece
+from reconciler.access.hosts import Hosts
+from reconciler.access.index import changed_keys, meets, outermost
+from reconciler.access.operations import operations_in
+from reconciler.access.region import Region
+from reconciler.access.strangers import stranger
+from reconciler.access.table import EVERYTHING, Key
+from reconciler.access.world import World
+from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
+
+_TYPES: Final = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPIC)
+
+
+class Witness(NamedTuple):
+    """A connection and a name that show what a row says."""
+
+    principal: str
+    host: str
+    resource_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What changes on a region; ``principal=None`` is everybody else: all who have no row or exception there.
+
+    ``reading`` is ``None`` where the row is certain. Otherwise it holds only if what is unknown about the cluster is
+    as strict as possible (``least``) or as permissive as possible (``most``); where only default-allow is unknown
+    that is: off, or on.
+    """
+
+    principal: str | None
+    hosts: Hosts
+    region: Region
+    gained: frozenset[AclOperation]
+    lost: frozenset[AclOperation]
+    witness: Witness
+    reading: str | None = None
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Rows in the order in which they are read: by type, everybody else first, by region, by hosts."""
+        who = (self.principal is not None, self.principal or "")
+        return (self.region.resource_type, *who, self.region, self.hosts, sorted(self.gained), self.reading or "")
+
+
+class Shift:
+    """The difference between two fully known readings."""
+
+    __slots__ = ("_changed", "_everyone", "_hidden", "comparison", "direct")
+
+    def __init__(self, before: World, after: World, hidden: frozenset[str]) -> None:
+        """``hidden`` are the super users of either side."""
+        names = (world.index for world in (before, after))
+        self.comparison = Comparison(before, after, stranger(names, hidden))
+        self._hidden = hidden
+        changed = set(before.index.changed_groups(after.index))
+        self._changed = changed
+        self._everyone: dict[ResourceType, list[Key]] = {}
+        for kind in _TYPES:
+            self._everyone[kind] = outermost(self._everyone_keys(kind, before, after))
+        #: The principals whose own bindings change.
+        self.direct = sorted({principal for _, principal in changed} - hidden - {WILDCARD_PRINCIPAL})
+
+    def _everyone_keys(self, kind: ResourceType, before: World, after: World) -> Iterator[Key]:
+        """The names on which access may change for those without bindings of their own."""
+        if (kind, WILDCARD_PRINCIPAL) in self._changed:
+            yield from self._changed_keys(kind, WILDCARD_PRINCIPAL)
+        if before.default_allow != after.default_allow:
+            yield EVERYTHING
+        elif before.default_allow and any(changed is kind for changed, _ in self._changed):
+            old, new = before.coverage(kind), after.coverage(kind)
+            yield from (key for key in new.keys - old.keys if not old.covers(key))
+            yield from (key for key in old.keys - new.keys if not new.covers(key))
+        if kind is ResourceType.TOPIC and self._cluster_changes(self.comparison.stranger):
+            yield EVERYTHING
+        if kind is ResourceType.CLUSTER and self._everyone_keys_exist(ResourceType.TOPIC):
+            yield CLUSTER_KEY
+
+    def _everyone_keys_exist(self, kind: ResourceType) -> bool:
+        return bool(self._everyone.get(kind))
+
+    def _changed_keys(self, kind: ResourceType, principal: str) -> set[Key]:
+        comparison = self.comparison
+        old = None if comparison.before is None else comparison.before.index.group(kind, principal)
+        return changed_keys(old, comparison.after.index.group(kind, principal))
+
+    def _cluster_changes(self, principal: str) -> bool:
+        """Whether what CLUSTER grants on every topic changes."""
+        comparison = self.comparison
+        texts = {t for group in comparison.groups(principal, ResourceType.CLUSTER) for t in group.tables}
+        for host in comparison.classes(frozenset(texts - {WILDCARD})):
+            asked = (principal, host.sample, ResourceType.CLUSTER, CLUSTER_KEY)
+            old, new = (world.access(*asked) & ON_EVERY_TOPIC for world in comparison.worlds)
+            if old != new:
+                return True
+        return False
+
+    def _own_zones(self, kind: ResourceType, principal: str) -> list[Key]:
+        """The names on which a principal may see another change than everybody else."""
+        everyone = self._everyone[kind]
+        on_topics, on_cluster = (self._own_keys(t, principal) for t in (ResourceType.TOPIC, ResourceType.CLUSTER))
+        found = self._changed_keys(kind, principal) if (kind, principal) in self._changed else set()
+        found.update(meets(self._own_keys(kind, principal), everyone))
+        if kind is ResourceType.TOPIC and on_cluster:
+            found.update(everyone)
+            if self._cluster_changes(principal):
+                found.add(EVERYTHING)
+        if kind is ResourceType.CLUSTER:
+            own_change = (ResourceType.TOPIC, principal) in self._changed
+            if own_change or (everyone and (on_topics or on_cluster)):
+                found.add(CLUSTER_KEY)
+        return outermost(found)
+
+    def _own_keys(self, kind: ResourceType, principal: str) -> list[Key]:
+        groups = (world.index.group(kind, principal) for world in self.comparison.worlds)
+        return sorted({key for group in groups if group is not None for key in group.ordered})
+
+    def everyone_pieces(self) -> Iterator[Piece]:
+        """What changes for everybody else."""
+        for kind, zones in self._everyone.items():
+            for zone in zones:
+                yield from self.comparison.pieces(self.comparison.stranger, kind, zone)
+
+    def own_pieces(self, principal: str) -> Iterator[Piece]:
+        """What changes for one principal, and where nothing does although it does for everybody else."""
+        for kind in _TYPES:
+            for zone in self._own_zones(kind, principal):
+                overrides = bool(meets([zone], self._everyone[kind]))
+                yield from self.comparison.pieces(principal, kind, zone, unchanged=overrides)
+
+    def reached(self) -> list[str]:
+        """Principals whose own bindings stay, and meet names on which everybody else's access may change; sorted."""
+        index = self.comparison.after.index
+        found: set[str] = set()
+        for kind, zones in self._everyone.items():
+            if zones:
+                found |= index.holders(kind).meeting(zones)
+                if kind is ResourceType.CLUSTER:
+                    found |= index.holders(ResourceType.TOPIC).meeting([EVERYTHING])
+                if kind is ResourceType.TOPIC:
+                    found |= index.holders(ResourceType.CLUSTER).meeting([EVERYTHING])
+        return sorted(found - set(self.direct) - self._hidden - {WILDCARD_PRINCIPAL})
+
+
+class Difference:
+    """Gained and lost access. ``rows`` and ``exceptions`` speak of everybody else and of principals in the change.
+
+    An exception says that nothing changes for a principal where a row says that something does for everybody else.
+    Principals that only changes of ``User:*`` or of coverage reach come from :meth:`reached`, when asked for.
+    """
+
+    __slots__ = ("_shifts", "after", "before", "exceptions", "rows")
+
+    def __init__(self, before: Authorizer, after: Authorizer) -> None:
+        self.before = before
+        self.after = after
+        hidden = before.super_users | after.super_users
+        pairs = dict.fromkeys(zip(before.worlds.both, after.worlds.both, strict=True))
+        self._shifts = [Shift(old, new, hidden) for old, new in pairs]
+        found = _merged([list(_direct_rows(shift)) for shift in self._shifts])
+        self.rows = tuple(row for row in found if row.gained or row.lost)
+        self.exceptions = tuple(row for row in found if not row.gained and not row.lost)
+
+    @property
+    def super_users_added(self) -> frozenset[str]:
+        """Who becomes a super user, and so may do anything."""
+        return self.after.super_users - self.before.super_users
+
+    @property
+    def super_users_removed(self) -> frozenset[str]:
+        """Who is a super user no longer; what it keeps stands in ``access_of``."""
+        return self.before.super_users - self.after.super_users
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether access is the same for every principal, host and name in every reading."""
+        return not (self.rows or self.super_users_added or self.super_users_removed) and not any(
+            row for row in self.reached()
+        )
+
+    def reached_principals(self) -> list[str]:
+        """Principals outside the change that it may reach through ``User:*`` or coverage, sorted."""
+        return sorted({principal for shift in self._shifts for principal in shift.reached()})
+
+    def reached(self, limit: int | None = None) -> tuple[Row, ...]:
+        """Rows of the first ``limit`` reached principals, or of all of them; exceptions are not among them."""
+        return tuple(row for row in self.reached_with_exceptions(limit) if row.gained or row.lost)
+
+    def reached_with_exceptions(self, limit: int | None = None) -> list[Row]:
+        """The same, with the rows that say that nothing changes."""
+        chosen = list(islice(self.reached_principals(), limit))
+        return _merged([[row for principal in chosen for row in _own_rows(shift, principal)] for shift in self._shifts])
+
+
+def compare(before: Authorizer, after: Authorizer) -> Difference:
+    """The access difference; quickest where ``after`` is ``before.with_changes(…)``."""
+    return Difference(before, after)
+
+
+def _direct_rows(shift: Shift) -> Iterator[Row]:
+    for piece in shift.everyone_pieces():
+        yield _row(None, shift.comparison.stranger, piece)
+    for principal in shift.direct:
+        yield from _own_rows(shift, principal)
+
+
+def _own_rows(shift: Shift, principal: str) -> Iterator[Row]:
+    for piece in shift.own_pieces(principal):
+        yield _row(principal, principal, piece)
+
+
+def _row(principal: str | None, example: str, piece: Piece) -> Row:
+    gained, lost = (operations_in(part) for part in piece.effect)
+    return Row(principal, piece.hosts, piece.region, gained, lost, Witness(example, piece.host, piece.name))
+
+
+def _merged(readings: list[list[Row]]) -> list[Row]:
+    """Rows of one reading, or of two: what both say is certain, the rest depends on what is not known."""
+    if len(readings) == 1:
+        return sorted(readings[0], key=lambda row: row.order)
+    least, most = (dict.fromkeys(rows) for rows in readings)
+    found = [row for row in least if row in most]
+    found += [replace(row, reading="least") for row in least if row not in most]
+    found += [replace(row, reading="most") for row in most if row not in least]
+    return sorted(found, key=lambda row: row.order)

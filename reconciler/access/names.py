@@ -1,0 +1,81 @@
+"""Which names a resource can have, and the shortest one in a set of them: a test for emptiness and an example in one.
+
+Topics: Kafka's legal names. CLUSTER: its one name. Everything else: any text that is not empty.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, count
+from typing import Final
+
+from reconciler.access.table import STARRED, Key, literal
+from reconciler.model import CLUSTER_NAME, MAX_TOPIC_NAME_LENGTH, ResourceType, topic_name_problem
+
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_."
+_SURROGATES = range(0xD800, 0xE000)
+_TOPIC_TEXT = re.compile(r"[a-zA-Z0-9._-]*", re.ASCII)
+
+
+def is_name(resource_type: ResourceType, name: str) -> bool:
+    """Whether a resource of this type can be called ``name``."""
+    if resource_type is ResourceType.TOPIC:
+        return topic_name_problem(name) is None
+    if resource_type is ResourceType.CLUSTER:
+        return name == CLUSTER_NAME
+    return bool(name)
+
+
+def has_names(resource_type: ResourceType, key: Key) -> bool:
+    """Whether some resource of this type can have a name of ``key``."""
+    if key.literal:
+        return is_name(resource_type, key.text)
+    if resource_type is ResourceType.TOPIC:
+        return key != STARRED and len(key.text) <= MAX_TOPIC_NAME_LENGTH and _TOPIC_TEXT.fullmatch(key.text) is not None
+    return resource_type is not ResourceType.CLUSTER or key.matches(CLUSTER_NAME)
+
+
+def shortest_name(resource_type: ResourceType, key: Key, cuts: Iterable[Key] = ()) -> str | None:
+    """The shortest name of ``key`` that is in none of ``cuts``, letters first; ``None`` if there is none.
+
+    Breadth first over texts; each text that is not the answer is a literal cut, so the work is bounded by the cuts.
+    """
+    cuts = set(cuts)
+    if not has_names(resource_type, key) or _is_cut(key, cuts):
+        return None
+    if resource_type is ResourceType.CLUSTER:
+        return CLUSTER_NAME if not any(cut.matches(CLUSTER_NAME) for cut in cuts) else None
+    if key.matches(key.text) and is_name(resource_type, key.text) and literal(key.text) not in cuts:
+        return key.text
+    return None if key.literal else _longer_name(resource_type, key.text, cuts)
+
+
+def _is_cut(key: Key, cuts: set[Key]) -> bool:
+    """Whether a prefix among the cuts takes the whole key."""
+    if STARRED in cuts and STARRED.contains(key):
+        return True
+    return any(Key(key.text[:length]) in cuts for length in range(len(key.text) + 1))
+
+
+def _longer_name(resource_type: ResourceType, text: str, cuts: set[Key]) -> str | None:
+    """The shortest name that is longer than ``text`` and starts with it."""
+    pending = [text]
+    for start in pending:
+        if resource_type is ResourceType.TOPIC and len(start) >= MAX_TOPIC_NAME_LENGTH:
+            continue
+        if start == STARRED.text and STARRED in cuts:
+            continue
+        for letter in _letters(resource_type):
+            name = start + letter
+            if Key(name) in cuts:
+                continue
+            if is_name(resource_type, name) and literal(name) not in cuts:
+                return name
+            pending.append(name)
+    return None
+
+
+def _letters(resource_type: ResourceType) -> Iterator[str]:
+    """What may follow in a name. Without a limit for most types: so many cuts cannot be that no letter is left."""
+    if resource_type is ResourceType.TOPIC:
+        return iter(_LETTERS)
+    return chain(_LETTERS, (chr(code) for code in count(0xA1) if code not in _SURROGATES))

@@ -1,0 +1,82 @@
+"""A set of names on which a decision is constant: those of one key, less some keys inside it."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from reconciler.access.names import shortest_name
+from reconciler.access.table import EVERYTHING, STARRED, Key
+from reconciler.model import ResourceType
+
+_PLURALS: Final = {
+    ResourceType.TOPIC: "topics",
+    ResourceType.GROUP: "groups",
+    ResourceType.TRANSACTIONAL_ID: "transactional ids",
+    ResourceType.DELEGATION_TOKEN: "delegation tokens",
+    ResourceType.USER: "users",
+}
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Region:
+    """Names of one resource type: those that ``key`` matches and no one of ``cuts``, which lie inside ``key``."""
+
+    resource_type: ResourceType
+    key: Key = EVERYTHING
+    cuts: tuple[Key, ...] = ()
+
+    def contains(self, name: str) -> bool:
+        """Whether ``name`` belongs to the region."""
+        return self.key.matches(name) and not any(cut.matches(name) for cut in self.cuts)
+
+    def witness(self) -> str | None:
+        """A shortest name that a resource can have, or ``None`` if the region holds none."""
+        return shortest_name(self.resource_type, self.key, self.cuts)
+
+    def select(self, names: Sequence[str]) -> list[str]:
+        """The names of a sorted sequence that belong to the region, such as the topics that exist."""
+        start = bisect_left(names, self.key.text)
+        literals = {cut.text for cut in self.cuts if cut.literal}
+        others = [cut for cut in self.cuts if not cut.literal]
+        prefixes = tuple(cut.text for cut in others if cut != STARRED)
+        found = []
+        for name in islice(names, start, None):
+            if not name.startswith(self.key.text):
+                break
+            if not self.key.matches(name) or name in literals or (prefixes and name.startswith(prefixes)):
+                continue
+            if len(prefixes) == len(others) or not STARRED.matches(name):
+                found.append(name)
+        return found
+
+    def describe(self, shown: int = _SHOWN) -> str:
+        """Plain words: ``topics starting with `payments.` except those starting with `payments.audit.` ``.
+
+        At most ``shown`` exceptions are listed; the rest are counted, never dropped. That LITERAL ``*`` leaves out
+        names such as ``*x`` is not said, unless the region is just those.
+        """
+        if self.resource_type is ResourceType.CLUSTER:
+            return "the cluster"
+        plural = _PLURALS[self.resource_type]
+        if self.key.literal:
+            return f"{plural[:-1]} `{self.key.text}`"
+        if self.key == STARRED:
+            return f"{plural} that the pattern `*` misses: those starting with `*` and longer"
+        everything = f"{plural} starting with `{self.key.text}`" if self.key.text else f"all {plural}"
+        cuts = [cut for cut in self.cuts if cut != STARRED]
+        return f"{everything} except {_listed(cuts, shown)}" if cuts else everything
+
+    def __str__(self) -> str:
+        """The region in plain words."""
+        return self.describe()
+
+
+def _listed(cuts: Iterable[Key], shown: int) -> str:
+    ordered = sorted(cuts, key=lambda cut: (not cut.literal, cut.text))
+    texts = [f"`{cut.text}`" if cut.literal else f"those starting with `{cut.text}`" for cut in ordered]
+    if len(texts) > shown + 1:
+        texts = [*texts[:shown], f"{len(texts) - shown:,} more"]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
