@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 _ROOT = Path(__file__).parent.parent
+#: Seconds after which a command is no longer waited for.
+_PATIENCE = 300
 
 
 class Cost(NamedTuple):
@@ -44,7 +46,7 @@ def cost(command: Command) -> Cost:
     """Runs a command to its end; raises ``RuntimeError`` if it fails or does not print what it should."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
-    done = subprocess.run(command.arguments, cwd=_ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command.arguments, cwd=_ROOT, capture_output=True, text=True, check=False, timeout=_PATIENCE)
     wall = time.perf_counter() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode or command.expected not in done.stdout:
