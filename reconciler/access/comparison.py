@@ -102,37 +102,43 @@ class Comparison:
                     texts.update(text for group in self.groups(principal, kind) for text in group.tables)
         return self.classes(frozenset(texts - {WILDCARD}))
 
-    def nodes(self, principal: str, resource_type: ResourceType, zone: Key, *, coverage: bool) -> list[Key]:
-        """``zone`` and the keys inside it at which access may differ, outer ones first.
-
-        ``coverage`` takes in what any binding covers, which matters where default-allow decides.
-        """
-        found = {zone, STARRED} if zone.contains(STARRED) else {zone}
+    def nodes(self, principal: str, resource_type: ResourceType, zone: Key) -> list[Key]:
+        """``zone`` and the keys inside it at which access may differ, outer ones first."""
+        found = {zone, STARRED, literal(WILDCARD)} if zone.contains(STARRED) else {zone}
         for group in self.groups(principal, resource_type):
             found.update(inside(group.ordered, zone))
         for world in self.worlds:
-            if coverage and world.default_allow:
+            if world.default_allow:
                 found.update(world.coverage(resource_type).within(zone))
         return sorted(key for key in found if has_names(resource_type, key))
 
     def pieces(
-        self, principal: str, resource_type: ResourceType, zone: Key, *, coverage: bool = True, unchanged: bool = False
+        self,
+        principal: str,
+        resource_type: ResourceType,
+        zone: Key,
+        *,
+        unchanged: bool = False,
+        hosts: Sequence[HostClass] | None = None,
     ) -> list[Piece]:
-        """The regions of ``zone`` with an effect, with ``unchanged`` also those without; disjoint for each host."""
-        nodes = self.nodes(principal, resource_type, zone, coverage=coverage)
+        """The regions of ``zone`` with an effect, with ``unchanged`` also those without; disjoint for each host.
+
+        ``hosts`` limits the question to some; otherwise it is about all there could be.
+        """
+        nodes = self.nodes(principal, resource_type, zone)
         if not nodes or nodes[0] != zone:
             return []
-        classes = self.hosts(principal, resource_type, zone)
+        classes = self.hosts(principal, resource_type, zone) if hosts is None else hosts
         found: dict[tuple[Region, Effect], list[HostClass]] = {}
         for host in classes:
             for region, effect in self._regions(principal, host.sample, resource_type, nodes):
                 if effect is not NO_EFFECT or unchanged:
                     found.setdefault((region, effect), []).append(host)
         pieces = []
-        for (region, effect), hosts in found.items():
+        for (region, effect), alike in found.items():
             name = shortest_name(resource_type, region.key, region.cuts)
             if name is not None:
-                pieces.append(Piece(_together(hosts, classes, self.version), region, effect, hosts[0].sample, name))
+                pieces.append(Piece(_together(alike, classes, self.version), region, effect, alike[0].sample, name))
         return pieces
 
     def _regions(

@@ -1,0 +1,162 @@
+"""Assertions decided exactly, over every principal, host and name there is or could be; failures have a witness."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from reconciler.access.assertion import Assertion, Claim, Outcome, Verdict, Via
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.by_resource_type import PROBE
+from reconciler.access.comparison import Comparison
+from reconciler.access.decision import Request
+from reconciler.access.hosts import HostClass
+from reconciler.access.names import shortest_name
+from reconciler.access.selection import Principals, Selection
+from reconciler.access.strangers import stranger
+from reconciler.access.table import EVERYTHING, key_of
+from reconciler.access.trespass import Trespass, Trespasses
+from reconciler.access.world import World
+from reconciler.model import CLUSTER_NAME, WILDCARD, AclOperation, Declaration, Origin, ResourcePattern, ResourceType
+
+
+class _Found(NamedTuple):
+    """A request that breaks an assertion."""
+
+    request: Request
+    via: Via | None
+
+
+class Checker:
+    """Checks many assertions on one state; keeps what it works out on the way."""
+
+    __slots__ = ("_authorizer", "_comparisons", "_principals", "_trespasses")
+
+    def __init__(self, authorizer: Authorizer, principals: Iterable[str] = ()) -> None:
+        """``principals`` are known beside those of the bindings: globs range over both."""
+        self._authorizer = authorizer
+        worlds = dict.fromkeys(authorizer.worlds.both)
+        known = {principal for world in worlds for _, principal in world.index.group_keys()}
+        self._principals = Principals(known | set(principals) | authorizer.super_users)
+        nobody = stranger((world.index for world in worlds), self._principals.known)
+        self._comparisons = {id(world): Comparison(None, world, nobody) for world in worlds}
+        self._trespasses = {id(world): Trespasses(world, nobody) for world in worlds}
+
+    def check(self, assertion: Assertion) -> Verdict:
+        """The verdict. What only one reading of the unknown breaks is undecided, as is what a broken broker answers."""
+        selection = self._principals.selected(assertion, self._authorizer.super_users)
+        least, most = self._authorizer.worlds.both
+        search = self._unmet if assertion.claim is Claim.MUST else self._forbidden
+        # The reading in which the claim is hardest to break, then the one in which it is easiest.
+        easy, hard = (most, least) if assertion.claim is Claim.MUST else (least, most)
+        found = search(assertion, selection, easy)
+        if found is not None:
+            return self._verdict(assertion, Outcome.FAIL, found)
+        found = search(assertion, selection, hard) if hard is not easy else None
+        if found is not None:
+            return self._verdict(assertion, Outcome.UNDECIDED, found)
+        broken = self._authorizer.fragile.types & {pattern.resource_type for pattern in assertion.patterns}
+        if broken:
+            return Verdict(assertion, Outcome.UNDECIDED, reason="some bindings make brokers fail on such resources")
+        return Verdict(assertion, Outcome.PASS)
+
+    def _verdict(self, assertion: Assertion, outcome: Outcome, found: _Found) -> Verdict:
+        decision = self._authorizer.authorize(*_asked(found))
+        bindings = decision.bindings
+        notes = (self._authorizer.evidence.notes.get(binding) for binding in bindings)
+        places = tuple(note.origin if isinstance(note, Declaration) else note for note in notes if note is not None)
+        reason = None
+        if outcome is Outcome.UNDECIDED:
+            reason = "it depends on allow.everyone.if.no.acl.found, or on entries that cannot be read"
+        return Verdict(assertion, outcome, found.request, found.via, bindings, _origins(places), reason)
+
+    def _unmet(self, assertion: Assertion, selection: Selection, world: World) -> _Found | None:
+        """A request of someone who must be able to do it, and is not."""
+        found = [
+            _Found(Request(principal, host, operation, pattern.resource_type, name), None)
+            for pattern in assertion.patterns
+            for principal in self._obliged(selection, pattern, world)
+            for operation, host, name in self._gaps(assertion, principal, pattern, world)
+        ]
+        return min(found, key=_rank, default=None)
+
+    def _obliged(self, selection: Selection, pattern: ResourcePattern, world: World) -> Iterator[str]:
+        if selection.named is not None:
+            yield from sorted(selection.named)
+            return
+        yield self._comparisons[id(world)].stranger
+        kinds = {pattern.resource_type, ResourceType.CLUSTER, ResourceType.TOPIC}
+        holders: set[str] = set()
+        for kind in kinds:
+            names = key_of(pattern) if kind is pattern.resource_type else EVERYTHING
+            holders |= world.index.holders(kind).meeting([names])
+        yield from sorted(holder for holder in holders if selection.takes(holder) and holder in self._principals.known)
+
+    def _gaps(
+        self, assertion: Assertion, principal: str, pattern: ResourcePattern, world: World
+    ) -> Iterator[tuple[AclOperation, str, str]]:
+        """Operations that are not permitted, each with a host and a name."""
+        hosts = None if WILDCARD in assertion.hosts else [HostClass(host, host) for host in assertion.hosts]
+        pieces = self._comparisons[id(world)].pieces(
+            principal, pattern.resource_type, key_of(pattern), unchanged=True, hosts=hosts
+        )
+        for piece in pieces:
+            for operation in assertion.operations:
+                if not piece.effect.gained >> operation & 1:
+                    yield operation, piece.host, piece.name
+
+    def _forbidden(self, assertion: Assertion, selection: Selection, world: World) -> _Found | None:
+        """A request that is permitted and must not be: a direct one if there is any, else by ALTER on CLUSTER."""
+        search = self._trespasses[id(world)]
+        hosts = None if WILDCARD in assertion.hosts else assertion.hosts
+        asked = [(operation, pattern) for pattern in assertion.patterns for operation in sorted(assertion.operations)]
+        direct = [
+            _trespassed(found, operation, pattern)
+            for operation, pattern in asked
+            if (found := search.shortest(operation, pattern, selection, hosts)) is not None
+        ]
+        if direct:
+            return min(direct, key=_rank)
+        for operation, pattern in asked:
+            name = shortest_name(pattern.resource_type, key_of(pattern))
+            if name is None:
+                continue
+            powerful = search.cluster_alter(selection, hosts)
+            if powerful is not None:
+                return _trespassed(powerful._replace(name=name), operation, pattern)
+            if assertion.include_super_users and (super_user := self._super_user(assertion)) is not None:
+                host = (hosts or ["192.0.2.0"])[0]
+                return _Found(Request(super_user, host, operation, pattern.resource_type, name), Via.SUPER_USER)
+        return None
+
+    def _super_user(self, assertion: Assertion) -> str | None:
+        """A super user of whom the assertion speaks."""
+        selection = self._principals.selected(assertion, frozenset())
+        return min(filter(selection.takes, self._authorizer.super_users), default=None)
+
+
+def check(assertion: Assertion, authorizer: Authorizer, principals: Iterable[str] = ()) -> Verdict:
+    """One assertion on one state; for many, :class:`Checker` is quicker."""
+    return Checker(authorizer, principals).check(assertion)
+
+
+def _trespassed(found: Trespass, operation: AclOperation, pattern: ResourcePattern) -> _Found:
+    return _Found(Request(found.principal, found.host, operation, pattern.resource_type, found.name), found.via)
+
+
+def _asked(found: _Found) -> tuple[str, str, AclOperation, ResourceType, str]:
+    """The request whose bindings explain the witness."""
+    principal, host, operation, kind, name = found.request
+    if found.via is Via.CLUSTER_ALTER:
+        return principal, host, AclOperation.ALTER, ResourceType.CLUSTER, CLUSTER_NAME
+    if found.via is Via.OTHER_RESOURCE and kind is ResourceType.TOPIC:
+        return principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME
+    if found.via is Via.OTHER_RESOURCE:
+        return principal, host, AclOperation.WRITE, ResourceType.TOPIC, PROBE
+    return principal, host, operation, kind, name
+
+
+def _rank(found: _Found) -> tuple[int, Request]:
+    return len(found.request.resource_name), found.request
+
+
+def _origins(notes: Iterable[Origin]) -> tuple[Origin, ...]:
+    return tuple(dict.fromkeys(notes))

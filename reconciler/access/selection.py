@@ -1,0 +1,56 @@
+"""Which principals an assertion speaks of: everybody there is or could be, or some that are known."""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from fnmatch import translate
+from re import compile as pattern
+from typing import NamedTuple
+
+from reconciler.access.assertion import Assertion
+from reconciler.model import WILDCARD_PRINCIPAL
+
+
+class Selection(NamedTuple):
+    """``named=None`` is every principal there is or could be; ``exempt`` ones are left out either way."""
+
+    named: frozenset[str] | None
+    exempt: frozenset[str]
+
+    def takes(self, principal: str) -> bool:
+        """Whether the assertion speaks of this principal."""
+        return principal not in self.exempt and (self.named is None or principal in self.named)
+
+
+class Principals:
+    """The principals that are known, asked for those that a glob means."""
+
+    __slots__ = ("_globs", "_ordered", "known")
+
+    def __init__(self, known: Iterable[str]) -> None:
+        """Keep them sorted; ``User:*`` is nobody."""
+        self.known = frozenset(known) - {WILDCARD_PRINCIPAL}
+        self._ordered = sorted(self.known)
+        self._globs: dict[str, frozenset[str]] = {}
+
+    def meant(self, text: str) -> frozenset[str]:
+        """A principal as it is, or the known ones that a glob matches."""
+        if not any(letter in text for letter in "*?["):
+            return frozenset({text})
+        if text not in self._globs:
+            self._globs[text] = frozenset(self._matching(text))
+        return self._globs[text]
+
+    def _matching(self, glob: str) -> list[str]:
+        stem = glob[:-1]
+        if glob.endswith("*") and not any(letter in stem for letter in "*?["):
+            start, end = (bisect_left(self._ordered, text) for text in (stem, stem + "\U0010ffff"))
+            return [name for name in self._ordered[start : end + 1] if name.startswith(stem)]
+        wanted = pattern(translate(glob))
+        return [name for name in self._ordered if wanted.match(name)]
+
+    def selected(self, assertion: Assertion, super_users: frozenset[str]) -> Selection:
+        """The principals of an assertion; super users are dealt with apart."""
+        exempt = frozenset().union(super_users, *map(self.meant, assertion.excluded))
+        if WILDCARD_PRINCIPAL in assertion.principals:
+            return Selection(None, exempt)
+        return Selection(frozenset().union(*map(self.meant, assertion.principals)) - exempt, exempt)
