@@ -10,6 +10,7 @@ from reconciler.access.comparison import Comparison
 from reconciler.access.decision import Request
 from reconciler.access.hosts import HostClass
 from reconciler.access.names import shortest_name
+from reconciler.access.operations import supported
 from reconciler.access.selection import Principals, Selection
 from reconciler.access.strangers import stranger
 from reconciler.access.table import EVERYTHING, key_of
@@ -111,7 +112,8 @@ class Checker:
         direct = [
             _trespassed(found, operation, pattern)
             for operation, pattern in asked
-            if (found := search.shortest(operation, pattern, selection, hosts)) is not None
+            if operation in supported(pattern.resource_type, self._authorizer.kafka_version)
+            and (found := search.shortest(operation, pattern, selection, hosts)) is not None
         ]
         if direct:
             return min(direct, key=_rank)

@@ -55,26 +55,27 @@ class Authorizer:
         """Index the bindings: about a quarter of a second for 100,000. Tables are compiled when first asked for."""
         opaque = tuple(opaque)
         known = bindings if isinstance(bindings, Mapping) else frozenset(bindings)
-        self._setup(
-            readings(known, opaque, kafka_version, allow_everyone_if_no_acl_found),
-            frozenset(super_users),
-            Evidence(bindings if isinstance(bindings, Mapping) else {}, opaque),
-        )
+        worlds = readings(known, opaque, kafka_version, allow_everyone_if_no_acl_found)
+        evidence = Evidence(bindings if isinstance(bindings, Mapping) else {}, opaque)
+        self._setup(worlds, frozenset(super_users), evidence, Fragile(worlds.certain))
 
-    def _setup(self, worlds: Worlds, super_users: frozenset[str], evidence: Evidence) -> None:
+    def _setup(self, worlds: Worlds, super_users: frozenset[str], evidence: Evidence, fragile: Fragile) -> None:
         self.worlds = worlds
         self.super_users = super_users
         self.evidence = evidence
+        self.fragile = fragile
         self._index = worlds.certain
         self.kafka_version = self._index.version
-        self.fragile = Fragile(self._index)
         self._careful = frozenset(ResourceType) if not worlds.known else self.fragile.types
 
     def with_changes(self, added: Bindings = (), removed: Iterable[AclBinding] = ()) -> "Authorizer":
         """An authorizer less ``removed`` and with ``added``; shares all that did not change."""
         removed = tuple(removed)
+        notes = self.evidence.with_changes(added)
+        added = tuple(added)
+        worlds = self.worlds.with_changes(added, removed)
         copy = Authorizer.__new__(Authorizer)
-        copy._setup(self.worlds.with_changes(added, removed), self.super_users, self.evidence.with_changes(added))
+        copy._setup(worlds, self.super_users, notes, self.fragile.with_changes(added, removed, worlds.certain))
         return copy
 
     @property

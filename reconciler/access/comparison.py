@@ -4,14 +4,14 @@ What is compared is what the APIs permit: a topic is also created and deleted by
 (``ControllerApis``), and an idempotent producer starts with IDEMPOTENT_WRITE on CLUSTER or WRITE on any topic.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from reconciler.access.by_resource_type import may_on_some_resource
 from reconciler.access.hosts import HostClass, Hosts, host_classes, is_within
 from reconciler.access.index import Group, inside
 from reconciler.access.names import has_names, shortest_name
-from reconciler.access.operations import KafkaVersion, bits, supported
+from reconciler.access.operations import EVERY, KafkaVersion, bits, supported
 from reconciler.access.region import Region
 from reconciler.access.table import STARRED, Key, literal
 from reconciler.access.world import World
@@ -60,19 +60,24 @@ def reach(world: World, principal: str, host: str, resource_type: ResourceType, 
 class Comparison:
     """Two readings side by side; ``None`` for ``before`` is a cluster on which nobody may do anything."""
 
-    __slots__ = ("_classes", "after", "before", "stranger", "supported", "version", "worlds")
+    __slots__ = ("_classes", "_last", "_possible", "after", "before", "stranger", "supported", "version", "worlds")
 
-    def __init__(self, before: World | None, after: World, stranger: str) -> None:
-        """``stranger`` is a principal that neither reading knows: it stands for everybody else."""
+    def __init__(self, before: World | None, after: World, stranger: str, only: int = EVERY) -> None:
+        """``stranger`` is a principal that neither reading knows: it stands for everybody else.
+
+        ``only`` limits the comparison to some operations, as bits.
+        """
         self.before = before
         self.after = after
         self.stranger = stranger
         self.worlds = (after,) if before is None else (before, after)
         self.version: KafkaVersion = after.index.version
         self.supported = {
-            kind: bits(supported(kind, self.version)) for kind in ResourceType if kind >= ResourceType.TOPIC
+            kind: only & bits(supported(kind, self.version)) for kind in ResourceType if kind >= ResourceType.TOPIC
         }
         self._classes: dict[frozenset[str], list[HostClass]] = {}
+        self._last: tuple[tuple[str, ResourceType] | None, list[Group]] = (None, [])
+        self._possible: dict[tuple[ResourceType, Key], bool] = {}
 
     def effect(self, principal: str, host: str, resource_type: ResourceType, key: Key) -> Effect:
         """What changes on names of ``key`` that match no narrower key."""
@@ -83,9 +88,12 @@ class Comparison:
 
     def groups(self, principal: str, resource_type: ResourceType) -> list[Group]:
         """The compiled bindings of one principal and of ``User:*`` on one type, of both readings."""
-        who = dict.fromkeys((principal, WILDCARD_PRINCIPAL))
-        found = (world.index.group(resource_type, name) for world in self.worlds for name in who)
-        return list(dict.fromkeys(group for group in found if group is not None))
+        asked = (principal, resource_type)
+        if self._last[0] != asked:
+            who = dict.fromkeys((principal, WILDCARD_PRINCIPAL))
+            found = (world.index.group(resource_type, name) for world in self.worlds for name in who)
+            self._last = asked, list(dict.fromkeys(group for group in found if group is not None))
+        return self._last[1]
 
     def classes(self, texts: frozenset[str]) -> list[HostClass]:
         """The classes of hosts that these texts tell apart."""
@@ -95,7 +103,7 @@ class Comparison:
 
     def hosts(self, principal: str, resource_type: ResourceType, zone: Key) -> list[HostClass]:
         """The hosts that rules on names of ``zone`` tell apart."""
-        texts = {text for group in self.groups(principal, resource_type) for text in _hosts_on(group, zone)}
+        texts = {text for group in self.groups(principal, resource_type) for text in group.hosts_on(zone)}
         if resource_type in (ResourceType.TOPIC, ResourceType.CLUSTER):
             for kind in (ResourceType.TOPIC, ResourceType.CLUSTER):
                 if kind is ResourceType.CLUSTER or resource_type is ResourceType.CLUSTER:
@@ -110,7 +118,14 @@ class Comparison:
         for world in self.worlds:
             if world.default_allow:
                 found.update(world.coverage(resource_type).within(zone))
-        return sorted(key for key in found if has_names(resource_type, key))
+        return sorted(key for key in found if self._is_possible(resource_type, key))
+
+    def _is_possible(self, resource_type: ResourceType, key: Key) -> bool:
+        asked = (resource_type, key)
+        found = self._possible.get(asked)
+        if found is None:
+            found = self._possible[asked] = has_names(resource_type, key)
+        return found
 
     def pieces(
         self,
@@ -159,13 +174,6 @@ class Comparison:
             around.append(len(kept))
             kept.append((key, effect, []))
         return [(Region(resource_type, key, tuple(cuts)), effect) for key, effect, cuts in kept]
-
-
-def _hosts_on(group: Group, zone: Key) -> Iterable[str]:
-    """The host texts of a group whose rules meet ``zone``."""
-    if len(group.tables) == 1:
-        return group.tables
-    return [host for host, rules in group.rules.items() if any(key.meets(zone) for key in rules)]
 
 
 def _together(hosts: Sequence[HostClass], classes: Sequence[HostClass], version: KafkaVersion) -> Hosts:

@@ -13,13 +13,14 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import CLUSTER_KEY, ON_EVERY_TOPIC, Comparison, Piece
 from reconciler.access.hosts import Hosts
 from reconciler.access.index import changed_keys, meets, outermost
-from reconciler.access.operations import operations_in
+from reconciler.access.operations import DENIED, operations_in
 from reconciler.access.region import Region
 from reconciler.access.strangers import stranger
 from reconciler.access.table import EVERYTHING, Key
 from reconciler.access.world import World
 from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 
+_WRITE: Final = 1 << AclOperation.WRITE | 1 << AclOperation.WRITE + DENIED
 _TYPES: Final = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPIC)
 
 
@@ -85,16 +86,19 @@ class Shift:
             yield from (key for key in old.keys - new.keys if not new.covers(key))
         if kind is ResourceType.TOPIC and self._cluster_changes(self.comparison.stranger):
             yield EVERYTHING
-        if kind is ResourceType.CLUSTER and self._everyone_keys_exist(ResourceType.TOPIC):
+        if kind is ResourceType.CLUSTER and self._idempotence_may_change(WILDCARD_PRINCIPAL, before, after):
             yield CLUSTER_KEY
 
-    def _everyone_keys_exist(self, kind: ResourceType) -> bool:
-        return bool(self._everyone.get(kind))
+    def _idempotence_may_change(self, principal: str, *worlds: World) -> bool:
+        """Whether WRITE on topics changes, which starts an idempotent producer too."""
+        if principal == WILDCARD_PRINCIPAL and any(world.default_allow for world in worlds):
+            return bool(self._everyone[ResourceType.TOPIC])
+        changed = (ResourceType.TOPIC, principal) in self._changed
+        return changed and bool(self._changed_keys(ResourceType.TOPIC, principal, _WRITE))
 
-    def _changed_keys(self, kind: ResourceType, principal: str) -> set[Key]:
-        comparison = self.comparison
-        old = None if comparison.before is None else comparison.before.index.group(kind, principal)
-        return changed_keys(old, comparison.after.index.group(kind, principal))
+    def _changed_keys(self, kind: ResourceType, principal: str, bits: int = -1) -> set[Key]:
+        old, new = (world.index.group(kind, principal) for world in self.comparison.worlds)
+        return changed_keys(old, new, bits)
 
     def _cluster_changes(self, principal: str) -> bool:
         """Whether what CLUSTER grants on every topic changes."""
@@ -110,22 +114,25 @@ class Shift:
     def _own_zones(self, kind: ResourceType, principal: str) -> list[Key]:
         """The names on which a principal may see another change than everybody else."""
         everyone = self._everyone[kind]
-        on_topics, on_cluster = (self._own_keys(t, principal) for t in (ResourceType.TOPIC, ResourceType.CLUSTER))
+        on_topics, on_cluster = (self._has_own(t, principal) for t in (ResourceType.TOPIC, ResourceType.CLUSTER))
         found = self._changed_keys(kind, principal) if (kind, principal) in self._changed else set()
-        found.update(meets(self._own_keys(kind, principal), everyone))
+        if everyone:
+            found.update(meets(self._own_keys(kind, principal), everyone))
         if kind is ResourceType.TOPIC and on_cluster:
             found.update(everyone)
             if self._cluster_changes(principal):
                 found.add(EVERYTHING)
-        if kind is ResourceType.CLUSTER:
-            own_change = (ResourceType.TOPIC, principal) in self._changed
-            if own_change or (everyone and (on_topics or on_cluster)):
-                found.add(CLUSTER_KEY)
+        reached = bool(everyone and (on_topics or on_cluster))
+        if kind is ResourceType.CLUSTER and (reached or self._idempotence_may_change(principal)):
+            found.add(CLUSTER_KEY)
         return outermost(found)
 
     def _own_keys(self, kind: ResourceType, principal: str) -> list[Key]:
         groups = (world.index.group(kind, principal) for world in self.comparison.worlds)
         return sorted({key for group in groups if group is not None for key in group.ordered})
+
+    def _has_own(self, kind: ResourceType, principal: str) -> bool:
+        return any(world.index.bindings(kind, principal) for world in self.comparison.worlds)
 
     def everyone_pieces(self) -> Iterator[Piece]:
         """What changes for everybody else."""

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from reconciler.access.table import matches
-from reconciler.model import WILDCARD, AclBinding, PatternType, ResourcePattern, ResourceType
+from reconciler.model import WILDCARD, AclBinding, PatternType, ResourceType
 
 _Order = tuple[bool, int, int, int, bytes, bytes, int]
 
@@ -40,11 +40,6 @@ def is_poison(binding: AclBinding) -> bool:
     return ":" not in binding.entry.principal
 
 
-def is_below_wildcard(pattern: ResourcePattern) -> bool:
-    """Whether the scan for LITERAL ``*`` runs into this pattern's name."""
-    return pattern.name < WILDCARD
-
-
 class Fragile:
     """What can break a broker, by resource type; empty on a sound cluster."""
 
@@ -67,6 +62,14 @@ class Fragile:
         self._below = {kind: sorted(found.items()) for kind, found in below.items()}
         # PREFIXED * is the first thing after LITERAL *: it ends the scan before any smaller name.
         self._wall = frozenset(wall)
+
+    def with_changes(
+        self, added: Iterable[AclBinding], removed: Iterable[AclBinding], index: Iterable[AclBinding]
+    ) -> "Fragile":
+        """The same for a changed ``index``, which is read again only if a change is of a dangerous kind."""
+        if any(is_poison(b) or b.pattern.name <= WILDCARD for changes in (added, removed) for b in changes):
+            return Fragile(index)
+        return self
 
     def __bool__(self) -> bool:
         """Whether there is anything dangerous at all."""

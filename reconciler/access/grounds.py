@@ -28,7 +28,8 @@ def host_matches(text: str, host: str, version: KafkaVersion) -> bool:
     """Whether an entry's host applies to a connection's."""
     if text in (WILDCARD, host):
         return True
-    found, number = address_range(text, version), address(host)
+    found = address_range(text, version)
+    number = None if found is None else address(host)
     return found is not None and number is not None and found.contains(number)
 
 

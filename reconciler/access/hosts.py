@@ -154,6 +154,9 @@ def _length(label: str, host: str, version: KafkaVersion) -> int:
 
 def is_within(label: str, ranges: Iterable[str], version: KafkaVersion) -> bool:
     """Whether all hosts of ``label`` lie in one of ``ranges``; an address among them counts as none."""
+    ranges = [text for text in ranges if "/" in text]
+    if not ranges:
+        return False
     own, number = address_range(label, version), address(label)
     if own is not None:
         number = Address(own.width, own.first)

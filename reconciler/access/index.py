@@ -21,7 +21,7 @@ _VIEWS = 65_536
 class Group:
     """One principal's bindings on one type of resource: a table of names for each host text."""
 
-    __slots__ = ("bindings", "ordered", "ranges", "rules", "tables")
+    __slots__ = ("bindings", "ordered", "ordered_by_host", "ranges", "rules", "tables")
 
     def __init__(self, bindings: Collection[AclBinding], version: KafkaVersion) -> None:
         """Compile the tables."""
@@ -35,12 +35,19 @@ class Group:
             rules[key] = rules.get(key, 0) | ENTRY_MASKS[permission_type][operation]
         self.rules = by_host
         self.tables = {host: NameTable(rules) for host, rules in by_host.items()}
+        self.ordered_by_host = {host: sorted(rules) for host, rules in by_host.items()}
         self.ordered = sorted({key for rules in by_host.values() for key in rules})
         self.ranges: tuple[tuple[Range, NameTable], ...] = tuple(
             (found, self.tables[host])
             for host in self.tables
             if "/" in host and (found := address_range(host, version)) is not None
         )
+
+    def hosts_on(self, zone: Key) -> Iterator[str]:
+        """The host texts, ``*`` left out, whose rules may share a name with ``zone``."""
+        for host, table in self.tables.items():
+            if host != WILDCARD and (table.at_key(zone) or inside(self.ordered_by_host[host], zone)):
+                yield host
 
     def of_host(self, host: str) -> Iterator[NameTable]:
         """The tables that a connection from ``host`` meets."""
@@ -52,14 +59,14 @@ class Group:
             yield from (table for found, table in self.ranges if found.contains(number))
 
 
-def changed_keys(before: Group | None, after: Group | None) -> set[Key]:
-    """The keys on which two groups of one principal say something else."""
+def changed_keys(before: Group | None, after: Group | None, bits: int = -1) -> set[Key]:
+    """The keys on which two groups of one principal say something else, in some bits of their masks."""
     old, new = ({} if group is None else group.rules for group in (before, after))
     found: set[Key] = set()
     for host in old.keys() | new.keys():
         here, there = old.get(host, {}), new.get(host, {})
         if here != there:
-            found.update(key for key in here.keys() | there.keys() if here.get(key) != there.get(key))
+            found.update(key for key in here.keys() | there.keys() if (here.get(key, 0) ^ there.get(key, 0)) & bits)
     return found
 
 

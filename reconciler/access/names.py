@@ -37,23 +37,17 @@ def has_names(resource_type: ResourceType, key: Key) -> bool:
 def shortest_name(resource_type: ResourceType, key: Key, cuts: Iterable[Key] = ()) -> str | None:
     """The shortest name of ``key`` that is in none of ``cuts``, letters first; ``None`` if there is none.
 
+    ``cuts`` lie inside ``key``.
     Breadth first over texts; each text that is not the answer is a literal cut, so the work is bounded by the cuts.
     """
     cuts = set(cuts)
-    if not has_names(resource_type, key) or _is_cut(key, cuts):
+    if not has_names(resource_type, key) or key in cuts:
         return None
     if resource_type is ResourceType.CLUSTER:
         return CLUSTER_NAME if not any(cut.matches(CLUSTER_NAME) for cut in cuts) else None
     if key.matches(key.text) and is_name(resource_type, key.text) and literal(key.text) not in cuts:
         return key.text
     return None if key.literal else _longer_name(resource_type, key.text, cuts)
-
-
-def _is_cut(key: Key, cuts: set[Key]) -> bool:
-    """Whether a prefix among the cuts takes the whole key."""
-    if STARRED in cuts and STARRED.contains(key):
-        return True
-    return any(Key(key.text[:length]) in cuts for length in range(len(key.text) + 1))
 
 
 def _longer_name(resource_type: ResourceType, text: str, cuts: set[Key]) -> str | None:

@@ -5,6 +5,7 @@ A mask has three parts of 16 bits, bit N for the operation with Kafka's code N: 
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from reconciler.model import SUPPORTED_OPERATIONS, AclOperation, AclPermissionType, ResourceType
@@ -38,6 +39,7 @@ def bits(operations: Iterable[AclOperation]) -> int:
     return found
 
 
+@lru_cache(maxsize=8_192)
 def operations_in(mask: int) -> frozenset[AclOperation]:
     """The operations whose bits are set in the lowest part."""
     return frozenset(operation for operation in OPERATIONS if mask >> operation & 1)

@@ -1,0 +1,159 @@
+"""What a principal may do, and who may do something: exact, as regions of names and sets of hosts."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.comparison import CLUSTER_KEY, ON_EVERY_TOPIC, Comparison, Piece
+from reconciler.access.hosts import Hosts
+from reconciler.access.index import outermost
+from reconciler.access.operations import operations_in
+from reconciler.access.region import Region
+from reconciler.access.strangers import stranger
+from reconciler.access.table import EVERYTHING, Key, key_of
+from reconciler.access.world import World
+from reconciler.model import (
+    CLUSTER_NAME,
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    ResourcePattern,
+    ResourceType,
+)
+
+_TYPES: Final = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPIC)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Operations that a principal has on a region; ``principal=None`` is everybody else.
+
+    Everybody else: all who have no row of their own on those names, and are not said to lack it. ``host`` and ``name``
+    are a witness. ``certain`` is false where it depends on default-allow or on entries that cannot be read.
+    """
+
+    principal: str | None
+    hosts: Hosts
+    region: Region
+    operations: frozenset[AclOperation]
+    host: str
+    name: str
+    certain: bool = True
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """By type, everybody else first, then by principal, region and hosts."""
+        who = (self.principal is not None, self.principal or "")
+        return (self.region.resource_type, *who, self.region, self.hosts, sorted(self.operations), self.certain)
+
+
+def access_of(authorizer: Authorizer, principal: str) -> list[Access]:
+    """Everything that a principal may do, what ``User:*`` and default-allow give it included; sorted.
+
+    A super user may do everything and has no rows: ask ``authorizer.super_users`` first.
+    """
+    return _readings(authorizer, lambda world: _access_in(world, principal))
+
+
+def _access_in(world: World, principal: str) -> Iterator[Access]:
+    comparison = Comparison(None, world, principal)
+    for kind in _TYPES:
+        zone = CLUSTER_KEY if kind is ResourceType.CLUSTER else EVERYTHING
+        for piece in comparison.pieces(principal, kind, zone):
+            yield _access(principal, piece)
+
+
+def _access(principal: str | None, piece: Piece) -> Access:
+    operations = operations_in(piece.effect.gained)
+    return Access(principal, piece.hosts, piece.region, operations, piece.host, piece.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """Who may do something on the names of a pattern.
+
+    ``rows`` say on which names and from where. Where everybody else has access, ``lacking`` are the principals that
+    do not have it on some of those names, with the names. ``cluster_admins`` may ALTER the cluster, and so grant
+    themselves anything; ``super_users`` may do anything at once.
+    """
+
+    rows: tuple[Access, ...]
+    lacking: tuple[Access, ...]
+    cluster_admins: tuple[Access, ...]
+    super_users: frozenset[str]
+
+
+def who_can(authorizer: Authorizer, operation: AclOperation, pattern: ResourcePattern) -> Holders:
+    """Who has ``operation`` on some name of ``pattern``: a name, a prefix, or LITERAL ``*`` for every name."""
+    found = _readings(authorizer, lambda world: _holders_in(world, authorizer.super_users, operation, pattern))
+    cluster = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
+    admins: list[Access] = []
+    if (operation, pattern) != (AclOperation.ALTER, cluster):
+        admins = _readings(
+            authorizer, lambda world: _holders_in(world, authorizer.super_users, AclOperation.ALTER, cluster)
+        )
+    everybody = any(row.principal is None for row in found)
+    return Holders(
+        tuple(row for row in found if row.operations),
+        tuple(row for row in found if not row.operations) if everybody else (),
+        tuple(row for row in admins if row.operations),
+        authorizer.super_users,
+    )
+
+
+def _holders_in(
+    world: World, super_users: frozenset[str], operation: AclOperation, pattern: ResourcePattern
+) -> Iterator[Access]:
+    nobody = stranger([world.index], super_users)
+    comparison = Comparison(None, world, nobody, 1 << operation)
+    kind, names = pattern.resource_type, key_of(pattern)
+    everybody = False
+    for piece in comparison.pieces(nobody, kind, names):
+        if piece.effect.gained >> operation & 1:
+            everybody = True
+            yield Access(None, piece.hosts, piece.region, frozenset({operation}), piece.host, piece.name)
+    for principal in sorted(_candidates(world, operation, kind, names) - super_users - {WILDCARD_PRINCIPAL}):
+        for zone in _zones(world, principal, operation, kind, names):
+            for piece in comparison.pieces(principal, kind, zone, unchanged=everybody):
+                held = bool(piece.effect.gained >> operation & 1)
+                if held or everybody:
+                    operations = frozenset({operation} if held else ())
+                    yield Access(principal, piece.hosts, piece.region, operations, piece.host, piece.name)
+
+
+def _reaches_all_topics(operation: AclOperation, kind: ResourceType) -> bool:
+    return kind is ResourceType.TOPIC and bool(1 << operation & ON_EVERY_TOPIC)
+
+
+def _candidates(world: World, operation: AclOperation, kind: ResourceType, names: Key) -> set[str]:
+    """Principals that may differ from everybody else."""
+    found = set(world.index.holders(kind).meeting([names]))
+    if _reaches_all_topics(operation, kind):
+        found |= world.index.holders(ResourceType.CLUSTER).meeting([EVERYTHING])
+    if kind is ResourceType.CLUSTER and operation is AclOperation.IDEMPOTENT_WRITE:
+        found |= world.index.holders(ResourceType.TOPIC).meeting([EVERYTHING])
+    return found
+
+
+def _zones(world: World, principal: str, operation: AclOperation, kind: ResourceType, names: Key) -> list[Key]:
+    """The names of the question on which a principal may differ from everybody else."""
+    if kind is ResourceType.CLUSTER:
+        return [names]
+    if _reaches_all_topics(operation, kind) and world.index.group(ResourceType.CLUSTER, principal) is not None:
+        return [names]
+    group = world.index.group(kind, principal)
+    own = group.ordered if group is not None else []
+    return outermost(names if key.contains(names) else key for key in own if key.meets(names))
+
+
+def _readings(authorizer: Authorizer, ask: Callable[[World], Iterator[Access]]) -> list[Access]:
+    """The answers in each reading of what is unknown: those of both are certain."""
+    least, most = authorizer.worlds.both
+    found = list(ask(least))
+    if least is not most:
+        sure = set(found)
+        maybe = list(ask(most))
+        possible = set(maybe)
+        found = [row if row in possible else replace(row, certain=False) for row in found]
+        found += [replace(row, certain=False) for row in maybe if row not in sure]
+    return sorted(found, key=lambda row: row.order)
