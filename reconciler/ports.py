@@ -4,10 +4,10 @@ An answer is never a guess: reading raises :class:`ClusterError` rather than ret
 was written gets an :class:`Answer` of its own, in the order in which it was asked.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
 
@@ -119,4 +119,16 @@ class Clock(Protocol):
 
     def now(self) -> str:
         """The time as RFC 3339 in UTC, to the second."""
+        ...
+
+
+class RecordError(Exception):
+    """A record that must not be lost could not be kept; ``str()`` says where and why."""
+
+
+class Ledger(Protocol):
+    """Keeps records, in order: a journal, or an audit log."""
+
+    def write(self, *records: Mapping[str, Any]) -> None:
+        """Keep the records and return once they are safe; raises :class:`RecordError`."""
         ...

@@ -1,7 +1,8 @@
 """Perform a plan through the ports, step by step, and say truly what became of it."""
 
+from reconciler.apply.history import JournalError, PastRun, past_runs
 from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
-from reconciler.apply.perform import World, perform
+from reconciler.apply.perform import perform
 from reconciler.apply.preflight import (
     Preflight,
     RefusedError,
@@ -10,10 +11,15 @@ from reconciler.apply.preflight import (
     check,
 )
 from reconciler.apply.progress import Progress, Silent
+from reconciler.apply.run import Identity, NoLedger, World
 
 __all__ = [
     "GOOD",
+    "Identity",
+    "JournalError",
+    "NoLedger",
     "Outcome",
+    "PastRun",
     "Preflight",
     "Progress",
     "RefusedError",
@@ -24,5 +30,6 @@ __all__ = [
     "UndeclaredDefaultError",
     "World",
     "check",
+    "past_runs",
     "perform",
 ]

@@ -24,14 +24,17 @@ _DELETES = {Phase.DELETE_ALLOW, Phase.DELETE_WAITING_ALLOW, Phase.DELETE_DENY}
 _CREATES = {Phase.CREATE_DENY, Phase.CREATE_ALLOW}
 
 
-def batches(phase: Phase, steps: Sequence[Step], live_bindings: int) -> Iterator[Sequence[Step]]:
-    """Cut the steps of one phase, of one kind of change, into requests, order kept."""
+def batches(
+    phase: Phase, steps: Sequence[Step], live_bindings: int, most: int | None = None
+) -> Iterator[Sequence[Step]]:
+    """Cut the steps of one phase, of one kind of change, into requests of at most ``most``, order kept."""
     if phase in _CREATES:
-        yield from _chunks(steps, MAX_BINDINGS)
+        yield from _chunks(steps, min(MAX_BINDINGS, most or MAX_BINDINGS))
     elif phase in _DELETES:
-        yield from _chunks(steps, delete_batch(live_bindings))
+        yield from _chunks(steps, min(delete_batch(live_bindings), most or MAX_BINDINGS))
     else:
-        yield from _topic_batches(steps)
+        for batch in _topic_batches(steps):
+            yield from _chunks(batch, most or _MAX_TOPICS)
 
 
 def delete_batch(live_bindings: int) -> int:

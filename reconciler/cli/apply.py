@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 @cluster_option(required=False)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--require-id", metavar="ID", help="Refuse any other plan: a change-…, plan-… or file-… id.")
+@click.option("--journal", metavar="FILE", help="Where to keep the journal.  [default: PLAN.journal]")
+@click.option("--audit", metavar="FILE", help="Append a JSON line for each step: who, when, which plan, which outcome.")
+@click.option("--audit-topic", metavar="TOPIC", help="Send the same records to a topic of this cluster.")
+@click.option("--operator", metavar="NAME", help="Who applies, for journal and audit.  [default: USER@HOST]")
 @planning_options
 @expand_option
 @connection_options
@@ -38,6 +42,10 @@ def command(
     cluster: str | None,
     yes: bool,
     require_id: str | None,
+    journal: str | None,
+    audit: str | None,
+    audit_topic: str | None,
+    operator: str | None,
     planning: PlanningOptions,
     expand: bool,
     reach: Reach,
@@ -45,13 +53,16 @@ def command(
 ) -> int:
     """Perform a plan, step by step, and verify the end.
 
+    Killed or interrupted, it goes on where it was when the same plan is applied again.
+
     \b
     reconciler apply PLAN PATH              perform a saved plan, connecting as PATH's Cluster says
     reconciler apply PATH --cluster NAME    plan and perform in one go
     """
     from reconciler.cli.applying import Consent, apply_fresh, apply_saved
+    from reconciler.cli.recording import Records
 
-    consent = Consent(yes=yes, require_id=require_id)
+    consent = Consent(yes=yes, require_id=require_id, records=Records(journal, audit, audit_topic, operator))
     _check_consent(consent)
     if cluster is not None:
         if second is not None:

@@ -4,12 +4,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.apply import (
+    Identity,
     Preflight,
     RefusedError,
     Result,
@@ -24,6 +25,7 @@ from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import PlanningOptions, Reach
 from reconciler.cli.planning import plan_on, read_cluster
 from reconciler.cli.progress import progress_for
+from reconciler.cli.recording import Records, earlier_runs, ledgers, new_run, tell_earlier
 from reconciler.cli.show import saved_plan
 from reconciler.cli.wiring import Target, opened, terms
 from reconciler.plan import Plan, Standing, Terms, change_id, plan_id, touched_topics
@@ -33,14 +35,16 @@ from reconciler.report.plan_text import plan_lines, refusal_lines, summary
 
 if TYPE_CHECKING:
     from reconciler.model import ClusterState
+    from reconciler.ports import Ledger
 
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What a person agreed to before: anything (``yes``), or one plan by one of its ids."""
+    """What a person agreed to before: anything (``yes``), or one plan by one of its ids; and what to write down."""
 
     yes: bool = False
     require_id: str | None = None
+    records: Records = field(default_factory=Records)
 
 
 def apply_fresh(
@@ -62,21 +66,54 @@ def apply_saved(plan_file: str, path: str, reach: Reach, consent: Consent, *, ex
     _check_id(plan, consent, digest)
     with opened(path, plan.terms.cluster, reach) as (_, target):
         live = read_cluster(target.cluster, ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps)))
-        return _perform(plan, live, target, consent, expand=expand)
+        recorded = replace(consent, records=consent.records.beside(plan_file))
+        return _perform(plan, live, target, recorded, expand=expand, digest=digest)
 
 
-def _perform(plan: Plan, live: "ClusterState", target: Target, consent: Consent, *, expand: bool) -> Result | None:
+def _perform(
+    plan: Plan, live: "ClusterState", target: Target, consent: Consent, *, expand: bool, digest: str | None = None
+) -> Result | None:
     if target.declaration is None:
         raise CommandError(f"cluster {target.name!r} is not declared")
     preflight = _preflight(plan, live, terms(target.declaration))
     _tell_plan(plan, expand=expand)
     if not plan.steps:
         return None
+    records = consent.records
+    if records.journal is not None:
+        tell_earlier(earlier_runs(records.journal, plan_id(plan)))
     _ask(plan, consent)
     from reconciler.adapters.clock import SystemClock
 
-    with _stoppable() as interrupted, progress_for(sys.stderr) as progress:
-        return perform(plan, live, preflight, World(target.cluster, SystemClock(), progress, interrupted))
+    with (
+        ledgers(records, _audit_topic(target, records)) as (journal, audit),
+        _stoppable() as interrupted,
+        progress_for(sys.stderr) as progress,
+    ):
+        world = World(
+            target.cluster,
+            SystemClock(),
+            progress,
+            interrupted,
+            identity=Identity(new_run(), records.who(), digest),
+            journal=journal,
+            audit=audit,
+        )
+        return perform(plan, live, preflight, world)
+
+
+def _audit_topic(target: Target, records: Records) -> "Ledger | None":
+    if records.audit_topic is None:
+        return None
+    if target.settings is None:
+        raise CommandError("a snapshot has no topic for --audit-topic", status=Exit.USAGE)
+    from reconciler.adapters.kafka.audit_topic import AuditTopic
+    from reconciler.ports import RecordError
+
+    try:
+        return AuditTopic(target.settings, records.audit_topic)
+    except RecordError as error:
+        raise CommandError(f"no audit record can be sent: {error}") from error
 
 
 def _preflight(plan: Plan, live: "ClusterState", declared_terms: Terms) -> Preflight:

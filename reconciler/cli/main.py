@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "plan": "Compare manifests with a cluster, print the ordered plan, save it",
     "show": "Print a saved plan",
     "apply": "Perform a saved plan, or plan and perform in one go",
+    "undo": "Plan to revert what applying a saved plan did",
     "drift": "Report how a cluster differs from the manifests",
     "export": "Write manifests, or a snapshot, from a cluster",
     "doctor": "Check connection, rights, authorizer, brokers",

@@ -49,7 +49,7 @@ def command(
         complain("a guard refuses this plan" + (": it was not saved" if out else ""))
         return Exit.REFUSED
     if out is not None:
-        _save(planned, out)
+        save_plan(planned, out)
     return Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
 
 
@@ -65,7 +65,8 @@ def print_plan(planned: Planned, *, expand: bool, output: str) -> None:
     say(plan_lines(planned.plan, paint_for(sys.stdout), expand=expand))
 
 
-def _save(planned: Planned, out: str) -> None:
+def save_plan(planned: Planned, out: str) -> None:
+    """Write a plan, and say under which digest."""
     from reconciler.adapters.plan_files import write_plan
 
     try:

@@ -53,7 +53,7 @@ def plan_on(target: Target, manifests: "Manifests", path: str, options: Planning
         as_of=as_of,
         options=Options(options.allow_deletes, selection),
         acknowledgements=(*declared_acknowledgements(declaration, as_of), *map(accepted, options.accept)),
-        unsupported=_unsupported(target),
+        unsupported=unsupported_by(target),
         expected_live=_baseline(options.baseline, declaration),
         tool_version=__version__,
         source_commit=source_commit(path),
@@ -123,7 +123,7 @@ def _git(path: str, *arguments: str) -> str | None:
     return done.stdout.strip()
 
 
-def _unsupported(target: Target) -> "Callable[[AclBinding], str | None]":
+def unsupported_by(target: Target) -> "Callable[[AclBinding], str | None]":
     """What the client cannot carry is named; a snapshot carries everything."""
     from reconciler.adapters.snapshot import SnapshotCluster
 

@@ -12,6 +12,7 @@ from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import Reach
 
 if TYPE_CHECKING:
+    from reconciler.adapters.kafka.settings import ClientSettings
     from reconciler.manifest import ClusterDeclaration, Connection, Manifests, Problem, Source
     from reconciler.model import DesiredState
     from reconciler.plan import Terms
@@ -28,6 +29,7 @@ class Target:
     cluster: "Cluster"
     declaration: "ClusterDeclaration | None"
     bootstrap_servers: tuple[str, ...] = ()
+    settings: "ClientSettings | None" = None
 
 
 def today() -> datetime.date:
@@ -139,7 +141,7 @@ def live(name: str, declaration: "ClusterDeclaration | None", reach: Reach) -> I
         ) from error
     with connect(settings) as cluster:
         cluster.prepare_listing()
-        yield Target(name, cluster, declaration, tuple(servers))
+        yield Target(name, cluster, declaration, tuple(servers), settings)
 
 
 def _connection(

@@ -1,0 +1,119 @@
+"""Records as JSON lines in a file: each one on disk before the writer goes on, a torn end cut off.
+
+A line without its newline is what a crash left of a record that was never promised; whatever it was about to say,
+the cluster is asked instead.
+"""
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from reconciler.apply.history import JournalError
+from reconciler.ports import RecordError
+
+#: A batch has at most 1,000 steps, and a broker's message is short.
+_LONGEST_LINE: Final = 8 * 1024 * 1024
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class InUseError(RecordError):
+    """Another process writes to this file now."""
+
+
+class RecordFile:
+    """Appends records to the file at ``path``; implements ``reconciler.ports.Ledger``. A context manager."""
+
+    def __init__(self, path: str, *, alone: bool) -> None:
+        """Open or create the file, readable by its owner only; raises :class:`RecordError`.
+
+        With ``alone`` no other writer is let in, and a torn last line is cut off; otherwise it is closed and stays.
+        """
+        self.path = path
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self._descriptor = os.open(path, flags, 0o600)
+            try:
+                self._prepare(alone=alone)
+            except BaseException:
+                os.close(self._descriptor)
+                raise
+        except BlockingIOError as error:
+            raise InUseError(f"{path} is in use by another process") from error
+        except OSError as error:
+            raise RecordError(f"{path}: {_reason(error)}") from error
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close the file, and let others in."""
+        os.close(self._descriptor)
+
+    def write(self, *records: Mapping[str, Any]) -> None:
+        """See ``ports``: the records are on disk when this returns."""
+        text = "".join(_encode(record) + "\n" for record in records).encode("utf-8", "surrogatepass")
+        try:
+            while text:
+                text = text[os.write(self._descriptor, text) :]
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise RecordError(f"{self.path}: {_reason(error)}") from error
+
+    def _prepare(self, *, alone: bool) -> None:
+        if alone:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(self._descriptor, _whole(self._descriptor))
+        elif (end := os.fstat(self._descriptor).st_size) and os.pread(self._descriptor, 1, end - 1) != b"\n":
+            os.write(self._descriptor, b"\n")
+        directory = os.open(Path(self.path).parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def read_records(path: str) -> Iterator[dict[str, Any]]:
+    """Every whole record, in order; raises ``OSError``, or ``JournalError`` for a line that is none."""
+    with open(path, "rb") as file:
+        number = 0
+        while line := file.readline(_LONGEST_LINE + 1):
+            number += 1
+            if len(line) > _LONGEST_LINE:
+                raise JournalError(f"{path}: line {number} is longer than any record")
+            if not line.endswith(b"\n"):
+                return
+            yield _record(path, number, line)
+
+
+def _record(path: str, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(line.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError) as error:
+        raise JournalError(f"{path}: line {number} is no record: the file was altered") from error
+    if not isinstance(record, dict):
+        raise JournalError(f"{path}: line {number} is no record: the file was altered")
+    return record
+
+
+def _whole(descriptor: int) -> int:
+    """How many bytes there are up to and including the last newline."""
+    end = os.fstat(descriptor).st_size
+    while end:
+        start = max(0, end - 65_536)
+        found = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+def _reason(error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "is a symbolic link"
+    return error.strerror or str(error)

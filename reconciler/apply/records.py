@@ -1,0 +1,91 @@
+"""What a run writes down while it goes, as JSON values: for the journal, and for the audit log.
+
+The journal says for each batch what is about to be sent, before it is sent, and what became of it, behind its
+answer. A step with an intent and no outcome may or may not have been applied: only the cluster can say.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from reconciler.apply.outcome import Outcome, Result, StepOutcome
+from reconciler.plan import Phase, Plan, Step, change_id, plan_id, step_side
+
+if TYPE_CHECKING:
+    from reconciler.apply.run import Identity
+
+#: Of a journal's records; a reader refuses a newer one.
+JOURNAL_FORMAT: Final = 1
+
+
+def opened(plan: Plan, identity: "Identity", time: str) -> dict[str, Any]:
+    """A run begins."""
+    return {
+        "record": "run",
+        "format": JOURNAL_FORMAT,
+        **about(plan, identity),
+        "fileDigest": identity.file_digest,
+        "toolVersion": plan.tool_version,
+        "steps": len(plan.steps),
+        "time": time,
+    }
+
+
+def intent(run: str, batch: int, phase: Phase, steps: Sequence[Step], time: str) -> dict[str, Any]:
+    """A batch is about to be sent."""
+    ids = [step.id for step in steps]
+    return {"record": "intent", "run": run, "batch": batch, "phase": int(phase), "steps": ids, "time": time}
+
+
+def outcomes(run: str, batch: int | None, found: Iterable[StepOutcome], time: str) -> dict[str, Any]:
+    """What became of steps; a later record about a step counts more. No batch: nothing was sent for them."""
+    items = [dict(_outcome(item)) for item in found]
+    return {"record": "outcomes", "run": run, "batch": batch, "outcomes": items, "time": time}
+
+
+def ended(run: str, result: Result, time: str) -> dict[str, Any]:
+    """A run is over, and was honest about it."""
+    return {
+        "record": "end",
+        "run": run,
+        "succeeded": result.succeeded,
+        "verified": result.verified,
+        "interrupted": result.interrupted,
+        "stopped": result.stopped,
+        "differences": list(result.differences),
+        "counts": {str(outcome): result.count(outcome) for outcome in Outcome if result.count(outcome)},
+        "time": time,
+    }
+
+
+def audited(facts: Mapping[str, Any], item: StepOutcome, time: str) -> dict[str, Any]:
+    """Who did what by which plan (:func:`about`), and what became of it: complete in itself."""
+    return {
+        "record": "step",
+        **facts,
+        **step_side(item.step),
+        "outcome": str(item.outcome),
+        "code": item.code,
+        "message": item.message,
+        "time": time,
+    }
+
+
+def about(plan: Plan, identity: "Identity") -> dict[str, Any]:
+    """Which run, whose, of which plan: computed once a run, for a plan's ids are digests of all of it."""
+    return {
+        "run": identity.run,
+        "operator": identity.operator,
+        "planId": plan_id(plan),
+        "changeId": change_id(plan),
+        "cluster": {"id": plan.cluster_id, "name": plan.terms.cluster},
+        "commit": plan.source_commit,
+    }
+
+
+def _outcome(item: StepOutcome) -> Iterator[tuple[str, str]]:
+    yield "step", item.step.id
+    yield "outcome", str(item.outcome)
+    if item.code:
+        yield "code", item.code
+    if item.message:
+        yield "message", item.message

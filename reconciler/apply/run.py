@@ -1,0 +1,118 @@
+"""One run of a plan: what it needs of the world, and what has become of each step so far."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.apply import records
+from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
+from reconciler.apply.progress import Progress
+from reconciler.model import ClusterState
+from reconciler.plan import Phase, Plan, Step, Undone, touched_topics
+from reconciler.ports import Clock, Cluster, Ledger, ReadRequest, RecordError
+
+
+class StoppedError(Exception):
+    """The run must not go on; ``str()`` says why."""
+
+
+class NoLedger:
+    """Keeps nothing."""
+
+    def write(self, *records: Mapping[str, Any]) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which run this is, and whose: drawn and found out by whoever starts it."""
+
+    run: str = "unnamed"
+    operator: str = ""
+    file_digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What an apply needs of the world; ``interrupted`` turns true when a person asked to stop.
+
+    ``max_batch`` makes requests smaller than they would be.
+    """
+
+    cluster: Cluster
+    clock: Clock
+    progress: Progress
+    interrupted: Callable[[], bool] = lambda: False
+    identity: Identity = Identity()
+    journal: Ledger = field(default_factory=NoLedger)
+    audit: Ledger = field(default_factory=NoLedger)
+    max_batch: int | None = None
+
+
+@dataclass(slots=True)
+class Run:
+    """A plan being performed on a cluster that was read as ``start``."""
+
+    plan: Plan
+    world: World
+    start: ClusterState
+    default_allow: bool | None
+    outcomes: dict[Step, StepOutcome] = field(default_factory=dict)
+    stopped: str = ""
+    batches: int = 0
+    facts: Mapping[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Compute what every audit record says."""
+        self.facts = records.about(self.plan, self.world.identity)
+
+    def told(self) -> tuple[StepOutcome, ...]:
+        """An outcome for every step, in the plan's order."""
+        return tuple(
+            self.outcomes.get(step, StepOutcome(step, Outcome.NOT_ATTEMPTED, message=self.stopped))
+            for step in self.plan.steps
+        )
+
+    def undone(self) -> Undone:
+        """What was to be performed by now and was not."""
+        changes = (item.step.change for item in self.outcomes.values() if item.outcome not in GOOD)
+        return Undone(changes, default_allow=self.default_allow)
+
+    def request(self) -> ReadRequest:
+        """What has to be read to hold this plan against the cluster."""
+        return ReadRequest(all_topics=False, topic_names=touched_topics(self.plan.steps))
+
+    def open(self, already: Iterable[Step]) -> None:
+        """Write down that the run begins, and which steps somebody had performed before."""
+        world = self.world
+        record = records.opened(self.plan, world.identity, world.clock.now())
+        self._keep(record)
+        self._audit(record)
+        self.settle([StepOutcome(step, Outcome.ALREADY) for step in already])
+
+    def intend(self, phase: Phase, steps: Sequence[Step]) -> int:
+        """Write down what is about to be sent; the number of the batch."""
+        self.batches += 1
+        self._keep(records.intent(self.world.identity.run, self.batches, phase, steps, self.world.clock.now()))
+        return self.batches
+
+    def settle(self, found: Sequence[StepOutcome], batch: int | None = None) -> None:
+        """Keep what became of steps; it counts even where writing it down fails."""
+        if not found:
+            return
+        self.outcomes.update((item.step, item) for item in found)
+        now = self.world.clock.now()
+        self._keep(records.outcomes(self.world.identity.run, batch, found, now))
+        self._audit(*(records.audited(self.facts, item, now) for item in found))
+
+    def _keep(self, record: Mapping[str, Any]) -> None:
+        try:
+            self.world.journal.write(record)
+        except RecordError as error:
+            raise StoppedError(f"the journal cannot be kept: {error}") from error
+
+    def _audit(self, *audited: Mapping[str, Any]) -> None:
+        try:
+            self.world.audit.write(*audited)
+        except RecordError as error:
+            raise StoppedError(f"the audit record cannot be kept: {error}") from error

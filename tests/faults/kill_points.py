@@ -1,0 +1,78 @@
+"""Five places in the life of each batch at which a run can be cut off: wrappers around its journal and its cluster."""
+
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
+from reconciler.ports import Answer, Cluster, Ledger, ReadRequest
+
+#: Called with the name of each place that a run comes by.
+At: TypeAlias = Callable[[str], None]
+_Item = TypeVar("_Item", AclBinding, Topic, str, CreatePartitions, AlterConfigs)
+PLACES = ("before the intent", "after the intent", "after sending", "after the answer", "after the outcome")
+
+
+def killing_at(number: int) -> At:
+    """Ends this process, as kill -9 does, at the ``number``-th place, counted from 0."""
+    passed = 0
+
+    def at(_: str) -> None:
+        nonlocal passed
+        if passed == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        passed += 1
+
+    return at
+
+
+class WatchedLedger:
+    """A journal that tells when an intent or an outcome is about to be, and has been, written."""
+
+    def __init__(self, inner: Ledger, at: At) -> None:
+        self._inner, self._at = inner, at
+
+    def write(self, *records: Mapping[str, Any]) -> None:
+        kind = records[0]["record"]
+        sent = kind == "intent" or (kind == "outcomes" and records[0]["batch"] is not None)
+        if sent:
+            self._at("before the intent" if kind == "intent" else "after the answer")
+        self._inner.write(*records)
+        if sent:
+            self._at("after the intent" if kind == "intent" else "after the outcome")
+
+
+class WatchedCluster:
+    """A cluster that tells when a request was applied, before anybody hears its answer; ``sent`` keeps every item."""
+
+    def __init__(self, inner: Cluster, at: At) -> None:
+        self._inner, self._at = inner, at
+        self.sent: list[object] = []
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        return self._inner.read(request)
+
+    def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+        return self._write(bindings, self._inner.create_acls)
+
+    def delete_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+        return self._write(bindings, self._inner.delete_acls)
+
+    def create_topics(self, topics: Sequence[Topic]) -> list[Answer]:
+        return self._write(topics, self._inner.create_topics)
+
+    def delete_topics(self, names: Sequence[str]) -> list[Answer]:
+        return self._write(names, self._inner.delete_topics)
+
+    def create_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+        return self._write(changes, self._inner.create_partitions)
+
+    def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+        return self._write(changes, self._inner.alter_configs)
+
+    def _write(self, items: Sequence[_Item], send: Callable[[Sequence[_Item]], list[Answer]]) -> list[Answer]:
+        self.sent.extend(items)
+        answers = send(items)
+        self._at("after sending")
+        return answers

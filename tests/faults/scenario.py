@@ -1,0 +1,85 @@
+"""A plan of a realistic mix whose every step is a request of its own: what the kill points run on."""
+
+import datetime
+from collections.abc import Iterator
+
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    Declaration,
+    DesiredState,
+    DesiredTopic,
+    Origin,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
+from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Terms, propose
+
+DAY = datetime.date(2026, 1, 1)
+_PLACE = Origin("team.yaml", 1, 1)
+_ALLOW, _DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
+
+
+def acl(
+    name: str,
+    principal: str,
+    operation: AclOperation = AclOperation.READ,
+    permission: AclPermissionType = _ALLOW,
+    resource_type: ResourceType = ResourceType.TOPIC,
+) -> AclBinding:
+    """A binding; a name that ends in ``-`` is a prefix."""
+    kind = PatternType.PREFIXED if name.endswith("-") else PatternType.LITERAL
+    return AclBinding(
+        ResourcePattern(resource_type, name, kind), AccessControlEntry(principal, "*", operation, permission)
+    )
+
+
+def before(size: int, mark: str = "") -> ClusterState:
+    """Literal grants, carved-out DENYs, and topics with settings."""
+    topics = [Topic(f"{mark}old{number}", 1, 1) for number in range(3)]
+    topics += [Topic(f"{mark}kept{number}", 1, 1, {"retention.ms": "3600000"}) for number in range(4)]
+    return ClusterState("cluster", frozenset(_old(size, mark)), {topic.name: topic for topic in topics})
+
+
+def wish(size: int, mark: str = "") -> DesiredState:
+    """Prefixes for literals, new DENYs, more partitions, other settings, new topics, and some that go."""
+    topics = {f"{mark}old{number}": DesiredTopic(Topic(f"{mark}old{number}"), _PLACE, absent=True) for number in (0, 1)}
+    for number in range(4):
+        topic = Topic(f"{mark}kept{number}", 2 if number < 2 else 1, 1, {"retention.ms": "7200000"})
+        topics[topic.name] = DesiredTopic(topic, _PLACE)
+    for name in ("new0", "new1", "team1-born", "team2-born"):
+        topics[mark + name] = DesiredTopic(Topic(mark + name, 1, 1), _PLACE)
+    bindings = {binding: Declaration(_PLACE) for binding in sorted(_new(size, mark))}
+    return DesiredState(bindings, topics)
+
+
+def plan_for(live: ClusterState, desired: DesiredState) -> Plan:
+    """The plan, everything acknowledged that needs it."""
+    names = [name for name, topic in desired.topics.items() if topic.absent]
+    accepted = tuple(Acknowledgement(Guard.TOPIC_DELETE, name) for name in names)
+    request = Request(DAY, Options(allow_deletes=True), acknowledgements=accepted)
+    return propose(desired, live, Terms("c", default_allow=False, barrier_wait=0.0), request)
+
+
+def _old(size: int, mark: str) -> Iterator[AclBinding]:
+    for number in range(size):
+        yield acl(f"{mark}team{number}-a", f"User:{mark}{number}")
+        yield acl(f"{mark}team{number}-b", f"User:{mark}{number}", AclOperation.WRITE)
+        if number % 3 == 0:
+            yield acl(f"{mark}team{number}-a", "User:*", AclOperation.WRITE, _DENY)
+    yield acl(f"{mark}old0", f"User:{mark}0")
+
+
+def _new(size: int, mark: str) -> Iterator[AclBinding]:
+    for number in range(size):
+        yield acl(f"{mark}team{number}-", f"User:{mark}{number}")
+        yield acl(f"{mark}team{number}-", f"User:{mark}{number}", AclOperation.WRITE)
+        if number % 2 == 0:
+            yield acl(f"{mark}team{number}-secret", "User:*", AclOperation.ALL, _DENY)
+        if number % 5 == 0:
+            yield acl(f"{mark}team{number}", f"User:{mark}{number}", resource_type=ResourceType.GROUP)

@@ -1,0 +1,85 @@
+"""Killed at sampled places, an apply on a real broker is finished by applying the same plan again."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.clock import SystemClock
+from reconciler.adapters.journal_file import RecordFile, read_records
+from reconciler.adapters.kafka.cluster import KafkaCluster, connect
+from reconciler.adapters.plan_files import write_plan
+from reconciler.adapters.sandbox import Sandbox
+from reconciler.apply import Identity, Silent, World, check, past_runs, perform
+from reconciler.apply.undo import performed_steps
+from reconciler.model import ClusterState, NameSelector, ResourceType, Scope, Selector
+from reconciler.plan import Plan, Terms, propose
+from reconciler.ports import ReadRequest
+from tests.faults.scenario import before, plan_for, wish
+from tests.integration.kafka.conftest import settings_of
+
+pytestmark = pytest.mark.broker
+SIZE = 2
+
+
+def _scope(mark: str) -> Scope:
+    names = NameSelector(prefix=mark)
+    return Scope(tuple(Selector(None, kind, names) for kind in (ResourceType.TOPIC, ResourceType.GROUP)))
+
+
+def _plan(cluster: KafkaCluster, mark: str) -> Plan:
+    made = plan_for(before(SIZE, mark), wish(SIZE, mark))
+    live = cluster.read(ReadRequest())
+    terms = Terms("c", _scope(mark), default_allow=False, barrier_wait=0.05)
+    from reconciler.plan import Options, Request
+
+    request = Request(made.as_of, Options(allow_deletes=True), made.acknowledgements)
+    return propose(wish(SIZE, mark), live, terms, request)
+
+
+def _prepared(cluster: KafkaCluster, mark: str) -> Plan:
+    start = before(SIZE, mark)
+    cluster.create_acls(sorted(start.bindings))
+    cluster.create_topics([replace(topic, topic_id=None) for topic in start.topics.values()])
+    return _plan(cluster, mark)
+
+
+def _finished(cluster: KafkaCluster, plan: Plan, file: Path) -> ClusterState:
+    with RecordFile(f"{file}.journal", alone=True) as journal:
+        live = cluster.read(ReadRequest())
+        world = World(cluster, SystemClock(), Silent(), identity=Identity("second"), journal=journal)
+        result = perform(plan, live, check(plan, live, plan.terms), world)
+        assert result.succeeded, (result.stopped, result.differences)
+    return cluster.read(ReadRequest())
+
+
+@pytest.mark.parametrize("number", range(0, 130, 11))
+def test_a_killed_apply_is_finished_by_the_same_plan(tmp_path: Path, broker: Sandbox, number: int) -> None:
+    _kill_and_finish(tmp_path, broker, number)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(1, 130, 2))
+def test_a_killed_apply_is_finished_wherever_it_was(tmp_path: Path, broker: Sandbox, number: int) -> None:
+    _kill_and_finish(tmp_path, broker, number)
+
+
+def _kill_and_finish(tmp_path: Path, broker: Sandbox, number: int) -> None:
+    mark = f"kill{number}-"
+    settings = tmp_path / "client.json"
+    settings.write_text(json.dumps(broker.settings("admin")))
+    file = tmp_path / "plan.json"
+    with connect(settings_of(broker.settings("admin"))) as cluster:
+        plan = _prepared(cluster, mark)
+        write_plan(plan, str(file))
+        places = 5 * len(plan.steps)
+        arguments = [str(settings), str(file), str(number % places)]
+        killed = subprocess.run([sys.executable, "-m", "tests.faults.killed_apply", *arguments], check=False)
+        assert killed.returncode == -9
+        now = _finished(cluster, plan, file)
+        assert _plan(cluster, mark).steps == ()
+        runs = past_runs(read_records(f"{file}.journal"))
+        assert performed_steps(plan, runs, now) == plan.steps

@@ -1,0 +1,122 @@
+"""Records in a file: safe when written, cut off where torn, refused where altered."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.adapters.journal_file import InUseError, RecordFile, read_records
+from reconciler.apply import JournalError, past_runs
+from reconciler.ports import RecordError
+
+RUN = {
+    "record": "run",
+    "format": 1,
+    "run": "r",
+    "operator": "o",
+    "planId": "p",
+    "cluster": {"id": "c", "name": "n"},
+    "commit": None,
+    "time": "t",
+}
+
+
+def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+    path = str(tmp_path / "j")
+    records: list[dict[str, Any]] = [{"a": 1}, {"b": "é\n\u2028"}, {"c": ["x"]}]
+    with RecordFile(path, alone=True) as file:
+        file.write(records[0])
+        file.write(*records[1:])
+    assert list(read_records(path)) == records
+    assert Path(path).stat().st_mode & 0o077 == 0
+
+
+def test_only_one_writes_to_a_journal(tmp_path: Path) -> None:
+    path = str(tmp_path / "j")
+    with RecordFile(path, alone=True), pytest.raises(InUseError):
+        RecordFile(path, alone=True)
+    with RecordFile(path, alone=True):
+        pass
+
+
+def test_several_write_to_one_audit_log_and_a_torn_line_stays_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text('{"torn":')
+    with RecordFile(str(path), alone=False) as one, RecordFile(str(path), alone=False) as other:
+        one.write({"by": 1})
+        other.write({"by": 2})
+    assert path.read_text().splitlines() == ['{"torn":', '{"by":1}', '{"by":2}']
+
+
+@pytest.mark.parametrize("torn", ["", "{", '{"record":"intent","st', "x" * 200_000])
+def test_a_torn_end_is_cut_off(tmp_path: Path, torn: str) -> None:
+    path = tmp_path / "j"
+    path.write_text('{"a":1}\n' + torn)
+    assert list(read_records(str(path))) == [{"a": 1}]
+    with RecordFile(str(path), alone=True) as file:
+        file.write({"b": 2})
+    assert list(read_records(str(path))) == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "1", "null", "\udcff", '{"a":' + "[" * 100_000, "\x00"])
+def test_an_altered_line_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "j"
+    path.write_bytes(b'{"a":1}\n' + line.encode("utf-8", "surrogateescape") + b"\n")
+    with pytest.raises(JournalError, match="line 2"):
+        list(read_records(str(path)))
+
+
+def test_a_line_longer_than_any_record_is_not_taken_into_memory(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    with path.open("wb") as file:
+        file.truncate(64 * 1024 * 1024)
+    with pytest.raises(JournalError, match="longer"):
+        list(read_records(str(path)))
+
+
+def test_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("")
+    (tmp_path / "j").symlink_to(tmp_path / "target")
+    with pytest.raises(RecordError, match="symbolic link"):
+        RecordFile(str(tmp_path / "j"), alone=True)
+
+
+def test_a_place_that_cannot_be_written_to_is_said(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="No such file"):
+        RecordFile(str(tmp_path / "no" / "j"), alone=True)
+
+
+def test_a_newer_format_is_refused() -> None:
+    with pytest.raises(JournalError, match="newer"):
+        past_runs([{**RUN, "format": 2}])
+
+
+def test_a_later_record_about_a_step_counts_more() -> None:
+    intent = {"record": "intent", "run": "r", "batch": 1, "phase": 2, "steps": ["a", "b", "c"], "time": "t"}
+    unknown = {"record": "outcomes", "run": "r", "batch": 1, "outcomes": [{"step": "a", "outcome": "unknown"}]}
+    done = {"record": "outcomes", "run": "r", "batch": 1, "outcomes": [{"step": "a", "outcome": "done"}]}
+    (run,) = past_runs([RUN, intent, unknown])
+    assert (set(run.performed), set(run.doubtful), run.ended) == (set[str](), {"a", "b", "c"}, False)
+    (run,) = past_runs([RUN, intent, unknown, done, {"record": "end", "run": "r"}])
+    assert (set(run.performed), set(run.doubtful), run.ended) == ({"a"}, {"b", "c"}, True)
+
+
+_keys = st.sampled_from([*RUN, "steps", "outcomes", "batch"])
+_words = st.sampled_from(["run", "intent", "outcomes", "r"])
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4) | _words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_keys, inner, max_size=5),
+    max_leaves=12,
+)
+
+
+@given(st.lists(st.dictionaries(_keys, _json) | st.just(RUN), max_size=4))
+def test_no_record_makes_the_reader_fail_otherwise(records: list[dict[str, Any]]) -> None:
+    try:
+        runs = past_runs(json.loads(json.dumps(records)))
+    except JournalError:
+        return
+    assert all(isinstance(run.run, str) for run in runs)

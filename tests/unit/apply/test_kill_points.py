@@ -1,0 +1,121 @@
+"""Cut off at any point, a run is finished by applying the same plan again: nothing lost, nothing sent twice but what
+was in flight, and the journal knows every step that was performed.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.journal_file import RecordFile, read_records
+from reconciler.adapters.plan_files import write_plan
+from reconciler.adapters.snapshot import MemoryCluster, SnapshotCluster, parse_snapshot, snapshot_text
+from reconciler.apply import Identity, Result, Silent, World, check, past_runs, perform
+from reconciler.apply.undo import performed_steps
+from reconciler.model import ClusterState
+from reconciler.plan import Plan
+from reconciler.ports import Cluster, ReadRequest
+from tests.faults.kill_points import PLACES, WatchedCluster, WatchedLedger
+from tests.faults.scenario import before, plan_for, wish
+from tests.property.clock import StillClock
+
+EVERYTHING = ReadRequest()
+
+
+def _applied(plan: Plan, cluster: Cluster, journal: RecordFile, run: str) -> Result:
+    live = cluster.read(EVERYTHING)
+    world = World(cluster, StillClock(), Silent(), identity=Identity(run), journal=journal)
+    return perform(plan, live, check(plan, live, plan.terms), world)
+
+
+class _Places:
+    """Keeps what lies on the disk at every place that a run comes by."""
+
+    def __init__(self, directory: Path, kept: Path) -> None:
+        self.directory, self.kept, self.names = directory, kept, list[str]()
+
+    def __call__(self, name: str) -> None:
+        shutil.copytree(self.directory, self.kept / f"{len(self.names):04}")
+        self.names.append(name)
+
+
+def _begun(directory: Path, size: int) -> Plan:
+    directory.mkdir()
+    live = before(size)
+    (directory / "live.json").write_text(snapshot_text(live))
+    plan = plan_for(live, wish(size))
+    write_plan(plan, str(directory / "plan.json"))
+    return plan
+
+
+def _assert_finished(plan: Plan, directory: Path, now: ClusterState, size: int) -> None:
+    assert plan_for(now, wish(size)).steps == ()
+    runs = past_runs(read_records(str(directory / "plan.json.journal")))
+    assert performed_steps(plan, runs, now) == plan.steps, "the journal knows every step"
+
+
+def test_after_every_place_the_same_plan_finishes_the_work(tmp_path: Path) -> None:
+    size = 38
+    work, kept = tmp_path / "work", tmp_path / "kept"
+    plan = _begun(work, size)
+    kept.mkdir()
+    assert len(plan.steps) >= 200
+    places = _Places(work, kept)
+    cluster = WatchedCluster(SnapshotCluster(work / "live.json"), places)
+    start = cluster.read(EVERYTHING)
+    with RecordFile(str(work / "plan.json.journal"), alone=True) as journal:
+        watched = WatchedLedger(journal, places)
+        world = World(cluster, StillClock(), Silent(), identity=Identity("first"), journal=watched, max_batch=1)
+        assert perform(plan, start, check(plan, start, plan.terms), world).succeeded
+    assert places.names == list(PLACES) * len(plan.steps)
+    for number, name in enumerate(places.names):
+        directory = kept / f"{number:04}"
+        memory = WatchedCluster(MemoryCluster(parse_snapshot((directory / "live.json").read_text())), lambda _: None)
+        with RecordFile(str(directory / "plan.json.journal"), alone=True) as journal:
+            assert _applied(plan, memory, journal, "second").succeeded, name
+        _assert_finished(plan, directory, memory.read(EVERYTHING), size)
+        applied_before = number // len(PLACES) + (PLACES.index(name) >= PLACES.index("after sending"))
+        assert len(memory.sent) == len(plan.steps) - applied_before, f"{name}: nothing is sent twice"
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 47, 103, 151, 198])
+def test_a_killed_process_leaves_what_another_can_finish(tmp_path: Path, number: int) -> None:
+    size = 3
+    work = tmp_path / "work"
+    plan = _begun(work, size)
+    arguments = [str(work / "live.json"), str(work / "plan.json"), str(number % (5 * len(plan.steps)))]
+    killed = subprocess.run([sys.executable, "-m", "tests.faults.killed_apply", *arguments], check=False)
+    assert killed.returncode == -9
+    cluster = SnapshotCluster(work / "live.json")
+    with RecordFile(str(work / "plan.json.journal"), alone=True) as journal:
+        assert _applied(plan, cluster, journal, "second").succeeded
+    _assert_finished(plan, work, cluster.read(EVERYTHING), size)
+
+
+@pytest.mark.parametrize("cut", [1, 20, 90])
+def test_a_torn_last_line_is_cut_off_and_the_cluster_is_asked(tmp_path: Path, cut: int) -> None:
+    work = tmp_path / "work"
+    plan = _begun(work, 3)
+    arguments = [str(work / "live.json"), str(work / "plan.json"), "49"]
+    subprocess.run([sys.executable, "-m", "tests.faults.killed_apply", *arguments], check=False)
+    file = work / "plan.json.journal"
+    file.write_bytes(file.read_bytes()[:-cut])
+    assert past_runs(read_records(str(file)))[0].run == "killed-at-49"
+    cluster = SnapshotCluster(work / "live.json")
+    with RecordFile(str(file), alone=True) as journal:
+        assert _applied(plan, cluster, journal, "second").succeeded
+    _assert_finished(plan, work, cluster.read(EVERYTHING), 3)
+
+
+def test_without_the_journal_the_plan_recognises_its_own_steps(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    plan = _begun(work, 3)
+    arguments = [str(work / "live.json"), str(work / "plan.json"), "60"]
+    subprocess.run([sys.executable, "-m", "tests.faults.killed_apply", *arguments], check=False)
+    (work / "plan.json.journal").unlink()
+    cluster = SnapshotCluster(work / "live.json")
+    with RecordFile(str(tmp_path / "elsewhere.journal"), alone=True) as journal:
+        assert _applied(plan, cluster, journal, "elsewhere").succeeded
+    assert plan_for(cluster.read(EVERYTHING), wish(3)).steps == ()

@@ -1,0 +1,112 @@
+"""Undo: what a run did is turned back, what cannot be is said, what has expired stays gone."""
+
+import datetime
+from dataclasses import replace
+
+from hypothesis import given
+
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply import Outcome, PastRun, Silent, World, check, perform
+from reconciler.apply.undo import Reversal, performed_steps, reversal
+from reconciler.model import ClusterState, Declaration, DesiredState, Origin, Scope, Topic
+from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Step, Terms, propose
+from reconciler.ports import ReadRequest
+from tests.faults.scenario import acl, before, plan_for, wish
+from tests.property.clock import StillClock
+from tests.property.transitions import DAY, TOPICS, Transition, transitions
+
+PLACE = Origin("plan.json", 1, 1)
+NOTHING = DesiredState()
+
+
+def after(plan: Plan, live: ClusterState) -> ClusterState:
+    cluster = MemoryCluster(live)
+    perform(plan, live, check(plan, live, plan.terms), World(cluster, StillClock(), Silent()))
+    return cluster.read(ReadRequest())
+
+
+def back(steps: tuple[Step, ...], live: ClusterState, declared: DesiredState = NOTHING) -> Reversal:
+    return reversal(steps, live, Scope(), declared, PLACE)
+
+
+def undo_plan(found: Reversal, live: ClusterState) -> Plan:
+    names = {*TOPICS, *found.desired.topics}
+    accepted = [Acknowledgement(guard, name) for guard in (Guard.TOPIC_DELETE, Guard.DATA_LOSS) for name in names]
+    accepted.append(Acknowledgement(Guard.EMPTY_DESIRED, "c"))
+    request = Request(DAY, Options(allow_deletes=True), acknowledgements=tuple(accepted))
+    return propose(found.desired, live, Terms("c", default_allow=False), request)
+
+
+@given(transitions())
+def test_undo_restores_every_binding_and_what_can_be_of_topics(transition: Transition) -> None:
+    live = transition.live
+    plan = transition.plan()
+    now = after(plan, live)
+    expired_free = tuple(replace(step, origin=None) for step in plan.steps)
+    found = back(expired_free, now)
+    restored = after(undo_plan(found, now), now)
+    assert restored.bindings == live.bindings
+    creatable = {name for name, topic in live.topics.items() if "cleanup.policy" not in topic.configs}
+    assert creatable <= restored.topics.keys() <= live.topics.keys()
+    for name in creatable:
+        assert restored.topics[name].configs == live.topics[name].configs
+
+
+def test_what_others_did_meanwhile_stays() -> None:
+    live = before(4)
+    plan = plan_for(live, wish(4))
+    now = after(plan, live)
+    others = acl("somebody-else", "User:other")
+    now = replace(now, bindings=now.bindings | {others})
+    restored = after(undo_plan(back(plan.steps, now), now), now)
+    assert restored.bindings == live.bindings | {others}
+
+
+def test_an_expired_grant_is_never_restored_unless_the_manifests_want_it_again() -> None:
+    grant = acl("x", "User:a")
+    live = ClusterState("cluster", frozenset({grant}))
+    ended = Declaration(Origin("team.yaml", 3, 1), expires=datetime.date(2025, 12, 31))
+    desired = DesiredState(expired={grant: ended})
+    accepted = (Acknowledgement(Guard.EMPTY_DESIRED, "c"),)
+    plan = propose(
+        desired,
+        live,
+        Terms("c", default_allow=False),
+        Request(DAY, Options(allow_deletes=True), acknowledgements=accepted),
+    )
+    now = after(plan, live)
+    for declared in (NOTHING, desired):
+        found = back(plan.steps, now, declared)
+        assert grant not in found.desired.bindings
+        assert "expired" in found.kept[0]
+    assert grant in back(plan.steps, now, DesiredState({grant: Declaration(PLACE)})).desired.bindings
+
+
+def test_what_cannot_be_restored_is_said() -> None:
+    live = before(4)
+    plan = plan_for(live, wish(4))
+    now = after(plan, live)
+    kept = "\n".join(back(plan.steps, now).kept)
+    assert "topic old0 is made again without its records" in kept
+    assert "topic kept0 keeps 2 partitions" in kept
+
+
+def test_settings_that_somebody_changed_since_stay() -> None:
+    live = before(4)
+    plan = plan_for(live, wish(4))
+    now = after(plan, live)
+    changed = replace(now, topics={**now.topics, "kept1": Topic("kept1", 2, 1, {"retention.ms": "1"})})
+    found = back(plan.steps, changed)
+    assert any("retention.ms of topic kept1 stays" in text for text in found.kept)
+    assert found.desired.topics["kept1"].topic.configs == {"retention.ms": "1"}
+    assert found.desired.topics["kept0"].topic.configs == {"retention.ms": "3600000"}
+
+
+def test_only_what_the_run_performed_is_reverted_and_doubt_is_settled_by_the_cluster() -> None:
+    live = before(4)
+    plan = plan_for(live, wish(4))
+    done, already, shown, lost = plan.steps[:4]
+    now = after(replace(plan, steps=(done, already, shown)), live)
+    run = PastRun("r", "p", "cluster", "", None, "", {done.id: Outcome.DONE, already.id: Outcome.ALREADY})
+    run.steps |= {shown.id: None, lost.id: Outcome.UNKNOWN}
+    assert performed_steps(plan, [run], now) == (done, shown)
