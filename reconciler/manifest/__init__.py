@@ -1,37 +1,56 @@
 """YAML text to declarations to desired state; every problem with its place. Takes texts, never files."""
 
+from reconciler.manifest.claims import AccessTest, Claim
 from reconciler.manifest.clusters import Acknowledgement, ClusterDeclaration, Limits
 from reconciler.manifest.codes import CODES, Code
 from reconciler.manifest.connections import Connection, connections
-from reconciler.manifest.desired import cluster_warnings, declared_cluster, desired_state, standing_acknowledgements
+from reconciler.manifest.desired import declared_cluster, desired_state
 from reconciler.manifest.fleets import FleetDeclaration, WaveDeclaration
 from reconciler.manifest.loading import load
 from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.owners import ConsentDeclaration, OwnerDeclaration
 from reconciler.manifest.problem import ManifestError, Problem, render_problem
+from reconciler.manifest.safeguards import (
+    access_tests,
+    cluster_warnings,
+    lint_waivers,
+    ownership,
+    standing_acknowledgements,
+)
 from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS, json_schema, schema_file_name, schema_text
 from reconciler.manifest.source import Source
+from reconciler.manifest.waivers import LintWaiver, Waiver
 
 __all__ = [
     "ANY_KIND",
     "CODES",
     "SCHEMA_KINDS",
+    "AccessTest",
     "Acknowledgement",
+    "Claim",
     "ClusterDeclaration",
     "Code",
     "Connection",
+    "ConsentDeclaration",
     "FleetDeclaration",
     "Limits",
+    "LintWaiver",
     "ManifestError",
     "Manifests",
+    "OwnerDeclaration",
     "Problem",
     "Source",
+    "Waiver",
     "WaveDeclaration",
+    "access_tests",
     "cluster_warnings",
     "connections",
     "declared_cluster",
     "desired_state",
     "json_schema",
+    "lint_waivers",
     "load",
+    "ownership",
     "render_problem",
     "schema_file_name",
     "schema_text",

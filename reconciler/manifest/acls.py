@@ -1,6 +1,6 @@
 """An ``Acls`` document as rules, every name, host, principal and operation checked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from reconciler.manifest.codes import Code
@@ -12,6 +12,7 @@ from reconciler.manifest.nodes import MappingNode, Node, ScalarNode, SequenceNod
 from reconciler.manifest.operations import Permission, permission
 from reconciler.manifest.principals import principal_problem
 from reconciler.manifest.resources import PatternTable
+from reconciler.manifest.waivers import LintWaiver, declare_lint_waivers
 from reconciler.model import WILDCARD, Declaration, Origin, ResourcePattern, ResourceType
 
 #: Patterns, each with the place that declares it.
@@ -48,6 +49,7 @@ class AclsDeclaration:
 
     heading: Heading
     rules: tuple[RuleDeclaration, ...]
+    waivers: tuple[LintWaiver, ...] = ()
 
 
 def declare_acls(document: Document, table: PatternTable) -> AclsDeclaration | None:
@@ -64,7 +66,18 @@ def declare_acls(document: Document, table: PatternTable) -> AclsDeclaration | N
         if isinstance(node, MappingNode):
             rule = _rule(node, model.spec.rules[index] if model else None, principals, table, findings)
             rules += [rule] if rule else []
-    return AclsDeclaration(document.heading, tuple(rules)) if model else None
+    places = frozenset(_places(rules)) if "waive" in spec.values else None
+    waivers = declare_lint_waivers(spec.get("waive"), model.spec.waive if model else None, table, findings, places)
+    return AclsDeclaration(document.heading, tuple(rules), waivers) if model else None
+
+
+def _places(rules: list[RuleDeclaration]) -> Iterator[Origin]:
+    """Every place from which a binding of these rules can come."""
+    for rule in rules:
+        if isinstance(rule.action, RoleUse):
+            yield rule.action.declaration.origin
+        for names in rule.patterns.values():
+            yield from (declaration.origin for _, declaration in names)
 
 
 def _principals(spec: MappingNode, findings: Findings) -> tuple[str, ...]:

@@ -14,10 +14,11 @@ from reconciler.manifest.models.cluster import ClusterDocument, ClusterSpec
 from reconciler.manifest.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
 from reconciler.manifest.principals import principal_problem
 from reconciler.manifest.resources import PatternTable
-from reconciler.manifest.selectors import declare_scope
+from reconciler.manifest.selectors import declare_scope, declare_selectors
 from reconciler.manifest.source import quoted
 from reconciler.manifest.suggest import did_you_mean
-from reconciler.model import TOPIC_CONFIGS, FrozenMap, Origin, Scope
+from reconciler.manifest.waivers import LintWaiver, declare_lint_waivers
+from reconciler.model import TOPIC_CONFIGS, FrozenMap, Origin, Scope, Selector
 
 DEFAULT_BARRIER_WAIT: Final = 2.0
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})", re.ASCII)
@@ -67,6 +68,9 @@ class ClusterDeclaration:
     ignore_configs: tuple[str, ...] = ()
     acknowledgements: tuple[Acknowledgement, ...] = ()
     vars: Mapping[str, str] = FrozenMap()
+    protect: tuple[Selector, ...] = ()
+    inter_broker_principals: tuple[str, ...] = ()
+    waivers: tuple[LintWaiver, ...] = ()
 
 
 def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclaration | None:
@@ -77,6 +81,9 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
     servers = checked_texts(spec.get("bootstrapServers"), address_problem, findings)
     principal = checked_texts(spec.get("principal"), _named_principal, findings)
     super_users = checked_texts(spec.get("superUsers"), _named_principal, findings)
+    inter_broker = checked_texts(spec.get("interBrokerPrincipals"), _named_principal, findings)
+    protect = declare_selectors(spec.get("protect"), table, findings)
+    waivers = declare_lint_waivers(spec.get("waive"), model.spec.waive if model else None, table, findings)
     _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
     if model is None:
         return None
@@ -99,6 +106,9 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
         tuple(sorted(set(wants.ignore_configs))),
         _acknowledgements(wants, spec.get("acknowledge"), findings),
         FrozenMap(wants.vars),
+        protect,
+        inter_broker,
+        waivers,
     )
 
 

@@ -66,6 +66,11 @@ class Code(StrEnum):
     ADDRESS = "KR084"
     FLEET_WAVE = "KR085"
 
+    TEST_FORM = "KR090"
+    EXPIRED_WAIVER = "KR091"
+    OWNERSHIP_FORM = "KR092"
+    OWNER_WITHOUT_FILES = "KR093"
+
 
 #: What each code is about, in a few words.
 CODES: Final[Mapping[Code, str]] = MappingProxyType(
@@ -121,5 +126,9 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.EXPIRED_ACKNOWLEDGEMENT: "an acknowledgement has expired",
         Code.ADDRESS: "a bootstrap server is not host:port",
         Code.FLEET_WAVE: "a wave of a fleet stands twice, or holds no cluster",
+        Code.TEST_FORM: "an access test is incomplete or contradicts itself",
+        Code.EXPIRED_WAIVER: "a waiver has expired",
+        Code.OWNERSHIP_FORM: "an owner or a consent is incomplete, or names an unknown team",
+        Code.OWNER_WITHOUT_FILES: "a team has no files",
     }
 )

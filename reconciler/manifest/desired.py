@@ -5,7 +5,7 @@ import datetime
 from reconciler.manifest.acls import AclsDeclaration
 from reconciler.manifest.bindings import BindingTable, Roles
 from reconciler.manifest.built_in_roles import BUILT_IN_ROLES
-from reconciler.manifest.clusters import Acknowledgement, ClusterDeclaration
+from reconciler.manifest.clusters import ClusterDeclaration
 from reconciler.manifest.codes import Code
 from reconciler.manifest.collector import without_collector
 from reconciler.manifest.findings import Findings, Trouble
@@ -47,7 +47,7 @@ def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date)
     """
     cluster = declared_cluster(manifests, cluster_name)
     findings = FindingsByFile(manifests)
-    declared = _declared(manifests, cluster, findings)
+    declared = declared_for(manifests, cluster, findings)
     bindings = BindingTable(cluster, _roles(manifests, cluster, declared), findings.of)
     topics = TopicTable(cluster, findings.of)
     with without_collector():
@@ -81,7 +81,7 @@ def declared_cluster(manifests: Manifests, name: str) -> ClusterDeclaration:
     raise ManifestError(findings.problems)
 
 
-def _declared(manifests: Manifests, cluster: ClusterDeclaration, findings: FindingsByFile) -> list[Declared]:
+def declared_for(manifests: Manifests, cluster: ClusterDeclaration, findings: FindingsByFile) -> list[Declared]:
     """The documents for this cluster, variables filled in."""
     documents: list[Declared] = [
         item for item in _for_all(manifests) if item.heading is not None and item.heading.applies_to(cluster.labels)
@@ -105,20 +105,10 @@ def _roles(manifests: Manifests, cluster: ClusterDeclaration, declared: list[Dec
 
 
 def _for_all(manifests: Manifests) -> list[Declared]:
-    return [*manifests.acls, *manifests.topics, *manifests.roles.values()]
-
-
-def standing_acknowledgements(cluster: ClusterDeclaration, as_of: datetime.date) -> tuple[Acknowledgement, ...]:
-    """The acknowledgements that count on that day; one counts through the day on which it expires."""
-    return tuple(item for item in cluster.acknowledgements if item.expires is None or item.expires >= as_of)
-
-
-def cluster_warnings(manifests: Manifests, cluster_name: str, as_of: datetime.date) -> tuple[Problem, ...]:
-    """Warnings that depend on cluster and day: acknowledgements that no longer count."""
-    cluster = declared_cluster(manifests, cluster_name)
-    findings = FindingsByFile(manifests)
-    for item in set(cluster.acknowledgements).difference(standing_acknowledgements(cluster, as_of)):
-        message = f"this acknowledgement for {quoted(item.object)} expired after {item.expires}: it does not count"
-        trouble = Trouble(Code.EXPIRED_ACKNOWLEDGEMENT, message, "remove it, or agree on a new day")
-        findings.of(item.origin.file).add_at(trouble, item.origin, severity="warning")
-    return findings.problems()
+    return [
+        *manifests.acls,
+        *manifests.topics,
+        *manifests.roles.values(),
+        *manifests.access_tests,
+        *manifests.ownership,
+    ]

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from reconciler.manifest.acls import AclsDeclaration, RoleUse
 from reconciler.manifest.built_in_roles import BUILT_IN_ROLES
+from reconciler.manifest.claims import AccessTestsDeclaration
 from reconciler.manifest.clusters import ClusterDeclaration, declare_cluster
 from reconciler.manifest.codes import Code
 from reconciler.manifest.collector import without_collector
@@ -11,6 +12,7 @@ from reconciler.manifest.document import Document, Heading, open_document
 from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.fleets import FleetDeclaration, check_waves, declare_fleet
 from reconciler.manifest.manifests import Manifests, Template, declare
+from reconciler.manifest.owners import OwnershipDeclaration, check_teams
 from reconciler.manifest.problem import ManifestError, in_order
 from reconciler.manifest.reader import read_documents
 from reconciler.manifest.resources import PatternTable
@@ -31,6 +33,7 @@ def load(sources: Iterable[Source]) -> Manifests:
     loading.check_names()
     loading.check_roles()
     loading.check_fleets()
+    loading.check_teams()
     problems = in_order(problem for findings in loading.findings for problem in findings.problems)
     if any(problem.severity == "error" for problem in problems):
         raise ManifestError(problems)
@@ -43,6 +46,8 @@ def load(sources: Iterable[Source]) -> Manifests:
         FrozenMap(files),
         problems,
         FrozenMap(loading.fleets),
+        tuple(loading.access_tests),
+        tuple(loading.ownership),
     )
 
 
@@ -56,6 +61,8 @@ class _Loading:
         self.roles: dict[str, RoleDeclaration] = {}
         self.topics: list[TopicsDeclaration] = []
         self.fleets: dict[str, FleetDeclaration] = {}
+        self.access_tests: list[AccessTestsDeclaration] = []
+        self.ownership: list[OwnershipDeclaration] = []
         self.templates: list[Template] = []
         self._headings: list[tuple[Heading, Findings]] = []
         self._table = PatternTable()
@@ -113,6 +120,10 @@ class _Loading:
                 self.roles.setdefault(role.name, role)
             case TopicsDeclaration() as topics:
                 self.topics.append(topics)
+            case AccessTestsDeclaration() as tests:
+                self.access_tests.append(tests)
+            case OwnershipDeclaration() as ownership:
+                self.ownership.append(ownership)
             case None:
                 self._complete = False
 
@@ -133,6 +144,13 @@ class _Loading:
         by_path = {findings.source.path: findings for findings in self.findings}
         for fleet in self.fleets.values():
             check_waves(fleet, self.clusters.values(), by_path[fleet.origin.file])
+
+    def check_teams(self) -> None:
+        """Reports unknown teams, and warns of teams without files; only if every document could be read."""
+        later = any(template.heading.kind == "Ownership" for template in self.templates)
+        if self._complete and not later and not any(findings.cut_short for findings in self.findings):
+            by_path = {findings.source.path: findings for findings in self.findings}
+            check_teams(self.ownership, by_path, by_path.__getitem__)
 
     def check_roles(self) -> None:
         """Reports rules whose role is unknown or does not fit; only if every document could be read."""

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reconciler.manifest.acls import AclsDeclaration, declare_acls
+from reconciler.manifest.claims import AccessTestsDeclaration, declare_access_tests
 from reconciler.manifest.clusters import ClusterDeclaration
 from reconciler.manifest.document import Document, Heading
 from reconciler.manifest.findings import Findings
 from reconciler.manifest.fleets import FleetDeclaration
 from reconciler.manifest.nodes import MappingNode
+from reconciler.manifest.owners import OwnershipDeclaration, declare_ownership
 from reconciler.manifest.problem import Problem
 from reconciler.manifest.resources import PatternTable
 from reconciler.manifest.role_documents import declare_role
@@ -18,7 +20,7 @@ from reconciler.manifest.topics import TopicsDeclaration, declare_topics
 from reconciler.manifest.variables import substitute
 from reconciler.model import FrozenMap
 
-Declared = AclsDeclaration | RoleDeclaration | TopicsDeclaration
+Declared = AclsDeclaration | RoleDeclaration | TopicsDeclaration | AccessTestsDeclaration | OwnershipDeclaration
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,12 +52,20 @@ class Manifests:
     sources: Mapping[str, Source]
     warnings: tuple[Problem, ...] = ()
     fleets: Mapping[str, FleetDeclaration] = FrozenMap()
+    access_tests: tuple[AccessTestsDeclaration, ...] = ()
+    ownership: tuple[OwnershipDeclaration, ...] = ()
 
 
 def declare(document: Document, table: PatternTable) -> Declared | None:
-    """Checks and converts a document of any kind but Cluster; ``None`` after reporting problems."""
-    if document.heading.kind == "Acls":
-        return declare_acls(document, table)
-    if document.heading.kind == "Role":
-        return declare_role(document, table)
-    return declare_topics(document)
+    """Checks and converts a document of any kind but Cluster and Fleet; ``None`` after reporting problems."""
+    match document.heading.kind:
+        case "Acls":
+            return declare_acls(document, table)
+        case "Role":
+            return declare_role(document, table)
+        case "AccessTests":
+            return declare_access_tests(document, table)
+        case "Ownership":
+            return declare_ownership(document, table)
+        case _:
+            return declare_topics(document)

@@ -1,11 +1,12 @@
 """The operations of a rule, checked against the resource types it names."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from reconciler.manifest.codes import Code
 from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.models.fields import OPERATIONS
-from reconciler.manifest.nodes import MappingNode, scalars
+from reconciler.manifest.nodes import MappingNode, Node, scalars
 from reconciler.model import SUPPORTED_OPERATIONS, AclOperation, AclPermissionType, ResourceType
 
 _PERMISSIONS = {"allow": AclPermissionType.ALLOW, "deny": AclPermissionType.DENY}
@@ -33,8 +34,9 @@ def permission(rule: MappingNode, kinds: list[ResourceType], findings: Findings)
             if operation is None:
                 continue
             for kind in kinds:
-                if operation is not AclOperation.ALL and operation not in SUPPORTED_OPERATIONS[kind]:
-                    findings.add(_unsupported(operation, kind), node)
+                trouble = operation_problem(operation, kind)
+                if trouble is not None:
+                    findings.add(trouble, node)
             if operation in operations:
                 findings.add(_TWICE, node)
             operations[operation] = None
@@ -42,7 +44,28 @@ def permission(rule: MappingNode, kinds: list[ResourceType], findings: Findings)
     return None
 
 
-def _unsupported(operation: AclOperation, kind: ResourceType) -> Trouble:
+def named_operations(node: Node | None, kinds: Iterable[ResourceType], findings: Findings) -> tuple[AclOperation, ...]:
+    """The operations of a field that claims or consents, each once; unknown ones are left to the models.
+
+    One that a resource does not have is reported: a claim about it would hold, or fail, for no reason.
+    """
+    operations: dict[AclOperation, None] = {}
+    for item in scalars(node):
+        operation = OPERATIONS.get(item.plain)
+        if operation is None:
+            continue
+        for kind in dict.fromkeys(kinds):
+            trouble = operation_problem(operation, kind)
+            if trouble is not None:
+                findings.add(trouble, item)
+        operations[operation] = None
+    return tuple(operations)
+
+
+def operation_problem(operation: AclOperation, kind: ResourceType) -> Trouble | None:
+    """Why nothing ever asks for the operation on such a resource; ``None`` if it has it."""
+    if operation is AclOperation.ALL or operation in SUPPORTED_OPERATIONS[kind]:
+        return None
     supported = sorted(known.name for known in SUPPORTED_OPERATIONS[kind])
     message = f"{kind.name} has no operation {operation.name}: nothing ever asks for it"
     return Trouble(Code.UNSUPPORTED_OPERATION, message, f"it has {', '.join(supported)} and ALL")

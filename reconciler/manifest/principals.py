@@ -1,9 +1,14 @@
 """Principals that Kafka can know (``KafkaPrincipal``, ``StandardAuthorizerData``; nothing is trimmed there)."""
 
+from typing import Final
+
 from reconciler.manifest.codes import Code
 from reconciler.manifest.findings import Trouble
 from reconciler.manifest.source import quoted
 from reconciler.model import WILDCARD_PRINCIPAL
+
+#: Stands for a star that is a pattern, while the rest of a text is checked as a principal.
+_STAR: Final = "\u2217"
 
 
 def principal_problem(text: str, *, may_be_everyone: bool = True) -> Trouble | None:
@@ -23,6 +28,18 @@ def principal_problem(text: str, *, may_be_everyone: bool = True) -> Trouble | N
         message = f"{quoted(text)} is not User:{name}: Kafka compares the case of the type too"
         return Trouble(Code.PRINCIPAL, message, f"write User:{name}")
     return _wildcard_problem(text, principal_type, name)
+
+
+def principal_glob_problem(text: str) -> Trouble | None:
+    """Why ``text`` is neither a principal nor a pattern of principals, where ``*`` stands for any text."""
+    principal_type, colon, name = text.partition(":")
+    if colon and "*" in principal_type:
+        message = f"{quoted(text)}: the type of a principal is written out"
+        return Trouble(Code.PRINCIPAL, message, f"write User:{name or '*'}")
+    trouble = principal_problem(text.replace("*", _STAR))
+    if trouble is None:
+        return None
+    return trouble._replace(message=trouble.message.replace(_STAR, "*"), advice=trouble.advice.replace(_STAR, "*"))
 
 
 def _wildcard_problem(text: str, principal_type: str, name: str) -> Trouble | None:

@@ -1,4 +1,4 @@
-"""The items of a cluster's scope and ignore lists as selectors."""
+"""The items of scope, ignore, protect, waivers and owners as selectors."""
 
 from reconciler.manifest.codes import Code
 from reconciler.manifest.findings import Findings, Trouble
@@ -19,24 +19,28 @@ def declare_scope(spec: MappingNode, table: PatternTable, findings: Findings) ->
     """The scope with ``ignore`` folded in; problems are reported."""
     include = spec.get("scope", "include")
     return Scope(
-        include=None if include is None else _selectors(include, table, findings),
-        exclude=_selectors(spec.get("scope", "exclude"), table, findings),
-        ignore=_selectors(spec.get("ignore"), table, findings),
+        include=None if include is None else declare_selectors(include, table, findings),
+        exclude=declare_selectors(spec.get("scope", "exclude"), table, findings),
+        ignore=declare_selectors(spec.get("ignore"), table, findings),
     )
 
 
-def _selectors(node: Node | None, table: PatternTable, findings: Findings) -> tuple[Selector, ...]:
+def declare_selectors(node: Node | None, table: PatternTable, findings: Findings) -> tuple[Selector, ...]:
+    """A list of selectors; problems are reported."""
     items = node.items if isinstance(node, SequenceNode) else []
-    return tuple(_selector(item, table, findings) for item in items if isinstance(item, MappingNode))
+    return tuple(declare_selector(item, table, findings) for item in items if isinstance(item, MappingNode))
 
 
-def _selector(node: MappingNode, table: PatternTable, findings: Findings) -> Selector:
-    principals = _principals(node.values["principals"], findings) if "principals" in node.values else None
+def declare_selector(
+    node: MappingNode, table: PatternTable, findings: Findings, *, may_be_empty: bool = False
+) -> Selector:
+    """One selector; without any field it selects nothing, which is reported unless it may be so."""
+    principals = principal_names(node.get("principals"), findings)
     kinds = [field for field in FIELDS if field in node.values]
     if len(kinds) > 1:
         findings.add(_TWO, node.keys[kinds[1]])
     if not kinds:
-        if principals is None:
+        if principals is None and not may_be_empty:
             findings.add(_EMPTY, node)
         return Selector(principals)
     kind = FIELDS[kinds[0]]
@@ -53,7 +57,10 @@ def _names(named: list[Named]) -> NameSelector:
     return NameSelector(literal=tuple(sorted({pattern.name for pattern in patterns})))
 
 
-def _principals(node: Node, findings: Findings) -> NameSelector:
+def principal_names(node: Node | None, findings: Findings) -> NameSelector | None:
+    """Principals in the forms of names; ``None`` where nothing is said of them."""
+    if node is None:
+        return None
     if not isinstance(node, MappingNode):
         return NameSelector(literal=_literal(node, findings))
     if len(node.keys) != 1:

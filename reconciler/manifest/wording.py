@@ -18,9 +18,7 @@ Path = tuple[str | int, ...]
 #: Fields that the format has and this version does not; list indices left out.
 _TO_COME: Final[Mapping[str, set[tuple[str, ...]]]] = {
     "Cluster": {
-        ("spec", "protect"),
         ("spec", "brokers"),
-        ("spec", "interBrokerPrincipals"),
         ("spec", "barrier", "principal"),
         ("spec", "barrier", "client"),
         ("spec", "barrier", "timeout"),

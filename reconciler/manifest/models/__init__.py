@@ -3,32 +3,38 @@
 from collections.abc import Mapping
 from typing import Final
 
+from reconciler.manifest.models.access_tests import AccessTestsDocument
 from reconciler.manifest.models.acls import AclsDocument
 from reconciler.manifest.models.cluster import ClusterDocument
 from reconciler.manifest.models.fields import ManifestModel
 from reconciler.manifest.models.fleet import FleetDocument
 from reconciler.manifest.models.metadata import API_VERSION
+from reconciler.manifest.models.ownership import OwnershipDocument
 from reconciler.manifest.models.role import RoleDocument
 from reconciler.manifest.models.topics import TopicsDocument
 
 #: The kinds of this version; the models come from the table, so a kind is known in one place.
 MODELS: Final[Mapping[str, type[ManifestModel]]] = {
+    "AccessTests": AccessTestsDocument,
     "Acls": AclsDocument,
     "Cluster": ClusterDocument,
     "Fleet": FleetDocument,
+    "Ownership": OwnershipDocument,
     "Role": RoleDocument,
     "Topics": TopicsDocument,
 }
 #: Kinds that the format has and this version does not.
-KINDS_TO_COME = frozenset({"AccessTests", "Ownership", "TopicPolicy"})
+KINDS_TO_COME = frozenset({"TopicPolicy"})
 
 __all__ = [
     "API_VERSION",
     "KINDS_TO_COME",
     "MODELS",
+    "AccessTestsDocument",
     "AclsDocument",
     "ClusterDocument",
     "FleetDocument",
+    "OwnershipDocument",
     "RoleDocument",
     "TopicsDocument",
 ]

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from reconciler.manifest.codes import Code
-from reconciler.manifest.models.acls import Names, Resources
 from reconciler.manifest.models.fields import (
     Count,
     Day,
@@ -18,12 +17,24 @@ from reconciler.manifest.models.fields import (
     refuse,
 )
 from reconciler.manifest.models.metadata import ApiVersion, Metadata
+from reconciler.manifest.models.waivers import SelectorItem, WaiveField
 from reconciler.manifest.source import quoted
 from reconciler.manifest.suggest import did_you_mean, one_of
 
-#: Guards that exist, and those of them that this version has.
-GUARDS = frozenset({"topic-delete", "data-loss", "limit", "empty-desired", "empty-live"})
-GUARDS_TO_COME = frozenset({"open-by-default", "lockout", "protected", "broken-binding"})
+#: The guards that an acknowledgement can name.
+GUARDS = frozenset(
+    {
+        "broken-binding",
+        "data-loss",
+        "empty-desired",
+        "empty-live",
+        "limit",
+        "lockout",
+        "open-by-default",
+        "protected",
+        "topic-delete",
+    }
+)
 
 
 def _default_allow(value: object) -> object:
@@ -35,8 +46,6 @@ def _default_allow(value: object) -> object:
 def _guard(value: object) -> object:
     if not isinstance(value, str):
         raise refuse(Code.WRONG_SHAPE, "the name of a guard is expected here", one_of(GUARDS))
-    if value in GUARDS_TO_COME:
-        raise refuse(Code.NOT_SUPPORTED_YET, f"the guard {value} is not supported yet", "remove the acknowledgement")
     if value not in GUARDS:
         raise refuse(
             Code.WRONG_VALUE, f"there is no guard {quoted(value)}", did_you_mean(value, GUARDS, one_of(GUARDS))
@@ -50,14 +59,6 @@ DefaultAllow = Annotated[
     WithJsonSchema({"enum": [True, False, "unknown"]}),
 ]
 GuardName = Annotated[str, BeforeValidator(_guard), WithJsonSchema({"type": "string", "enum": sorted(GUARDS)})]
-
-
-class SelectorItem(Resources):
-    """Bindings or topics by principal and by one kind of resource; both must fit."""
-
-    principals: Names | None = Field(
-        None, description="Principals, in the forms of names.", examples=[{"prefix": "User:svc-"}]
-    )
 
 
 class ScopeSpec(ManifestModel):
@@ -120,10 +121,20 @@ class ClusterSpec(ManifestModel):
     allow_everyone_if_no_acl_found: DefaultAllow = Field(
         "unknown", description="The brokers' allow.everyone.if.no.acl.found: true, false or unknown.", examples=[False]
     )
+    inter_broker_principals: list[Text] = Field(
+        default_factory=list,
+        description="The principals that the brokers connect to each other as; no plan may lock them out.",
+        examples=[["User:broker"]],
+    )
     scope: ScopeSpec | None = Field(
         None,
         description="What these manifests answer for.",
         examples=[{"include": [{"topics": {"prefix": "payments."}}]}],
+    )
+    protect: list[SelectorItem] = Field(
+        default_factory=list,
+        description="Names and principals whose access no plan may change, whatever pattern would cause it.",
+        examples=[[{"topics": ["ledger.v1"]}, {"principals": ["User:monitoring"]}]],
     )
     ignore: list[SelectorItem] = Field(
         default_factory=list,
@@ -143,6 +154,7 @@ class ClusterSpec(ManifestModel):
         description="Guards that may be passed, each for a named object.",
         examples=[[{"guard": "topic-delete", "object": "payments.old", "reason": "replaced"}]],
     )
+    waive: WaiveField
     vars: dict[str, Text] = Field(
         default_factory=dict,
         description="Values that a whole scalar may name: ${vars.partitions}.",

@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from reconciler.manifest.models.acls import Resources
 from reconciler.manifest.models.fields import ManifestModel, OneOrMoreOperations
 from reconciler.manifest.models.metadata import ApiVersion, ClustersField, Metadata
+from reconciler.manifest.models.resources import Resources
 
 ParameterName = Literal["topics", "groups", "transactionalIds", "delegationTokens", "users"]
 
