@@ -57,6 +57,11 @@ class OwnerDeclaration:
     principals: NameSelector | None = None
     patterns: tuple[ResourcePattern, ...] = ()
 
+    def files_of(self, paths: Iterable[str]) -> frozenset[str]:
+        """Those of the paths that its globs match."""
+        patterns = [file_pattern(glob) for glob in self.files]
+        return frozenset(path for path in paths if any(pattern.fullmatch(path) for pattern in patterns))
+
 
 @dataclass(frozen=True, slots=True)
 class OwnershipDeclaration:
@@ -97,7 +102,7 @@ def check_teams(
                 advice = did_you_mean(team, teams, one_of(teams) if teams else "declare it under owners")
                 trouble = Trouble(Code.OWNERSHIP_FORM, f"there is no team {quoted(team)}", advice)
                 findings_of(place.file).add_at(trouble, place)
-    with_files = {owner.team for document in documents for owner in document.owners if _has_files(owner, paths)}
+    with_files = {owner.team for document in documents for owner in document.owners if owner.files_of(paths)}
     for owner in (owner for document in documents for owner in document.owners):
         if owner.team not in with_files:
             with_files.add(owner.team)
@@ -116,10 +121,6 @@ def file_pattern(glob: str) -> re.Pattern[str]:
 
 
 _GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-
-
-def _has_files(owner: OwnerDeclaration, paths: tuple[str, ...]) -> bool:
-    return any(file_pattern(glob).fullmatch(path) for glob in owner.files for path in paths)
 
 
 def _paired(node: Node | None, models: Sequence[M] | None) -> Iterator[tuple[MappingNode, M | None]]:

@@ -1,0 +1,107 @@
+"""Teams, what they own, and to what they consent; looked up by pattern."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from reconciler.model import AclOperation, NameSelector, Origin, PatternType, ResourcePattern, ResourceType
+
+#: Where a name or a prefix stands: by type and text.
+_Texts = dict[tuple[ResourceType, str], set[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What one item of a manifest says of a team; several may speak of one team. ``files`` are paths, not globs."""
+
+    team: str
+    origin: Origin
+    files: frozenset[str] = frozenset()
+    principals: NameSelector | None = None
+    patterns: tuple[ResourcePattern, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """The word of ``team`` that files of ``to`` may declare these operations on these patterns.
+
+    With ``own_file`` it counts only if it stands in a file of ``team``.
+    """
+
+    team: str
+    to: str
+    operations: frozenset[AclOperation]
+    patterns: tuple[ResourcePattern, ...]
+    origin: Origin
+    own_file: bool = False
+
+    def covers(self, pattern: ResourcePattern, operation: AclOperation) -> bool:
+        """Whether it is about the whole pattern and the operation; ``ALL`` holds every operation."""
+        named = operation in self.operations or AclOperation.ALL in self.operations
+        return named and any(own.contains(pattern) for own in self.patterns)
+
+
+class Holdings:
+    """Who owns which patterns."""
+
+    __slots__ = ("_all", "_any", "_literal", "_prefixed")
+
+    def __init__(self, owners: Iterable[Owner]) -> None:
+        """Index the patterns of all owners."""
+        self._all = [(pattern, owner.team) for owner in owners for pattern in owner.patterns]
+        self._any: dict[ResourceType, set[str]] = defaultdict(set)
+        self._literal: _Texts = defaultdict(set)
+        self._prefixed: _Texts = defaultdict(set)
+        for pattern, team in self._all:
+            if pattern.is_wildcard:
+                self._any[pattern.resource_type].add(team)
+            elif pattern.pattern_type is PatternType.PREFIXED:
+                self._prefixed[pattern.resource_type, pattern.name].add(team)
+            else:
+                self._literal[pattern.resource_type, pattern.name].add(team)
+
+    def whole(self, pattern: ResourcePattern) -> frozenset[str]:
+        """The teams of which one item's pattern contains all of ``pattern``."""
+        return frozenset(self._containing(pattern))
+
+    def touched(self, pattern: ResourcePattern) -> frozenset[str]:
+        """The teams that own some name which ``pattern`` matches."""
+        found = set(self._containing(pattern))
+        if pattern.is_wildcard or pattern.pattern_type is PatternType.PREFIXED:
+            found.update(team for own, team in self._all if pattern.contains(own))
+        return frozenset(found)
+
+    def _containing(self, pattern: ResourcePattern) -> Iterator[str]:
+        kind, name = pattern.resource_type, pattern.name
+        yield from self._any.get(kind, ())
+        if pattern.is_wildcard:
+            return
+        if pattern.pattern_type is PatternType.LITERAL:
+            yield from self._literal.get((kind, name), ())
+        for length in range(1, len(name) + 1):
+            yield from self._prefixed.get((kind, name[:length]), ())
+
+
+def teams_by_file(owners: Iterable[Owner]) -> dict[str, frozenset[str]]:
+    """The teams that a file belongs to."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for owner in owners:
+        for path in owner.files:
+            found[path].add(owner.team)
+    return {path: frozenset(teams) for path, teams in found.items()}
+
+
+def owners_of_principal(owners: Iterable[Owner], principal: str) -> frozenset[str]:
+    """The teams that own a principal."""
+    return frozenset(
+        owner.team for owner in owners if owner.principals is not None and owner.principals.selects_principal(principal)
+    )
+
+
+def counting(consents: Iterable[Consent], files: dict[str, frozenset[str]]) -> Collection[Consent]:
+    """The consents that stand where their team's word counts."""
+    return [
+        consent
+        for consent in consents
+        if not consent.own_file or consent.team in files.get(consent.origin.file, frozenset())
+    ]

@@ -1,0 +1,169 @@
+"""Ownership: which file may name what, told on manifests as people write them."""
+
+import datetime
+
+import pytest
+
+from reconciler.manifest import Source, desired_state, load, ownership
+from reconciler.policy import Breach, Consent, Owner, Ownership
+
+DAY = datetime.date(2027, 1, 1)
+CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod, labels: {env: prod}}\nspec: {}\n"
+OWNERS = """
+    - {team: payments, files: teams/payments/**, principals: {prefix: "User:pay"}, topics: {prefix: payments.}}
+    - {team: ledger, files: [teams/ledger/*], principals: [User:led], topics: {prefix: ledger.}, groups: {prefix: led}}
+    - {team: platform, files: platform.yaml, cluster: true, principals: {any: true}}
+"""
+
+
+def document(kind: str, spec: str, name: str = "a") -> str:
+    return f"apiVersion: reconciler/v1\nkind: {kind}\nmetadata: {{name: {name}}}\nspec:\n{spec}\n"
+
+
+def acls(principal: str, *rules: str, name: str = "a") -> str:
+    return document(
+        "Acls", f"  principal: {principal}\n  rules:\n" + "".join(f"    - {rule}\n" for rule in rules), name
+    )
+
+
+def breaches(files: dict[str, str], owners: str = OWNERS) -> list[str]:
+    texts = {"cluster.yaml": CLUSTER, "ownership.yaml": document("Ownership", f"  owners:{owners}", "teams"), **files}
+    manifests = load(Source(path, text) for path, text in texts.items())
+    declared, consents = ownership(manifests, "prod", DAY)
+    rules = Ownership(
+        (Owner(one.team, one.origin, one.files_of(texts), one.principals, one.patterns) for one in declared),
+        (
+            Consent(one.team, one.to, frozenset(one.operations), one.patterns, one.origin, one.own_file)
+            for one in consents
+        ),
+    )
+    return [told(breach) for breach in rules.breaches(desired_state(manifests, "prod", DAY))]
+
+
+def told(breach: Breach) -> str:
+    subject = breach.principal or str(breach.pattern or "")
+    operations = ",".join(operation.name for operation in breach.operations)
+    owners = "+".join(breach.owners) or "nobody"
+    return " ".join(part for part in (breach.origin.file, breach.kind, operations, subject, "of", owners) if part)
+
+
+PAY = "teams/payments/acls.yaml"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "{allow: READ, topics: [payments.orders]}",
+        "{allow: ALL, topics: {prefix: payments.audit.}}",
+        "{allow: READ, topics: [nobodys]}",
+        "{allow: READ, groups: [nobodys]}",
+        "{allow: WRITE, transactionalIds: {any: true}}",
+    ],
+)
+def test_a_file_may_name_its_own_and_what_nobody_owns(rule: str) -> None:
+    assert breaches({PAY: acls("User:pay-svc", rule)}) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("{allow: READ, topics: [ledger.v2]}", "READ TOPIC ledger.v2 of ledger"),
+        ("{allow: [READ, WRITE], topics: [ledger.v2]}", "READ,WRITE TOPIC ledger.v2 of ledger"),
+        ("{deny: READ, topics: [ledger.v2]}", "READ TOPIC ledger.v2 of ledger"),
+        ("{allow: READ, topics: {prefix: led}}", "READ TOPIC PREFIXED led of ledger"),
+        ("{allow: READ, topics: {any: true}}", "READ TOPIC * of ledger"),
+        ("{allow: READ, groups: {prefix: led-x}}", "READ GROUP PREFIXED led-x of ledger"),
+        ("{allow: ALTER, cluster: true}", "ALTER CLUSTER kafka-cluster of platform"),
+    ],
+)
+def test_a_file_may_not_name_what_another_team_owns(rule: str, expected: str) -> None:
+    assert breaches({PAY: acls("User:pay-svc", rule)}) == [f"{PAY} resource {expected}"]
+
+
+def test_the_cluster_is_not_free_even_if_nobody_owns_it() -> None:
+    owners = "\n    - {team: payments, files: teams/payments/**}\n"
+    files = {PAY: acls("User:pay-svc", "{allow: ALTER, cluster: true}")}
+    assert breaches(files, owners) == [f"{PAY} resource ALTER CLUSTER kafka-cluster of nobody"]
+
+
+def test_a_principal_of_another_team_cannot_be_named() -> None:
+    files = {PAY: acls("User:led", "{allow: READ, topics: [payments.a]}", "{allow: READ, topics: [payments.b]}")}
+    assert breaches(files) == [f"{PAY} principal User:led of ledger+platform"]
+
+
+def test_everybody_is_a_principal_of_whoever_owns_every_one() -> None:
+    files = {PAY: acls('"User:*"', "{allow: READ, topics: [payments.a]}")}
+    assert breaches(files) == [f"{PAY} principal User:* of platform"]
+
+
+def test_a_file_of_no_team_may_name_only_what_nobody_owns() -> None:
+    rules = ("{allow: READ, topics: [payments.orders]}", "{allow: READ, topics: [nobodys]}")
+    assert breaches({"stray.yaml": acls("User:pay-svc", *rules)}) == [
+        "stray.yaml principal User:pay-svc of payments+platform",
+        "stray.yaml resource READ TOPIC payments.orders of payments",
+    ]
+
+
+def test_a_topic_of_another_team_cannot_be_declared() -> None:
+    topics = document("Topics", "  topics: [{name: ledger.v3}, {name: payments.a}, {name: nobodys}]")
+    assert breaches({PAY: topics}) == [f"{PAY} topic TOPIC ledger.v3 of ledger"]
+
+
+CONSENT = "{{to: payments, operations: [READ], topics: [ledger.v2], expires: {day}}}"
+
+
+@pytest.mark.parametrize(("day", "left"), [("2027-01-01", 0), ("2026-12-31", 1)])
+def test_a_consent_of_the_owner_counts_through_its_last_day(day: str, left: int) -> None:
+    owners = OWNERS.replace("groups: {prefix: led}", f"consents: [{CONSENT.format(day=day)}]")
+    files = {PAY: acls("User:pay-svc", "{allow: READ, topics: [ledger.v2]}")}
+    assert len(breaches(files, owners)) == left
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["{allow: WRITE, topics: [ledger.v2]}", "{allow: ALL, topics: [ledger.v2]}", "{allow: READ, topics: [ledger.v3]}"],
+)
+def test_a_consent_covers_no_more_than_it_says(rule: str) -> None:
+    owners = OWNERS.replace("groups: {prefix: led}", f"consents: [{CONSENT.format(day='2027-01-31')}]")
+    assert len(breaches({PAY: acls("User:pay-svc", rule)}, owners)) == 1
+
+
+def given(team: str) -> str:
+    spec = f"  consents: [{{team: {team}, to: payments, operations: ALL, topics: {{prefix: ledger.}}}}]"
+    return document("Ownership", spec, "given")
+
+
+def test_a_consent_in_the_owners_file_counts() -> None:
+    files = {PAY: acls("User:pay-svc", "{allow: READ, topics: [ledger.v2]}"), "teams/ledger/c.yaml": given("ledger")}
+    assert breaches(files) == []
+
+
+@pytest.mark.parametrize("file", ["teams/payments/c.yaml", "teams/ledger/deeper/c.yaml"])
+def test_a_consent_elsewhere_does_not_count_and_is_told(file: str) -> None:
+    files = {PAY: acls("User:pay-svc", "{allow: READ, topics: [ledger.v2]}"), file: given("ledger")}
+    assert sorted(breaches(files)) == sorted(
+        [f"{PAY} resource READ TOPIC ledger.v2 of ledger", f"{file} consent of ledger"]
+    )
+
+
+def test_nobody_can_consent_for_another_owner() -> None:
+    files = {PAY: acls("User:pay-svc", "{allow: READ, topics: [ledger.v2]}"), "platform.yaml": given("platform")}
+    assert breaches(files) == [f"{PAY} resource READ TOPIC ledger.v2 of ledger"]
+
+
+def test_owners_in_a_file_of_a_team_are_told() -> None:
+    owners = document("Ownership", "  owners: [{team: payments, topics: {prefix: ledger.}}]", "mine")
+    assert breaches({PAY: owners}) == [f"{PAY} owners of nobody"]
+
+
+def test_what_several_teams_own_is_each_ones() -> None:
+    owners = OWNERS + "    - {team: payments, topics: {prefix: ledger.shared.}}\n"
+    rules = ("{allow: READ, topics: [ledger.shared.a]}", "{allow: READ, topics: [ledger.other]}")
+    assert breaches({PAY: acls("User:pay-svc", *rules)}, owners) == [
+        f"{PAY} resource READ TOPIC ledger.other of ledger"
+    ]
+
+
+def test_without_owners_everything_is_permitted() -> None:
+    manifests = load([Source("cluster.yaml", CLUSTER), Source(PAY, acls("User:x", "{allow: ALTER, cluster: true}"))])
+    assert Ownership(()).breaches(desired_state(manifests, "prod", DAY)) == ()
