@@ -1,5 +1,6 @@
 """Waivers: a finding or a failure that is accepted for a while, with a reason, and stays counted."""
 
+import re
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -9,13 +10,13 @@ from reconciler.manifest.models.fields import Day, ManifestModel, Text, refuse
 from reconciler.manifest.models.resources import Names, Resources
 from reconciler.manifest.source import quoted
 
-_RULE_PATTERN = "^LINT[0-9]{3}$"
+_RULE_PATTERN = "^KA[0-9]{3}$"
 
 
 def _rule(value: object) -> object:
-    if not isinstance(value, str) or not (value.startswith("LINT") and value[4:].isdecimal() and len(value) == 7):
+    if not isinstance(value, str) or not re.search(_RULE_PATTERN, value, re.ASCII):
         shown = quoted(value) if isinstance(value, str) else "this"
-        raise refuse(Code.WRONG_VALUE, f"{shown} is no code of a lint finding", "write it as lint shows it: LINT001")
+        raise refuse(Code.WRONG_VALUE, f"{shown} is no code of a lint finding", "write it as lint shows it: KA001")
     return value
 
 
@@ -41,7 +42,7 @@ class FailureWaiver(ManifestModel):
 class LintWaiverSpec(SelectorItem):
     """Findings of one lint rule that are accepted; with a selector, only those about bindings it selects."""
 
-    rule: RuleCode = Field(description="The rule, by its code.", examples=["LINT007"])
+    rule: RuleCode = Field(description="The rule, by its code.", examples=["KA007"])
     reason: Text = Field(description="Why the finding is accepted.", examples=["the exporter reads every topic"])
     expires: Day = Field(description="The last day on which it is accepted.", examples=["2027-03-31"])
     ticket: Text | None = Field(None, description="Where it was agreed.", examples=["SEC-1204"])
@@ -52,6 +53,6 @@ WaiveField = Annotated[
     Field(
         default_factory=list,
         description="Findings of lint that are accepted, each with a reason and a last day; they stay counted.",
-        examples=[[{"rule": "LINT007", "reason": "the exporter reads every topic", "expires": "2027-03-31"}]],
+        examples=[[{"rule": "KA007", "reason": "the exporter reads every topic", "expires": "2027-03-31"}]],
     ),
 ]
