@@ -18,6 +18,8 @@ from reconciler.access.decision import Decision, Grounds, Request, Rule
 from reconciler.access.difference import Difference, Row, Witness, compare
 from reconciler.access.effective import Access, Holders, access_of, who_can
 from reconciler.access.hosts import Hosts
+from reconciler.access.lint import Finding, LintRule, lint
+from reconciler.access.minimise import Minimised, Removal, minimise
 from reconciler.access.operations import KafkaVersion, supported, to_bit_field
 from reconciler.access.questions import Answer, Explanation, Standing, can_i, explain
 from reconciler.access.region import Region
@@ -34,13 +36,17 @@ __all__ = [
     "Decision",
     "Difference",
     "Explanation",
+    "Finding",
     "Grounds",
     "Holders",
     "Hosts",
     "KafkaVersion",
     "Key",
+    "LintRule",
+    "Minimised",
     "Outcome",
     "Region",
+    "Removal",
     "Request",
     "Row",
     "Rule",
@@ -54,6 +60,8 @@ __all__ = [
     "check",
     "compare",
     "explain",
+    "lint",
+    "minimise",
     "only",
     "only_admins",
     "only_readers",

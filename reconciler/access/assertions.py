@@ -8,15 +8,25 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.by_resource_type import PROBE
 from reconciler.access.comparison import Comparison
 from reconciler.access.decision import Request
+from reconciler.access.fragile import is_poison
 from reconciler.access.hosts import HostClass
 from reconciler.access.names import shortest_name
 from reconciler.access.operations import supported
 from reconciler.access.selection import Principals, Selection
 from reconciler.access.strangers import stranger
-from reconciler.access.table import EVERYTHING, key_of
+from reconciler.access.table import EVERYTHING, Key, key_of
 from reconciler.access.trespass import Trespass, Trespasses
 from reconciler.access.world import World
-from reconciler.model import CLUSTER_NAME, WILDCARD, AclOperation, Declaration, Origin, ResourcePattern, ResourceType
+from reconciler.model import (
+    CLUSTER_NAME,
+    WILDCARD,
+    AclBinding,
+    AclOperation,
+    Declaration,
+    Origin,
+    ResourcePattern,
+    ResourceType,
+)
 
 
 class _Found(NamedTuple):
@@ -54,9 +64,10 @@ class Checker:
         found = search(assertion, selection, hard) if hard is not easy else None
         if found is not None:
             return self._verdict(assertion, Outcome.UNDECIDED, found)
-        broken = self._authorizer.fragile.types & {pattern.resource_type for pattern in assertion.patterns}
+        broken = tuple(b for b in self._authorizer.fragile.bindings if _may_break(b, assertion.patterns))
         if broken:
-            return Verdict(assertion, Outcome.UNDECIDED, reason="some bindings make brokers fail on such resources")
+            reason = "some bindings make brokers fail on such resources"
+            return Verdict(assertion, Outcome.UNDECIDED, bindings=broken, reason=reason)
         return Verdict(assertion, Outcome.PASS)
 
     def _verdict(self, assertion: Assertion, outcome: Outcome, found: _Found) -> Verdict:
@@ -138,6 +149,15 @@ class Checker:
 def check(assertion: Assertion, authorizer: Authorizer, principals: Iterable[str] = ()) -> Verdict:
     """One assertion on one state; for many, :class:`Checker` is quicker."""
     return Checker(authorizer, principals).check(assertion)
+
+
+def _may_break(binding: AclBinding, patterns: Iterable[ResourcePattern]) -> bool:
+    """Whether a dangerous binding can hit a name of the patterns; one below ``*`` hits all that share its letter."""
+    poison = is_poison(binding)
+    key = key_of(binding.pattern) if poison else Key(binding.pattern.name[:1])
+    return any(
+        pattern.resource_type is binding.pattern.resource_type and key.meets(key_of(pattern)) for pattern in patterns
+    )
 
 
 def _trespassed(found: Trespass, operation: AclOperation, pattern: ResourcePattern) -> _Found:

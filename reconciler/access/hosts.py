@@ -134,11 +134,11 @@ class Hosts(NamedTuple):
         return max(((length, inside) for length, inside in found if length >= 0), default=(0, self.any_host))[1]
 
     def __str__(self) -> str:
-        """``any host``, ``any host but 10.0.0.1``, ``10.0.0.0/8 but 10.0.0.1``."""
-        listed = " and ".join(
-            [*(["any host"] if self.any_host else []), *([", ".join(self.listed)] * bool(self.listed))]
-        )
-        return f"{listed} but {', '.join(self.but)}" if self.but else listed
+        """``any host``, ``any host but 10.0.0.0/8, and 10.0.0.1``, ``10.0.0.0/8 but 10.0.0.1``."""
+        listed, but = ", ".join(self.listed), f" but {', '.join(self.but)}" if self.but else ""
+        if not self.any_host:
+            return listed + but
+        return f"any host{but}, and {listed}" if listed else f"any host{but}"
 
 
 ANY_HOST: Final = Hosts(any_host=True)

@@ -1,0 +1,180 @@
+"""Bindings whose access others give or take anyway: redundant ones, ALLOWs under a DENY, DENYs of nothing."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.grants import Grants
+from reconciler.access.hosts import is_within
+from reconciler.access.lint.finding import Finding, LintRule
+from reconciler.access.operations import DENIED, ENTRY_MASKS, EVERY, IMPLIED, KafkaVersion, bits, supported
+from reconciler.access.table import EVERYTHING, STARRED, Key, key_of
+from reconciler.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourcePattern,
+    ResourceType,
+)
+
+
+def covers(outer: ResourcePattern, inner: ResourcePattern) -> bool:
+    """Whether a broker applies ``outer`` to every name of ``inner``; LITERAL ``*`` misses names like ``*x``."""
+    around, key = key_of(outer), key_of(inner)
+    if outer.resource_type is not inner.resource_type or not around.contains(key):
+        return False
+    return around != EVERYTHING or key == EVERYTHING or not (STARRED.contains(key) or key.contains(STARRED))
+
+
+def effect_bits(binding: AclBinding, version: KafkaVersion) -> int:
+    """The operations that an ALLOW grants or a DENY takes, as bits, of those that the resource type has.
+
+    DELETE on CLUSTER counts, for it deletes topics.
+    """
+    kind, entry = binding.pattern.resource_type, binding.entry
+    mask = ENTRY_MASKS[entry.permission_type][entry.operation]
+    kept = bits(supported(kind, version))
+    if kind is ResourceType.CLUSTER:
+        kept |= 1 << AclOperation.DELETE
+    return (
+        (mask >> DENIED if entry.permission_type is AclPermissionType.DENY else mask | mask >> IMPLIED) & kept & EVERY
+    )
+
+
+class Covering:
+    """Bindings by the principal and pattern that they speak of, asked for those around another one."""
+
+    __slots__ = ("_by_place", "version")
+
+    def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
+        """Group the bindings by type, principal and key."""
+        self.version = version
+        self._by_place: dict[tuple[ResourceType, str, Key], set[AclBinding]] = {}
+        for binding in bindings:
+            self._by_place.setdefault(self._place(binding), set()).add(binding)
+
+    @staticmethod
+    def _place(binding: AclBinding) -> tuple[ResourceType, str, Key]:
+        return binding.pattern.resource_type, binding.entry.principal, key_of(binding.pattern)
+
+    def remove(self, binding: AclBinding) -> None:
+        """Take a binding out."""
+        self._by_place[self._place(binding)].discard(binding)
+
+    def around(self, binding: AclBinding, permission_type: AclPermissionType) -> list[AclBinding]:
+        """Bindings of that kind that apply to every request to which ``binding`` can apply; sorted, without itself."""
+        kind, key = binding.pattern.resource_type, key_of(binding.pattern)
+        keys = [key, *(Key(key.text[:length]) for length in range(len(key.text) + 1))]
+        return sorted(
+            {
+                other
+                for who in (binding.entry.principal, WILDCARD_PRINCIPAL)
+                for place in keys
+                for other in self._by_place.get((kind, who, place), ())
+                if other != binding
+                and other.entry.permission_type is permission_type
+                and covers(other.pattern, binding.pattern)
+                and self._host_covers(other.entry.host, binding.entry.host)
+            }
+        )
+
+    def _host_covers(self, outer: str, inner: str) -> bool:
+        return outer in (WILDCARD, inner) or is_within(inner, [outer], self.version)
+
+    def enough(self, wanted: int, candidates: Collection[AclBinding]) -> tuple[AclBinding, ...]:
+        """One binding that has all the wanted operations, or several that have them together; empty if none do."""
+        held = [(other, effect_bits(other, self.version)) for other in candidates]
+        for other, mask in held:
+            if wanted & ~mask == 0:
+                return (other,)
+        together: list[AclBinding] = []
+        for other, mask in held:
+            if wanted & mask:
+                together.append(other)
+                wanted &= ~mask
+            if not wanted:
+                return tuple(together)
+        return ()
+
+    def redundancy(self, binding: AclBinding) -> tuple[AclBinding, ...]:
+        """The bindings that make this one redundant: same permission, at least its requests and operations.
+
+        Of two that cover each other only the later one in order is redundant.
+        """
+        wanted = effect_bits(binding, self.version)
+        candidates = self.around(binding, binding.entry.permission_type)
+        mutual = [other for other in candidates if other > binding and self._same_reach(other, binding)]
+        return self.enough(wanted, [other for other in candidates if other not in mutual]) if wanted else ()
+
+    def _same_reach(self, one: AclBinding, other: AclBinding) -> bool:
+        same = one.pattern == other.pattern and one.entry[:2] == other.entry[:2]
+        return same and effect_bits(one, self.version) == effect_bits(other, self.version)
+
+    def shadow(self, binding: AclBinding) -> tuple[AclBinding, ...]:
+        """The DENYs that leave nothing of an ALLOW."""
+        wanted = effect_bits(binding, self.version)
+        return self.enough(wanted, self.around(binding, AclPermissionType.DENY)) if wanted else ()
+
+
+def covering_findings(authorizer: Authorizer) -> Iterator[Finding]:
+    """Redundant bindings, ALLOWs under a DENY, and DENYs that take nothing away."""
+    covering = Covering(authorizer.bindings, authorizer.kafka_version)
+    idle = IdleDenies(authorizer)
+    for binding in sorted(authorizer.bindings):
+        if by := covering.redundancy(binding):
+            yield Finding(
+                LintRule.REDUNDANT, binding, f"{_listed(by)} already says this", "remove it: access stays the same", by
+            )
+            continue
+        if binding.entry.permission_type is AclPermissionType.ALLOW:
+            if by := covering.shadow(binding):
+                yield Finding(
+                    LintRule.SHADOWED,
+                    binding,
+                    f"{_listed(by)} denies all that this allows",
+                    "remove it, or narrow the DENY",
+                    by,
+                )
+        elif idle.is_idle(binding):
+            yield Finding(
+                LintRule.IDLE_DENY,
+                binding,
+                "nothing allows what this denies",
+                "remove it, unless it stands guard against later ALLOWs",
+            )
+
+
+class IdleDenies:
+    """DENYs against all ALLOWs of a state."""
+
+    __slots__ = ("_authorizer", "_grants")
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+        self._grants: dict[tuple[ResourceType, AclOperation], Grants] = {}
+
+    def is_idle(self, binding: AclBinding) -> bool:
+        """Whether no ALLOW and no default gives any request what this DENY takes."""
+        if self._authorizer.worlds.most.default_allow or not self._authorizer.worlds.known:
+            return False
+        kind, entry = binding.pattern.resource_type, binding.entry
+        wanted = effect_bits(binding, self._authorizer.kafka_version)
+        return not any(
+            entry.principal == WILDCARD_PRINCIPAL or grant.principal in (entry.principal, WILDCARD_PRINCIPAL)
+            for operation in AclOperation
+            if wanted >> operation & 1
+            for grant in self._of(kind, operation).meeting(key_of(binding.pattern))
+        )
+
+    def _of(self, kind: ResourceType, operation: AclOperation) -> Grants:
+        found = self._grants.get((kind, operation))
+        if found is None:
+            index = self._authorizer.worlds.certain
+            found = self._grants[kind, operation] = Grants(index, kind, operation)
+        return found
+
+
+def _listed(bindings: Collection[AclBinding]) -> str:
+    first = str(next(iter(bindings)))
+    return first if len(bindings) == 1 else f"{first} and {len(bindings) - 1} more together"

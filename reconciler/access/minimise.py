@@ -1,0 +1,77 @@
+"""A smaller set of bindings that gives exactly the same access, proven by the difference being empty."""
+
+from typing import NamedTuple
+
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import compare
+from reconciler.access.hosts import is_dead
+from reconciler.access.lint.covering import Covering, IdleDenies
+from reconciler.access.names import has_names
+from reconciler.access.table import key_of
+from reconciler.model import AclBinding, AclPermissionType
+
+
+class Removal(NamedTuple):
+    """A binding that can go; ``because`` are the bindings that make it superfluous, empty where it never had effect."""
+
+    binding: AclBinding
+    because: tuple[AclBinding, ...]
+
+
+class Minimised(NamedTuple):
+    """The authorizer with what is kept, and what was removed, in the order of removal."""
+
+    kept: Authorizer
+    removed: tuple[Removal, ...]
+
+
+def minimise(authorizer: Authorizer) -> Minimised:
+    """Remove what has no effect, one binding after the other, each judged against what is still there.
+
+    Where default-allow is on or unknown, coverage is part of the proof. Opaque entries are kept and taken into account.
+    """
+    kept, removed = authorizer, list[Removal]()
+    while True:
+        round_ = _without(kept, _superfluous(kept))
+        removed += round_.removed
+        if not round_.removed:
+            return Minimised(kept, tuple(removed))
+        kept = round_.kept
+
+
+def _without(authorizer: Authorizer, removals: list[Removal]) -> Minimised:
+    """All removals at once if access stays as it is, which is the rule; else those that leave it so."""
+    kept = authorizer.with_changes(removed=[removal.binding for removal in removals])
+    if compare(authorizer, kept).is_empty:
+        return Minimised(kept, tuple(removals))
+    return _one_by_one(authorizer, removals)
+
+
+def _one_by_one(authorizer: Authorizer, removals: list[Removal]) -> Minimised:
+    """Only those removals that leave access as it is."""
+    kept, done = authorizer, []
+    for removal in removals:
+        smaller = kept.with_changes(removed=[removal.binding])
+        if compare(kept, smaller).is_empty:
+            kept = smaller
+            done.append(removal)
+    return Minimised(kept, tuple(done))
+
+
+def _superfluous(authorizer: Authorizer) -> list[Removal]:
+    covering = Covering(authorizer.bindings, authorizer.kafka_version)
+    idle = IdleDenies(authorizer)
+    found = []
+    # Narrow patterns first: what a wide one covers goes, and the wide one stays.
+    for binding in sorted(authorizer.bindings, key=lambda b: (-len(key_of(b.pattern).text), b)):
+        because = covering.redundancy(binding)
+        allow = binding.entry.permission_type is AclPermissionType.ALLOW
+        if not because and allow:
+            because = covering.shadow(binding)
+        dead = is_dead(binding.entry.host, authorizer.kafka_version) or not has_names(
+            binding.pattern.resource_type, key_of(binding.pattern)
+        )
+        if because or dead or (not allow and idle.is_idle(binding)):
+            covering.remove(binding)
+            found.append(Removal(binding, because))
+    return found

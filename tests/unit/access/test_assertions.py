@@ -1,0 +1,129 @@
+"""Assertions as manifests make them."""
+
+import pytest
+
+from reconciler.access import (
+    Assertion,
+    Authorizer,
+    Checker,
+    Claim,
+    Outcome,
+    Request,
+    Via,
+    check,
+    only_admins,
+    only_readers,
+    only_writers,
+)
+from reconciler.model import AclOperation, OpaqueBinding, Origin, ResourceType
+from tests.unit.access.bindings import binding, bindings, pattern
+
+_O, _T = AclOperation, ResourceType
+PII = (pattern("TOPIC:P:pii."),)
+NOBODY = only_readers("nobody reads pii", PII, [])
+
+
+def test_a_failure_shows_the_shortest_request_and_the_line() -> None:
+    held = binding("TOPIC:P:pi User:a@10.0.0.1 ALLOW READ")
+    verdict = check(NOBODY, Authorizer({held: Origin("a.yaml", 4, 1)}))
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.witness == Request("User:a", "10.0.0.1", _O.READ, _T.TOPIC, "pii.")
+    assert (verdict.via, verdict.bindings, verdict.origins) == (Via.BINDING, (held,), (Origin("a.yaml", 4, 1),))
+
+
+@pytest.mark.parametrize(
+    ("texts", "passes"),
+    [
+        (["TOPIC:P:pi User:a@* ALLOW READ", "TOPIC:P:pii User:*@* DENY READ"], True),
+        (["TOPIC:P:pi User:a@* ALLOW READ", "TOPIC:P:pii.x User:*@* DENY READ"], False),
+        (["TOPIC:L:pii User:a@* ALLOW READ"], True),
+        (["TOPIC:L:* User:a@* ALLOW WRITE"], True),
+        (["TOPIC:L:* User:a@* ALLOW ALL"], False),
+        (["TOPIC:L:pii.x User:a@localhost ALLOW READ"], True),
+        (["CLUSTER:L:kafka-cluster User:a@* ALLOW ALTER"], False),
+        (["CLUSTER:L:kafka-cluster User:a@* ALLOW ALTER_CONFIGS"], True),
+    ],
+)
+def test_nobody_reads(texts: list[str], passes: bool) -> None:
+    assert (check(NOBODY, Authorizer(bindings(*texts))).outcome is Outcome.PASS) is passes
+
+
+def test_who_may_alter_the_cluster_may_do_anything() -> None:
+    held = bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW ALTER")
+    verdict = check(NOBODY, Authorizer(held))
+    assert (verdict.via, verdict.bindings) == (Via.CLUSTER_ALTER, tuple(held))
+    assert check(only_readers("but a", PII, ["User:a"]), Authorizer(held)).outcome is Outcome.PASS
+
+
+def test_deleting_topics_is_granted_by_the_cluster_too() -> None:
+    held = bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW DELETE", "TOPIC:L:* User:*@* DENY DELETE")
+    (claim,) = only_admins("nobody administers pii", PII, [])
+    verdict = check(claim, Authorizer(held))
+    assert verdict.witness is not None
+    assert (verdict.via, verdict.bindings, verdict.witness.operation) == (Via.OTHER_RESOURCE, (held[0],), _O.DELETE)
+
+
+def test_super_users_are_left_out_unless_asked_for() -> None:
+    authorizer = Authorizer([], ["User:root"])
+    assert check(NOBODY, authorizer).outcome is Outcome.PASS
+    asked = Assertion("all", Claim.MUST_NOT, frozenset({_O.READ}), PII, include_super_users=True)
+    verdict = check(asked, authorizer)
+    assert verdict.witness is not None
+    assert (verdict.via, verdict.witness.principal) == (Via.SUPER_USER, "User:root")
+    able = Assertion("root", Claim.MUST, frozenset({_O.READ}), PII, ("User:root",))
+    assert check(able, authorizer).outcome is Outcome.PASS
+
+
+def test_default_allow_opens_what_nothing_covers() -> None:
+    held = bindings("TOPIC:P:pii.a User:b@* ALLOW WRITE", "CLUSTER:L:kafka-cluster User:b@* ALLOW DESCRIBE")
+    verdict = check(NOBODY, Authorizer(held, (), True))
+    assert verdict.witness is not None
+    assert (verdict.via, verdict.witness.resource_name) == (Via.DEFAULT_ALLOW, "pii.")
+    unknown = check(NOBODY, Authorizer(held, (), None))
+    assert unknown.outcome is Outcome.UNDECIDED
+    assert unknown.reason
+    covered = Authorizer([*held, binding("TOPIC:P:pii User:b@* ALLOW WRITE")], (), None)
+    assert check(NOBODY, covered).outcome is Outcome.PASS
+
+
+def test_must_holds_for_every_name_and_host() -> None:
+    claim = Assertion("a writes", Claim.MUST, frozenset({_O.WRITE}), PII, ("User:a",))
+    allow = binding("TOPIC:P:pii. User:a@* ALLOW WRITE")
+    assert check(claim, Authorizer([allow])).outcome is Outcome.PASS
+    deny = binding("TOPIC:L:pii.x User:*@10.0.0.1 DENY WRITE")
+    verdict = check(claim, Authorizer([allow, deny]))
+    assert verdict.witness == Request("User:a", "10.0.0.1", _O.WRITE, _T.TOPIC, "pii.x")
+    assert verdict.bindings == (deny,)
+    elsewhere = Assertion("from", Claim.MUST, frozenset({_O.WRITE}), PII, ("User:a",), hosts=("10.0.0.2",))
+    assert check(elsewhere, Authorizer([allow, deny])).outcome is Outcome.PASS
+
+
+def test_globs_range_over_those_who_are_known() -> None:
+    held = bindings("TOPIC:P:pii. User:svc-a@* ALLOW READ", "TOPIC:P:pii. User:b@* ALLOW READ")
+    claim = Assertion("services do not", Claim.MUST_NOT, frozenset({_O.READ}), PII, ("User:svc-*",))
+    verdict = check(claim, Authorizer(held))
+    assert verdict.witness is not None
+    assert verdict.witness.principal == "User:svc-a"
+    assert (
+        check(only_readers("b and services", PII, ["User:b", "User:svc-*"]), Authorizer(held)).outcome is Outcome.PASS
+    )
+    everyone = Authorizer(bindings("TOPIC:P:pii. User:*@* ALLOW READ"))
+    assert check(claim, everyone).outcome is Outcome.PASS  # nobody is known who is called so
+    assert Checker(everyone, ["User:svc-z"]).check(claim).outcome is Outcome.FAIL
+
+
+def test_only_writers_speaks_of_writing() -> None:
+    held = Authorizer(bindings("TOPIC:P:pii. User:a@* ALLOW READ"))
+    assert check(only_writers("writers", PII, []), held).outcome is Outcome.PASS
+
+
+def test_what_cannot_be_read_is_never_a_pass() -> None:
+    lost = OpaqueBinding("pii.x", "User:a", "*", 2, 3, None, 3)
+    assert check(NOBODY, Authorizer([], opaque=[lost])).outcome is Outcome.UNDECIDED
+    broken = bindings("TOPIC:L:pii.x nobody@* ALLOW READ")
+    assert check(NOBODY, Authorizer(broken)).bindings == tuple(broken)
+    assert check(NOBODY, Authorizer(broken)).outcome is Outcome.UNDECIDED
+    assert check(NOBODY, Authorizer(bindings("TOPIC:L:x nobody@* ALLOW READ"))).outcome is Outcome.PASS
+    hanging = Authorizer(bindings("GROUP:L:#a User:a@* ALLOW READ"))
+    for name, outcome in (("#b", Outcome.UNDECIDED), ("b", Outcome.PASS), ("*", Outcome.UNDECIDED)):
+        assert check(only_readers("g", [pattern(f"GROUP:L:{name}")], ["User:a"]), hanging).outcome is outcome

@@ -1,0 +1,133 @@
+"""Sets of names and of hosts: examples, words, and the ends of what is legal."""
+
+import pytest
+
+from reconciler.access import Hosts, Key, Region
+from reconciler.access.hosts import HostClass, address, address_range, host_classes, is_dead
+from reconciler.access.names import shortest_name
+from reconciler.access.table import EVERYTHING, STARRED, literal
+from reconciler.model import ResourceType
+
+TOPIC, GROUP, CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "cuts", "expected"),
+    [
+        (TOPIC, EVERYTHING, [], "a"),
+        (TOPIC, EVERYTHING, [Key("a"), literal("b")], "c"),
+        (TOPIC, Key("pay."), [], "pay."),
+        (TOPIC, Key("pay."), [literal("pay.")], "pay.a"),
+        (TOPIC, Key("."), [], ".a"),
+        (TOPIC, Key(".."), [], "..a"),
+        (TOPIC, literal("."), [], None),
+        (TOPIC, literal("foo*"), [], None),
+        (TOPIC, Key("foo*"), [], None),
+        (TOPIC, Key("a" * 249), [], "a" * 249),
+        (TOPIC, Key("a" * 249), [literal("a" * 249)], None),
+        (TOPIC, Key("a" * 250), [], None),
+        (TOPIC, Key("p"), [literal("p"), *(Key("p" + letter) for letter in LETTERS)], None),
+        (TOPIC, Key("p"), [literal("p"), *(literal("p" + letter) for letter in LETTERS)], "paa"),
+        (TOPIC, Key("p"), [literal("p"), Key("pa"), *(literal("p" + letter) for letter in LETTERS[1:])], "pba"),
+        (TOPIC, STARRED, [], None),
+        (GROUP, STARRED, [], "*a"),
+        (GROUP, Key("*"), [STARRED], "*"),
+        (GROUP, Key("*"), [STARRED, literal("*")], None),
+        (GROUP, Key("p"), [literal("p"), *(Key("p" + letter) for letter in LETTERS)], "p\u00a1"),
+        (GROUP, literal("."), [], "."),
+        (CLUSTER, EVERYTHING, [], "kafka-cluster"),
+        (CLUSTER, Key("kafka"), [literal("kafka-cluster")], None),
+        (CLUSTER, literal("other"), [], None),
+    ],
+)
+def test_the_shortest_name(kind: ResourceType, key: Key, cuts: list[Key], expected: str | None) -> None:
+    assert shortest_name(kind, key, cuts) == expected
+    assert Region(kind, key, tuple(cuts)).witness() == expected
+
+
+@pytest.mark.parametrize(
+    ("region", "words"),
+    [
+        (Region(TOPIC), "all topics"),
+        (Region(TOPIC, literal("a")), "topic `a`"),
+        (Region(CLUSTER, literal("kafka-cluster")), "the cluster"),
+        (
+            Region(TOPIC, Key("pay."), (Key("pay.audit."),)),
+            "topics starting with `pay.` except those starting with `pay.audit.`",
+        ),
+        (
+            Region(GROUP, EVERYTHING, (literal("b"), Key("a"), STARRED)),
+            "all groups except `b` and those starting with `a`",
+        ),
+        (
+            Region(ResourceType.TRANSACTIONAL_ID, Key("t"), tuple(literal(f"t{n}") for n in range(6))),
+            "transactional ids starting with `t` except `t0`, `t1`, `t2` and 3 more",
+        ),
+    ],
+)
+def test_regions_in_words(region: Region, words: str) -> None:
+    assert str(region) == words
+
+
+def test_a_region_selects_the_names_that_exist() -> None:
+    names = sorted(["pay.a", "pay.audit.x", "pay.b", "pay", "q", "pay.b.c"])
+    assert Region(TOPIC, Key("pay."), (Key("pay.audit."), literal("pay.b"))).select(names) == ["pay.a", "pay.b.c"]
+    assert Region(TOPIC, literal("q")).select(names) == ["q"]
+    assert Region(GROUP, EVERYTHING, (STARRED,)).select(["*", "*a", "b"]) == ["*", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_host"),
+    [
+        ("10.0.0.1", True),
+        ("010.0.0.1", False),
+        ("0:0:0:0:0:0:0:1", True),
+        ("::1", False),
+        ("2001:DB8:0:0:0:0:0:A", False),
+        ("0:0:0:0:0:ffff:a00:1", False),
+        ("fe80:0:0:0:0:0:0:1%eth0", True),
+        ("localhost", False),
+        ("", False),
+    ],
+)
+def test_hosts_are_what_java_prints(text: str, is_host: bool) -> None:
+    assert (address(text) is not None) is is_host
+    assert is_dead(text, (4, 4)) is not is_host
+
+
+@pytest.mark.parametrize(
+    ("text", "is_range"),
+    [
+        ("10.0.0.0/8", True),
+        ("010.0.0.1/08", True),
+        ("10.0.0.0/33", False),
+        ("10.0.256.0/8", False),
+        ("10.0.0/8", False),
+        ("2001:db8::/32", True),
+        ("[2001:db8::]/+32", True),
+        ("2001:db8::/129", False),
+        ("::ffff:10.0.0.0/104", False),
+        ("host/8", False),
+    ],
+)
+def test_ranges_are_read_as_commons_net_reads_them(text: str, is_range: bool) -> None:
+    assert (address_range(text, (4, 4)) is not None) is is_range
+    assert address_range(text, (4, 3)) is None
+
+
+def test_classes_of_hosts_are_apart_and_leave_out_what_cannot_be() -> None:
+    found = host_classes(["*", "10.0.0.1", "10.0.0.0/31", "10.0.0.0/30", "::1", "10.0.0.0"], (4, 4))
+    assert found == [
+        HostClass("*", "192.0.2.0"),
+        HostClass("10.0.0.0", "10.0.0.0"),
+        HostClass("10.0.0.1", "10.0.0.1"),
+        HostClass("10.0.0.0/30", "10.0.0.2"),
+    ]
+    assert [found.label for found in host_classes(["0.0.0.0/0", "::/0"], (4, 4))] == ["0.0.0.0/0", "::/0"]
+
+
+def test_the_narrowest_label_decides_about_a_host() -> None:
+    hosts = Hosts(any_host=True, listed=("10.0.0.1",), but=("10.0.0.0/8",))
+    assert str(hosts) == "any host but 10.0.0.0/8, and 10.0.0.1"
+    assert [hosts.contains(host, (4, 4)) for host in ("10.0.0.1", "10.0.0.2", "11.0.0.1")] == [True, False, True]
