@@ -45,7 +45,7 @@ class Checker:
         """``principals`` are known beside those of the bindings: globs range over both."""
         self._authorizer = authorizer
         worlds = dict.fromkeys(authorizer.worlds.both)
-        known = {principal for world in worlds for _, principal in world.index.group_keys()}
+        known = {principal for world in worlds for _, principal in world.index.group_keys() if ":" in principal}
         self._principals = Principals(known | set(principals) | authorizer.super_users)
         nobody = stranger((world.index for world in worlds), self._principals.known)
         self._comparisons = {id(world): Comparison(None, world, nobody) for world in worlds}

@@ -72,7 +72,7 @@ class Shift:
         for kind in _TYPES:
             self._everyone[kind] = outermost(self._everyone_keys(kind, before, after))
         #: The principals whose own bindings change.
-        self.direct = sorted({principal for _, principal in changed} - hidden - {WILDCARD_PRINCIPAL})
+        self.direct = sorted({who for _, who in changed if ":" in who} - hidden - {WILDCARD_PRINCIPAL})
 
     def _everyone_keys(self, kind: ResourceType, before: World, after: World) -> Iterator[Key]:
         """The names on which access may change for those without bindings of their own."""

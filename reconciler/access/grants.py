@@ -36,7 +36,8 @@ class Grants:
         self._by_key: dict[Key, list[Grant]] = {}
         self.principals: set[str] = set()
         for kind, principal in index.group_keys():
-            group = index.group(kind, principal) if kind is resource_type else None
+            # Without a colon it is no principal that a connection can have.
+            group = index.group(kind, principal) if kind is resource_type and ":" in principal else None
             for host, rules in group.rules.items() if group is not None else ():
                 for key, mask in rules.items():
                     if mask & wanted:

@@ -163,11 +163,11 @@ class Index:
         )
 
     def holders(self, resource_type: ResourceType) -> "Holders":
-        """Who has bindings on which names of one type."""
+        """Who has bindings on which names of one type; texts that are no principals left out."""
         if resource_type not in self._holders:
             found: dict[Key, set[str]] = {}
             for kind, principal in self._groups:
-                group = self.group(kind, principal) if kind is resource_type else None
+                group = self.group(kind, principal) if kind is resource_type and ":" in principal else None
                 for key in group.ordered if group is not None else ():
                     found.setdefault(key, set()).add(principal)
             self._holders[resource_type] = Holders(found)

@@ -101,3 +101,7 @@ def test_what_cannot_be_read_makes_rows_uncertain() -> None:
 @pytest.mark.parametrize("name", ["foo*", "."])
 def test_a_binding_on_a_name_that_no_topic_has_changes_nothing(name: str) -> None:
     assert change([], bindings(f"TOPIC:L:{name} User:a@* ALLOW READ")) == []
+
+
+def test_a_text_that_is_no_principal_gains_nothing() -> None:
+    assert change([], bindings("TOPIC:L:a nobody@* ALLOW READ")) == []

@@ -1,0 +1,81 @@
+"""The smallest change found that makes a failed assertion hold, proven by checking the assertion again."""
+
+from typing import Final, NamedTuple
+
+from reconciler.access.assertion import Assertion, Claim, Outcome, Verdict
+from reconciler.access.assertions import check
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.grounds import host_matches
+from reconciler.model import (
+    WILDCARD,
+    AccessControlEntry,
+    AclBinding,
+    AclPermissionType,
+    ResourcePattern,
+)
+
+#: A claim that so many changes do not mend needs a person's eye.
+_ROUNDS: Final = 8
+
+
+class Mending(NamedTuple):
+    """Bindings to create and to delete; afterwards the assertion passes."""
+
+    create: tuple[AclBinding, ...] = ()
+    delete: tuple[AclBinding, ...] = ()
+
+
+def mending(verdict: Verdict, authorizer: Authorizer) -> Mending | None:
+    """What would make the assertion of a failed verdict hold; ``None`` where no few bindings do.
+
+    Each round takes away what decides the request that breaks the claim, or grants what is missing, then checks again.
+    What nobody's binding permits (default-allow, a super user) is not for bindings to mend.
+    """
+    create: list[AclBinding] = []
+    delete: list[AclBinding] = []
+    for _ in range(_ROUNDS):
+        if verdict.outcome is Outcome.PASS:
+            return Mending(tuple(create), tuple(delete))
+        if verdict.outcome is Outcome.UNDECIDED or verdict.witness is None:
+            return None
+        added, removed = _step(verdict)
+        if not added and not removed:
+            return None
+        create += added
+        delete += removed
+        authorizer = authorizer.with_changes(added, removed)
+        verdict = check(verdict.assertion, authorizer)
+    return None
+
+
+def _step(verdict: Verdict) -> tuple[list[AclBinding], list[AclBinding]]:
+    """What to create and what to delete on account of one request."""
+    if verdict.bindings:
+        return [], list(verdict.bindings)
+    if verdict.assertion.claim is Claim.MUST:
+        return _missing(verdict.assertion, verdict), []
+    return [], []
+
+
+def _missing(assertion: Assertion, verdict: Verdict) -> list[AclBinding]:
+    """The grant that a request lacks, on the whole pattern that the claim is about."""
+    request = verdict.witness
+    if request is None:
+        return []
+    pattern = next((own for own in assertion.patterns if _about(own, verdict)), None)
+    if pattern is None:
+        return []
+    hosts = [host for host in assertion.hosts if host == WILDCARD or host_matches(host, request.host, (4, 3))]
+    entry = AccessControlEntry(
+        request.principal, hosts[0] if hosts else WILDCARD, request.operation, AclPermissionType.ALLOW
+    )
+    return [AclBinding(pattern, entry)]
+
+
+def _about(pattern: ResourcePattern, verdict: Verdict) -> bool:
+    request = verdict.witness
+    return (
+        request is not None
+        and pattern.resource_type is request.resource_type
+        and pattern.matches(request.resource_name)
+    )
