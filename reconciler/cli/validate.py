@@ -2,18 +2,39 @@
 
 import datetime
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.asserting import breaches, decide_tests
 from reconciler.cli.console import paint_for, say, say_json
-from reconciler.cli.exits import Exit
+from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import as_of_option, output_option, path_argument
-from reconciler.cli.wiring import desired, load, read_sources, today
-from reconciler.report.paint import counted
+from reconciler.cli.views import authorizer
+from reconciler.cli.wiring import desired, load, today
 
 if TYPE_CHECKING:
-    from reconciler.manifest import Problem
+    from reconciler.manifest import ClusterDeclaration, Manifests, Problem
+    from reconciler.model import DesiredState
+    from reconciler.policy import Breach
+    from reconciler.report.claim_results import ClaimResult
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """One cluster: what is declared for it, and what speaks against that."""
+
+    name: str
+    desired: "DesiredState"
+    warnings: "tuple[Problem, ...]"
+    claims: "tuple[ClaimResult, ...]"
+    breaches: "tuple[Breach, ...]"
+
+    @property
+    def stops(self) -> bool:
+        """Whether a claim or an owner says no."""
+        return bool(self.breaches) or any(result.stops for result in self.claims)
 
 
 @click.command("validate", short_help="Parse and check manifests; offline")
@@ -23,48 +44,96 @@ if TYPE_CHECKING:
 def command(*, path: str, output: str, as_of: datetime.date | None) -> int:
     """Parse and check the manifests below PATH, for every cluster that they declare.
 
-    Nothing is asked of any cluster. Every problem is shown at once, each with its place and what to do about it.
+    Nothing is asked of any cluster. Every problem is shown at once, each with its place and what to do about it. Exit 3
+    if AccessTests fail on what is declared, or a file names what belongs to another team (Ownership).
     """
-    from reconciler.manifest import render_problem
-
+    day = as_of or today()
     if output == "json":
-        return _json(path, as_of or today())
+        return _json(path, day)
     manifests = load(path)
+    checked = [_check(manifests, declaration, day) for declaration in manifests.clusters.values()]
+    _print(manifests, checked)
+    return Exit.FAILED_CHECK if any(one.stops for one in checked) else Exit.OK
+
+
+def _check(manifests: "Manifests", declaration: "ClusterDeclaration", day: datetime.date) -> _Checked:
+    from reconciler.manifest import cluster_warnings
+
+    name = declaration.name
+    wanted = desired(manifests, name, day)
+    return _Checked(
+        name,
+        wanted,
+        cluster_warnings(manifests, name, day),
+        decide_tests(manifests, name, authorizer(declaration, wanted.bindings), day),
+        breaches(manifests, name, wanted, day),
+    )
+
+
+def _print(manifests: "Manifests", checked: "list[_Checked]") -> None:
+    from reconciler.manifest import render_problem
+    from reconciler.report.claims_text import claims_lines
+    from reconciler.report.ownership_text import breach_lines
+
     paint = paint_for(sys.stdout)
-    for warning in manifests.warnings:
+    for warning in dict.fromkeys((*manifests.warnings, *(item for one in checked for item in one.warnings))):
         say([render_problem(warning), ""])
-    for name in manifests.clusters:
-        state = desired(manifests, name, as_of or today())
-        expired = f", {len(state.expired)} expired" if state.expired else ""
-        sizes = f"{counted(len(state.bindings), 'binding')}, {counted(len(state.topics), 'topic')}"
-        say([f"cluster {name}: {sizes} declared{expired}"])
-    if not manifests.clusters:
+    for one in checked:
+        wanted = one.desired
+        expired = f", {len(wanted.expired)} expired" if wanted.expired else ""
+        say([f"cluster {one.name}: {len(wanted.bindings):,} bindings, {len(wanted.topics):,} topics declared{expired}"])
+        if one.claims:
+            say(claims_lines(one.claims, paint))
+        say(breach_lines(one.breaches, paint))
+    if not checked:
         say([paint("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
-    say([paint("add", "valid")])
-    return Exit.OK
+    if any(one.stops for one in checked):
+        say([paint("error", "not valid: what is declared breaks what was agreed")])
+    else:
+        say([paint("add", "valid")])
 
 
-def _json(path: str, as_of: datetime.date) -> int:
-    from reconciler.manifest import ManifestError, desired_state, load
+def _json(path: str, day: datetime.date) -> int:
+    from reconciler.manifest import ManifestError
 
+    checked: list[_Checked] = []
     problems: list[Problem] = []
-    clusters: dict[str, object] = {}
     try:
-        manifests = load(read_sources(path))
+        manifests = load(path)
         problems.extend(manifests.warnings)
-        for name in manifests.clusters:
-            state = desired_state(manifests, name, as_of)
-            clusters[name] = {
-                "bindings": len(state.bindings),
-                "topics": len(state.topics),
-                "expired": len(state.expired),
-            }
-    except ManifestError as error:
-        problems.extend(error.problems)
-        say_json({"valid": False, "clusters": clusters, "problems": [_problem(problem) for problem in problems]})
+        for declaration in manifests.clusters.values():
+            one = _check(manifests, declaration, day)
+            checked.append(one)
+            problems.extend(one.warnings)
+    except CommandError as failure:
+        if not isinstance(failure.__cause__, ManifestError):
+            raise
+        problems.extend(failure.__cause__.problems)
+        say_json(_document(checked, problems, valid=False))
         return Exit.ERROR
-    say_json({"valid": True, "clusters": clusters, "problems": [_problem(problem) for problem in problems]})
-    return Exit.OK
+    valid = not any(one.stops for one in checked)
+    say_json(_document(checked, problems, valid=valid))
+    return Exit.OK if valid else Exit.FAILED_CHECK
+
+
+def _document(checked: "list[_Checked]", problems: "list[Problem]", *, valid: bool) -> dict[str, object]:
+    from reconciler.report.claims_text import claim_document
+    from reconciler.report.ownership_text import breach_document
+
+    return {
+        "valid": valid,
+        "clusters": {
+            one.name: {
+                "bindings": len(one.desired.bindings),
+                "topics": len(one.desired.topics),
+                "expired": len(one.desired.expired),
+                "claims": [claim_document(result) for result in one.claims],
+                "breaches": [breach_document(breach) for breach in one.breaches],
+            }
+            for one in checked
+        },
+        "problems": [_problem(problem) for problem in dict.fromkeys(problems)],
+    }
 
 
 def _problem(problem: "Problem") -> dict[str, object]:

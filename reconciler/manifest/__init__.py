@@ -10,6 +10,7 @@ from reconciler.manifest.loading import load
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.owners import ConsentDeclaration, OwnerDeclaration
 from reconciler.manifest.problem import ManifestError, Problem, render_problem
+from reconciler.manifest.roles import FIELD_OF
 from reconciler.manifest.safeguards import (
     access_tests,
     cluster_warnings,
@@ -24,6 +25,7 @@ from reconciler.manifest.waivers import LintWaiver, Waiver
 __all__ = [
     "ANY_KIND",
     "CODES",
+    "FIELD_OF",
     "SCHEMA_KINDS",
     "AccessTest",
     "Acknowledgement",

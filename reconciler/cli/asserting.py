@@ -1,0 +1,131 @@
+"""AccessTests and Ownership of a cluster decided: for ``test`` and ``validate``, and for every plan on its after-state.
+
+``decide_tests(manifests, name, authorizer, as_of)`` and ``breaches(manifests, name, desired, as_of)`` are all that a
+command needs; nothing here asks a cluster.
+"""
+
+import dataclasses
+import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from reconciler.access import Assertion, Authorizer, Verdict
+    from reconciler.manifest import AccessTest, Manifests
+    from reconciler.model import DesiredState
+    from reconciler.policy import Breach
+    from reconciler.report.claim_results import ClaimResult
+
+
+def decide_tests(
+    manifests: "Manifests", cluster: str, authorizer: "Authorizer", as_of: datetime.date
+) -> "tuple[ClaimResult, ...]":
+    """Every claim of the AccessTests for a declared cluster, decided on a state; those that do not hold explained.
+
+    Raises :class:`CommandError` where the manifests cannot be used for this cluster.
+    """
+    from reconciler.access import Checker
+    from reconciler.cli.wiring import manifest_failure
+    from reconciler.manifest import ManifestError, access_tests
+
+    try:
+        tests = access_tests(manifests, cluster)
+    except ManifestError as error:
+        raise manifest_failure(error.problems) from error
+    if not tests:
+        return ()
+    check = Checker(authorizer).check
+    known = _known_principals(authorizer)
+    return tuple(_result(test, authorizer, check, known, as_of) for test in tests)
+
+
+def breaches(
+    manifests: "Manifests", cluster: str, desired: "DesiredState", as_of: datetime.date
+) -> "tuple[Breach, ...]":
+    """What the manifests for a declared cluster name without owning it, or having the owner's consent."""
+    from reconciler.cli.wiring import manifest_failure
+    from reconciler.manifest import ManifestError, ownership
+    from reconciler.policy import Consent, Owner, Ownership
+
+    try:
+        owners, consents = ownership(manifests, cluster, as_of)
+    except ManifestError as error:
+        raise manifest_failure(error.problems) from error
+    rules = Ownership(
+        (Owner(one.team, one.origin, one.files_of(manifests.sources), one.principals, one.patterns) for one in owners),
+        (
+            Consent(one.team, one.to, frozenset(one.operations), one.patterns, one.origin, one.own_file)
+            for one in consents
+        ),
+    )
+    return rules.breaches(desired)
+
+
+def _result(
+    test: "AccessTest",
+    authorizer: "Authorizer",
+    check: "Callable[[Assertion], Verdict]",
+    known: "Collection[str]",
+    as_of: datetime.date,
+) -> "ClaimResult":
+    from reconciler.access import Outcome
+    from reconciler.access.mending import mending
+    from reconciler.manifest import Claim
+    from reconciler.report.claim_results import ClaimResult, standing_of
+
+    verdicts = [check(assertion) for assertion in assertions(test, authorizer)]
+    broken = next((one for one in verdicts if one.outcome is Outcome.FAIL), None)
+    broken = broken or next((one for one in verdicts if one.outcome is Outcome.UNDECIDED), None)
+    nobody = _matching_nobody(test.principals, known) if test.claim is Claim.MUST else ()
+    standing = standing_of(
+        test,
+        passed=broken is None and not nobody,
+        decided=broken is not None and broken.outcome is Outcome.FAIL,
+        as_of=as_of,
+    )
+    mend = mending(broken, authorizer) if broken is not None and broken.outcome is Outcome.FAIL else None
+    return ClaimResult(test, standing, broken, mend, nobody)
+
+
+def assertions(test: "AccessTest", authorizer: "Authorizer") -> "list[Assertion]":
+    """A claim in the words of the access library: one for each resource type where the operations depend on it."""
+    from reconciler.access import only_admins, only_readers, only_writers
+    from reconciler.manifest import Claim
+
+    match test.claim:
+        case Claim.ONLY_READERS:
+            found = [only_readers(test.name, test.patterns, test.principals)]
+        case Claim.ONLY_WRITERS:
+            found = [only_writers(test.name, test.patterns, test.principals)]
+        case Claim.ONLY_ADMINS:
+            found = only_admins(test.name, test.patterns, test.principals)
+        case Claim.MUST | Claim.MUST_NOT:
+            found = list(_of_principals(test, authorizer))
+    return [dataclasses.replace(one, include_super_users=test.include_super_users) for one in found]
+
+
+def _of_principals(test: "AccessTest", authorizer: "Authorizer") -> "Iterator[Assertion]":
+    from reconciler.access import Assertion, Claim, supported
+    from reconciler.model import AclOperation
+
+    for kind in dict.fromkeys(pattern.resource_type for pattern in test.patterns):
+        patterns = tuple(pattern for pattern in test.patterns if pattern.resource_type is kind)
+        operations = frozenset(test.operations)
+        if AclOperation.ALL in operations:
+            operations = supported(kind, authorizer.kafka_version)
+        yield Assertion(test.name, Claim(test.claim), operations, patterns, test.principals, test.excluded)
+
+
+def _known_principals(authorizer: "Authorizer") -> frozenset[str]:
+    return frozenset(binding.entry.principal for binding in authorizer.bindings) | authorizer.super_users
+
+
+def _matching_nobody(globs: "Iterable[str]", known: "Collection[str]") -> tuple[str, ...]:
+    """The patterns that match no known principal; ``User:*`` is everybody there could be."""
+    from fnmatch import fnmatchcase
+
+    from reconciler.model import WILDCARD_PRINCIPAL
+
+    patterns = [glob for glob in globs if "*" in glob and glob != WILDCARD_PRINCIPAL]
+    return tuple(glob for glob in patterns if not any(fnmatchcase(principal, glob) for principal in known))

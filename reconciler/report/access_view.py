@@ -1,0 +1,47 @@
+"""The state that an answer about access is of, and how that is said: an answer never claims more than was looked at."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from reconciler.access import Authorizer
+
+
+class Basis(StrEnum):
+    """What was looked at."""
+
+    DECLARED = "declared"
+    LIVE = "live"
+    SNAPSHOT = "snapshot"
+    #: What is live, with everything in scope as declared.
+    DESIRED = "desired"
+    #: What is live, with the steps of a saved plan done.
+    PLANNED = "planned"
+
+
+_WORDS: Final = {
+    Basis.DECLARED: "Of what is declared for cluster {}; what else is there was not asked.",
+    Basis.LIVE: "Of cluster {}, as seen by one broker.",
+    Basis.SNAPSHOT: "Of a snapshot of cluster {}.",
+    Basis.DESIRED: "Of cluster {} as seen by one broker, with what is in scope as declared.",
+    Basis.PLANNED: "Of cluster {} as seen by one broker, with the plan done.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AccessView:
+    """One state. ``topics`` are all that exist (of DECLARED: are declared), ``None`` where that is not known."""
+
+    cluster: str
+    basis: Basis
+    authorizer: Authorizer
+    topics: tuple[str, ...] | None = None
+
+    @property
+    def words(self) -> str:
+        """What was looked at, in a sentence."""
+        return _WORDS[self.basis].format(self.cluster)
+
+    def document(self) -> dict[str, object]:
+        """What was looked at, for programs."""
+        return {"cluster": self.cluster, "basis": self.basis.value}

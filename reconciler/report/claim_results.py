@@ -1,0 +1,53 @@
+"""What came of the access tests of one state: each claim with its verdict, and what counts as a failure."""
+
+import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reconciler.access import Verdict
+from reconciler.access.mending import Mending
+from reconciler.manifest import AccessTest
+
+
+class Standing(StrEnum):
+    """How a claim stands. ``UNDECIDED`` is no pass: something unknown could break the claim."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+    #: Failed or undecided, and accepted for a while.
+    WAIVED = "waived"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimResult:
+    """A claim and what came of it. ``verdict`` is the first that did not pass, ``None`` where all did.
+
+    ``nobody`` are patterns of principals that match nobody known: a ``must`` about nobody holds for no reason.
+    """
+
+    test: AccessTest
+    standing: Standing
+    verdict: Verdict | None = None
+    mending: Mending | None = None
+    nobody: tuple[str, ...] = ()
+
+    @property
+    def stops(self) -> bool:
+        """Whether it ends a command with status 3: a failure or a doubt that is neither a warning nor waived."""
+        return self.standing in (Standing.FAILED, Standing.UNDECIDED) and self.test.severity == "error"
+
+
+def stopping(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
+    """The results that end a command with status 3."""
+    return tuple(result for result in results if result.stops)
+
+
+def standing_of(test: AccessTest, *, passed: bool, decided: bool, as_of: datetime.date) -> Standing:
+    """How a claim stands on a day."""
+    if passed:
+        return Standing.PASSED
+    if test.waiver is not None and test.waiver.stands(as_of):
+        return Standing.WAIVED
+    return Standing.FAILED if decided else Standing.UNDECIDED

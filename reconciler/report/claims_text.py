@@ -1,0 +1,148 @@
+"""Results of access tests as text: what is broken, by whom and on which name, by which line, and what would mend it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from reconciler.access import Claim as Direction
+from reconciler.access import Verdict, Via
+from reconciler.access.mending import Mending
+from reconciler.manifest import AccessTest, Claim
+from reconciler.report.claim_results import ClaimResult, Standing
+from reconciler.report.paint import Paint, counted, plain, safe
+from reconciler.report.words import binding_document, names_words, request_document, resource_words
+
+_STYLE: Final = {Standing.PASSED: "add", Standing.FAILED: "error", Standing.UNDECIDED: "warn", Standing.WAIVED: "warn"}
+_ONLY: Final = {
+    Claim.ONLY_READERS: "may read",
+    Claim.ONLY_WRITERS: "may write",
+    Claim.ONLY_ADMINS: "may create, delete, alter or reconfigure",
+}
+
+
+def claims_lines(results: Iterable[ClaimResult], paint: Paint = plain, *, all_of_them: bool = False) -> Iterator[str]:
+    """Each result that did not pass, or every one, then a line that counts them all."""
+    results = tuple(results)
+    for result in results:
+        if all_of_them or result.standing is not Standing.PASSED:
+            yield from result_lines(result, paint)
+    yield summary(results)
+
+
+def summary(results: Iterable[ClaimResult]) -> str:
+    """``3 claims: 2 passed, 1 waived``."""
+    found = Counter(result.standing for result in results)
+    parts = ", ".join(f"{found[standing]:,} {standing}" for standing in Standing if found[standing])
+    return f"{counted(found.total(), 'claim')} about access" + (f": {parts}" if parts else "")
+
+
+def result_lines(result: ClaimResult, paint: Paint = plain) -> Iterator[str]:
+    """One result."""
+    test = result.test
+    word = str(result.standing)
+    if test.severity == "warning" and result.standing in (Standing.FAILED, Standing.UNDECIDED):
+        word += " (warning)"
+    place = paint("dim", f"  {safe(str(test.origin))}")
+    yield paint(_STYLE[result.standing], word) + f"  {safe(test.name)}{place}"
+    if result.standing is Standing.PASSED:
+        return
+    yield f"    claimed: {safe(claim_words(test))}"
+    for glob in result.nobody:
+        yield f"    no principal that is known matches {safe(glob)}, so the claim is about nobody"
+    if result.verdict is not None:
+        yield from (f"    {safe(line)}" for line in _broken(result.verdict))
+    if result.mending is not None:
+        yield from (f"    {safe(line)}" for line in _mending(result.mending))
+    if test.waiver is not None:
+        stands = "accepted until" if result.standing is Standing.WAIVED else "was accepted until"
+        yield safe(f"    {stands} {test.waiver.expires}: {test.waiver.reason}")
+
+
+def claim_words(test: AccessTest) -> str:
+    """``nobody but User:a may read topics starting with `pii.` ``."""
+    where = " and ".join(names_words(pattern) for pattern in test.patterns)
+    who = ", ".join(test.principals)
+    if test.claim in _ONLY:
+        return f"only {who} {_ONLY[test.claim]} {where}"
+    operations = ", ".join(operation.name for operation in test.operations)
+    excluded = f" except {', '.join(test.excluded)}" if test.excluded else ""
+    verb = "must have" if test.claim is Claim.MUST else "must not have"
+    return f"{who}{excluded} {verb} {operations} on {where}"
+
+
+def _broken(verdict: Verdict) -> Iterator[str]:
+    witness = verdict.witness
+    if witness is not None:
+        may = "may" if verdict.assertion.claim is Direction.MUST_NOT else "may not"
+        doubt = "perhaps " if verdict.reason else ""
+        resource = resource_words(witness.resource_type, witness.resource_name)
+        yield f"but {witness.principal} {doubt}{may} {witness.operation.name} {resource} from {witness.host}"
+        yield from _because(verdict)
+    if verdict.reason:
+        yield f"undecided: {verdict.reason}"
+        yield "say allowEveryoneIfNoAclFound in the Cluster document where it is missing"
+
+
+def _because(verdict: Verdict) -> Iterator[str]:
+    if verdict.via is Via.DEFAULT_ALLOW:
+        yield "because no binding covers it, and allow.everyone.if.no.acl.found is or may be on"
+    elif verdict.via is Via.SUPER_USER:
+        yield "because it is a super user, whom no ACL limits"
+    elif verdict.via is Via.CLUSTER_ALTER:
+        yield "because it may ALTER the cluster, and so grant itself anything:"
+    elif verdict.via is Via.OTHER_RESOURCE:
+        yield "because what it holds on another resource is enough:"
+    elif not verdict.bindings:
+        yield "because nothing grants it"
+    yield from (f"by {binding}" for binding in verdict.bindings)
+    if verdict.origins:
+        yield f"declared at {', '.join(map(str, verdict.origins))}"
+
+
+def _mending(mending: Mending) -> Iterator[str]:
+    """The change, each binding on its line; it has been checked to be enough."""
+    changes = [*(f"create {one}" for one in mending.create), *(f"delete {one}" for one in mending.delete)]
+    if len(changes) == 1:
+        yield f"it would hold after: {changes[0]}"
+    elif changes:
+        yield "it would hold after all of:"
+        yield from (f"  {change}" for change in changes)
+
+
+def claim_document(result: ClaimResult) -> dict[str, object]:
+    """One result for programs."""
+    test, verdict = result.test, result.verdict
+    return {
+        "test": test.name,
+        "document": test.document,
+        "claim": test.claim.value,
+        "place": str(test.origin),
+        "severity": test.severity,
+        "standing": result.standing.value,
+        "stops": result.stops,
+        "words": claim_words(test),
+        "aboutNobody": list(result.nobody),
+        "witness": None if verdict is None or verdict.witness is None else _witness(verdict),
+        "reason": None if verdict is None else verdict.reason,
+        "mending": None if result.mending is None else _change(result.mending),
+        "waiver": None
+        if test.waiver is None
+        else {"reason": test.waiver.reason, "expires": str(test.waiver.expires), "ticket": test.waiver.ticket},
+    }
+
+
+def _witness(verdict: Verdict) -> dict[str, object]:
+    request = {} if verdict.witness is None else request_document(verdict.witness)
+    return {
+        **request,
+        "via": None if verdict.via is None else verdict.via.value,
+        "bindings": [binding_document(binding) for binding in verdict.bindings],
+        "origins": [str(origin) for origin in verdict.origins],
+    }
+
+
+def _change(mending: Mending) -> dict[str, object]:
+    return {
+        "create": [binding_document(binding) for binding in mending.create],
+        "delete": [binding_document(binding) for binding in mending.delete],
+    }

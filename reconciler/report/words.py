@@ -1,0 +1,88 @@
+"""Resources, names and bindings in plain words, and as the JSON of every answer about access."""
+
+from typing import Any, Final
+
+from reconciler.access import Access, Decision, Request
+from reconciler.model import AclBinding, PatternType, ResourcePattern, ResourceType
+
+SINGULAR: Final = {
+    ResourceType.TOPIC: "topic",
+    ResourceType.GROUP: "group",
+    ResourceType.CLUSTER: "cluster",
+    ResourceType.TRANSACTIONAL_ID: "transactional id",
+    ResourceType.DELEGATION_TOKEN: "delegation token",
+    ResourceType.USER: "user",
+}
+
+
+def resource_words(resource_type: ResourceType, name: str) -> str:
+    """``topic payments.orders``, ``the cluster``."""
+    if resource_type is ResourceType.CLUSTER:
+        return "the cluster"
+    return f"{SINGULAR[resource_type]} {name}"
+
+
+def names_words(pattern: ResourcePattern) -> str:
+    """``topic payments.orders``, ``every topic starting with payments.``, ``every topic``, ``the cluster``."""
+    kind, name, pattern_type = pattern
+    if pattern.is_wildcard:
+        return f"every {SINGULAR[kind]}"
+    if pattern_type is PatternType.PREFIXED:
+        return f"every {SINGULAR[kind]} starting with {name}"
+    return resource_words(kind, name)
+
+
+def binding_document(binding: AclBinding) -> dict[str, str]:
+    """A binding's seven fields, as in a plan file."""
+    pattern, entry = binding
+    return {
+        **pattern_document(pattern),
+        "principal": entry.principal,
+        "host": entry.host,
+        "operation": entry.operation.name,
+        "permissionType": entry.permission_type.name,
+    }
+
+
+def pattern_document(pattern: ResourcePattern) -> dict[str, str]:
+    """A pattern's three fields."""
+    return {
+        "resourceType": pattern.resource_type.name,
+        "name": pattern.name,
+        "patternType": pattern.pattern_type.name,
+    }
+
+
+def request_document(request: Request) -> dict[str, str]:
+    """One request of one connection."""
+    return {
+        "principal": request.principal,
+        "host": request.host,
+        "operation": request.operation.name,
+        "resourceType": request.resource_type.name,
+        "resourceName": request.resource_name,
+    }
+
+
+def decision_document(decision: Decision) -> dict[str, Any]:
+    """An answer with its rule, and the bindings that decide."""
+    return {
+        **request_document(decision.request),
+        "allowed": decision.allowed,
+        "rule": decision.rule.value,
+        "bindings": [binding_document(binding) for binding in decision.bindings],
+        "origin": None if decision.origin is None else str(decision.origin),
+    }
+
+
+def access_document(row: Access) -> dict[str, Any]:
+    """One row of what somebody may do; ``principal`` null is everybody else."""
+    return {
+        "principal": row.principal,
+        "hosts": str(row.hosts),
+        "resourceType": row.region.resource_type.name,
+        "names": row.region.describe(),
+        "operations": sorted(operation.name for operation in row.operations),
+        "witness": {"host": row.host, "name": row.name},
+        "certain": row.certain,
+    }
