@@ -24,6 +24,10 @@ from reconciler.model import (
 Bindings: TypeAlias = Iterable[AclBinding] | Mapping[AclBinding, Note]
 #: From here on ``Set.of(principal, User:*)`` throws for a user who is called ``*``.
 _SET_OF_SINCE: Final = (4, 0)
+_FIRST_OPERATION: Final = AclOperation.READ
+_FIRST_TYPE: Final = ResourceType.TOPIC
+# A named tuple without the call of its Python constructor: a third of the time of a decision.
+_new: Final = tuple.__new__
 
 
 class UndecidedAccessError(Exception):
@@ -96,9 +100,9 @@ class Authorizer:
         ``principal`` is ``Type:Name``, ``host`` what ``getHostAddress`` prints. Raises ``ValueError`` for ANY, ALL and
         UNKNOWN, which nobody can ask for.
         """
-        if operation < AclOperation.READ or resource_type < ResourceType.TOPIC:
+        if operation < _FIRST_OPERATION or resource_type < _FIRST_TYPE:
             raise ValueError(f"{operation.name} on {resource_type.name} is nothing that a request asks for")
-        request = Request(principal, host, operation, resource_type, resource_name)
+        request = _new(Request, (principal, host, operation, resource_type, resource_name))
         if principal in self.super_users:
             return Decision(True, Rule.SUPER_USER, request, self._grounds)
         if resource_type in self._careful or principal == WILDCARD_PRINCIPAL:

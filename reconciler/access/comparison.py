@@ -60,7 +60,18 @@ def reach(world: World, principal: str, host: str, resource_type: ResourceType, 
 class Comparison:
     """Two readings side by side; ``None`` for ``before`` is a cluster on which nobody may do anything."""
 
-    __slots__ = ("_classes", "_last", "_possible", "after", "before", "stranger", "supported", "version", "worlds")
+    __slots__ = (
+        "_asked",
+        "_asker",
+        "_classes",
+        "_possible",
+        "after",
+        "before",
+        "stranger",
+        "supported",
+        "version",
+        "worlds",
+    )
 
     def __init__(self, before: World | None, after: World, stranger: str, only: int = EVERY) -> None:
         """``stranger`` is a principal that neither reading knows: it stands for everybody else.
@@ -76,7 +87,9 @@ class Comparison:
             kind: only & bits(supported(kind, self.version)) for kind in ResourceType if kind >= ResourceType.TOPIC
         }
         self._classes: dict[frozenset[str], list[HostClass]] = {}
-        self._last: tuple[tuple[str, ResourceType] | None, list[Group]] = (None, [])
+        # Of the principal that was asked for last: one is asked for many times before the next.
+        self._asker: str | None = None
+        self._asked: dict[ResourceType, list[Group]] = {}
         self._possible: dict[tuple[ResourceType, Key], bool] = {}
 
     def effect(self, principal: str, host: str, resource_type: ResourceType, key: Key) -> Effect:
@@ -88,12 +101,14 @@ class Comparison:
 
     def groups(self, principal: str, resource_type: ResourceType) -> list[Group]:
         """The compiled bindings of one principal and of ``User:*`` on one type, of both readings."""
-        asked = (principal, resource_type)
-        if self._last[0] != asked:
+        if self._asker != principal:
+            self._asker, self._asked = principal, {}
+        groups = self._asked.get(resource_type)
+        if groups is None:
             who = dict.fromkeys((principal, WILDCARD_PRINCIPAL))
             found = (world.index.group(resource_type, name) for world in self.worlds for name in who)
-            self._last = asked, list(dict.fromkeys(group for group in found if group is not None))
-        return self._last[1]
+            groups = self._asked[resource_type] = list(dict.fromkeys(group for group in found if group is not None))
+        return groups
 
     def classes(self, texts: frozenset[str]) -> list[HostClass]:
         """The classes of hosts that these texts tell apart."""
@@ -112,6 +127,8 @@ class Comparison:
 
     def nodes(self, principal: str, resource_type: ResourceType, zone: Key) -> list[Key]:
         """``zone`` and the keys inside it at which access may differ, outer ones first."""
+        if zone.literal:
+            return [zone] if self._is_possible(resource_type, zone) else []
         found = {zone, STARRED, literal(WILDCARD)} if zone.contains(STARRED) else {zone}
         for group in self.groups(principal, resource_type):
             found.update(inside(group.ordered, zone))

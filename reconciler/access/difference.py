@@ -59,7 +59,7 @@ class Row:
 class Shift:
     """The difference between two fully known readings."""
 
-    __slots__ = ("_changed", "_everyone", "_hidden", "comparison", "direct")
+    __slots__ = ("_changed", "_everyone", "_hidden", "_movers", "comparison", "direct")
 
     def __init__(self, before: World, after: World, hidden: frozenset[str]) -> None:
         """``hidden`` are the super users of either side."""
@@ -68,6 +68,7 @@ class Shift:
         self._hidden = hidden
         changed = set(before.index.changed_groups(after.index))
         self._changed = changed
+        self._movers = {principal for _, principal in changed}
         self._everyone: dict[ResourceType, list[Key]] = {}
         for kind in _TYPES:
             self._everyone[kind] = outermost(self._everyone_keys(kind, before, after))
@@ -115,6 +116,8 @@ class Shift:
         """The names on which a principal may see another change than everybody else."""
         everyone = self._everyone[kind]
         on_topics, on_cluster = (self._has_own(t, principal) for t in (ResourceType.TOPIC, ResourceType.CLUSTER))
+        if not everyone and not on_cluster and principal not in self._movers:
+            return []
         found = self._changed_keys(kind, principal) if (kind, principal) in self._changed else set()
         if everyone:
             found.update(meets(self._own_keys(kind, principal), everyone))

@@ -19,7 +19,7 @@ from tests.property.access_naive import Cluster
 PRINCIPALS = ("User:a", "User:b", "Group:a")
 #: Beside those who are named: one whom no binding knows.
 ASKERS = (*PRINCIPALS, "Other:x")
-HOSTS = ("*", "*", "*", "10.0.0.1", "10.0.0.2", "10.0.0.0/30", "10.0.0.2/31", "::/0", "0.0.0.0/0", "localhost", "::1")
+HOSTS = (*["*"] * 12, "10.0.0.1", "10.0.0.2", "10.0.0.0/30", "10.0.0.2/31", "::/0", "0.0.0.0/0", "localhost", "::1")
 FROM = ("10.0.0.1", "10.0.0.3", "10.9.9.9", "0:0:0:0:0:0:0:1")
 TEXTS = ("a", "b", "aa", "ab", "aaa", "aab", "a.", ".", "*", "a*")
 NAMES = ["".join(letters) for size in (1, 2, 3) for letters in product("ab", repeat=size)]
@@ -28,7 +28,8 @@ TOPICS = [*NAMES, "c", "ca", "ac", "aac", "abc", "a.", "a.b", ".a", "bc"]
 GROUPS = [*TOPICS, ".", "*", "*a", "a*", "a*b", "+"]
 
 _TYPES = (ResourceType.TOPIC, ResourceType.TOPIC, ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER)
-_OPERATIONS = (*(o for o in AclOperation if o >= AclOperation.ALL), AclOperation.READ, AclOperation.WRITE)
+_OFTEN = (AclOperation.READ, AclOperation.WRITE, AclOperation.ALL, AclOperation.CREATE)
+_OPERATIONS = (*(operation for operation in AclOperation if operation >= AclOperation.ALL), *_OFTEN * 4)
 
 patterns = st.builds(
     lambda kind, text, pattern_type: (
@@ -39,7 +40,7 @@ patterns = st.builds(
         else ResourcePattern(kind, text, pattern_type)
     ),
     st.sampled_from(_TYPES),
-    st.sampled_from(TEXTS),
+    st.sampled_from((*TEXTS, "a", "aa", "*", "*")),
     st.sampled_from([PatternType.LITERAL, PatternType.PREFIXED]),
 )
 entries = st.builds(

@@ -127,3 +127,18 @@ def test_what_cannot_be_read_is_never_a_pass() -> None:
     hanging = Authorizer(bindings("GROUP:L:#a User:a@* ALLOW READ"))
     for name, outcome in (("#b", Outcome.UNDECIDED), ("b", Outcome.PASS), ("*", Outcome.UNDECIDED)):
         assert check(only_readers("g", [pattern(f"GROUP:L:{name}")], ["User:a"]), hanging).outcome is outcome
+
+
+def test_every_class_of_hosts_in_a_range_is_tried() -> None:
+    held = bindings("TOPIC:P:pii. User:a@10.0.0.0/30 ALLOW READ", "TOPIC:P:pii. User:a@10.0.0.1 DENY READ")
+    verdict = check(NOBODY, Authorizer(held, kafka_version=(4, 4)))
+    assert verdict.witness is not None
+    assert verdict.witness.host == "10.0.0.0"
+    assert check(NOBODY, Authorizer(held, kafka_version=(4, 3))).outcome is Outcome.PASS
+
+
+def test_the_wildcard_denies_itself_and_not_what_goes_on_after_it() -> None:
+    held = bindings("GROUP:P:* User:a@* ALLOW READ", "GROUP:L:* User:*@* DENY READ")
+    verdict = check(only_readers("groups", [pattern("GROUP:P:*")], []), Authorizer(held))
+    assert verdict.witness is not None
+    assert verdict.witness.resource_name == "*a"

@@ -2,7 +2,9 @@
 
 import pytest
 
-from reconciler.access import Authorizer, Request, Rule, UndecidedAccessError
+from reconciler.access import Assertion, Authorizer, Claim, Outcome, Request, Rule, UndecidedAccessError, check
+from reconciler.access.operations import EVERY
+from reconciler.access.table import literal
 from reconciler.model import (
     AclOperation,
     Declaration,
@@ -12,7 +14,7 @@ from reconciler.model import (
     ResourcePatternFilter,
     ResourceType,
 )
-from tests.unit.access.bindings import binding, bindings
+from tests.unit.access.bindings import binding, bindings, pattern
 
 _O, _T = AclOperation, ResourceType
 READ_FOO = ("User:a", "10.0.0.1", _O.READ, _T.TOPIC, "foo")
@@ -156,3 +158,19 @@ def test_changes_leave_the_first_authorizer_as_it_is() -> None:
     assert second.authorize(*READ_FOO).allowed is False
     assert second.authorize("User:a", "10.0.0.1", _O.READ, _T.GROUP, "g").origin == Origin("g.yaml", 1, 1)
     assert first.permits([Request(*READ_FOO)]) == [True]
+
+
+def test_an_entry_that_may_cover_leaves_every_operation_open_under_default_allow() -> None:
+    maybe = opaque("fo", "User:a", (2, None, 3, 3))
+    asked = ("User:a", "10.0.0.1", _O.WRITE, _T.TOPIC, "foo")
+    assert Authorizer([], (), True, opaque=[maybe]).authorize(*asked).rule is Rule.UNDECIDED
+    read = Assertion("reads", Claim.MUST_NOT, frozenset({_O.WRITE}), (pattern("TOPIC:L:foo"),), ("User:a",))
+    assert check(read, Authorizer([], (), True, opaque=[maybe])).outcome is Outcome.FAIL
+    closed = bindings("CLUSTER:L:kafka-cluster User:b@* ALLOW DESCRIBE")
+    assert check(read, Authorizer(closed, (), True, opaque=[maybe])).outcome is Outcome.UNDECIDED
+    least, most = (
+        world.access("User:a", "10.0.0.1", _T.TOPIC, literal("foo"))
+        for world in Authorizer([], (), True, opaque=[maybe]).worlds.both
+    )
+    assert least == 0
+    assert most == EVERY

@@ -105,3 +105,15 @@ def test_a_binding_on_a_name_that_no_topic_has_changes_nothing(name: str) -> Non
 
 def test_a_text_that_is_no_principal_gains_nothing() -> None:
     assert change([], bindings("TOPIC:L:a nobody@* ALLOW READ")) == []
+
+
+def test_a_change_of_everybody_inside_a_wide_grant_of_one() -> None:
+    held = bindings("TOPIC:L:* User:a@* ALLOW READ")
+    assert change(held, held + bindings("TOPIC:L:a User:*@* DENY READ")) == ["User:a -READ topic `a` from any host"]
+
+
+def test_who_creates_by_the_cluster_gains_nothing_by_a_topic() -> None:
+    held = bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW CREATE")
+    difference = compare(Authorizer(held), Authorizer(held + bindings("TOPIC:P:a User:*@* ALLOW CREATE")))
+    assert told(difference) == ["others +CREATE topics starting with `a` from any host"]
+    assert [row.principal for row in difference.reached_with_exceptions()] == ["User:a"]

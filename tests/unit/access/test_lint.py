@@ -115,3 +115,9 @@ def test_rule_ids_are_stable() -> None:
         ("KA003", "idle-deny"),
     ]
     assert len({rule.value for rule in LintRule}) == 19
+
+
+def test_the_wildcard_does_not_make_a_prefix_of_asterisks_redundant() -> None:
+    held = bindings("GROUP:L:* User:a@* ALLOW READ", "GROUP:P:* User:a@* ALLOW READ", "GROUP:L:*x User:a@* ALLOW READ")
+    found = {finding.binding: finding.related for finding in lint(Authorizer(held)) if finding.rule == "KA001"}
+    assert found == {held[2]: (held[1],)}

@@ -1,0 +1,73 @@
+"""Whether the tests of access notice: each fault here is put into a copy of the code, and must be found."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[2]
+_TESTS = (
+    "tests/unit/access",
+    "tests/unit/conformance/test_access_conformance.py",
+    "tests/property/test_access_authorizer.py",
+    "tests/property/test_access_difference.py",
+    "tests/property/test_access_assertions.py",
+    "tests/property/test_access_effective.py",
+)
+
+#: File, what stands there, what stands there instead.
+MUTANTS = [
+    ("operations.py", "& ~(mask >> DENIED)", ""),
+    ("operations.py", "    _O.ALTER: _O.DESCRIBE,\n", ""),
+    ("operations.py", "        return named << DENIED", "        return (named | 1 << _O.DESCRIBE) << DENIED"),
+    ("table.py", "while index >= 0:\n            if prefix", "if index >= 0:\n            if prefix"),
+    ("table.py", "around = self.masks[parent] if parent >= 0 else 0 if", "around = 0 if"),
+    ("table.py", "return 0 if prefix[:1] == WILDCARD else self.base", "return self.base"),
+    (
+        "index.py",
+        "who = dict.fromkeys((principal, WILDCARD_PRINCIPAL))\n            groups",
+        "who = (principal,)\n            groups",
+    ),
+    ("index.py", "compiled.pop(group_key, None)", "pass"),
+    ("index.py", "            found.extend(inside(disjoint, key))", "            pass"),
+    ("world.py", "if found and self.index is self.cover:", "if found:"),
+    ("difference.py", "for key in new.keys - old.keys if not old.covers(key))", "for key in ())"),
+    ("difference.py", "            found.update(everyone)\n", ""),
+    ("difference.py", "unchanged=overrides", "unchanged=False"),
+    ("comparison.py", "{zone, STARRED, literal(WILDCARD)} if zone.contains(STARRED) else {zone}", "{zone}"),
+    ("comparison.py", "                outer[2].append(key)\n", ""),
+    ("comparison.py", "            if world.default_allow:", "            if False:"),
+    ("comparison.py", "& ON_EVERY_TOPIC", "& 0"),
+    ("trespass.py", "            found.append(literal(WILDCARD))", "            pass"),
+    ("trespass.py", "                if text == WILDCARD and found.label == WILDCARD:", "                if True:"),
+    ("hosts.py", "for outer, label in sorted(ranges.items())", "for outer, label in ()"),
+    ("fragile.py", "or resource_type in self._wall", ""),
+    (
+        "opaque.py",
+        'principal = entry.principal if ":" in entry.principal else WILDCARD_PRINCIPAL',
+        "principal = entry.principal",
+    ),
+    ("by_resource_type.py", "and not denied.at_key(key_of(binding.pattern))", ""),
+    ("effective.py", "return [names]\n    if _reaches", "return []\n    if _reaches"),
+    ("lint/covering.py", "key == EVERYTHING or not (STARRED.contains(key) or key.contains(STARRED))", "True"),
+]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("file", "before", "after"), MUTANTS, ids=lambda text: str(text).strip()[:40])
+def test_a_fault_is_found(tmp_path: Path, file: str, before: str, after: str) -> None:
+    for part in ("reconciler", "tests"):
+        shutil.copytree(_ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(_ROOT / "pyproject.toml", tmp_path)
+    mutant = tmp_path / "reconciler" / "access" / file
+    source = mutant.read_text(encoding="utf-8")
+    assert source.count(before) == 1, "the fault no longer fits the code"
+    mutant.write_text(source.replace(before, after), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *_TESTS]
+    run = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, check=False
+    )
+    assert run.returncode == 1, run.stdout.decode()[-2_000:]

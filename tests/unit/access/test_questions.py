@@ -1,0 +1,66 @@
+"""Who, what and why, as a person asks."""
+
+from reconciler.access import Authorizer, Request, Standing, access_of, can_i, explain, who_can
+from reconciler.model import AclOperation, ResourceType
+from tests.unit.access.bindings import bindings, pattern
+
+_O, _T = AclOperation, ResourceType
+
+
+def test_who_may_alter_the_cluster() -> None:
+    authorizer = Authorizer(bindings("CLUSTER:L:kafka-cluster User:a@10.0.0.1 ALLOW ALL"), ["User:root"])
+    holders = who_can(authorizer, _O.ALTER, pattern("CLUSTER:L:kafka-cluster"))
+    assert [(row.principal, str(row.hosts)) for row in holders.rows] == [("User:a", "10.0.0.1")]
+    assert holders.super_users == {"User:root"}
+    topics = who_can(authorizer, _O.DELETE, pattern("TOPIC:L:x"))
+    assert [row.principal for row in topics.rows] == ["User:a"]
+    assert [row.principal for row in topics.cluster_admins] == ["User:a"]
+
+
+def test_everybody_but_those_who_are_denied() -> None:
+    authorizer = Authorizer(bindings("TOPIC:P:a User:*@* ALLOW READ", "TOPIC:L:ab User:b@* DENY READ"))
+    holders = who_can(authorizer, _O.READ, pattern("TOPIC:L:*"))
+    assert [(row.principal, str(row.region)) for row in holders.rows] == [(None, "topics starting with `a`")]
+    assert [(row.principal, str(row.region)) for row in holders.lacking] == [("User:b", "topic `ab`")]
+
+
+def test_what_a_principal_may_do_when_the_default_is_unknown() -> None:
+    authorizer = Authorizer(bindings("GROUP:P:g User:a@* ALLOW READ"), (), None)
+    groups = [row for row in access_of(authorizer, "User:a") if row.region.resource_type is _T.GROUP]
+    assert [(str(row.region), row.certain) for row in groups] == [
+        ("all groups except those starting with `g`", False),
+        ("groups starting with `g`", True),
+    ]
+
+
+def test_an_explanation_shows_every_binding_on_the_resource() -> None:
+    held = bindings(
+        "TOPIC:L:a User:a@* ALLOW READ",
+        "TOPIC:P:a User:b@* ALLOW READ",
+        "TOPIC:L:* User:a@10.0.0.9 DENY READ",
+        "TOPIC:L:a User:a@* ALLOW WRITE",
+        "TOPIC:L:b User:a@* DENY READ",
+    )
+    explanation = explain(Authorizer(held), Request("User:a", "10.0.0.1", _O.READ, _T.TOPIC, "a"))
+    assert explanation.allowed is True
+    assert dict(explanation.considered) == {
+        held[0]: Standing.DECIDES,
+        held[1]: Standing.OTHER_PRINCIPAL,
+        held[2]: Standing.OTHER_HOST,
+        held[3]: Standing.OTHER_OPERATION,
+    }
+
+
+def test_a_topic_can_be_created_by_the_cluster_instead() -> None:
+    authorizer = Authorizer(bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW CREATE", "TOPIC:L:* User:a@* DENY CREATE"))
+    explanation = explain(authorizer, Request("User:a", "10.0.0.1", _O.CREATE, _T.TOPIC, "a"))
+    assert (explanation.decision.allowed, explanation.allowed) == (False, True)
+
+
+def test_can_i_answers_for_every_name_with_a_counterexample() -> None:
+    authorizer = Authorizer(bindings("TOPIC:P:a User:a@* ALLOW READ", "TOPIC:P:ab User:a@* DENY READ"))
+    assert can_i(authorizer, "User:a", _O.READ, pattern("TOPIC:L:aa")).allowed is True
+    answer = can_i(authorizer, "User:a", _O.READ, pattern("TOPIC:P:a"))
+    assert answer.allowed is False
+    assert answer.counterexample is not None
+    assert answer.counterexample.resource_name == "ab"
