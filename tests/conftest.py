@@ -1,13 +1,17 @@
-"""Real brokers, each started at most once a session when a test first asks for it; and how long Hypothesis tries."""
+"""Real brokers and Spark, each started once a session when a test first asks for it; how long Hypothesis tries."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 settings.register_profile("fast", deadline=None, max_examples=60)
 settings.register_profile("thorough", deadline=None, max_examples=2_000)
@@ -45,3 +49,12 @@ def broker_no_authorizer(sandbox_root: Path) -> Iterator[Sandbox]:
     """Kafka 4.3 without an authorizer: everybody may do everything, and ACL requests get SECURITY_DISABLED."""
     with running(SandboxSpec(name="open", authorizer=False, any_principal=True), root=sandbox_root) as sandbox:
         yield sandbox
+
+
+@pytest.fixture(scope="session")
+def spark() -> "Iterator[SparkSession]":
+    """Spark on two cores; commands that run while it is there use it too."""
+    from reconciler.adapters.spark.session import spark_session
+
+    with spark_session("local[2]") as session:
+        yield session

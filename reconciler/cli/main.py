@@ -22,6 +22,13 @@ COMMANDS: Final = {
     "apply": "Perform a saved plan, or plan and perform in one go",
     "undo": "Plan to revert what applying a saved plan did",
     "drift": "Report how a cluster differs from the manifests",
+    "test": "Decide the AccessTests, on what is declared or on a cluster",
+    "lint": "Find what is redundant, dead, risky or forgotten; propose a smaller set",
+    "can-i": "Whether a principal may do something; exit 3 if not",
+    "who-can": "Who may do something",
+    "explain": "Why one request is allowed or denied",
+    "access": "Everything that principals may do",
+    "fleet": "The same on many clusters, on Spark",
     "export": "Write manifests, or a snapshot, from a cluster",
     "doctor": "Check connection, rights, authorizer, brokers",
     "sandbox": "A real local Kafka broker, with access control on",
@@ -41,7 +48,8 @@ class Commands(click.Group):
         """Import the module that holds the command, or ``None`` if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"reconciler.cli.{cmd_name}").command
+        module = cmd_name.replace("-", "_")
+        command: click.Command = importlib.import_module(f"reconciler.cli.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,0 +1,131 @@
+"""Reads clusters in Spark tasks into a store: bounded, timed, repeated, and every failure a row that says why."""
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NoAnswerError
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from reconciler.adapters.spark.readings import Place, write_live
+from reconciler.adapters.spark.store import FleetStore, NoRunError
+from reconciler.adapters.spark.tasks import reason, run_tasks, task_count
+from reconciler.fleet import Failure, Reading, Run, parse_reading, reading_text, share_out
+from reconciler.model import ClusterState, Scope
+from reconciler.ports import ClusterError
+
+#: Told apart from the header of a reading by its first letter.
+_FAILED: Final = "!"
+#: Asking again does not help against these.
+_LASTING: Final = frozenset(
+    {
+        "CLUSTER_AUTHORIZATION_FAILED",
+        "SASL_AUTHENTICATION_FAILED",
+        "TOPIC_AUTHORIZATION_FAILED",
+        "SECURITY_DISABLED",
+        "_AUTHENTICATION",
+        "connection_unusable",
+        "invalid_snapshot",
+        "snapshot_unreadable",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A cluster to read: its name, its scope, and a picklable way to its state that raises :class:`ClusterError`."""
+
+    cluster: str
+    scope: Scope
+    read: Callable[[], ClusterState]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How many clusters one task reads at once, how long it waits for one, how often it asks."""
+
+    at_once: int = 4
+    timeout: float = 120.0
+    attempts: int = 3
+    pause: float = 1.0
+
+
+def collect(session: SparkSession, store: FleetStore, sources: Sequence[Source], run: Run, patience: Patience) -> Run:
+    """Read ``sources`` into ``store`` and commit the run; ``run`` names it and holds what is carried over."""
+    lists = share_out(sources, [1] * len(sources), task_count(session))
+    work = partial(_read_all, store=store, side=f"taken={run.id}", taken=run.taken, patience=patience)
+    readings, failures = list(run.readings), list(run.failures)
+    for line in run_tasks(session, lists, work):
+        if line.startswith(_FAILED):
+            failures.append(Failure(**json.loads(line.removeprefix(_FAILED))))
+        else:
+            readings.append(parse_reading(line))
+    done = replace(
+        run,
+        readings=tuple(sorted(readings, key=lambda item: item.cluster)),
+        failures=tuple(sorted(failures)),
+    )
+    store.commit(done)
+    return done
+
+
+def carried(store: FleetStore, but: Sequence[str]) -> tuple[Reading, ...]:
+    """The readings of the newest run, but for these clusters: what a run over a part of the fleet takes over."""
+    try:
+        newest = store.run()
+    except NoRunError:
+        return ()
+    return tuple(reading for reading in newest.readings if reading.cluster not in but)
+
+
+def _read_all(
+    sources: Sequence[Source], attempt: str, *, store: FleetStore, side: str, taken: str, patience: Patience
+) -> Iterator[str]:
+    # Not as a context manager: a reading that never ends must not keep the task from ending.
+    pool = ThreadPoolExecutor(patience.at_once)
+    try:
+        for start in range(0, len(sources), patience.at_once):
+            chunk = sources[start : start + patience.at_once]
+            waiting = [(source, pool.submit(_read, source, patience)) for source in chunk]
+            deadline = time.monotonic() + patience.timeout
+            for source, future in waiting:
+                try:
+                    state = future.result(max(0.0, deadline - time.monotonic()))
+                except NoAnswerError:
+                    message = f"no answer in {patience.timeout:g} s"
+                    yield _failure(Failure(source.cluster, "timed_out", message, "Is it reachable from here?"))
+                    # The thread may never end: the next clusters get threads of their own.
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    pool = ThreadPoolExecutor(patience.at_once)
+                    continue
+                if isinstance(state, Failure):
+                    yield _failure(state)
+                else:
+                    place = Place(store.files, side, source.cluster, attempt)
+                    yield reading_text(write_live(state, source.scope, place, taken))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _read(source: Source, patience: Patience) -> ClusterState | Failure:
+    for attempt in range(1, patience.attempts + 1):
+        try:
+            return source.read()
+        except ClusterError as error:
+            failure = Failure(source.cluster, error.code, error.message, error.advice, attempt)
+            if error.code in _LASTING:
+                break
+        except Exception as error:  # one cluster's trouble, whatever it is, must not end the others
+            return Failure(source.cluster, "unexpected", reason(error), attempts=attempt)
+        if attempt < patience.attempts:
+            time.sleep(patience.pause * 2 ** (attempt - 1))
+    return failure
+
+
+def _failure(failure: Failure) -> str:
+    return _FAILED + json.dumps(dataclasses.asdict(failure), ensure_ascii=False)

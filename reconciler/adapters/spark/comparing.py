@@ -1,0 +1,225 @@
+"""The comparison as map tasks over pairs of buckets, by Polars; equal to ``reconciler.diff`` on the same states.
+
+A task holds one pair at a time. What differs goes to a file of the results, not to the driver.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import polars as pl
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from reconciler.adapters.spark.files import Files
+from reconciler.adapters.spark.readings import desired_topics, expired_bindings, live_topics
+from reconciler.adapters.spark.results import Difference, Results, topic_differences
+from reconciler.adapters.spark.store import FleetStore
+from reconciler.adapters.spark.tables import from_parquet
+from reconciler.adapters.spark.tasks import reason, run_tasks, task_count
+from reconciler.diff import TopicRules, compare
+from reconciler.fleet import (
+    COLUMNS,
+    Bucket,
+    Counts,
+    Failure,
+    FleetDrift,
+    Pair,
+    Part,
+    Reading,
+    Row,
+    Run,
+    Whose,
+    binding_of,
+    pairs,
+    parse_part,
+    part_text,
+    put_together,
+    share_out,
+    whose,
+)
+from reconciler.model import ClusterState, DesiredState, Scope
+
+_LIVE: Final = [*COLUMNS, "whose"]
+_DESIRED: Final = [*COLUMNS, "origin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the declaration of a cluster says about comparing it."""
+
+    scope: Scope
+    topics: TopicRules
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One pair of buckets, or with ``pair`` ``None`` the topics of one cluster."""
+
+    pair: Pair | None
+    desired: Reading
+    live: Reading
+    rules: Rules
+
+
+def compare_fleet(
+    session: SparkSession, store: FleetStore, desired: Run, live: Run, rules: Mapping[str, Rules], name: str
+) -> FleetDrift:
+    """Compare every cluster of ``desired`` with its reading in ``live``; ``name`` is where the results go."""
+    settled: list[Part] = []
+    units: list[Unit] = []
+    buckets = skipped = 0
+    live_of = {reading.cluster: reading for reading in live.readings}
+    for wanted in desired.readings:
+        found = live_of.get(wanted.cluster)
+        if found is None:
+            continue
+        for pair in pairs(wanted, found):
+            buckets += 1
+            if pair.equal:
+                skipped += 1
+                settled.append(_equal(pair))
+            else:
+                units.append(Unit(pair, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
+        if wanted.topics or rules[wanted.cluster].topics.prune:
+            units.append(Unit(None, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
+    weights = [unit.pair.rows if unit.pair else unit.live.topic_count for unit in units]
+    lists: list[list[Unit]] = share_out(units, weights, task_count(session))
+    parts = [parse_part(line) for line in run_tasks(session, lists, partial(_compare_all, store=store, name=name))]
+    return FleetDrift(
+        live.id,
+        live.taken,
+        put_together((*settled, *parts), _failures(desired, live)),
+        buckets,
+        skipped,
+        sum(part.bytes_read for part in parts),
+    )
+
+
+def _failures(desired: Run, live: Run) -> Iterator[Failure]:
+    """Of a cluster that is not in the run at all nothing is known either."""
+    yield from desired.failures
+    refused = {failure.cluster for failure in desired.failures}
+    of_interest = {reading.cluster for reading in desired.readings}
+    for failure in live.failures:
+        if failure.cluster in of_interest:
+            yield failure
+    known = refused | {item.cluster for item in live.readings} | {item.cluster for item in live.failures}
+    for name in sorted(of_interest - known):
+        yield Failure(name, "not_read", "the cluster is not in this run", "take a snapshot of it", attempts=0)
+
+
+def _equal(pair: Pair) -> Part:
+    return Part(pair.cluster, _looked_at(pair.desired, pair.live))
+
+
+def _looked_at(desired: Sequence[Bucket], live: Sequence[Bucket]) -> Counts:
+    owned, ignored = sum(bucket.owned for bucket in live), sum(bucket.ignored for bucket in live)
+    rows = sum(bucket.rows for bucket in live)
+    return Counts(sum(bucket.rows for bucket in desired), owned, ignored, rows - owned - ignored)
+
+
+def _compare_all(units: Sequence[Unit], attempt: str, *, store: FleetStore, name: str) -> Iterator[str]:
+    with Results(store.files, name, attempt) as results:
+        parts = [_compare_one(unit, store.files, results) for unit in units]
+    for part in parts:
+        yield part_text(part)
+
+
+def _compare_one(unit: Unit, files: Files, results: Results) -> Part:
+    try:
+        if unit.pair is not None:
+            return _compare_pair(unit, unit.pair, files, results)
+        return _compare_topics(unit, files, results)
+    except Exception as error:  # what cannot be compared is unknown, and must not hide the rest
+        message = str(error) if isinstance(error, OSError | DamagedError) else reason(error)
+        return Part(unit.live.cluster, Counts(), error=message)
+
+
+class DamagedError(Exception):
+    """A file does not hold what its header says."""
+
+
+def _compare_pair(unit: Unit, pair: Pair, files: Files, results: Results) -> Part:
+    wanted, found = _frame(files, pair.desired, list(COLUMNS)), _frame(files, pair.live, _LIVE)
+    counts = _looked_at(pair.desired, pair.live)
+    if not pair.same_scope:
+        found = _judged(found, unit.rules.scope)
+        marks = found["whose"]
+        owned, ignored = int((marks == int(Whose.OWNED)).sum()), int((marks == int(Whose.IGNORED)).sum())
+        counts = Counts(counts.desired, owned, ignored, found.height - owned - ignored)
+    if counts.owned != found.height:
+        found = found.filter(pl.col("whose") == int(Whose.OWNED))
+    creates, deletes = differing(wanted, found)
+    written = results.bindings(pair.cluster, _with_origin(files, pair, creates), _expired(files, unit.desired, deletes))
+    return Part(
+        pair.cluster,
+        counts + Counts(creates=creates.height, deletes=deletes.height),
+        results.file if written else "",
+        bytes_read=pair.bytes,
+    )
+
+
+def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What only ``desired`` has, and what only ``live`` has; raises :class:`DamagedError` where a row stands twice."""
+    on = list(COLUMNS)
+    creates = desired.join(live, on=on, how="anti", nulls_equal=True)
+    deletes = live.join(desired, on=on, how="anti", nulls_equal=True)
+    # Each row that both have must have one partner: a row that stands twice on one side breaks the balance.
+    twice = desired.height - creates.height != live.height - deletes.height
+    if twice or any(side.select(on).is_duplicated().any() for side in (creates, deletes)):
+        raise DamagedError("a row stands twice in the stored bindings: read the cluster again")
+    return creates.select(on), deletes.select(on)
+
+
+def _frame(files: Files, buckets: Sequence[Bucket], columns: list[str]) -> pl.DataFrame:
+    tables = []
+    for bucket in buckets:
+        table = from_parquet(files.read(bucket.file), columns)
+        if table.num_rows != bucket.rows:
+            raise DamagedError(f"{bucket.file} has {table.num_rows} rows, its header says {bucket.rows}")
+        tables.append(table)
+    return pl.DataFrame(pa.concat_tables(tables))
+
+
+def _judged(found: pl.DataFrame, scope: Scope) -> pl.DataFrame:
+    """The rows with their standing under a scope that is not the one under which they were read."""
+    marks = [int(whose(scope, binding_of(row))) for row in found.select(COLUMNS).iter_rows()]
+    return found.with_columns(pl.Series("whose", marks, pl.Int8))
+
+
+def _with_origin(files: Files, pair: Pair, creates: pl.DataFrame) -> list[Difference]:
+    """Origins are read only where something is to be created."""
+    if not creates.height:
+        return []
+    declared = _frame(files, pair.desired, _DESIRED)
+    found = creates.join(declared, on=list(COLUMNS), how="inner").sort(list(COLUMNS))
+    return [Difference("CreateAcl", row[:-1], row[-1]) for row in found.select(_DESIRED).iter_rows()]
+
+
+def _expired(files: Files, desired: Reading, deletes: pl.DataFrame) -> list[Difference]:
+    if not deletes.height:
+        return []
+    expired = expired_bindings(files, desired)
+    rows: list[Row] = deletes.sort(list(COLUMNS)).rows()
+    return [Difference("DeleteAcl", row, str(expired[row].origin) if row in expired else None) for row in rows]
+
+
+def _compare_topics(unit: Unit, files: Files, results: Results) -> Part:
+    """Topics are few, and what makes them differ is more than equality: the local engine compares them here too."""
+    desired, live, rules = unit.desired, unit.live, unit.rules
+    wanted, found = desired_topics(files, desired), live_topics(files, live)
+    unreadable = dict(live.unreadable_topics)
+    if live.topic_gap is not None:
+        # A partial listing does not show that a topic is missing.
+        unreadable |= {name: live.topic_gap for name in wanted if name not in found and name not in unreadable}
+    compared = compare(
+        DesiredState(topics=wanted),
+        ClusterState(live.cluster_id, topics=found, unreadable_topics=unreadable),
+        rules.scope,
+        rules.topics,
+    )
+    written = results.topics(live.cluster, topic_differences(compared))
+    counts = Counts(topics=len(compared.changes), left=len(compared.left))
+    return Part(live.cluster, counts, results.file if written else "")

@@ -1,0 +1,164 @@
+"""Differing rows on disk: one file a task, written as its units are compared; read back as changes."""
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from reconciler.adapters.spark.files import Files
+from reconciler.adapters.spark.readings import origin_of
+from reconciler.adapters.spark.tables import from_parquet
+from reconciler.diff import Comparison, Left, LeftReason
+from reconciler.fleet import COLUMNS, TEXT_COLUMNS, Row, binding_of
+from reconciler.model import Change, CreateAcl, DeleteAcl, Impossible, Origin
+from reconciler.plan.reading import change_from
+from reconciler.plan.step import sides
+
+#: A binding's fields are null for topics, ``detail`` (JSON) for bindings.
+RESULT_SCHEMA: Final = pa.schema(
+    [
+        ("cluster", pa.string()),
+        ("action", pa.string()),
+        *((name, pa.string() if name in TEXT_COLUMNS else pa.int8()) for name in COLUMNS),
+        ("detail", pa.string()),
+        ("origin", pa.string()),
+    ]
+)
+
+
+class Difference(NamedTuple):
+    """A binding that is on one side only."""
+
+    action: str
+    row: Row
+    origin: str | None
+
+
+class TopicDifference(NamedTuple):
+    """A topic that differs; ``detail`` says how."""
+
+    action: str
+    name: str
+    detail: str
+    origin: str | None
+
+
+class Results:
+    """The results of one task; nothing is written where nothing differs."""
+
+    def __init__(self, files: Files, name: str, attempt: str) -> None:
+        """Below ``results/run=NAME``."""
+        self._files = files
+        self.file = f"results/run={name}/{attempt}.parquet"
+        self._sink = io.BytesIO()
+        self._writer: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Writes the file, whole."""
+        if self._writer is not None and kind is None:
+            self._writer.close()
+            self._files.write(self.file, self._sink.getvalue())
+
+    def bindings(self, cluster: str, creates: Sequence[Difference], deletes: Sequence[Difference]) -> bool:
+        """Add bindings; whether there were any."""
+        found = [*creates, *deletes]
+        columns: list[Any] = [list(column) for column in zip(*(item.row for item in found), strict=True)]
+        return self._add(
+            [
+                [cluster] * len(found),
+                [item.action for item in found],
+                *(columns or [[]] * len(COLUMNS)),
+                [None] * len(found),
+                [item.origin for item in found],
+            ],
+            len(found),
+        )
+
+    def topics(self, cluster: str, found: Sequence[TopicDifference]) -> bool:
+        """Add topics; whether there were any."""
+        nothing: list[list[Any]] = [[None] * len(found) for _ in COLUMNS]
+        nothing[1] = [item.name for item in found]
+        return self._add(
+            [
+                [cluster] * len(found),
+                [item.action for item in found],
+                *nothing,
+                [item.detail for item in found],
+                [item.origin for item in found],
+            ],
+            len(found),
+        )
+
+    def _add(self, columns: list[list[Any]], rows: int) -> bool:
+        if not rows:
+            return False
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, RESULT_SCHEMA, strict=True)]
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._sink, RESULT_SCHEMA, compression="zstd")
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=RESULT_SCHEMA))
+        return True
+
+
+def topic_differences(compared: Comparison) -> list[TopicDifference]:
+    """Changes and what is left, of a comparison of topics alone."""
+    return [*map(_change, compared.changes), *map(_left, compared.left)]
+
+
+def changes_of(
+    files: Files, names: Sequence[str], cluster: str, most: int | None = None
+) -> tuple[list[tuple[Change, Origin | None]], list[Left]]:
+    """What differs on one cluster, changes in the order of :func:`reconciler.diff.compare`; at most ``most`` rows."""
+    acls: list[tuple[Change, Origin | None]] = []
+    topics: list[tuple[Change, Origin | None]] = []
+    left: list[Left] = []
+    for side in _sides(files, names, cluster, most):
+        origin = None if side["origin"] is None else origin_of(side["origin"])
+        if side["action"] == "Left":
+            left.append(_as_left(json.loads(side["detail"]), origin))
+        elif side["detail"] is not None:
+            topics.append((change_from(side["action"], *json.loads(side["detail"])), origin))
+        else:
+            binding = binding_of(tuple(side[name] for name in COLUMNS))
+            acls.append((CreateAcl(binding) if side["action"] == "CreateAcl" else DeleteAcl(binding), origin))
+    acls.sort(key=lambda item: (isinstance(item[0], DeleteAcl), item[0].binding))  # type: ignore[union-attr]
+    return [*acls, *topics], left
+
+
+def _sides(files: Files, names: Sequence[str], cluster: str, most: int | None) -> Iterator[dict[str, Any]]:
+    for name in names:
+        table = from_parquet(files.read(name))
+        table = table.filter(pc.equal(table["cluster"], cluster))
+        yield from table.slice(0, most).to_pylist()
+
+
+def _change(found: tuple[Change, Origin | None]) -> TopicDifference:
+    change, origin = found
+    action, before, after = sides(change)
+    name = str((after or before or {})["name"])
+    return TopicDifference(action, name, _json([before, after]), None if origin is None else str(origin))
+
+
+def _left(left: Left) -> TopicDifference:
+    side: dict[str, Any] = {"reason": str(left.reason), "subject": left.subject, "detail": left.detail}
+    if isinstance(left.change, Impossible):
+        change = left.change
+        side["impossible"] = [change.kind, change.name, change.before, change.after, change.reason]
+    return TopicDifference("Left", left.subject, _json(side), None if left.origin is None else str(left.origin))
+
+
+def _as_left(side: dict[str, Any], origin: Origin | None) -> Left:
+    change = Impossible(*side["impossible"]) if "impossible" in side else None
+    return Left(LeftReason(side["reason"]), side["subject"], side["detail"], change, origin)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,104 @@
+"""A fleet's readings through time: runs, each one record that names its files, the newest one last.
+
+Layout below the root: ``runs/ID.json``; ``bindings|topics|configs/taken=ID/cluster=NAME/…`` for what was read;
+``compiled/KEY.json`` and ``wishes|…/key=KEY/cluster=NAME/…`` for what is desired. Files never change once written.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.adapters.spark.files import Files
+from reconciler.fleet import FleetDrift, HeaderError, Run, drift_text, parse_drift, parse_run, run_text
+
+_DATA: Final = ("bindings", "topics", "configs")
+_COMPILED: Final = ("wishes", "desired-topics", "desired-configs", "expired")
+
+
+class NoRunError(Exception):
+    """The store has no run, or not the one that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetStore:
+    """A store below a path or an address; nothing is made before the first run is written."""
+
+    files: Files
+
+    @classmethod
+    def at(cls, place: str) -> "FleetStore":
+        """The store at a path or an address."""
+        return cls(Files.at(place))
+
+    def run_ids(self) -> list[str]:
+        """All runs, the oldest first."""
+        return [name.removesuffix(".json") for name in self.files.names("runs") if name.endswith(".json")]
+
+    def run(self, run_id: str | None = None) -> Run:
+        """A run, the newest by default; raises :class:`NoRunError`, ``HeaderError`` or ``OSError``."""
+        known = self.run_ids()
+        if not known:
+            raise NoRunError(f"there is no snapshot of a fleet in {self.files.root}")
+        if run_id is not None and run_id not in known:
+            raise NoRunError(f"there is no run {run_id} in {self.files.root}: there are {', '.join(known)}")
+        return parse_run(self.files.read(f"runs/{run_id or known[-1]}.json").decode())
+
+    def before(self, run_id: str) -> str | None:
+        """The run before the given one, if there is one."""
+        earlier = [known for known in self.run_ids() if known < run_id]
+        return earlier[-1] if earlier else None
+
+    def commit(self, run: Run) -> None:
+        """Write a run's record: from now on the run is there."""
+        self.files.write(f"runs/{run.id}.json", run_text(run).encode())
+
+    def compiled(self, key: str) -> Run | None:
+        """What was desired under this key, if it has been compiled before."""
+        try:
+            return parse_run(self.files.read(f"compiled/{key}.json").decode())
+        except (FileNotFoundError, HeaderError):
+            return None
+
+    def keep_compiled(self, run: Run) -> None:
+        """Write the record of what is desired; its id is the key."""
+        self.files.write(f"compiled/{run.id}.json", run_text(run).encode())
+
+    def keep_drift(self, name: str, drift: FleetDrift) -> None:
+        """Write what a comparison found beside its differing rows."""
+        self.files.write(f"results/run={name}/drift.json", drift_text(drift).encode())
+
+    def drift(self, run_id: str | None = None) -> FleetDrift:
+        """The newest comparison, of a run or of any; raises :class:`NoRunError`."""
+        for part in reversed(self.files.names_by_age("results")):
+            if run_id is None or part.startswith(f"run={run_id}"):
+                return parse_drift(self.files.read(f"results/{part}/drift.json").decode())
+        raise NoRunError("nothing has been compared yet: run `reconciler fleet drift`")
+
+    def retain(self, keep: int) -> list[str]:
+        """Forget all but the newest ``keep`` runs, and data that no kept run names; returns the forgotten runs."""
+        known = self.run_ids()
+        gone, kept = known[:-keep], known[-keep:]
+        used = {part for run_id in kept for part in self._data_of(self.run(run_id))}
+        for run_id in gone:
+            self.files.remove(f"runs/{run_id}.json")
+        newest = kept[-1] if kept else ""
+        for part in {name for what in _DATA for name in self.files.names(what)}:
+            # What is newer than the newest run may belong to one that is being taken now.
+            if part not in used and part.removeprefix("taken=") <= newest:
+                self._drop(_DATA, part)
+        for part in self.files.names("results"):
+            if not any(part.startswith(f"run={run_id}") for run_id in kept):
+                self._drop(("results",), part)
+        # What is desired can be compiled again.
+        for name in self.files.names_by_age("compiled")[:-keep]:
+            self.files.remove(f"compiled/{name}")
+            self._drop(_COMPILED, f"key={name.removesuffix('.json')}")
+        return gone
+
+    @staticmethod
+    def _data_of(run: Run) -> set[str]:
+        return {name.split("/")[1] for reading in run.readings for name in reading.files}
+
+    def _drop(self, kinds: tuple[str, ...], part: str) -> None:
+        for what in kinds:
+            if part in self.files.names(what):
+                self.files.remove_directory(f"{what}/{part}")

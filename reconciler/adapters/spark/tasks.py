@@ -1,0 +1,58 @@
+"""Lists of units over Spark's tasks, without a shuffle: task *n* gets list *n*, and returns lines of text.
+
+A task that is lost is run again by Spark, and only the lines of the attempt that ended well come back: nothing is lost
+and nothing doubled, as long as what a task does may be done twice.
+"""
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, TypeVar
+
+from pyspark import TaskContext, cloudpickle
+from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+#: What runs in a task: the units of one list and the attempt's name in; lines out.
+Work = Callable[[Sequence[T], str], Iterable[str]]
+
+#: How many tasks each core gets: enough for a heavy one to be evened out, few enough to cost nothing.
+TASKS_PER_CORE: Final = 4
+
+
+def task_count(session: SparkSession) -> int:
+    """Into how many lists a whole fleet is worth being shared out."""
+    return TASKS_PER_CORE * int(session.sparkContext.defaultParallelism)
+
+
+def run_tasks(session: SparkSession, lists: Sequence[Sequence[T]], work: Work[T]) -> list[str]:
+    """Run ``work`` on each list in a task of its own; all lines, in the order of the lists."""
+    if not lists:
+        return []
+    context = session.sparkContext
+    # Through a broadcast each worker gets the lists once, and a task's description stays small.
+    # (Broadcasts use plain pickle, which does not know what a script defines itself; this one does.)
+    shared = context.broadcast([_pickled(part) for part in lists])
+
+    def task(number: int, _: Iterable[int]) -> Iterator[str]:
+        here = TaskContext.get()
+        attempt = f"{here.stageId()}-{here.taskAttemptId()}" if here else "driver"
+        yield from work(cloudpickle.loads(shared.value[number]), attempt)
+
+    try:
+        # Not mapInArrow, which wants pandas: what passes through Spark here is a line for each unit, no data.
+        lines: list[str] = context.parallelize(range(len(lists)), len(lists)).mapPartitionsWithIndex(task).collect()
+    finally:
+        shared.unpersist()
+    return lines
+
+
+def _pickled(part: Sequence[T]) -> bytes:
+    data: bytes = cloudpickle.dumps(list(part))  # type: ignore[no-untyped-call]
+    return data
+
+
+def reason(error: BaseException) -> str:
+    """An unexpected error in a few words: its type and the line of ours where it arose, no value that it carries."""
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if "reconciler" in frame.filename]
+    place = f" at {places[-1].filename.rpartition('reconciler/')[2]}:{places[-1].lineno}" if places else ""
+    return f"{type(error).__name__}{place}"

@@ -1,0 +1,132 @@
+"""``reconciler fleet drift``: how all clusters differ from the manifests."""
+
+import datetime
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.adapters.spark.comparing import Rules, compare_fleet
+from reconciler.adapters.spark.compiling import compile_desired
+from reconciler.adapters.spark.results import changes_of
+from reconciler.adapters.spark.store import FleetStore
+from reconciler.cli.console import complain, paint_for, say, say_json
+from reconciler.cli.exits import CommandError, Exit, worst
+from reconciler.cli.fleet_options import (
+    SparkOptions,
+    fleet_in,
+    fleet_option,
+    run_option,
+    session_for,
+    spark_options,
+    store_option,
+    stored_run,
+)
+from reconciler.cli.options import as_of_option, output_option, path_argument
+from reconciler.cli.wiring import manifest_failure, read_sources, today
+from reconciler.diff import TopicRules
+from reconciler.fleet import FleetDrift, Run, drift_document
+from reconciler.manifest import ManifestError, Manifests, Source, load
+from reconciler.report.fleet_text import drift_lines
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@click.command("drift", short_help="Report how all clusters differ from the manifests")
+@path_argument
+@store_option
+@fleet_option
+@run_option
+@click.option("--show", type=click.IntRange(0), default=10, show_default=True, help="Differences shown of a cluster.")
+@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write a page with a heat map too.")
+@click.option("--metrics", metavar="FILE", type=click.Path(dir_okay=False), help="Write a Prometheus textfile too.")
+@as_of_option
+@spark_options
+@output_option
+def command(
+    *,
+    path: str,
+    store: str,
+    fleet_name: str | None,
+    run_id: str | None,
+    show: int,
+    html: str | None,
+    metrics: str | None,
+    as_of: datetime.date | None,
+    spark: SparkOptions,
+    output: str,
+) -> int:
+    """Compare a snapshot of the fleet with the manifests below PATH; exit 2 if a cluster differs, 1 if one is unknown.
+
+    Nothing is asked of any cluster. What differs stays in the store, for `reconciler fleet query`.
+    """
+    place = FleetStore.at(store)
+    run = stored_run(place, run_id)
+    texts = read_sources(path)
+    manifests = loaded(texts)
+    clusters = fleet_in(manifests, fleet_name).clusters
+    with session_for(spark) as session:
+        drift = drift_of(session, place, run, Wanted(texts, manifests, clusters, as_of or today()))
+    if output == "json":
+        say_json(drift_document(drift))
+    else:
+        paint = paint_for(sys.stdout)
+        say(drift_lines(drift, lambda item: changes_of(place.files, item.files, item.cluster), paint, shown=show))
+    write_reports(drift, place, manifests, html, metrics)
+    if drift.failed:
+        complain(f"of {len(drift.failed)} clusters nothing can be said")
+    return worst(Exit.ERROR if drift.failed else Exit.OK, Exit.DIFFERENT if drift.differing else Exit.OK)
+
+
+def loaded(texts: list[Source]) -> Manifests:
+    """The manifests, or the end of the command."""
+    try:
+        return load(texts)
+    except ManifestError as error:
+        raise manifest_failure(error.problems) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the manifests say, of which clusters, on which day."""
+
+    texts: list[Source]
+    manifests: Manifests
+    clusters: tuple[str, ...]
+    as_of: datetime.date
+
+
+def drift_of(session: "SparkSession", store: FleetStore, run: Run, wanted: Wanted) -> FleetDrift:
+    """Compile, compare, and keep what was found."""
+    rules = {
+        name: Rules(cluster.scope, TopicRules(cluster.prune_topics, cluster.ignore_configs))
+        for name, cluster in wanted.manifests.clusters.items()
+    }
+    desired = compile_desired(session, store, wanted.texts, wanted.clusters, wanted.as_of)
+    name = f"{run.id}-{desired.id[:12]}"
+    drift = compare_fleet(session, store, desired, run, rules, name)
+    store.keep_drift(name, drift)
+    return drift
+
+
+def write_reports(
+    drift: FleetDrift, store: FleetStore, manifests: Manifests, html: str | None, metrics: str | None
+) -> None:
+    """The page and the textfile, where they are asked for."""
+    from pathlib import Path
+
+    try:
+        if metrics is not None:
+            from reconciler.report.fleet_metrics import drift_metrics
+
+            Path(metrics).write_text(drift_metrics(drift), encoding="utf-8")
+        if html is not None:
+            from reconciler.cli.fleet_teams import differences_by_team
+            from reconciler.report.fleet_html import drift_page
+
+            teams = differences_by_team(drift, store, manifests)
+            Path(html).write_text(drift_page(drift, teams), encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"the report cannot be written: {error}") from error

@@ -1,0 +1,108 @@
+"""The members of a fleet as tasks meet them: picklable ways to read a cluster, by connection or snapshot file."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import Reach
+from reconciler.cli.wiring import Target, live
+from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, desired_state
+from reconciler.model import ClusterState, Scope
+from reconciler.ports import ClusterError, ReadRequest
+
+if TYPE_CHECKING:
+    import datetime
+
+    from reconciler.adapters.spark.collecting import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """How clusters are reached: as ``reach`` says, or where ``snapshots`` is given by its files."""
+
+    reach: Reach
+    snapshots: str | None = None
+
+    def file_of(self, cluster: str) -> str | None:
+        """The snapshot file that stands for a cluster."""
+        return None if self.snapshots is None else str(Path(self.snapshots).resolve() / f"{cluster}.json")
+
+
+def live_sources(manifests: Manifests, clusters: Iterable[str], means: Means, as_of: "datetime.date") -> "list[Source]":
+    """One way to read for each cluster."""
+    from reconciler.adapters.spark.collecting import Source
+
+    return [
+        Source(name, cluster.scope, partial(read_live, cluster, means, topic_names(manifests, cluster, as_of)))
+        for name in clusters
+        for cluster in [manifests.clusters[name]]
+    ]
+
+
+def file_sources(manifests: "Manifests | None", files: Iterable[str]) -> "list[Source]":
+    """Snapshot files as clusters: ``NAME=FILE``, or ``FILE`` for the cluster of its stem."""
+    from reconciler.adapters.spark.collecting import Source
+
+    found: dict[str, Source] = {}
+    for text in files:
+        name, equals, file = text.partition("=")
+        if not equals:
+            name, file = Path(text).stem, text
+        if name in found:
+            raise CommandError(f"two files are given for cluster {name}", status=Exit.USAGE)
+        declaration = manifests.clusters.get(name) if manifests else None
+        scope = declaration.scope if declaration else Scope()
+        found[name] = Source(name, scope, partial(read_file, str(Path(file).resolve())))
+    return list(found.values())
+
+
+def topic_names(manifests: Manifests, cluster: ClusterDeclaration, as_of: "datetime.date") -> tuple[str, ...]:
+    """The declared topics: where a listing is partial, each is asked for by name."""
+    if any(item.heading.kind == "Topics" and item.heading.applies_to(cluster.labels) for item in manifests.templates):
+        try:
+            return tuple(desired_state(manifests, cluster.name, as_of).topics)
+        except ManifestError:
+            return ()  # drift and plan say so; what was read is none the worse
+    return tuple(
+        topic.topic.name
+        for declared in manifests.topics
+        if declared.heading.applies_to(cluster.labels)
+        for topic in declared.topics
+    )
+
+
+@contextmanager
+def opened_member(declaration: ClusterDeclaration, means: Means) -> Iterator[Target]:
+    """One cluster, ready to be asked."""
+    from reconciler.adapters.snapshot import SnapshotCluster
+
+    file = means.file_of(declaration.name)
+    if file is not None:
+        yield Target(declaration.name, SnapshotCluster(Path(file)), declaration)
+        return
+    with live(declaration.name, declaration, means.reach) as target:
+        yield target
+
+
+def read_live(declaration: ClusterDeclaration, means: Means, names: tuple[str, ...]) -> ClusterState:
+    """Everything of one cluster; raises :class:`ClusterError`."""
+    request = ReadRequest(topic_names=names, principal=declaration.principal, super_users=declaration.super_users)
+    try:
+        with opened_member(declaration, means) as target:
+            return target.cluster.read(request)
+    except CommandError as error:
+        raise ClusterError("connection_unusable", error.message, error.advice) from error
+
+
+def read_file(file: str) -> ClusterState:
+    """The state in a snapshot file; raises :class:`ClusterError`."""
+    from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError
+
+    try:
+        return SnapshotCluster(Path(file)).read(ReadRequest())
+    except SnapshotError as error:
+        raise ClusterError("invalid_snapshot", f"{Path(file).name}: {error}") from error

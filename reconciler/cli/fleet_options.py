@@ -1,0 +1,106 @@
+"""Options that the fleet's subcommands share, and what follows from them: a session, a store, members."""
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from reconciler.cli.console import tell
+from reconciler.cli.exits import CommandError, Exit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from reconciler.adapters.spark.store import FleetStore
+    from reconciler.fleet import Fleet, Run
+    from reconciler.manifest import Manifests
+
+Function: TypeAlias = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """Where Spark runs; ``None`` is what spark-submit says, or all cores of this machine."""
+
+    master: str | None = None
+    ui: bool = False
+
+
+store_option = click.option(
+    "--store",
+    metavar="PLACE",
+    default=".fleet",
+    show_default=True,
+    help="Where snapshots are: a directory, or an address such as hdfs://… or s3://….",
+)
+
+fleet_option = click.option("--fleet", "fleet_name", metavar="NAME", help="Which Fleet, where several are declared.")
+
+run_option = click.option("--run", "run_id", metavar="ID", help="A snapshot run.  [default: the newest]")
+
+snapshots_option = click.option(
+    "--snapshots",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    help="Snapshot files stand for clusters: DIR/NAME.json for cluster NAME.",
+)
+
+_SPARK = (
+    click.option("--master", metavar="URL", help="Spark's master.  [default: all cores of this machine]"),
+    click.option("--spark-ui", is_flag=True, help="Start Spark's own web page."),
+)
+
+
+def spark_options(function: Function) -> Function:
+    """``--master`` and ``--spark-ui``, handed over as ``spark``."""
+
+    @functools.wraps(function)
+    def gathered(*, master: str | None, spark_ui: bool, **others: Any) -> Any:
+        return function(spark=SparkOptions(master, spark_ui), **others)
+
+    for option in reversed(_SPARK):
+        gathered = option(gathered)
+    return gathered
+
+
+@contextmanager
+def session_for(spark: SparkOptions) -> "Iterator[SparkSession]":
+    """A session for one command."""
+    from reconciler.adapters.spark.session import spark_session
+
+    if sys.stderr.isatty():
+        tell("starting Spark …")
+    with spark_session(spark.master, ui=spark.ui) as session:
+        yield session
+
+
+def fleet_in(manifests: "Manifests", name: str | None) -> "Fleet":
+    """The fleet that is meant; says which clusters belong to no wave."""
+    from reconciler.fleet import UnknownFleetError, fleet_of
+
+    try:
+        fleet = fleet_of(manifests, name)
+    except UnknownFleetError as error:
+        raise CommandError(str(error), "give --fleet NAME", Exit.USAGE) from error
+    if fleet.unassigned:
+        tell(f"in no wave of fleet {fleet.name}, and left alone: {', '.join(fleet.unassigned)}")
+    if not fleet.clusters:
+        raise CommandError(f"no declared cluster belongs to fleet {fleet.name}", "declare Cluster documents")
+    return fleet
+
+
+def stored_run(store: "FleetStore", run_id: str | None) -> "Run":
+    """A run of the store, or the end of the command."""
+    from reconciler.adapters.spark.store import NoRunError
+    from reconciler.fleet import HeaderError
+
+    try:
+        return store.run(run_id)
+    except NoRunError as error:
+        raise CommandError(str(error), "take one with `reconciler fleet snapshot`") from error
+    except (HeaderError, OSError) as error:
+        raise CommandError(f"the snapshot cannot be read: {error}") from error

@@ -1,0 +1,120 @@
+"""``reconciler fleet snapshot``: read all clusters into a store."""
+
+import dataclasses
+import secrets
+
+import click
+
+from reconciler.adapters.clock import SystemClock
+from reconciler.adapters.spark.collecting import Patience, carried, collect
+from reconciler.adapters.spark.store import FleetStore
+from reconciler.cli.console import complain, say, say_json, tell
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.fleet_members import Means, file_sources, live_sources
+from reconciler.cli.fleet_options import (
+    SparkOptions,
+    fleet_in,
+    fleet_option,
+    session_for,
+    snapshots_option,
+    spark_options,
+    store_option,
+)
+from reconciler.cli.options import Reach, connection_options, output_option, path_argument
+from reconciler.cli.wiring import load, today
+from reconciler.fleet import Run
+from reconciler.report.fleet_text import run_lines
+
+
+@click.command("snapshot", short_help="Read all clusters into a store")
+@path_argument
+@store_option
+@fleet_option
+@click.option("--cluster", "only", multiple=True, metavar="NAME", help="Only this cluster; repeatable.")
+@click.option(
+    "--from", "files", multiple=True, metavar="[NAME=]FILE", help="Take a snapshot file in instead; repeatable."
+)
+@snapshots_option
+@click.option("--keep", type=click.IntRange(1), default=30, show_default=True, help="How many runs stay in the store.")
+@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters read by one task.")
+@click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for one cluster.")
+@click.option("--attempts", type=click.IntRange(1, 10), default=3, show_default=True, help="How often to ask.")
+@connection_options
+@spark_options
+@output_option
+def command(
+    *,
+    path: str,
+    store: str,
+    fleet_name: str | None,
+    only: tuple[str, ...],
+    files: tuple[str, ...],
+    snapshots: str | None,
+    keep: int,
+    at_once: int,
+    timeout: float,
+    attempts: int,
+    reach: Reach,
+    spark: SparkOptions,
+    output: str,
+) -> int:
+    """Read every cluster of the fleet that PATH declares into the store; nothing is written to a cluster.
+
+    A cluster that cannot be read is in the run with the reason, and the command ends with 1; the others are there.
+    With --cluster or --from the rest is taken over from the run before.
+    """
+    manifests = load(path)
+    if files and (only or snapshots):
+        raise CommandError("--from goes without --cluster and --snapshots", status=Exit.USAGE)
+    if files:
+        sources = file_sources(manifests, files)
+    else:
+        fleet = fleet_in(manifests, fleet_name)
+        unknown = sorted(set(only) - set(fleet.clusters))
+        if unknown:
+            raise CommandError(f"not in fleet {fleet.name}: {', '.join(unknown)}", status=Exit.USAGE)
+        sources = live_sources(manifests, only or fleet.clusters, Means(reach, snapshots), today())
+    place = FleetStore.at(store)
+    taken = SystemClock().now()
+    before = carried(place, [source.cluster for source in sources]) if only or files else ()
+    run = Run(new_run_id(taken), taken, before)
+    with session_for(spark) as session:
+        run = collect(session, place, sources, run, Patience(at_once, timeout, attempts))
+    forgotten = place.retain(keep)
+    if output == "json":
+        say_json(run_document(run))
+    else:
+        say(run_lines(run))
+    if forgotten:
+        tell(f"forgotten: {', '.join(forgotten)}")
+    if run.failures:
+        complain(f"{len(run.failures)} of {len(run.failures) + len(run.readings)} clusters could not be read")
+    return Exit.ERROR if run.failures else Exit.OK
+
+
+def new_run_id(taken: str) -> str:
+    """Sorts by time, and is unique where two begin in the same second."""
+    return f"{taken.replace('-', '').replace(':', '')}-{secrets.token_hex(3)}"
+
+
+def run_document(run: Run) -> dict[str, object]:
+    """What ``--output json`` prints."""
+    return {
+        "run": run.id,
+        "taken": run.taken,
+        "clusters": [
+            {
+                "cluster": item.cluster,
+                "clusterId": item.cluster_id,
+                "taken": item.taken,
+                "bindings": item.rows,
+                "topics": item.topic_count,
+                "opaque": len(item.opaque),
+                "unreadableTopics": dict(item.unreadable_topics),
+                "aclGap": item.acl_gap,
+                "topicGap": item.topic_gap,
+            }
+            for item in run.readings
+        ],
+        "failures": [dataclasses.asdict(item) for item in run.failures],
+    }

@@ -1,0 +1,47 @@
+"""Whose differences they are: the ``team`` label of the manifests that declare a principal or a topic."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from reconciler.adapters.spark.results import changes_of
+from reconciler.adapters.spark.store import FleetStore
+from reconciler.fleet import FleetDrift
+from reconciler.manifest import Manifests
+from reconciler.model import Change, CreateAcl, DeleteAcl, Origin
+
+NOBODY: Final = "(nobody)"
+
+
+def differences_by_team(drift: FleetDrift, store: FleetStore, manifests: Manifests) -> dict[str, Mapping[str, int]]:
+    """Differences of each cluster by team; what no manifest with a team speaks of is nobody's."""
+    files, principals = _teams(manifests)
+    return {
+        item.cluster: Counter(
+            _team(change, origin, files, principals)
+            for change, origin in changes_of(store.files, item.files, item.cluster)[0]
+        )
+        for item in drift.differing
+    }
+
+
+def _teams(manifests: Manifests) -> tuple[dict[str, str], dict[str, str]]:
+    """Teams by file, and by principal."""
+    files: dict[str, str] = {}
+    principals: dict[str, str] = {}
+    headings = [*(item.heading for item in manifests.acls), *(item.heading for item in manifests.topics)]
+    for heading in (*headings, *(item.heading for item in manifests.templates)):
+        if team := heading.labels.get("team"):
+            files.setdefault(heading.origin.file, team)
+    for acls in manifests.acls:
+        if team := acls.heading.labels.get("team"):
+            principals |= {name: team for rule in acls.rules for name in rule.principals}
+    return files, principals
+
+
+def _team(change: Change, origin: Origin | None, files: Mapping[str, str], principals: Mapping[str, str]) -> str:
+    if origin is not None and origin.file in files:
+        return files[origin.file]
+    if isinstance(change, CreateAcl | DeleteAcl):
+        return principals.get(change.binding.entry.principal, NOBODY)
+    return NOBODY

@@ -1,0 +1,75 @@
+"""Which declared clusters belong to a fleet, in which wave: the first that fits; others are named, not touched."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.manifest import ClusterDeclaration, FleetDeclaration, Manifests
+
+#: The fleet and its only wave where no Fleet document is declared.
+IMPLICIT: Final = "all"
+
+
+class UnknownFleetError(Exception):
+    """The fleet that was asked for is not declared, or it is not said which of several is meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """Clusters that get a change together, by name; ``soak`` in seconds."""
+
+    name: str
+    clusters: tuple[str, ...]
+    soak: float = 0.0
+    max_failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FleetLimits:
+    """How much one plan may change, all clusters together; ``None`` is no limit."""
+
+    max_changed_clusters_percent: int | None = None
+    max_deletes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Waves in order. ``unassigned`` clusters are declared and belong to no wave."""
+
+    name: str
+    waves: tuple[Wave, ...]
+    limits: FleetLimits = FleetLimits()
+    unassigned: tuple[str, ...] = ()
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """All members, wave by wave."""
+        return tuple(name for wave in self.waves for name in wave.clusters)
+
+
+def fleet_of(manifests: Manifests, name: str | None = None) -> Fleet:
+    """The declared fleet of that name, or the only one; without any, all clusters in one wave."""
+    clusters = manifests.clusters.values()
+    if name is None and not manifests.fleets:
+        return Fleet(IMPLICIT, (Wave(IMPLICIT, tuple(sorted(cluster.name for cluster in clusters))),))
+    if name is None and len(manifests.fleets) > 1:
+        raise UnknownFleetError(f"several fleets are declared: say which, {', '.join(manifests.fleets)}")
+    declaration = manifests.fleets.get(name) if name else next(iter(manifests.fleets.values()))
+    if declaration is None:
+        raise UnknownFleetError(f"no fleet {name!r} is declared; declared are: {', '.join(manifests.fleets) or 'none'}")
+    return assign(declaration, clusters)
+
+
+def assign(declaration: FleetDeclaration, clusters: Iterable[ClusterDeclaration]) -> Fleet:
+    """Each cluster in the first wave that selects it, names in order."""
+    members: dict[str, list[str]] = {wave.name: [] for wave in declaration.waves}
+    unassigned: list[str] = []
+    for cluster in sorted(clusters, key=lambda item: item.name):
+        first = next((wave.name for wave in declaration.waves if wave.selects(cluster.labels)), None)
+        (unassigned if first is None else members[first]).append(cluster.name)
+    return Fleet(
+        declaration.name,
+        tuple(Wave(wave.name, tuple(members[wave.name]), wave.soak, wave.max_failures) for wave in declaration.waves),
+        FleetLimits(declaration.max_changed_clusters_percent, declaration.max_deletes),
+        tuple(unassigned),
+    )

@@ -1,0 +1,87 @@
+"""Bindings as rows: the seven fields with Kafka's wire codes, the buckets they fall into, whose they are.
+
+A row's order is the tuple's order; texts order by code point, which is the order of their UTF-8 bytes.
+"""
+
+import zlib
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Final, TypeAlias
+
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Scope,
+)
+
+#: resource type, name, pattern type, principal, host, operation, permission type
+Row: TypeAlias = tuple[int, str, int, str, str, int, int]
+
+COLUMNS: Final = (
+    "resource_type",
+    "name",
+    "pattern_type",
+    "principal",
+    "host",
+    "operation",
+    "permission_type",
+)
+TEXT_COLUMNS: Final = frozenset({"name", "principal", "host"})
+#: A bucket holds about so many rows at most: what a task has in memory at once, on each side.
+BUCKET_ROWS: Final = 131_072
+
+
+class Whose(IntEnum):
+    """How a live binding stands to a scope."""
+
+    OUTSIDE = 0
+    OWNED = 1
+    IGNORED = 2
+
+
+def row_of(binding: AclBinding) -> Row:
+    """The seven fields of a binding."""
+    (resource_type, name, pattern_type), (principal, host, operation, permission_type) = binding
+    return (int(resource_type), name, int(pattern_type), principal, host, int(operation), int(permission_type))
+
+
+def binding_of(row: Row) -> AclBinding:
+    """The inverse of :func:`row_of`; raises ``ValueError`` for codes that no binding has."""
+    resource_type, name, pattern_type, principal, host, operation, permission_type = row
+    return AclBinding(
+        ResourcePattern(ResourceType(resource_type), name, PatternType(pattern_type)),
+        AccessControlEntry(principal, host, AclOperation(operation), AclPermissionType(permission_type)),
+    )
+
+
+def whose(scope: Scope, binding: AclBinding) -> Whose:
+    """As :func:`reconciler.diff.compare` counts live bindings."""
+    if scope.owns(binding):
+        return Whose.OWNED
+    return Whose.IGNORED if scope.ignores(binding) else Whose.OUTSIDE
+
+
+def bucket_count(rows: int, most: int = BUCKET_ROWS) -> int:
+    """A power of two, so that buckets of two sizes lie inside each other."""
+    needed = max(1, -(-rows // most))
+    return 1 << (needed - 1).bit_length()
+
+
+def bucket_of(row: Row, buckets: int) -> int:
+    """The bucket of a row: by name and principal, so that neither a much-used topic nor a busy principal fills one."""
+    return zlib.crc32(f"{row[1]}\0{row[3]}".encode()) % buckets
+
+
+def in_buckets(rows: Iterable[Row], buckets: int) -> list[list[Row]]:
+    """The rows of each bucket, each in order."""
+    found: list[list[Row]] = [[] for _ in range(buckets)]
+    for row in rows:
+        found[bucket_of(row, buckets)].append(row)
+    for part in found:
+        part.sort()
+    return found

@@ -1,0 +1,170 @@
+"""There is one diff: Spark and the local engine give the same answer on any fleet."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reconciler.adapters.spark.comparing import Rules, compare_fleet
+from reconciler.adapters.spark.readings import Place, read_live, write_desired, write_live
+from reconciler.adapters.spark.results import changes_of
+from reconciler.adapters.spark.store import FleetStore
+from reconciler.adapters.spark.tables import LIVE_SCHEMA, parquet, rows_table
+from reconciler.diff import TopicRules, compare
+from reconciler.fleet import Counts, Run, pairs, row_of
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    Change,
+    ClusterState,
+    Declaration,
+    DesiredState,
+    DesiredTopic,
+    NameSelector,
+    Origin,
+    ResourcePattern,
+    ResourceType,
+    Scope,
+    Selector,
+)
+from reconciler.plan.step import sides
+from tests.property.strategies import bindings, live_topics, states, wild_bindings, wild_states
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+_NAMES = itertools.count()
+any_binding = st.one_of(bindings, wild_bindings)
+origins = st.builds(Origin, st.sampled_from(["a.yaml", "teams/b: é.yaml"]), st.integers(1, 9), st.integers(1, 9))
+declarations = st.builds(Declaration, origins)
+prefixes = st.builds(NameSelector, prefix=st.sampled_from(["a", "User:a", "."]))
+selectors = st.one_of(
+    st.builds(Selector, principals=prefixes), st.just(Selector(principals=NameSelector(any_name=True)))
+)
+scopes = st.one_of(
+    st.just(Scope()),
+    st.builds(
+        Scope,
+        include=st.none() | st.tuples(selectors),
+        exclude=st.just(()) | st.tuples(selectors),
+        ignore=st.just(()) | st.tuples(selectors),
+    ),
+)
+topic_rules = st.builds(TopicRules, prune=st.booleans(), ignore_configs=st.sampled_from([(), ("retention.ms",)]))
+
+
+@st.composite
+def members(draw: st.DrawFn) -> tuple[DesiredState, ClusterState, Scope, Scope, TopicRules]:
+    """One cluster: desired and live with much in common, the scope of now and the one of when it was read."""
+    live = replace(draw(states(of=any_binding)), topic_gap=None)
+    kept = draw(st.lists(st.sampled_from(sorted(live.bindings)), max_size=12)) if live.bindings else []
+    wished = {*kept, *draw(st.lists(any_binding, max_size=4))}
+    declared = [*draw(st.lists(live_topics, max_size=3)), *live.topics.values()][: draw(st.integers(0, 5))]
+    desired = DesiredState(
+        {binding: draw(declarations) for binding in wished},
+        {
+            topic.name: DesiredTopic(replace(topic, topic_id=None), draw(origins), absent=draw(st.booleans()))
+            for topic in declared
+        },
+        {binding: draw(declarations) for binding in sorted(live.bindings - wished)[:2]},
+    )
+    scope = draw(scopes)
+    return desired, live, scope, draw(st.sampled_from([scope, scope, Scope()])), draw(topic_rules)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> FleetStore:
+    return FleetStore.at(str(tmp_path_factory.mktemp("store")))
+
+
+def spelled(changes: Sequence[tuple[Change, Origin | None]]) -> list[object]:
+    return [(type(change), sides(change), origin) for change, origin in changes]
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(fleet=st.lists(members(), min_size=1, max_size=6), sizes=st.tuples(st.integers(1, 6), st.integers(1, 6)))
+def test_spark_and_the_local_engine_give_the_same_answer(
+    spark: "SparkSession",
+    store: FleetStore,
+    fleet: Sequence[tuple[DesiredState, ClusterState, Scope, Scope, TopicRules]],
+    sizes: tuple[int, int],
+) -> None:
+    name = f"run{next(_NAMES)}"
+    live, desired, rules = [], [], {}
+    for number, (wanted, found, scope, scope_then, topic_rules_now) in enumerate(fleet):
+        cluster = f"c{number}"
+        live.append(write_live(found, scope_then, Place(store.files, f"taken={name}", cluster, "0", sizes[0]), "now"))
+        desired.append(write_desired(wanted, scope, Place(store.files, f"key={name}", cluster, "0", sizes[1]), "now"))
+        rules[cluster] = Rules(scope, topic_rules_now)
+
+    drift = compare_fleet(spark, store, Run(name, "", tuple(desired)), Run(name, "", tuple(live)), rules, name)
+
+    for (wanted, found, scope, _, topic_rules_now), answer in zip(fleet, drift.clusters, strict=True):
+        expected = compare(wanted, found, scope, topic_rules_now)
+        assert answer.failure is None
+        changes, left = changes_of(store.files, answer.files, answer.cluster)
+        # As a plan file spells them: an assignment of replicas is no part of a change.
+        assert spelled(changes) == spelled(expected.changes)
+        assert tuple(left) == expected.left
+        counts = answer.counts
+        assert (counts.owned, counts.ignored, counts.outside) == (expected.owned, expected.ignored, expected.outside)
+        assert counts.desired == len(wanted.bindings)
+        assert counts.changes == len(expected.changes)
+
+
+@given(state=wild_states, size=st.integers(1, 8))
+def test_a_stored_state_reads_back_equal(store: FleetStore, state: ClusterState, size: int) -> None:
+    name = f"taken={next(_NAMES)}"
+    reading = write_live(state, Scope(), Place(store.files, name, "c", "0", size), "now")
+    assert read_live(store.files, reading) == state
+
+
+@given(state=states(of=any_binding), rows=st.integers(1, 8))
+def test_what_is_as_desired_is_never_read(store: FleetStore, state: ClusterState, rows: int) -> None:
+    """Equal digests on both sides, whatever the order in which rows came."""
+    name = f"same{next(_NAMES)}"
+    wanted = DesiredState({binding: Declaration(Origin("a", 1, 1)) for binding in sorted(state.bindings, reverse=True)})
+    scope = Scope(include=(Selector(principals=NameSelector(any_name=True)),))
+    owned = {binding for binding in state.bindings if scope.owns(binding)}
+    desired = write_desired(
+        DesiredState({binding: wanted.bindings[binding] for binding in owned}),
+        scope,
+        Place(store.files, name, "c", "0", rows),
+        "now",
+    )
+    live = write_live(replace(state, bindings=frozenset(owned)), scope, Place(store.files, name, "c", "1", rows), "now")
+    assert all(pair.equal for pair in pairs(desired, live))
+
+
+def test_counts_add_up() -> None:
+    assert sum((Counts(1, 2, creates=3), Counts(1, deletes=4)), Counts()) == Counts(2, 2, creates=3, deletes=4)
+
+
+def test_a_row_that_stands_twice_is_refused(store: FleetStore, spark: "SparkSession") -> None:
+    """A damaged store is said to be damaged, and its cluster unknown: neither equal nor different."""
+    pattern = ResourcePattern(ResourceType.TOPIC, "a")
+    entry = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermissionType.ALLOW)
+    binding = AclBinding(pattern, entry)
+    wanted = DesiredState({binding: Declaration(Origin("a", 1, 1))})
+    desired = write_desired(wanted, Scope(), Place(store.files, "key=twice", "c", "0"), "now")
+    live = write_live(
+        ClusterState("id", frozenset([binding])), Scope(), Place(store.files, "taken=twice", "c", "0"), ""
+    )
+    twice = rows_table([row_of(binding)] * 2, LIVE_SCHEMA, [1, 1])
+    store.files.write(live.buckets[0].file, parquet(twice))
+    bucket = replace(live.buckets[0], rows=2, owned=2, owned_digest="other")
+    damaged = replace(live, buckets=(bucket,))
+    rules = {"c": Rules(Scope(), TopicRules())}
+    drift = compare_fleet(spark, store, Run("twice", "", (desired,)), Run("twice", "", (damaged,)), rules, "twice")
+    [answer] = drift.clusters
+    assert answer.failure is not None
+    assert "stands twice" in answer.failure.message
+    assert not drift.differing

@@ -1,0 +1,127 @@
+"""Rows, buckets, digests, headers, and how work is shared out."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.adapters.spark.tables import rows_table, table_digest, table_rows
+from reconciler.fleet import (
+    Bucket,
+    Failure,
+    HeaderError,
+    Reading,
+    Row,
+    Run,
+    binding_of,
+    bucket_count,
+    bucket_of,
+    in_buckets,
+    pairs,
+    parse_run,
+    row_of,
+    rows_digest,
+    run_text,
+    share_out,
+)
+from reconciler.model import AclBinding, FrozenMap
+from tests.property.strategies import bindings, opaque_bindings, wild_bindings, wild_text
+
+rows = st.lists(st.one_of(bindings, wild_bindings), unique=True, max_size=20).map(
+    lambda found: sorted(map(row_of, found))
+)
+texts = st.sampled_from(["", "é", "x"])
+buckets = st.builds(
+    Bucket, texts, st.integers(0, 9), texts, st.integers(0, 9), st.integers(0, 9), texts, st.integers(0, 9)
+)
+readings = st.builds(
+    Reading,
+    cluster=st.sampled_from("abc"),
+    cluster_id=wild_text,
+    taken=texts,
+    tool_version=texts,
+    scope=texts,
+    buckets=st.lists(buckets, max_size=3).map(tuple),
+    topic_count=st.integers(0, 3),
+    topics=texts,
+    configs=texts,
+    expired=texts,
+    opaque=st.lists(opaque_bindings, max_size=2).map(tuple),
+    unreadable_topics=st.dictionaries(texts, wild_text, max_size=2).map(FrozenMap),
+    acl_gap=st.none() | wild_text.filter(bool),
+    topic_gap=st.none() | wild_text.filter(bool),
+)
+
+
+@given(st.one_of(bindings, wild_bindings))
+def test_a_row_is_a_binding(binding: AclBinding) -> None:
+    assert binding_of(row_of(binding)) == binding
+
+
+@given(rows)
+def test_arrow_computes_the_digest_of_the_definition(found: list[Row]) -> None:
+    table = rows_table(found)
+    assert table_digest(table) == rows_digest(found)
+    assert table_rows(table) == found
+
+
+@given(rows.filter(lambda found: len(found) > 1))
+def test_another_list_of_rows_has_another_digest(found: list[Row]) -> None:
+    assert rows_digest(found) != rows_digest(found[1:])
+    assert table_digest(rows_table(found).slice(1)) == rows_digest(found[1:])
+
+
+def test_texts_do_not_run_together() -> None:
+    assert rows_digest([(2, "ab", 3, "c", "*", 3, 3)]) != rows_digest([(2, "a", 3, "bc", "*", 3, 3)])
+
+
+@given(rows, st.sampled_from([1, 2, 8]))
+def test_buckets_of_two_sizes_lie_inside_each_other(found: list[Row], coarse: int) -> None:
+    assert all(bucket_of(row, 4 * coarse) % coarse == bucket_of(row, coarse) for row in found)
+    parts = in_buckets(found, coarse)
+    assert sorted(row for part in parts for row in part) == found
+
+
+@pytest.mark.parametrize(("count", "expected"), [(0, 1), (1, 1), (10, 1), (11, 2), (21, 4), (79, 8)])
+def test_as_many_buckets_as_rows_need(count: int, expected: int) -> None:
+    assert bucket_count(count, 10) == expected
+
+
+@given(st.lists(readings, max_size=3), st.lists(st.builds(Failure, wild_text, wild_text, wild_text), max_size=2))
+def test_a_run_reads_back_equal(found: list[Reading], failures: list[Failure]) -> None:
+    run = Run("id", "now", tuple(sorted(found, key=lambda item: item.cluster)), tuple(sorted(failures)))
+    assert parse_run(run_text(run)) == run
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"formatVersion":"2.0"}', run_text(Run("a", "b", ()))[:-5]])
+def test_a_record_that_is_cut_off_or_of_another_format_is_no_run(text: str) -> None:
+    with pytest.raises(HeaderError):
+        parse_run(text)
+
+
+def _bucket(digest: str, rows: int = 1) -> Bucket:
+    return Bucket("f", rows, digest, rows, 0, digest)
+
+
+def _reading(*buckets: Bucket, scope: str = "s") -> Reading:
+    return Reading("c", "id", "now", "1", scope, buckets)
+
+
+def test_pairs_align_by_the_coarser_side() -> None:
+    fine = _reading(*map(_bucket, "abcd"))
+    [first, second] = pairs(fine, _reading(_bucket("x"), _bucket("y")))
+    assert [bucket.digest for bucket in first.desired] == ["a", "c"]
+    assert [bucket.digest for bucket in second.desired] == ["b", "d"]
+    assert not first.equal
+
+
+def test_equal_only_under_the_same_scope() -> None:
+    assert pairs(_reading(_bucket("a")), _reading(_bucket("a")))[0].equal
+    assert not pairs(_reading(_bucket("a")), _reading(_bucket("b")))[0].equal
+    assert not pairs(_reading(_bucket("a")), _reading(_bucket("a"), scope="other"))[0].equal
+
+
+def test_one_heavy_unit_does_not_wait_behind_small_ones() -> None:
+    lists = share_out(["big", *map(str, range(100))], [1_000, *([1] * 100)], 4)
+    assert ["big"] in lists
+    assert sorted(name for part in lists for name in part) == sorted(["big", *map(str, range(100))])
+    assert share_out([], [], 4) == []
