@@ -29,6 +29,7 @@ def lint(
     ``topics`` and ``principals`` are all that exist, or ``None`` where that is not known; without ``today`` nothing
     expires.
     """
+    topics, principals = (None if known is None else frozenset(known) for known in (topics, principals))
     found: Iterator[Finding] = chain(
         covering_findings(authorizer),
         dead_findings(authorizer),

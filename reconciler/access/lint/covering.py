@@ -45,14 +45,19 @@ def effect_bits(binding: AclBinding, version: KafkaVersion) -> int:
 class Covering:
     """Bindings by the principal and pattern that they speak of, asked for those around another one."""
 
-    __slots__ = ("_by_place", "version")
+    __slots__ = ("_by_place", "_lengths", "version")
 
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
         """Group the bindings by type, principal and key."""
         self.version = version
         self._by_place: dict[tuple[ResourceType, str, Key], set[AclBinding]] = {}
+        # How long the prefixes of a principal are: few lengths, where a name has many beginnings.
+        self._lengths: dict[tuple[ResourceType, str], set[int]] = {}
         for binding in bindings:
-            self._by_place.setdefault(self._place(binding), set()).add(binding)
+            kind, who, key = place = self._place(binding)
+            self._by_place.setdefault(place, set()).add(binding)
+            if not key.literal:
+                self._lengths.setdefault((kind, who), set()).add(len(key.text))
 
     @staticmethod
     def _place(binding: AclBinding) -> tuple[ResourceType, str, Key]:
@@ -65,12 +70,11 @@ class Covering:
     def around(self, binding: AclBinding, permission_type: AclPermissionType) -> list[AclBinding]:
         """Bindings of that kind that apply to every request to which ``binding`` can apply; sorted, without itself."""
         kind, key = binding.pattern.resource_type, key_of(binding.pattern)
-        keys = [key, *(Key(key.text[:length]) for length in range(len(key.text) + 1))]
         return sorted(
             {
                 other
-                for who in (binding.entry.principal, WILDCARD_PRINCIPAL)
-                for place in keys
+                for who in dict.fromkeys((binding.entry.principal, WILDCARD_PRINCIPAL))
+                for place in self._containing(kind, who, key)
                 for other in self._by_place.get((kind, who, place), ())
                 if other != binding
                 and other.entry.permission_type is permission_type
@@ -78,6 +82,13 @@ class Covering:
                 and self._host_covers(other.entry.host, binding.entry.host)
             }
         )
+
+    def _containing(self, kind: ResourceType, who: str, key: Key) -> Iterator[Key]:
+        """The keys of a principal that may contain ``key``."""
+        yield key
+        for length in self._lengths.get((kind, who), ()):
+            if length <= len(key.text):
+                yield Key(key.text[:length])
 
     def _host_covers(self, outer: str, inner: str) -> bool:
         return outer in (WILDCARD, inner) or is_within(inner, [outer], self.version)

@@ -5,6 +5,8 @@ from typing import Final
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.lint.finding import Finding, LintRule
+from reconciler.access.region import Region
+from reconciler.access.table import Key
 from reconciler.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -45,13 +47,9 @@ def _open_prefix(binding: AclBinding, topics: Sequence[str]) -> Finding | None:
         return None
     if pattern.resource_type is ResourceType.CLUSTER:
         return None
-    extra = [
-        name
-        for name in topics
-        if pattern.resource_type is ResourceType.TOPIC
-        and name.startswith(pattern.name)
-        and name[len(pattern.name) : len(pattern.name) + 1].isalnum()
-    ]
+    reached = Region(pattern.resource_type, Key(pattern.name)).select(topics)
+    topic = pattern.resource_type is ResourceType.TOPIC
+    extra = [name for name in reached if topic and name[len(pattern.name) : len(pattern.name) + 1].isalnum()]
     message = f"the prefix {pattern.name!r} ends inside a word: it takes in {pattern.name}x as well as {pattern.name}.x"
     return Finding(
         LintRule.OPEN_PREFIX,
