@@ -1,0 +1,59 @@
+"""``reconciler access``: everything that principals may do, as a list or as a matrix of principals and resources."""
+
+import sys
+
+import click
+
+from reconciler.cli.console import paint_for, say, say_json
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import Reach
+from reconciler.cli.questions import TYPES, asked_principal, state_options
+from reconciler.cli.views import Asked, views
+
+
+@click.command("access", short_help="Everything that principals may do")
+@click.argument("principals", metavar="[PRINCIPAL]...", nargs=-1)
+@click.option("--matrix", is_flag=True, help="A table: resources down, principals across.")
+@click.option(
+    "--type",
+    "resource_type",
+    type=click.Choice(TYPES, case_sensitive=False),
+    help="Only resources of this type.  [default: all; with --matrix: topic]",
+)
+@state_options
+def command(
+    *,
+    principals: tuple[str, ...],
+    matrix: bool,
+    resource_type: str | None,
+    asked: Asked,
+    reach: Reach,
+    output: str,
+) -> int:
+    """Everything that each PRINCIPAL may do; without one, every principal that is known, and everybody else.
+
+    What User:* and the default give is included. Without --cluster, of what is declared.
+    """
+    from reconciler.model import ResourceType
+    from reconciler.report.access_text import access_documents, access_lines, holdings
+    from reconciler.report.matrix import matrix_document, matrix_lines, matrix_of
+
+    who = tuple(asked_principal(principal) for principal in principals)
+    if "User:*" in who:
+        raise CommandError("User:* is nobody", "leave PRINCIPAL out: everybody else has a section", Exit.USAGE)
+    kind = ResourceType[resource_type.upper().replace("-", "_")] if resource_type else None
+    found = views(asked, reach)
+    paint = paint_for(sys.stdout)
+    if matrix:
+        tables = [(view, matrix_of(view, kind or ResourceType.TOPIC, who)) for view in found]
+        if output == "json":
+            say_json(matrix_document(tables))
+        else:
+            say(matrix_lines(tables, paint))
+        return Exit.OK
+    held = [(view, holdings(view, who, kind)) for view in found]
+    if output == "json":
+        say_json(access_documents(held))
+    else:
+        say(access_lines(held, paint))
+    return Exit.OK

@@ -1,0 +1,65 @@
+"""``reconciler can-i``: whether a principal may do something, on one name or on all that begin so."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.console import paint_for, say, say_json
+from reconciler.cli.exits import Exit
+from reconciler.cli.options import Reach
+from reconciler.cli.questions import (
+    asked_operation,
+    asked_pattern,
+    asked_principal,
+    host_option,
+    name_argument,
+    name_options,
+    operation_argument,
+    principal_argument,
+    state_options,
+    type_argument,
+)
+from reconciler.cli.views import Asked, views
+
+if TYPE_CHECKING:
+    from reconciler.report.questions_text import Answered
+
+
+@click.command("can-i", short_help="Whether a principal may do something; exit 3 if not")
+@principal_argument
+@operation_argument
+@type_argument
+@name_argument
+@name_options
+@host_option
+@state_options
+def command(
+    *,
+    principal: str,
+    operation: str,
+    resource_type: str,
+    name: str | None,
+    prefix: bool,
+    any_name: bool,
+    host: str | None,
+    asked: Asked,
+    reach: Reach,
+    output: str,
+) -> int:
+    """Whether PRINCIPAL may do OPERATION on a TYPE called NAME, as in: can-i User:svc READ topic payments.orders.
+
+    With --prefix or --any, whether it may on every such name. PRINCIPAL User:* is everybody. Without --cluster, of
+    what is declared. Exit 3 if the answer is no, or cannot be told.
+    """
+    pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
+    wanted = asked_operation(operation, pattern)
+    who = asked_principal(principal)
+    from reconciler.report.questions_text import ask, can_i_document, can_i_lines
+
+    answers: list[Answered] = [ask(view, who, wanted, pattern, host) for view in views(asked, reach)]
+    if output == "json":
+        say_json(can_i_document(answers))
+    else:
+        say(can_i_lines(answers, paint_for(sys.stdout)))
+    return Exit.OK if answers[-1].allowed else Exit.FAILED_CHECK

@@ -1,0 +1,57 @@
+"""``reconciler explain``: why one request is allowed or denied, with everything that bears on it."""
+
+import sys
+
+import click
+
+from reconciler.cli.console import paint_for, say, say_json
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import Reach
+from reconciler.cli.questions import (
+    asked_operation,
+    asked_pattern,
+    asked_principal,
+    name_argument,
+    operation_argument,
+    principal_argument,
+    state_options,
+    type_argument,
+)
+from reconciler.cli.views import Asked, views
+
+
+@click.command("explain", short_help="Why one request is allowed or denied")
+@principal_argument
+@operation_argument
+@type_argument
+@name_argument
+@click.option("--host", metavar="ADDRESS", help="The connection's address.  [default: one that no ACL names]")
+@state_options
+def command(
+    *,
+    principal: str,
+    operation: str,
+    resource_type: str,
+    name: str | None,
+    host: str | None,
+    asked: Asked,
+    reach: Reach,
+    output: str,
+) -> int:
+    """Why PRINCIPAL may or may not do OPERATION on the TYPE called NAME: the rule, the ACL that decides and its line.
+
+    Every ACL on the name is listed with what it does to this request. Without --cluster, of what is declared.
+    """
+    pattern = asked_pattern(resource_type, name)
+    wanted = asked_operation(operation, pattern)
+    who = asked_principal(principal)
+    if who == "User:*":
+        raise CommandError("User:* is nobody: a request comes from one principal", "ask can-i User:*", Exit.USAGE)
+    from reconciler.report.questions_text import explain_document, explain_lines, explained
+
+    found = [(view, explained(view.authorizer, who, wanted, pattern, host)) for view in views(asked, reach)]
+    if output == "json":
+        say_json(explain_document(found))
+    else:
+        say(explain_lines(found, paint_for(sys.stdout)))
+    return Exit.OK

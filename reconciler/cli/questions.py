@@ -1,0 +1,123 @@
+"""Arguments and options of the questions: who, what, on which names, of which state."""
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import Function, as_of_option, cluster_option, connection_options, output_option
+from reconciler.cli.views import Asked
+
+if TYPE_CHECKING:
+    from reconciler.model import AclOperation, ResourcePattern
+
+#: Resource types as people type them.
+TYPES: Final = ("topic", "group", "cluster", "transactional-id", "delegation-token", "user")
+
+principal_argument = click.argument("principal", metavar="PRINCIPAL")
+operation_argument = click.argument("operation", metavar="OPERATION")
+type_argument = click.argument("resource_type", metavar="TYPE", type=click.Choice(TYPES, case_sensitive=False))
+name_argument = click.argument("name", metavar="[NAME]", required=False)
+host_option = click.option(
+    "--host", metavar="ADDRESS", help="Connections from this address.  [default: from every host]"
+)
+
+_NAMES = (
+    click.option("--prefix", is_flag=True, help="NAME is the beginning of names: every name that begins so."),
+    click.option("--any", "any_name", is_flag=True, help="Every name that there is or could be, instead of NAME."),
+)
+_STATE = (
+    click.option("--path", metavar="PATH", type=click.Path(), help="The manifests.  [default: .]"),
+    cluster_option(required=False),
+    click.option("--offline", is_flag=True, help="With --cluster: only what is declared for it; ask nothing of it."),
+    click.option(
+        "--plan",
+        metavar="PLAN",
+        type=click.Path(exists=True, dir_okay=False),
+        help="With --cluster: before and after this saved plan.",
+    ),
+    connection_options,
+    as_of_option,
+    output_option,
+)
+
+
+def name_options(function: Function) -> Function:
+    """``--prefix`` and ``--any``."""
+    for option in reversed(_NAMES):
+        function = option(function)
+    return function
+
+
+def state_options(function: Function) -> Function:
+    """Of which state is asked, handed over as ``asked``, with ``reach`` and ``output``."""
+
+    @functools.wraps(function)
+    def gathered(
+        *, path: str | None, cluster: str | None, offline: bool, plan: str | None, as_of: Any, **others: Any
+    ) -> Any:
+        return function(asked=Asked(path, cluster, offline, plan, as_of), **others)
+
+    wrapped: Function = gathered
+    for option in reversed(_STATE):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def asked_pattern(
+    resource_type: str, name: str | None, *, prefix: bool = False, any_name: bool = False
+) -> "ResourcePattern":
+    """The names that a command line is about; ends the command where it is wrong."""
+    from reconciler.model import CLUSTER_NAME, WILDCARD, PatternType, ResourcePattern, ResourceType
+
+    kind = ResourceType[resource_type.upper().replace("-", "_")]
+    if kind is ResourceType.CLUSTER:
+        if (name is not None and name != CLUSTER_NAME) or prefix or any_name:
+            raise _wrong("there is only one cluster, so it takes no NAME")
+        return ResourcePattern(kind, CLUSTER_NAME)
+    if any_name:
+        if name is not None or prefix:
+            raise _wrong("--any stands instead of NAME")
+        return ResourcePattern(kind, WILDCARD)
+    if not name or name == WILDCARD:
+        raise _wrong(f"which {resource_type}?", "give NAME, NAME with --prefix, or --any")
+    if kind is ResourceType.TOPIC:
+        _check_topic(name, prefix=prefix)
+    return ResourcePattern(kind, name, PatternType.PREFIXED if prefix else PatternType.LITERAL)
+
+
+def asked_operation(operation: str, pattern: "ResourcePattern") -> "AclOperation":
+    """The operation that a command line is about; ends the command if the resource has none such."""
+    from reconciler.model import SUPPORTED_OPERATIONS, AclOperation
+
+    name = operation.upper().replace("-", "_")
+    supported = SUPPORTED_OPERATIONS[pattern.resource_type]
+    if name not in {known.name for known in supported}:
+        kind = pattern.resource_type.name
+        listed = ", ".join(sorted(known.name for known in supported))
+        raise _wrong(f"{kind} has no operation {operation}", f"it has {listed}")
+    return AclOperation[name]
+
+
+def asked_principal(text: str) -> str:
+    """The principal that a command line is about; ends the command if it is none."""
+    from reconciler.manifest.principals import principal_problem
+
+    trouble = principal_problem(text)
+    if trouble is not None:
+        raise _wrong(trouble.message, trouble.advice)
+    return text
+
+
+def _check_topic(name: str, *, prefix: bool) -> None:
+    from reconciler.model import topic_name_problem
+
+    problem = topic_name_problem(name)
+    if problem is not None and not (prefix and name in (".", "..")):
+        advice = f"every name that begins so: {name.rstrip('*')} --prefix" if name.endswith("*") else ""
+        raise _wrong(f"{name!r}: {problem}", advice)
+
+
+def _wrong(message: str, advice: str = "") -> CommandError:
+    return CommandError(message, advice, Exit.USAGE)

@@ -1,0 +1,54 @@
+"""``reconciler who-can``: everybody who may do something, on which names and from where."""
+
+import sys
+
+import click
+
+from reconciler.cli.console import paint_for, say, say_json
+from reconciler.cli.exits import Exit
+from reconciler.cli.options import Reach
+from reconciler.cli.questions import (
+    asked_operation,
+    asked_pattern,
+    name_argument,
+    name_options,
+    operation_argument,
+    state_options,
+    type_argument,
+)
+from reconciler.cli.views import Asked, views
+
+
+@click.command("who-can", short_help="Who may do something")
+@operation_argument
+@type_argument
+@name_argument
+@name_options
+@state_options
+def command(
+    *,
+    operation: str,
+    resource_type: str,
+    name: str | None,
+    prefix: bool,
+    any_name: bool,
+    asked: Asked,
+    reach: Reach,
+    output: str,
+) -> int:
+    """Who may do OPERATION on a TYPE called NAME, as in: who-can READ topic payments.orders.
+
+    With --prefix or --any, on some of these names, and on which. Whoever may ALTER the cluster may grant itself
+    anything, and is listed apart, as are super users. Without --cluster, of what is declared.
+    """
+    pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
+    wanted = asked_operation(operation, pattern)
+    from reconciler.access import who_can
+    from reconciler.report.access_text import holders_document, holders_lines
+
+    found = [(view, who_can(view.authorizer, wanted, pattern)) for view in views(asked, reach)]
+    if output == "json":
+        say_json(holders_document(wanted, pattern, found))
+    else:
+        say(holders_lines(wanted, pattern, found, paint_for(sys.stdout)))
+    return Exit.OK

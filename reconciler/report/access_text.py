@@ -1,0 +1,166 @@
+"""What principals may do, and who may do something: rows of operations, names and hosts; before and after a plan."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reconciler.access import Access, Holders, access_of
+from reconciler.access.hosts import ANY_HOST
+from reconciler.access.strangers import stranger
+from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, ResourcePattern, ResourceType
+from reconciler.report.access_view import AccessView
+from reconciler.report.paint import Paint, plain, safe
+from reconciler.report.words import access_document, names_words, pattern_document
+
+_EVERYBODY = "everybody else"
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Everything that one principal may do; ``principal=None`` is everybody whom no ACL names."""
+
+    principal: str | None
+    rows: tuple[Access, ...]
+    super_user: bool = False
+
+    @property
+    def name(self) -> str:
+        """How it is called in a report."""
+        return self.principal or _EVERYBODY
+
+
+def holdings(view: AccessView, principals: Sequence[str] = (), kind: ResourceType | None = None) -> tuple[Holding, ...]:
+    """What each principal may do; without any, everybody else and every principal that is known."""
+    if principals:
+        return tuple(_holding(view, principal, kind) for principal in principals)
+    return tuple(_holding(view, principal, kind) for principal in (None, *known_principals(view)))
+
+
+def known_principals(view: AccessView) -> list[str]:
+    """The principals that ACLs name, and super users; sorted."""
+    named = {binding.entry.principal for binding in view.authorizer.bindings}
+    return sorted((named | view.authorizer.super_users) - {WILDCARD_PRINCIPAL})
+
+
+def _holding(view: AccessView, principal: str | None, kind: ResourceType | None) -> Holding:
+    authorizer = view.authorizer
+    if principal in authorizer.super_users:
+        return Holding(principal, (), super_user=True)
+    worlds = [world.index for world in authorizer.worlds.both]
+    asked = principal or stranger(worlds, authorizer.super_users)
+    rows = access_of(authorizer, asked)
+    return Holding(principal, tuple(row for row in rows if kind is None or row.region.resource_type is kind))
+
+
+def access_lines(found: Sequence[tuple[AccessView, tuple[Holding, ...]]], paint: Paint = plain) -> Iterator[str]:
+    """A section for each principal; before and after a plan, what goes is marked ``-`` and what comes ``+``."""
+    for view, _ in found:
+        yield paint("dim", safe(view.words))
+    after = {holding.principal: holding for holding in found[-1][1]}
+    before = {holding.principal: holding for holding in found[0][1]}
+    for principal in sorted(before.keys() | after.keys(), key=lambda name: (name is not None, name or "")):
+        empty = Holding(principal, ())
+        yield ""
+        yield from _section(before.get(principal, empty), after.get(principal, empty), paint, several=len(found) > 1)
+
+
+def _section(before: Holding, after: Holding, paint: Paint, *, several: bool) -> Iterator[str]:
+    yield paint("title", safe(after.name))
+    if after.super_user:
+        yield "    may do anything: it is a super user"
+        return
+    if not before.rows and not after.rows:
+        yield "    may do nothing"
+        return
+    yield from _compared(
+        [_line(row) for row in before.rows], [_line(row) for row in after.rows], paint, several=several
+    )
+
+
+def _compared(before: Sequence[str], after: Sequence[str], paint: Paint, *, several: bool) -> Iterator[str]:
+    """The lines of one state, or those of both with what goes and what comes marked."""
+    old, new = dict.fromkeys(before), dict.fromkeys(after)
+    if several:
+        yield from (paint("remove", f"  - {line}") for line in old if line not in new)
+        yield from (paint("add", f"  + {line}") for line in new if line not in old)
+    yield from (f"    {line}" for line in new if not several or line in old)
+
+
+def _line(row: Access, *, who: bool = False) -> str:
+    operations = ", ".join(operation.name for operation in sorted(row.operations))
+    hosts = "" if row.hosts == ANY_HOST else f" from {row.hosts}"
+    doubt = "" if row.certain else "  (perhaps: what is unknown about the cluster decides)"
+    subject = f"{row.principal or _EVERYBODY}: " if who else f"{operations} on "
+    return safe(f"{subject}{row.region.describe()}{hosts}{doubt}")
+
+
+def holders_lines(
+    operation: AclOperation,
+    pattern: ResourcePattern,
+    found: Sequence[tuple[AccessView, Holders]],
+    paint: Paint = plain,
+) -> Iterator[str]:
+    """Who holds it; who does not although everybody else does; who could grant it to itself."""
+    several = len(found) > 1
+    before, after = found[0][1], found[-1][1]
+    for view, _ in found:
+        yield paint("dim", safe(view.words))
+    yield paint("title", safe(f"Who may {operation.name}, of {names_words(pattern)}"))
+    if not before.rows and not after.rows:
+        yield "    nobody, by any ACL"
+    yield from _who(before.rows, after.rows, paint, several=several)
+    for title, old, new in (
+        ("But not, although everybody else may", before.lacking, after.lacking),
+        ("May ALTER the cluster, and so grant it to itself", before.cluster_admins, after.cluster_admins),
+    ):
+        if old or new:
+            yield paint("title", title)
+            yield from _who(old, new, paint, several=several)
+    if after.super_users:
+        yield paint("title", "Super users, who may do anything")
+        yield from (f"    {safe(principal)}" for principal in sorted(after.super_users))
+
+
+def _who(before: Sequence[Access], after: Sequence[Access], paint: Paint, *, several: bool) -> Iterator[str]:
+    old, new = ([_line(row, who=True) for row in rows] for rows in (before, after))
+    yield from _compared(old, new, paint, several=several)
+
+
+def access_documents(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dict[str, Any]:
+    """For programs: one entry a state; ``principal`` null is everybody else."""
+    return {
+        "states": [
+            {
+                **view.document(),
+                "principals": [
+                    {
+                        "principal": holding.principal,
+                        "superUser": holding.super_user,
+                        "access": [access_document(row) for row in holding.rows],
+                    }
+                    for holding in held
+                ],
+            }
+            for view, held in found
+        ]
+    }
+
+
+def holders_document(
+    operation: AclOperation, pattern: ResourcePattern, found: Sequence[tuple[AccessView, Holders]]
+) -> dict[str, Any]:
+    """For programs."""
+    return {
+        "operation": operation.name,
+        "on": pattern_document(pattern),
+        "states": [
+            {
+                **view.document(),
+                "holders": [access_document(row) for row in held.rows],
+                "lacking": [access_document(row) for row in held.lacking],
+                "clusterAdmins": [access_document(row) for row in held.cluster_admins],
+                "superUsers": sorted(held.super_users),
+            }
+            for view, held in found
+        ],
+    }

@@ -1,0 +1,162 @@
+"""Lint findings as text: what, where, what shows it, what to do; and the smaller set that means the same."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reconciler.access.lint import Finding, LintRule
+from reconciler.access.minimise import Minimised
+from reconciler.manifest import LintWaiver
+from reconciler.model import AclBinding, Declaration
+from reconciler.report.access_view import AccessView
+from reconciler.report.paint import Paint, counted, plain, safe
+from reconciler.report.words import binding_document
+
+#: What cannot be meant as it stands; the rest may be.
+ERRORS: Final = frozenset({LintRule.DEAD_HOST, LintRule.BREAKS_BROKERS, LintRule.DEAD_PATTERN, LintRule.EVADED_DENY})
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """The findings of one state: those that stand, those that are waived (with the waiver), and idle waivers.
+
+    ``ignored`` are findings about bindings that the cluster's ``ignore`` leaves to somebody else.
+    """
+
+    view: AccessView
+    findings: tuple[Finding, ...]
+    waived: tuple[tuple[Finding, LintWaiver], ...] = ()
+    idle_waivers: tuple[LintWaiver, ...] = ()
+    ignored: int = 0
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a finding that stands is an error."""
+        return any(finding.rule in ERRORS for finding in self.findings)
+
+
+def severity(finding: Finding) -> str:
+    """``error`` or ``warning``."""
+    return "error" if finding.rule in ERRORS else "warning"
+
+
+def lint_lines(linted: Sequence[Linted], paint: Paint = plain) -> Iterator[str]:
+    """The findings of each state, then how many there are."""
+    for one in linted:
+        yield paint("title", safe(one.view.words))
+        for finding in one.findings:
+            yield from _finding(finding, paint)
+        for finding, waiver in one.waived:
+            yield paint("dim", f"waived {finding.rule}  {safe(str(finding.binding))}{_place(finding)}")
+            yield paint("dim", safe(f"    until {waiver.waiver.expires}: {waiver.waiver.reason}"))
+        for waiver in one.idle_waivers:
+            yield paint(
+                "dim", safe(f"the waiver of {waiver.rule} at {waiver.waiver.origin} accepts nothing: remove it")
+            )
+        yield _summary(one)
+
+
+def _finding(finding: Finding, paint: Paint) -> Iterator[str]:
+    level = severity(finding)
+    head = paint("error" if level == "error" else "warn", f"{level} {finding.rule}")
+    yield f"{head}  {safe(str(finding.binding))}{paint('dim', _place(finding))}"
+    yield f"    {safe(finding.message)}"
+    if finding.evidence:
+        yield f"    for example: {safe(', '.join(finding.evidence))}"
+    yield f"    {safe(finding.advice)}"
+
+
+def _place(finding: Finding) -> str:
+    return "" if finding.origin is None else f"  {safe(str(finding.origin))}"
+
+
+def _summary(one: Linted) -> str:
+    parts = [counted(len(one.findings), "finding")]
+    parts += [f"{len(one.waived):,} waived"] if one.waived else []
+    parts += [f"{one.ignored:,} about ignored bindings"] if one.ignored else []
+    return ", ".join(parts)
+
+
+def minimised_lines(view: AccessView, minimised: Minimised, paint: Paint = plain) -> Iterator[str]:
+    """What can go and why, then what is left."""
+    kept, removed = minimised
+    yield paint("title", safe(view.words))
+    for binding, because in removed:
+        yield paint("remove", f"  - {safe(str(binding))}") + paint("dim", _noted(view, binding))
+        for other in because:
+            yield paint("dim", f"      {safe(str(other))} says it already{_noted(view, other)}")
+        if not because:
+            yield paint("dim", "      it has no effect")
+    for binding in sorted(kept.bindings):
+        yield f"    {safe(str(binding))}"
+    total = len(view.authorizer.bindings)
+    if removed:
+        yield f"{counted(len(removed), 'binding')} of {total:,} can go; access stays exactly as it is"
+    else:
+        yield f"{counted(total, 'binding')}: none can go"
+
+
+def _noted(view: AccessView, binding: AclBinding) -> str:
+    note = view.authorizer.evidence.notes.get(binding)
+    return "" if note is None else f"  {safe(str(note.origin if isinstance(note, Declaration) else note))}"
+
+
+def lint_document(linted: Sequence[Linted]) -> dict[str, Any]:
+    """For programs."""
+    return {
+        "states": [
+            {
+                **one.view.document(),
+                "findings": [_finding_document(finding) for finding in one.findings],
+                "waived": [
+                    {
+                        **_finding_document(finding),
+                        "waiver": {
+                            "place": str(waiver.waiver.origin),
+                            "reason": waiver.waiver.reason,
+                            "expires": str(waiver.waiver.expires),
+                            "ticket": waiver.waiver.ticket,
+                        },
+                    }
+                    for finding, waiver in one.waived
+                ],
+                "idleWaivers": [str(waiver.waiver.origin) for waiver in one.idle_waivers],
+                "ignored": one.ignored,
+            }
+            for one in linted
+        ]
+    }
+
+
+def _finding_document(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule.value,
+        "name": finding.rule.slug,
+        "severity": severity(finding),
+        "binding": binding_document(finding.binding),
+        "message": finding.message,
+        "advice": finding.advice,
+        "evidence": list(finding.evidence),
+        "related": [binding_document(binding) for binding in finding.related],
+        "place": None if finding.origin is None else str(finding.origin),
+    }
+
+
+def minimised_document(found: Sequence[tuple[AccessView, Minimised]]) -> dict[str, Any]:
+    """For programs: the smaller set, and what it leaves out."""
+    return {
+        "states": [
+            {
+                **view.document(),
+                "kept": [binding_document(binding) for binding in sorted(minimised.kept.bindings)],
+                "removed": [
+                    {
+                        "binding": binding_document(removal.binding),
+                        "because": [binding_document(binding) for binding in removal.because],
+                    }
+                    for removal in minimised.removed
+                ],
+            }
+            for view, minimised in found
+        ]
+    }

@@ -1,0 +1,174 @@
+"""Access as a table: resources down, principals across, a letter for each operation.
+
+Besides the names that exist or that ACLs spell out there is one row for each prefix, and one for everything else: a
+name nobody mentions yet stands for all such names, and the table is exact for them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reconciler.access.hosts import ANY_HOST
+from reconciler.access.names import shortest_name
+from reconciler.access.table import EVERYTHING, Key, key_of, literal
+from reconciler.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType, is_reserved
+from reconciler.report.access_text import Holding, holdings
+from reconciler.report.access_view import AccessView
+from reconciler.report.paint import Paint, plain, safe
+from reconciler.report.words import SINGULAR
+
+_O = AclOperation
+#: Upper case from any host, lower case from some hosts only.
+LETTERS: Final = {
+    _O.READ: "R",
+    _O.WRITE: "W",
+    _O.CREATE: "C",
+    _O.DELETE: "X",
+    _O.ALTER: "A",
+    _O.DESCRIBE: "D",
+    _O.DESCRIBE_CONFIGS: "N",
+    _O.ALTER_CONFIGS: "M",
+    _O.CLUSTER_ACTION: "K",
+    _O.IDEMPOTENT_WRITE: "I",
+    _O.CREATE_TOKENS: "T",
+    _O.DESCRIBE_TOKENS: "S",
+    _O.TWO_PHASE_COMMIT: "P",
+}
+_WIDTH: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one principal may do on one name."""
+
+    everywhere: frozenset[AclOperation] = frozenset()
+    from_some_hosts: frozenset[AclOperation] = frozenset()
+    certain: bool = True
+
+    @property
+    def letters(self) -> str:
+        """``RWd``; ``?`` at the end where what is unknown about the cluster could change it, ``·`` for nothing."""
+        found = "".join(
+            letter if operation in self.everywhere else letter.lower() if operation in self.from_some_hosts else ""
+            for operation, letter in LETTERS.items()
+        )
+        return f"{found}?" if not self.certain else found or "·"
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Rows by label, each with the name that it was decided on, and a cell for each principal."""
+
+    kind: ResourceType
+    principals: tuple[str, ...]
+    rows: tuple[tuple[str, str, tuple[Cell, ...]], ...]
+
+
+def matrix_of(view: AccessView, kind: ResourceType, principals: Sequence[str] = ()) -> Matrix:
+    """The table of one state; without principals, everybody else and all that are known."""
+    held = holdings(view, principals, kind)
+    rows = tuple((label, name, tuple(_cell(one, kind, name) for one in held)) for label, name in _resources(view, kind))
+    return Matrix(kind, tuple(one.name for one in held), rows)
+
+
+def _resources(view: AccessView, kind: ResourceType) -> Iterator[tuple[str, str]]:
+    """Labels and names: what exists or is spelled out, then new names under each prefix, then any other."""
+    if kind is ResourceType.CLUSTER:
+        yield "the cluster", CLUSTER_NAME
+        return
+    keys = {key_of(b.pattern) for b in view.authorizer.bindings if b.pattern.resource_type is kind} - {EVERYTHING}
+    existing = view.topics or () if kind is ResourceType.TOPIC else ()
+    names = {key.text for key in keys if key.literal} | {name for name in existing if not is_reserved(name)}
+    yield from ((name, name) for name in sorted(names))
+    literals = {literal(name) for name in names}
+    for key in sorted(keys - literals):
+        if not key.literal:
+            fresh = _fresh(kind, key, keys | literals)
+            if fresh is not None:
+                yield f"{key.text}…", fresh
+    fresh = _fresh(kind, EVERYTHING, keys | literals)
+    if fresh is not None:
+        yield f"any other {SINGULAR[kind]}", fresh
+
+
+def _fresh(kind: ResourceType, key: Key, keys: set[Key]) -> str | None:
+    return shortest_name(kind, key, [other for other in sorted(keys) if other != key and key.contains(other)])
+
+
+def _cell(holding: Holding, kind: ResourceType, name: str) -> Cell:
+    if holding.super_user:
+        return Cell(SUPPORTED_OPERATIONS[kind])
+    rows = [row for row in holding.rows if row.region.contains(name)]
+    sure = [row for row in rows if row.certain]
+    everywhere = frozenset(op for row in sure if row.hosts == ANY_HOST for op in row.operations)
+    some = frozenset(op for row in sure for op in row.operations) - everywhere
+    return Cell(everywhere, some, all(row.certain for row in rows))
+
+
+def matrix_lines(tables: Sequence[tuple[AccessView, Matrix]], paint: Paint = plain) -> Iterator[str]:
+    """Each state's table, with as many principals across as fit, and the meaning of the letters."""
+    for view, matrix in tables:
+        yield paint("dim", safe(view.words))
+        yield from _table(matrix, paint)
+    used = {op for _, matrix in tables for _, _, cells in matrix.rows for c in cells for op in _operations(c)}
+    yield ""
+    yield ", ".join(f"{letter} {op.name}" for op, letter in LETTERS.items() if op in used) or "nobody may do anything"
+    yield paint("dim", "Lower case: from some hosts only. ?: what is unknown about the cluster decides.")
+
+
+def _table(matrix: Matrix, paint: Paint) -> Iterator[str]:
+    label_width = max((len(safe(label)) for label, _, _ in matrix.rows), default=0)
+    widths = [
+        max([len(str(number)), *(len(cells[number - 1].letters) for _, _, cells in matrix.rows)])
+        for number in range(1, len(matrix.principals) + 1)
+    ]
+    for block in _blocks(widths, max(20, _WIDTH - label_width)):
+        yield ""
+        yield from (f"  {number + 1:>3} {safe(matrix.principals[number])}" for number in block)
+        heads = "  ".join(f"{number + 1:<{widths[number]}}" for number in block)
+        yield paint("title", f"{'':<{label_width}}  {heads}".rstrip())
+        for label, _, cells in matrix.rows:
+            values = "  ".join(f"{cells[number].letters:<{widths[number]}}" for number in block)
+            yield f"{safe(label):<{label_width}}  {values}".rstrip()
+
+
+def _blocks(widths: Sequence[int], room: int) -> Iterator[list[int]]:
+    """Columns that fit beside one another."""
+    block: list[int] = []
+    for number, width in enumerate(widths):
+        if block and sum(widths[other] + 2 for other in block) + width > room:
+            yield block
+            block = []
+        block.append(number)
+    if block:
+        yield block
+
+
+def _operations(cell: Cell) -> frozenset[AclOperation]:
+    return cell.everywhere | cell.from_some_hosts
+
+
+def matrix_document(tables: Sequence[tuple[AccessView, Matrix]]) -> dict[str, Any]:
+    """For programs: cells in the order of ``principals``."""
+    return {
+        "states": [
+            {
+                **view.document(),
+                "resourceType": matrix.kind.name,
+                "principals": list(matrix.principals),
+                "rows": [
+                    {"label": label, "decidedOn": name, "cells": [_cell_document(cell) for cell in cells]}
+                    for label, name, cells in matrix.rows
+                ],
+            }
+            for view, matrix in tables
+        ]
+    }
+
+
+def _cell_document(cell: Cell) -> dict[str, Any]:
+    return {
+        "operations": sorted(operation.name for operation in cell.everywhere),
+        "fromSomeHosts": sorted(operation.name for operation in cell.from_some_hosts),
+        "certain": cell.certain,
+    }

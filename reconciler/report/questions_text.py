@@ -1,0 +1,189 @@
+"""Answers to ``can-i`` and ``explain``: yes or no first, then the rule, the ACLs and their lines."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reconciler.access import Answer, Authorizer, Decision, Explanation, Request, Rule, Standing, can_i, explain
+from reconciler.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    Declaration,
+    PatternType,
+    ResourcePattern,
+)
+from reconciler.report.access_view import AccessView
+from reconciler.report.paint import Paint, plain, safe
+from reconciler.report.words import (
+    binding_document,
+    decision_document,
+    names_words,
+    pattern_document,
+    request_document,
+    resource_words,
+)
+
+_RULES: Final = {
+    Rule.SUPER_USER: "it is a super user, whom no ACL limits",
+    Rule.DENY: "an ACL denies it",
+    Rule.ALLOW: "an ACL allows it",
+    Rule.IMPLIED_ALLOW: "an ACL allows something that implies it",
+    Rule.DEFAULT_ALLOW: "no ACL is about this name, and allow.everyone.if.no.acl.found is on",
+    Rule.DEFAULT_DENY: "no ACL allows it",
+    Rule.BROKER_ERROR: "brokers fail on this request because of a broken ACL",
+    Rule.UNDECIDED: "it depends on allow.everyone.if.no.acl.found, or on entries that cannot be read",
+}
+_WORD: Final = {True: "yes", False: "no", None: "undecided"}
+_STYLE: Final = {True: "add", False: "remove", None: "warn"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question to one state with its answer; ``explanation`` is of the one name, or of what speaks against."""
+
+    view: AccessView
+    principal: str
+    operation: AclOperation
+    pattern: ResourcePattern
+    host: str | None
+    answer: Answer
+    explanation: Explanation | None
+
+    @property
+    def allowed(self) -> bool | None:
+        """Whether all that was asked is permitted."""
+        return self.answer.allowed
+
+
+def ask(
+    view: AccessView, principal: str, operation: AclOperation, pattern: ResourcePattern, host: str | None
+) -> Answered:
+    """Whether a principal may do it on every name of the pattern; from every host where none is given."""
+    answer = can_i(view.authorizer, principal, operation, pattern, host or WILDCARD)
+    request = answer.counterexample
+    one_name = pattern.pattern_type is PatternType.LITERAL and not pattern.is_wildcard
+    if request is None and one_name and principal != WILDCARD_PRINCIPAL:
+        request = Request(principal, host or unnamed_host(view.authorizer), operation, *pattern[:2])
+    explanation = None if request is None else explain(view.authorizer, request)
+    return Answered(view, principal, operation, pattern, host, answer, explanation)
+
+
+def explained(
+    authorizer: Authorizer, principal: str, operation: AclOperation, pattern: ResourcePattern, host: str | None
+) -> Explanation:
+    """Why one request is decided as it is; the host of no ACL where none is given."""
+    return explain(authorizer, Request(principal, host or unnamed_host(authorizer), operation, *pattern[:2]))
+
+
+def unnamed_host(authorizer: Authorizer) -> str:
+    """An address that no ACL names, of those set aside for documentation (RFC 5737)."""
+    named = {binding.entry.host for binding in authorizer.bindings}
+    addresses = (f"{net}.{last}" for net in ("192.0.2", "198.51.100", "203.0.113") for last in range(256))
+    return next((address for address in addresses if address not in named), "192.0.2.0")
+
+
+def can_i_lines(answers: Sequence[Answered], paint: Paint = plain) -> Iterator[str]:
+    """One state, or before and after."""
+    for answered, when in zip(answers, _times(answers), strict=True):
+        yield when + paint(_STYLE[answered.allowed], _WORD[answered.allowed]) + f"  {safe(_question(answered))}"
+        explanation = answered.explanation
+        if answered.answer.counterexample is not None and explanation is not None:
+            request = explanation.decision.request
+            resource = resource_words(request.resource_type, request.resource_name)
+            yield safe(f"    not {request.principal} on {resource} from {request.host}")
+        if explanation is not None:
+            yield from _reasons(explanation, answered.view.authorizer)
+        yield paint("dim", f"    {safe(answered.view.words)}")
+
+
+def explain_lines(found: Sequence[tuple[AccessView, Explanation]], paint: Paint = plain) -> Iterator[str]:
+    """One state, or before and after: the answer, why, and all ACLs on the name."""
+    for (view, explanation), when in zip(found, _times(found), strict=True):
+        request = explanation.decision.request
+        resource = resource_words(request.resource_type, request.resource_name)
+        subject = f"{request.principal} {request.operation.name} {resource} from {request.host}"
+        yield when + paint(_STYLE[explanation.allowed], _WORD[explanation.allowed]) + f"  {safe(subject)}"
+        yield from _reasons(explanation, view.authorizer)
+        if explanation.considered:
+            yield "    ACLs on this name:"
+        for binding, standing in explanation.considered:
+            line = f"      {standing:<15}  {safe(str(binding))}"
+            yield paint("title" if standing is Standing.DECIDES else "dim", line) + _place(binding, view.authorizer)
+        yield paint("dim", f"    {safe(view.words)}")
+
+
+def _reasons(explanation: Explanation, authorizer: Authorizer) -> Iterator[str]:
+    yield from _reason(explanation.decision, authorizer)
+    instead = explanation.instead
+    if instead is not None and instead.allowed:
+        request = instead.request
+        where = resource_words(request.resource_type, request.resource_name or "of some name")
+        yield safe(f"    but brokers are content with {request.operation.name} on {where}, which it may:")
+        yield from _reason(instead, authorizer)
+
+
+def _reason(decision: Decision, authorizer: Authorizer) -> Iterator[str]:
+    yield f"    {_RULES[decision.rule]}"
+    for binding in decision.bindings:
+        yield f"      {safe(str(binding))}{_place(binding, authorizer)}"
+
+
+def _place(binding: AclBinding, authorizer: Authorizer) -> str:
+    note = authorizer.evidence.notes.get(binding)
+    if note is None:
+        return "  (declared in no manifest)" if any(authorizer.evidence.notes.values()) else ""
+    return f"  {safe(str(note.origin if isinstance(note, Declaration) else note))}"
+
+
+def _question(answered: Answered) -> str:
+    host = "every host" if answered.host is None else answered.host
+    who = "everybody" if answered.principal == WILDCARD_PRINCIPAL else answered.principal
+    return f"{who} may {answered.operation.name} {names_words(answered.pattern)} from {host}"
+
+
+def _times(answers: Sequence[object]) -> tuple[str, ...]:
+    return ("before: ", "after:  ") if len(answers) > 1 else ("",)
+
+
+def can_i_document(answers: Sequence[Answered]) -> dict[str, Any]:
+    """For programs; ``allowed`` is the last state's: null is undecided."""
+    first = answers[0]
+    return {
+        "principal": first.principal,
+        "operation": first.operation.name,
+        "on": pattern_document(first.pattern),
+        "host": first.host,
+        "allowed": answers[-1].allowed,
+        "answers": [
+            {
+                **one.view.document(),
+                "allowed": one.allowed,
+                "counterexample": None
+                if one.answer.counterexample is None
+                else request_document(one.answer.counterexample),
+                "decision": None if one.explanation is None else decision_document(one.explanation.decision),
+            }
+            for one in answers
+        ],
+    }
+
+
+def explain_document(found: Sequence[tuple[AccessView, Explanation]]) -> dict[str, Any]:
+    """For programs."""
+    return {
+        "answers": [
+            {
+                **view.document(),
+                "allowed": one.allowed,
+                "decision": decision_document(one.decision),
+                "instead": None if one.instead is None else decision_document(one.instead),
+                "considered": [
+                    {"binding": binding_document(binding), "standing": standing.value}
+                    for binding, standing in one.considered
+                ],
+            }
+            for view, one in found
+        ]
+    }
