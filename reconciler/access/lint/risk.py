@@ -1,12 +1,12 @@
 """Bindings that give more than is usually meant."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.lint.finding import Finding, LintRule
-from reconciler.access.region import Region
-from reconciler.access.table import Key
 from reconciler.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -47,14 +47,22 @@ def _open_prefix(binding: AclBinding, topics: Sequence[str]) -> Finding | None:
         return None
     if pattern.resource_type is ResourceType.CLUSTER:
         return None
-    reached = Region(pattern.resource_type, Key(pattern.name)).select(topics)
     topic = pattern.resource_type is ResourceType.TOPIC
-    extra = [name for name in reached if topic and name[len(pattern.name) : len(pattern.name) + 1].isalnum()]
+    extra = islice(_longer_words(pattern.name, topics) if topic else (), _SHOWN)
     message = f"the prefix {pattern.name!r} ends inside a word: it takes in {pattern.name}x as well as {pattern.name}.x"
     return Finding(
         LintRule.OPEN_PREFIX,
         binding,
         message,
         f"end it with a delimiter: {pattern.name}.",
-        evidence=tuple(extra[:_SHOWN]),
+        evidence=tuple(extra),
     )
+
+
+def _longer_words(prefix: str, topics: Sequence[str]) -> Iterator[str]:
+    """The topics in which the word goes on where the prefix ends."""
+    for name in islice(topics, bisect_left(topics, prefix), None):
+        if not name.startswith(prefix):
+            return
+        if name[len(prefix) : len(prefix) + 1].isalnum():
+            yield name
