@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from reconciler.cli.main import program
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
-_BLOCK = re.compile(r"```console\n\$ reconciler ?(?P<command>[a-z ]*?) ?--help\n.*?```", re.DOTALL)
+_BLOCK = re.compile(r"```console\n\$ reconciler ?(?P<command>[a-z -]*?) ?--help\n.*?```", re.DOTALL)
 
 
 def every_command() -> list[str]:
