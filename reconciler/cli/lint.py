@@ -117,15 +117,30 @@ def _linted(looked: Looked, principals: frozenset[str] | None, day: datetime.dat
     if looked.manifests is not None and declaration is not None:
         waivers = tuple(item for item in lint_waivers(looked.manifests, declaration.name) if item.waiver.stands(day))
     ours = [one for one in found if declaration is None or not declaration.scope.ignores(one.binding)]
-    waived = [(finding, _waiver(finding, waivers)) for finding in ours]
+    ignored = len(found) - len(ours)
+    told = [one for one in ours if not _spells_out(one)]
+    waived = [(finding, _waiver(finding, waivers)) for finding in told]
     used = {id(waiver) for _, waiver in waived}
     return Linted(
         view,
         tuple(finding for finding, waiver in waived if waiver is None),
         tuple((finding, waiver) for finding, waiver in waived if waiver is not None),
         tuple(waiver for waiver in waivers if id(waiver) not in used),
-        len(found) - len(ours),
+        ignored,
+        len(ours) - len(told),
     )
+
+
+def _spells_out(finding: "Finding") -> bool:
+    """Whether it only says that a DESCRIBE stands beside what implies it: usual, and clearer with it than without."""
+    from reconciler.access.lint import LintRule
+    from reconciler.model import AclOperation
+
+    pattern, entry = finding.binding
+    beside = [other for other in finding.related if other.pattern == pattern and other.entry[:2] == entry[:2]]
+    implied = entry.operation in (AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS)
+    named = all(other.entry.operation is not AclOperation.ALL for other in beside)
+    return finding.rule is LintRule.REDUNDANT and implied and named and len(beside) == len(finding.related)
 
 
 def _waiver(finding: "Finding", waivers: "tuple[LintWaiver, ...]") -> "LintWaiver | None":

@@ -20,7 +20,8 @@ ERRORS: Final = frozenset({LintRule.DEAD_HOST, LintRule.BREAKS_BROKERS, LintRule
 class Linted:
     """The findings of one state: those that stand, those that are waived (with the waiver), and idle waivers.
 
-    ``ignored`` are findings about bindings that the cluster's ``ignore`` leaves to somebody else.
+    ``ignored`` are findings about bindings that the cluster's ``ignore`` leaves to somebody else, ``implied`` those that
+    only say a DESCRIBE spelled out beside the READ or WRITE that implies it, as roles and ``kafka-acls.sh`` do.
     """
 
     view: AccessView
@@ -28,6 +29,7 @@ class Linted:
     waived: tuple[tuple[Finding, LintWaiver], ...] = ()
     idle_waivers: tuple[LintWaiver, ...] = ()
     ignored: int = 0
+    implied: int = 0
 
     @property
     def has_errors(self) -> bool:
@@ -74,6 +76,7 @@ def _summary(one: Linted) -> str:
     parts = [counted(len(one.findings), "finding")]
     parts += [f"{len(one.waived):,} waived"] if one.waived else []
     parts += [f"{one.ignored:,} about ignored bindings"] if one.ignored else []
+    parts += [f"{one.implied:,} DESCRIBE that READ or WRITE implies"] if one.implied else []
     return ", ".join(parts)
 
 
@@ -122,6 +125,7 @@ def lint_document(linted: Sequence[Linted]) -> dict[str, Any]:
                 ],
                 "idleWaivers": [str(waiver.waiver.origin) for waiver in one.idle_waivers],
                 "ignored": one.ignored,
+                "implied": one.implied,
             }
             for one in linted
         ]
