@@ -46,7 +46,9 @@ class Group:
     def hosts_on(self, zone: Key) -> Iterator[str]:
         """The host texts, ``*`` left out, whose rules may share a name with ``zone``."""
         for host, table in self.tables.items():
-            if host != WILDCARD and (table.at_key(zone) or inside(self.ordered_by_host[host], zone)):
+            # LITERAL * reaches into PREFIXED * at one name, which is * itself.
+            around = table.at_key(zone) or (zone.text == WILDCARD and table.at(WILDCARD))
+            if host != WILDCARD and (around or inside(self.ordered_by_host[host], zone)):
                 yield host
 
     def of_host(self, host: str) -> Iterator[NameTable]:

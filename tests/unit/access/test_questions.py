@@ -64,3 +64,9 @@ def test_can_i_answers_for_every_name_with_a_counterexample() -> None:
     assert answer.allowed is False
     assert answer.counterexample is not None
     assert answer.counterexample.resource_name == "ab"
+
+
+def test_a_host_of_the_wildcard_is_told_apart_on_the_name_of_an_asterisk() -> None:
+    authorizer = Authorizer(bindings("GROUP:L:* User:a@10.0.0.1 ALLOW READ"))
+    holders = who_can(authorizer, _O.READ, pattern("GROUP:P:*"))
+    assert [(str(row.region), str(row.hosts)) for row in holders.rows] == [("group `*`", "10.0.0.1")]
