@@ -11,6 +11,8 @@ from reconciler.cli.exits import CommandError
 SUBCOMMANDS: Final = {
     "snapshot": "Read all clusters into a store",
     "drift": "Report how all clusters differ from the manifests",
+    "plan": "Save a plan for every cluster that differs, and one for the fleet",
+    "apply": "Perform a fleet's plans, wave by wave",
 }
 _NEEDS: Final = ("pyspark", "pyarrow", "polars")
 

@@ -32,13 +32,16 @@ class FleetLimits:
     max_deletes: int | None = None
 
 
+NO_LIMITS: Final = FleetLimits()
+
+
 @dataclass(frozen=True, slots=True)
 class Fleet:
     """Waves in order. ``unassigned`` clusters are declared and belong to no wave."""
 
     name: str
     waves: tuple[Wave, ...]
-    limits: FleetLimits = FleetLimits()
+    limits: FleetLimits = NO_LIMITS
     unassigned: tuple[str, ...] = ()
 
     @property

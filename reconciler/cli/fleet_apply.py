@@ -1,0 +1,257 @@
+"""``reconciler fleet apply``: perform a fleet's plans, wave by wave, each wave gated on the one before."""
+
+import datetime
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.adapters.spark.tasks import run_tasks
+from reconciler.cli.console import complain, paint_for, say, say_json, tell
+from reconciler.cli.exits import PRECEDENCE, CommandError, Exit, worst
+from reconciler.cli.fleet_options import SparkOptions, session_for, spark_options
+from reconciler.cli.fleet_performing import Conditions, Job, apply_all
+from reconciler.cli.fleet_saved import RECORD_FILE, read_fleet_plan, read_record
+from reconciler.cli.options import Reach, connection_options, output_option
+from reconciler.cli.wiring import read_sources
+from reconciler.fleet import (
+    Ending,
+    FleetPlan,
+    Member,
+    PlannedWave,
+    failures_exceeded,
+    fleet_plan_id,
+    gate_behind,
+    latest,
+    not_covered,
+    parse_endings,
+    pending,
+    share_out,
+)
+from reconciler.report.fleet_plan_text import fleet_plan_lines, fleet_result_lines
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(slots=True)
+class _Pass:
+    """One run of the command over a fleet's plan; ``endings`` holds what the record says so far."""
+
+    directory: Path
+    plan: FleetPlan
+    conditions: Conditions
+    endings: dict[tuple[str, str], Ending]
+    interrupted: Callable[[], bool]
+    began: list[Ending] = field(default_factory=list)
+
+
+@click.command("apply", short_help="Perform a fleet's plans, wave by wave")
+@click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+@click.argument("path", metavar="[PATH]", default=".", type=click.Path())
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--require-id",
+    "ids",
+    multiple=True,
+    metavar="ID",
+    help="Refuse any other plan: the fleet-… id, or change-… and plan-… ids that cover every cluster; repeatable.",
+)
+@click.option("--wait", is_flag=True, help="Wait at a gate until the wave has stood long enough.")
+@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters in one task.")
+@click.option("--timeout", type=float, default=3600.0, show_default=True, help="Seconds for one cluster.")
+@click.option("--operator", metavar="NAME", help="Who applies, for the journals.  [default: USER@HOST]")
+@connection_options
+@spark_options
+@output_option
+def command(
+    *,
+    directory: str,
+    path: str,
+    yes: bool,
+    ids: tuple[str, ...],
+    wait: bool,
+    at_once: int,
+    timeout: float,
+    operator: str | None,
+    reach: Reach,
+    spark: SparkOptions,
+    output: str,
+) -> int:
+    """Perform the plans that `reconciler fleet plan` saved in DIR, connecting as PATH's Clusters say.
+
+    Each cluster goes through the same code as `reconciler apply`. To go on after a failure, an interruption or a gate,
+    run the same command again: finished clusters are known by DIR/record.jsonl, finished steps are recognised. Ends
+    with 2 where clusters are left behind a gate that is not open yet.
+    """
+    plan, plans = read_fleet_plan(Path(directory))
+    _check_consent(plan, ids, yes=yes)
+    texts = read_sources(path)
+    endings = latest(read_record(Path(directory), plan))
+    if any(pending(wave, endings) for wave in plan.waves):
+        with session_for(spark) as session, _stoppable() as interrupted:
+            shared = session.sparkContext.broadcast(tuple(texts))
+            conditions = Conditions(shared, _everywhere(reach), at_once, timeout, operator)
+            here = _Pass(Path(directory), plan, conditions, endings, interrupted)
+            status = _perform(session, here, plans, wait=wait)
+    else:
+        status = Exit.OK
+    if output == "json":
+        say_json(_document(plan, endings))
+    else:
+        say(fleet_result_lines(plan, endings, paint_for(sys.stdout)))
+    return status
+
+
+def _perform(session: "SparkSession", here: _Pass, plans: dict[str, str], *, wait: bool) -> Exit:
+    statuses = [Exit.OK]
+    for number, wave in enumerate(here.plan.waves):
+        if number and not _passes(here.plan.waves[number - 1], here, statuses, wait=wait):
+            break
+        for chunk in _chunks(session, wave, here):
+            if here.interrupted() or failures_exceeded(wave, latest(here.began)):
+                break
+            _run_chunk(session, here, wave, chunk, plans)
+        if here.interrupted():
+            statuses.append(Exit.INTERRUPTED)
+            break
+    statuses += [_status(ending) for ending in here.endings.values() if not ending.succeeded]
+    return worst(*statuses)
+
+
+def _passes(wave: PlannedWave, here: _Pass, statuses: list[Exit], *, wait: bool) -> bool:
+    """Whether the gate behind ``wave`` lets the next one begin."""
+    gate = gate_behind(wave, here.endings)
+    if gate.shut:
+        names = ", ".join((*gate.failed, *gate.unfinished))
+        complain(f"the gate behind wave {wave.name} stays shut: {names}", "mend what failed, then run the same command")
+        statuses.append(Exit.ERROR)
+        return False
+    while (left := gate.opens - time.time()) > 0:
+        if not wait or here.interrupted():
+            opens = datetime.datetime.fromtimestamp(gate.opens, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            tell(f"the gate behind wave {wave.name} opens at {opens}; run the same command then, or give --wait")
+            statuses.append(Exit.DIFFERENT)
+            return False
+        time.sleep(min(left, 1.0))
+    return True
+
+
+def _chunks(session: "SparkSession", wave: PlannedWave, here: _Pass) -> Iterator[tuple[Member, ...]]:
+    """As many clusters as are performed side by side: behind each chunk the record is written."""
+    left = pending(wave, here.endings)
+    size = int(session.sparkContext.defaultParallelism) * here.conditions.at_once
+    yield from (left[start : start + size] for start in range(0, len(left), size))
+
+
+def _run_chunk(
+    session: "SparkSession", here: _Pass, wave: PlannedWave, chunk: tuple[Member, ...], plans: dict[str, str]
+) -> None:
+    jobs = [
+        Job(
+            member.cluster,
+            member.plan_id,
+            plans[member.cluster],
+            str((here.directory / f"{member.file}.journal").resolve()),
+        )
+        for member in chunk
+    ]
+    tell(f"wave {wave.name}: {', '.join(member.cluster for member in chunk)}")
+    lists = share_out(jobs, [1 + member.steps for member in chunk], int(session.sparkContext.defaultParallelism))
+    lines = run_tasks(session, lists, partial(apply_all, conditions=here.conditions))
+    with (here.directory / RECORD_FILE).open("a", encoding="utf-8") as record:
+        record.writelines(f"{line}\n" for line in lines)
+        record.flush()
+        os.fsync(record.fileno())
+    for ending in parse_endings("\n".join(lines) + "\n", here.plan):
+        here.began.append(ending)
+        here.endings[(ending.cluster, ending.plan_id)] = ending
+        if not ending.succeeded:
+            complain(f"cluster {ending.cluster} ended with {ending.status}: {ending.message}")
+
+
+def _status(ending: Ending) -> Exit:
+    return Exit(ending.status) if ending.status in PRECEDENCE else Exit.ERROR
+
+
+def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool) -> None:
+    if ids:
+        if left := not_covered(plan, ids):
+            names = [f"{member.cluster}: {member.change_id}" for member in left]
+            raise CommandError(
+                f"nobody agreed to the plans of {len(left)} clusters; the fleet's id is\n  {fleet_plan_id(plan)}\n  "
+                + "\n  ".join(names),
+                "name every change with --require-id, or plan again; nothing was sent",
+                Exit.STALE,
+            )
+        return
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise CommandError(
+            "nobody can be asked here, because there is no terminal",
+            "give --require-id with the fleet's id or those of the reviewed changes, or --yes",
+            Exit.USAGE,
+        )
+    for line in fleet_plan_lines(plan, paint_for(sys.stderr)):
+        tell(line)
+    if not click.confirm("Perform these plans?", err=True):
+        raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
+
+
+def _everywhere(reach: Reach) -> Reach:
+    """Paths that mean the same wherever a task runs."""
+    connections = None if reach.connections is None else str(Path(reach.connections).resolve())
+    return Reach(connections, reach.allow_env, tuple(str(Path(place).resolve()) for place in reach.secrets_dirs))
+
+
+def _document(plan: FleetPlan, endings: dict[tuple[str, str], Ending]) -> dict[str, object]:
+    return {
+        "fleetId": fleet_plan_id(plan),
+        "waves": [
+            {
+                "name": wave.name,
+                "clusters": [
+                    {
+                        "cluster": member.cluster,
+                        "planId": member.plan_id,
+                        "status": None if ending is None else ending.status,
+                        "message": "" if ending is None else ending.message,
+                        "done": 0 if ending is None else ending.done,
+                        "already": 0 if ending is None else ending.already,
+                    }
+                    for member in wave.members
+                    for ending in [endings.get((member.cluster, member.plan_id))]
+                ],
+            }
+            for wave in plan.waves
+        ],
+    }
+
+
+@contextmanager
+def _stoppable() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C lets the clusters in flight finish their batches and begins no more; a second one ends at once."""
+    stopped = False
+
+    def stop(_signal: int, _frame: object) -> None:
+        nonlocal stopped
+        if stopped:
+            raise KeyboardInterrupt
+        stopped = True
+        tell("stopping behind the clusters in flight; press Ctrl-C again to end at once (outcomes will be unknown)")
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,172 @@
+"""``reconciler fleet plan``: a saved plan for every cluster that differs, and one for the fleet."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reconciler import __version__
+from reconciler.adapters.spark.tasks import run_tasks, task_count
+from reconciler.cli.console import complain, paint_for, say, say_json, tell
+from reconciler.cli.exits import CommandError, Exit, worst
+from reconciler.cli.fleet_drift import loaded
+from reconciler.cli.fleet_members import Means
+from reconciler.cli.fleet_options import (
+    SparkOptions,
+    fleet_in,
+    fleet_option,
+    session_for,
+    snapshots_option,
+    spark_options,
+)
+from reconciler.cli.fleet_planning import Order, plan_all
+from reconciler.cli.fleet_saved import FLEET_FILE
+from reconciler.cli.options import (
+    PlanningOptions,
+    Reach,
+    connection_options,
+    output_option,
+    path_argument,
+    planning_options,
+)
+from reconciler.cli.planning import source_commit
+from reconciler.cli.wiring import read_sources, today
+from reconciler.fleet import (
+    Failure,
+    Fleet,
+    FleetPlan,
+    Member,
+    PlannedWave,
+    fleet_plan_document,
+    fleet_plan_text,
+    limit_refusals,
+    share_out,
+)
+from reconciler.plan import file_digest
+from reconciler.report.fleet_plan_text import fleet_plan_lines
+
+
+@click.command("plan", short_help="Save a plan for every cluster that differs, and one for the fleet")
+@path_argument
+@click.option("--out", metavar="DIR", required=True, type=click.Path(file_okay=False), help="A new directory.")
+@fleet_option
+@snapshots_option
+@planning_options
+@connection_options
+@spark_options
+@output_option
+def command(
+    *,
+    path: str,
+    out: str,
+    fleet_name: str | None,
+    snapshots: str | None,
+    planning: PlanningOptions,
+    reach: Reach,
+    spark: SparkOptions,
+    output: str,
+) -> int:
+    """Compare every cluster of the fleet with the manifests below PATH, and save what would be done.
+
+    Nothing is written to a cluster. DIR gets one plan for each cluster that differs, as `reconciler plan` saves it, and
+    fleet.json, which names them all. A cluster that cannot be planned is named there with the reason: the others are
+    planned, and the command ends with 1, or with 5 where a guard refused.
+    """
+    _check_out(Path(out))
+    texts = read_sources(path)
+    manifests = loaded(texts)
+    fleet = fleet_in(manifests, fleet_name)
+    with session_for(spark) as session:
+        shared = session.sparkContext.broadcast(tuple(texts))
+        order = Order(shared, Means(reach, snapshots), planning, source_commit(path))
+        lists = share_out(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
+        sides = [json.loads(line) for line in run_tasks(session, lists, partial(plan_all, order=order))]
+    day = (planning.as_of or today()).isoformat()
+    plan = assembled(fleet, sides, day, order.commit)
+    if output == "json":
+        say_json(fleet_plan_document(plan))
+    else:
+        say(fleet_plan_lines(plan, paint_for(sys.stdout)))
+    if refused := limit_refusals(plan):
+        for text in refused:
+            complain(text)
+        complain("a limit of the fleet refuses this plan: it was not saved")
+        return Exit.REFUSED
+    _save(plan, sides, Path(out))
+    guarded = any(failure.code == "refused" for failure in plan.failures)
+    unknown = any(failure.code != "refused" for failure in plan.failures)
+    return worst(Exit.REFUSED if guarded else Exit.OK, Exit.ERROR if unknown else Exit.OK)
+
+
+def assembled(fleet: Fleet, sides: Iterable[dict[str, Any]], day: str, commit: str | None) -> FleetPlan:
+    """The fleet's plan from what was said of each cluster."""
+    by_name = {side["cluster"]: side for side in sides}
+    failures = [
+        Failure(name, side["code"], side["message"], side["advice"])
+        for name, side in sorted(by_name.items())
+        if "code" in side
+    ]
+    return FleetPlan(
+        fleet.name,
+        day,
+        tuple(
+            PlannedWave(
+                wave.name,
+                tuple(_member(by_name[name]) for name in wave.clusters if "text" in by_name[name]),
+                wave.soak,
+                wave.max_failures,
+            )
+            for wave in fleet.waves
+        ),
+        tuple(sorted(name for name, side in by_name.items() if "left" in side)),
+        tuple(failures),
+        fleet.limits,
+        __version__,
+        commit,
+    )
+
+
+def _member(side: dict[str, Any]) -> Member:
+    name = side["cluster"]
+    return Member(
+        name,
+        side["plan_id"],
+        side["change_id"],
+        f"plans/{name}.json",
+        file_digest(side["text"]),
+        side["steps"],
+        side["deletes"],
+        side["seconds"],
+    )
+
+
+def _check_out(out: Path) -> None:
+    if out.exists() and any(out.iterdir()):
+        raise CommandError(f"{out} is not empty: nothing was planned", "give a new directory", Exit.USAGE)
+
+
+def _save(plan: FleetPlan, sides: Iterable[dict[str, Any]], out: Path) -> None:
+    """The plans first: without fleet.json there is no plan of the fleet."""
+    texts = {side["cluster"]: side["text"] for side in sides if "text" in side}
+    try:
+        (out / "plans").mkdir(parents=True, exist_ok=True)
+        for member in plan.members:
+            _write(out / member.file, texts[member.cluster])
+        _write(out / FLEET_FILE, fleet_plan_text(plan))
+    except OSError as error:
+        raise CommandError(f"the plans cannot be saved: {error}") from error
+    tell(f"saved {out}: {len(plan.members)} plans and {FLEET_FILE}")
+
+
+def _write(target: Path, text: str) -> None:
+    temporary = target.with_name(f".{target.name}")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(target)

@@ -1,0 +1,70 @@
+"""Planning the clusters of one task: the same code as a single plan, one line of JSON a cluster."""
+
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from reconciler.adapters.spark.compiling import loaded
+from reconciler.adapters.spark.tasks import reason
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.fleet_members import Means, opened_member
+from reconciler.cli.options import PlanningOptions
+from reconciler.cli.planning import plan_on
+from reconciler.manifest import Manifests, Source
+from reconciler.model import DeleteAcl, DeleteTopic
+from reconciler.plan import Plan, change_id, plan_id, plan_text
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+
+#: How many clusters a task has open at once.
+_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What every task needs to plan: manifests, means, options, and the commit that the driver sees."""
+
+    texts: "Broadcast[tuple[Source, ...]]"
+    means: Means
+    options: PlanningOptions
+    commit: str | None
+
+
+def plan_all(clusters: Sequence[str], attempt: str, *, order: Order) -> Iterator[str]:
+    """One line for each cluster: its plan, or why there is none."""
+    manifests = loaded(order.texts.value)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for side in pool.map(lambda name: _plan_one(name, manifests, order), clusters):
+            yield json.dumps(side, ensure_ascii=False)
+
+
+def _plan_one(name: str, manifests: Manifests, order: Order) -> dict[str, Any]:
+    try:
+        with opened_member(manifests.clusters[name], order.means) as target:
+            planned = plan_on(target, manifests, "", order.options)
+    except CommandError as error:
+        code = "refused" if error.status == Exit.REFUSED else "not_planned"
+        return {"cluster": name, "code": code, "message": error.message, "advice": error.advice}
+    except Exception as error:  # one cluster's trouble, whatever it is, must not end the others
+        return {"cluster": name, "code": "unexpected", "message": reason(error), "advice": ""}
+    return _said(name, replace(planned.plan, source_commit=order.commit))
+
+
+def _said(name: str, plan: Plan) -> dict[str, Any]:
+    if plan.refusals:
+        message = "; ".join(f"{refusal.guard}: {refusal.message}" for refusal in plan.refusals)
+        return {"cluster": name, "code": "refused", "message": message, "advice": plan.refusals[0].remedy}
+    if not plan.steps:
+        return {"cluster": name, "left": len(plan.left)}
+    return {
+        "cluster": name,
+        "text": plan_text(plan),
+        "plan_id": plan_id(plan),
+        "change_id": change_id(plan),
+        "steps": len(plan.steps),
+        "deletes": sum(isinstance(step.change, DeleteAcl | DeleteTopic) for step in plan.steps),
+        "seconds": plan.estimated_seconds,
+    }

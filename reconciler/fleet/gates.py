@@ -1,0 +1,96 @@
+"""How far a fleet's apply has come, and whether the next wave may begin. Times are seconds since some fixed moment.
+
+The record is the fleet's own: a cluster is finished when a run of its very plan ended well.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+
+from reconciler.fleet.proposal import FleetPlan, Member, PlannedWave
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the apply of one cluster's plan ended: the exit status of the single apply, its words, and when."""
+
+    cluster: str
+    plan_id: str
+    status: int
+    finished: float
+    message: str = ""
+    done: int = 0
+    already: int = 0
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether every step's after-state stands, verified."""
+        return self.status == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Whether the wave behind it may begin: ``failed`` shuts it, before ``opens`` it is not open yet."""
+
+    wave: str
+    failed: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
+    opens: float = 0.0
+    allowed_failures: int = 0
+
+    @property
+    def shut(self) -> bool:
+        """Whether more clusters failed than the gate allows, or some were never tried."""
+        return len(self.failed) > self.allowed_failures or bool(self.unfinished)
+
+
+def latest(endings: Iterable[Ending]) -> dict[tuple[str, str], Ending]:
+    """The last ending of each plan, by cluster and plan id."""
+    return {(item.cluster, item.plan_id): item for item in endings}
+
+
+def pending(wave: PlannedWave, endings: Mapping[tuple[str, str], Ending]) -> tuple[Member, ...]:
+    """The members whose plan has not ended well yet."""
+    return tuple(
+        member
+        for member in wave.members
+        if not ((found := endings.get((member.cluster, member.plan_id))) and found.succeeded)
+    )
+
+
+def gate_behind(wave: PlannedWave, endings: Mapping[tuple[str, str], Ending]) -> Gate:
+    """The gate behind a wave, as the record shows it; a wave without members is no obstacle."""
+    left = pending(wave, endings)
+    failed = tuple(member.cluster for member in left if (member.cluster, member.plan_id) in endings)
+    unfinished = tuple(member.cluster for member in left if (member.cluster, member.plan_id) not in endings)
+    ends = (endings[key].finished for member in wave.members if (key := (member.cluster, member.plan_id)) in endings)
+    return Gate(wave.name, failed, unfinished, max(ends, default=0.0) + wave.soak, wave.max_failures)
+
+
+def failures_exceeded(wave: PlannedWave, endings: Mapping[tuple[str, str], Ending]) -> bool:
+    """Whether so many clusters of a wave failed that the rest of it must not begin either."""
+    return len(gate_behind(wave, endings).failed) > wave.max_failures
+
+
+def ending_text(ending: Ending) -> str:
+    """One line of the record."""
+    return json.dumps(asdict(ending), ensure_ascii=False, separators=(",", ":"))
+
+
+def parse_endings(text: str, plan: FleetPlan) -> list[Ending]:
+    """The record's endings of this plan's members; a line that was cut off by a crash at the end is left out."""
+    wanted = {(member.cluster, member.plan_id) for member in plan.members}
+    found = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if not line:
+            continue
+        try:
+            ending = Ending(**json.loads(line))
+        except (ValueError, TypeError) as error:
+            if number == len(lines) - 1:
+                continue
+            raise ValueError(f"line {number + 1} of the record is damaged") from error
+        if (ending.cluster, ending.plan_id) in wanted:
+            found.append(ending)
+    return found

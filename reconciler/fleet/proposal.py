@@ -1,0 +1,144 @@
+"""A fleet's plan: which saved plan each cluster gets, in which wave, under one id; and what refuses it.
+
+Clusters keep plans of their own. Here they are named by their ids, so that whoever agrees to the fleet's id has agreed
+to each of them, and to the waves, gates and limits.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from reconciler.fleet.header import Failure
+from reconciler.fleet.membership import NO_LIMITS, FleetLimits
+
+FORMAT_VERSION: Final = "1.0"
+
+
+class FleetPlanError(Exception):
+    """The text is no plan of a fleet that this version can read, or it was altered; ``str()`` says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One cluster's saved plan; ``file`` is below the fleet plan's directory, ``digest`` its ``file-…``."""
+
+    cluster: str
+    plan_id: str
+    change_id: str
+    file: str
+    digest: str
+    steps: int
+    deletes: int
+    seconds: float = 0.0
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """What a person can name this plan by."""
+        return frozenset({self.plan_id, self.change_id, self.digest})
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedWave:
+    """The clusters of one wave that change, and the gate behind them."""
+
+    name: str
+    members: tuple[Member, ...]
+    soak: float = 0.0
+    max_failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPlan:
+    """Everything that a fleet's apply will do. ``unchanged`` need nothing; ``failures`` could not be planned."""
+
+    name: str
+    as_of: str
+    waves: tuple[PlannedWave, ...]
+    unchanged: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    limits: FleetLimits = NO_LIMITS
+    tool_version: str = ""
+    source_commit: str | None = None
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """Every planned cluster, wave by wave."""
+        return tuple(member for wave in self.waves for member in wave.members)
+
+    @property
+    def deletes(self) -> int:
+        """Deletions, all clusters together."""
+        return sum(member.deletes for member in self.members)
+
+
+def fleet_plan_id(plan: FleetPlan) -> str:
+    """``fleet-…``: the plans of all clusters by wave, gates and limits; neither date nor commit nor versions."""
+    value = {
+        "name": plan.name,
+        "limits": asdict(plan.limits),
+        "waves": [
+            [wave.name, wave.soak, wave.max_failures, [[item.cluster, item.plan_id] for item in wave.members]]
+            for wave in plan.waves
+        ],
+    }
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f"fleet-{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def limit_refusals(plan: FleetPlan) -> tuple[str, ...]:
+    """Why the fleet's limits refuse this plan; clusters that could not be planned count as members."""
+    found = []
+    clusters = len(plan.members) + len(plan.unchanged) + len(plan.failures)
+    percent, most = plan.limits.max_changed_clusters_percent, plan.limits.max_deletes
+    if percent is not None and len(plan.members) * 100 > percent * clusters:
+        share = f"{len(plan.members)} of {clusters} clusters would change"
+        found.append(f"{share}, but limits.maxChangedClustersPercent is {percent}")
+    if most is not None and plan.deletes > most:
+        found.append(f"{plan.deletes} deletions in all clusters together, but limits.maxDeletes is {most}")
+    return tuple(found)
+
+
+def not_covered(plan: FleetPlan, ids: Collection[str]) -> tuple[Member, ...]:
+    """The members that nobody agreed to: neither the fleet's id was named, nor one of their own."""
+    if fleet_plan_id(plan) in ids:
+        return ()
+    return tuple(member for member in plan.members if not member.ids.intersection(ids))
+
+
+def fleet_plan_document(plan: FleetPlan) -> dict[str, Any]:
+    """The plan as JSON values; also what ``--output json`` prints."""
+    return {"formatVersion": FORMAT_VERSION, "fleetId": fleet_plan_id(plan), **asdict(plan)}
+
+
+def fleet_plan_text(plan: FleetPlan) -> str:
+    """The file's text."""
+    return json.dumps(fleet_plan_document(plan), ensure_ascii=False, indent=1) + "\n"
+
+
+def parse_fleet_plan(text: str) -> FleetPlan:
+    """The inverse of :func:`fleet_plan_text`; raises :class:`FleetPlanError`, also where it was altered."""
+    try:
+        side = json.loads(text)
+        if str(side["formatVersion"]).partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+            raise FleetPlanError(f"this version reads format {FORMAT_VERSION}, the plan is {side['formatVersion']}")
+        plan = FleetPlan(
+            side["name"],
+            side["as_of"],
+            tuple(
+                PlannedWave(**{**wave, "members": tuple(Member(**item) for item in wave["members"])})
+                for wave in side["waves"]
+            ),
+            tuple(side["unchanged"]),
+            tuple(Failure(**item) for item in side["failures"]),
+            FleetLimits(**side["limits"]),
+            side["tool_version"],
+            side["source_commit"],
+        )
+        named = side["fleetId"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FleetPlanError(f"not a plan of a fleet of format {FORMAT_VERSION}: {error!r}") from error
+    if named != fleet_plan_id(plan):
+        raise FleetPlanError("the fleet's id does not belong to its plans: the file was altered")
+    return plan

@@ -1,0 +1,79 @@
+"""A fleet's plan and its apply as text: wave by wave, one line for clusters that get the same change."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from reconciler.fleet import Ending, FleetPlan, Member, PlannedWave, fleet_plan_id
+from reconciler.report.paint import Paint, counted, plain, safe
+
+_SHOWN = 12
+
+
+def fleet_plan_lines(plan: FleetPlan, paint: Paint = plain) -> Iterator[str]:
+    """Yield the lines."""
+    yield paint("title", f"Plan for fleet {safe(plan.name)}") + paint("dim", f"  as of {plan.as_of}")
+    for number, wave in enumerate(plan.waves):
+        yield ""
+        yield paint("title", f"wave {safe(wave.name)}: {counted(len(wave.members), 'cluster')}")
+        yield from _changes(wave, paint)
+        if number + 1 < len(plan.waves) and wave.members:
+            yield paint("dim", f"── gate: {_gate(wave)} ──")
+    for failure in plan.failures:
+        yield paint("error", f"  not planned: {safe(failure.cluster)}: {safe(failure.code)}: {safe(failure.message)}")
+        if failure.advice:
+            yield f"      {safe(failure.advice)}"
+    yield ""
+    steps = sum(member.steps for member in plan.members)
+    yield paint(
+        "title",
+        f"{counted(len(plan.members), 'cluster')} to change, {counted(steps, 'step')}, "
+        f"{counted(plan.deletes, 'deletion')}; "
+        f"{len(plan.unchanged):,} need nothing, {len(plan.failures):,} not planned",
+    )
+    if plan.members:
+        yield paint("dim", fleet_plan_id(plan))
+
+
+def _changes(wave: PlannedWave, paint: Paint) -> Iterator[str]:
+    """Clusters that get the same change stand together, under the id that approves all of them."""
+    members = sorted(wave.members, key=lambda item: (item.change_id, item.cluster))
+    for change, group in groupby(members, key=lambda item: item.change_id):
+        same = list(group)
+        size = f"{counted(same[0].steps, 'step')}, {counted(same[0].deletes, 'deletion')}"
+        yield f"  {_names(same)}: {size}"
+        yield paint("dim", f"      {change}")
+
+
+def _names(members: Sequence[Member]) -> str:
+    shown = ", ".join(safe(member.cluster) for member in members[:_SHOWN])
+    return shown if len(members) <= _SHOWN else f"{shown} and {len(members) - _SHOWN:,} more"
+
+
+def _gate(wave: PlannedWave) -> str:
+    failures = f"at most {counted(wave.max_failures, 'failure')}" if wave.max_failures else "no failure"
+    return failures + (f", then wait {duration(wave.soak)}" if wave.soak else "")
+
+
+def duration(seconds: float) -> str:
+    """``90m``, ``2h``, ``1d``: in the largest unit that divides it."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds:g}s"
+
+
+def fleet_result_lines(
+    plan: FleetPlan, endings: Mapping[tuple[str, str], Ending], paint: Paint = plain
+) -> Iterator[str]:
+    """How far the fleet is: what failed by name, the rest counted by wave."""
+    for wave in plan.waves:
+        found = [endings.get((member.cluster, member.plan_id)) for member in wave.members]
+        done = sum(1 for item in found if item is not None and item.succeeded)
+        for item in found:
+            if item is not None and not item.succeeded:
+                yield paint("error", f"  {safe(item.cluster)}: ended with {item.status}: {safe(item.message)}")
+        waiting = sum(1 for item in found if item is None)
+        yield (
+            f"wave {safe(wave.name)}: {done:,} of {counted(len(wave.members), 'cluster')} as planned, "
+            f"{len(found) - done - waiting:,} failed, {waiting:,} not begun"
+        )

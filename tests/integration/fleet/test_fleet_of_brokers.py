@@ -1,0 +1,193 @@
+"""A fleet of real brokers: two that work, one that gives us no rights, one that is gone; read, plan, apply in waves."""
+
+import json
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from reconciler.adapters.sandbox import Sandbox
+from reconciler.cli.main import run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+PREFIX = "fleet-of-brokers."
+CLUSTER = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {{name: {name}, labels: {{ring: {ring}}}}}
+spec:
+  principal: User:{user}
+  superUsers: [User:admin, User:reconciler]
+  allowEveryoneIfNoAclFound: false
+  barrier: {{wait: 100ms}}
+  scope: {{include: [{{topics: {{prefix: {prefix}}}}}]}}
+---
+"""
+FLEET = """\
+apiVersion: reconciler/v1
+kind: Fleet
+metadata: {name: world}
+spec:
+  waves:
+    - {name: canary, clusters: {matchLabels: {ring: canary}}, gate: {soak: 3s}}
+    - {name: rest, clusters: {matchLabels: {}}}
+"""
+TEAM = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {{name: team, labels: {{team: orders}}}}
+spec:
+  principal: User:svc-orders
+  rules:
+    - {{allow: {operations}, topics: [{prefix}orders]}}
+"""
+TOPIC = """\
+---
+apiVersion: reconciler/v1
+kind: Topics
+metadata: {{name: team}}
+spec: {{topics: [{{name: {prefix}orders, partitions: 1, replicationFactor: {replicas}}}]}}
+"""
+
+
+class World:
+    """Manifests, connections and a store in one directory, and the command line run on them."""
+
+    def __init__(self, directory: Path, brokers: dict[str, tuple[Sandbox | None, str]]) -> None:
+        self.directory = directory
+        (directory / "manifests").mkdir()
+        rings = {"canary": "canary"}
+        self.write(
+            "fleet.yaml",
+            "".join(
+                CLUSTER.format(name=name, ring=rings.get(name, "rest"), user=user, prefix=PREFIX)
+                for name, (_, user) in brokers.items()
+            )
+            + FLEET,
+        )
+        self.connections = directory / "connections.yaml"
+        self.connections.write_text("---\n".join(_connection(name, *found) for name, found in brokers.items()))
+
+    def write(self, name: str, text: str) -> None:
+        (self.directory / "manifests" / name).write_text(text, encoding="utf-8")
+
+    def declare(self, operations: str, replicas: int | None = None) -> None:
+        topic = "" if replicas is None else TOPIC.format(prefix=PREFIX, replicas=replicas)
+        self.write("team.yaml", TEAM.format(prefix=PREFIX, operations=operations) + topic)
+
+    def fleet(self, command: str, *arguments: str) -> int:
+        places = ["--store", str(self.directory / "store")] if command in ("snapshot", "drift") else []
+        reach = [] if command == "drift" else ["--connections", str(self.connections)]
+        manifests = str(self.directory / "manifests")
+        where = [arguments[0], manifests] if command == "apply" else [manifests]
+        return run(["fleet", command, *where, *arguments[command == "apply" :], *places, *reach, "--output", "json"])
+
+
+def _connection(name: str, sandbox: Sandbox | None, user: str) -> str:
+    settings = sandbox.settings(user) if sandbox else {"bootstrap.servers": f"127.0.0.1:{_closed_port()}"}
+    servers = settings.pop("bootstrap.servers")
+    settings["request.timeout.ms"] = "5000" if sandbox is None else "60000"
+    client = "".join(f"    {key}: {value!r}\n" for key, value in settings.items())
+    head = f"apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: {name}}}\nspec:\n"
+    return f"{head}  bootstrapServers: ['{servers}']\n  client:\n{client}"
+
+
+def _closed_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture
+def world(tmp_path: Path, spark: "SparkSession", broker: Sandbox, broker_3_9: Sandbox) -> World:
+    return World(
+        tmp_path,
+        {
+            "canary": (broker, "admin"),
+            "gone": (None, "admin"),
+            "no-rights": (broker, "nobody"),
+            "second": (broker_3_9, "admin"),
+        },
+    )
+
+
+def test_a_fleet_from_snapshot_to_apply(world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def document() -> dict[str, list[dict[str, object]]]:
+        found: dict[str, list[dict[str, object]]] = json.loads(capsys.readouterr().out)
+        return found
+
+    world.declare("[READ, DESCRIBE]")
+    assert world.fleet("snapshot", "--attempts", "1", "--timeout", "60") == 1
+    read = document()
+    assert [item["cluster"] for item in read["clusters"]] == ["canary", "second"]
+    assert [item["cluster"] for item in read["failures"]] == ["gone", "no-rights"]
+    assert read["failures"][1]["code"] == "CLUSTER_AUTHORIZATION_FAILED"
+
+    assert world.fleet("drift") == 1
+    drift = {item["cluster"]: item for item in document()["clusters"]}
+    assert drift["canary"]["counts"]["creates"] == drift["second"]["counts"]["creates"] == 2  # type: ignore[index]
+    assert drift["gone"]["counts"] is drift["no-rights"]["counts"] is None
+
+    out = str(tmp_path / "plans")
+    assert world.fleet("plan", "--out", out) == 1
+    waves = document()["waves"]
+    members = [member for wave in waves for member in wave["members"]]  # type: ignore[attr-defined]
+    assert [member["cluster"] for member in members] == ["canary", "second"]
+    # Both stand in the same state and get the same change: one approval covers them.
+    [change] = {member["change_id"] for member in members}
+
+    assert world.fleet("apply", out, "--require-id", change) == 2
+    first, rest = document()["waves"]
+    assert [(item["cluster"], item["status"], item["done"]) for item in first["clusters"]] == [("canary", 0, 2)]  # type: ignore[attr-defined]
+    assert [item["status"] for item in rest["clusters"]] == [None]  # type: ignore[attr-defined]
+
+    assert world.fleet("apply", out, "--require-id", change, "--wait") == 0
+    assert [item["status"] for wave in document()["waves"] for item in wave["clusters"]] == [0, 0]  # type: ignore[attr-defined]
+
+    # Without its record the fleet starts again, and recognises what is done.
+    (tmp_path / "plans" / "record.jsonl").unlink()
+    assert world.fleet("apply", out, "--yes", "--wait") == 0
+    again = [item for wave in document()["waves"] for item in wave["clusters"]]  # type: ignore[attr-defined]
+    assert [(item["done"], item["already"]) for item in again] == [(0, 2), (0, 2)]
+
+    # A part of the fleet read again: the rest is taken over, and nothing differs any more where we can see.
+    assert world.fleet("snapshot", "--cluster", "canary", "--cluster", "second") == 0
+    capsys.readouterr()
+    assert world.fleet("drift") == 1
+    after = {item["cluster"]: item for item in document()["clusters"]}
+    assert after["canary"]["counts"]["creates"] == after["second"]["counts"]["creates"] == 0  # type: ignore[index]
+    assert after["gone"]["failure"]["code"] == "not_read"  # type: ignore[index]
+
+
+def test_a_wave_that_failed_keeps_the_next_from_beginning(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.declare("[WRITE]", replicas=3)
+    out = str(tmp_path / "plans")
+    assert world.fleet("plan", "--out", out) == 1
+    capsys.readouterr()
+    assert world.fleet("apply", out, "--yes") == 1
+    shown = capsys.readouterr()
+    first, rest = json.loads(shown.out)["waves"]
+    assert [item["status"] for item in first["clusters"]] == [1]
+    assert [item["status"] for item in rest["clusters"]] == [None]
+    assert "the gate behind wave canary stays shut" in shown.err
+
+
+def test_nobody_agreed_and_altered_plans_are_refused(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.declare("[ALTER]")
+    out = tmp_path / "plans"
+    assert world.fleet("plan", "--out", str(out)) == 1
+    assert world.fleet("apply", str(out), "--require-id", "change-" + "0" * 64) == 4
+    assert world.fleet("apply", str(out)) == 64
+    file = out / "fleet.json"
+    file.write_text(file.read_text().replace("rest", "best"))
+    assert world.fleet("apply", str(out), "--yes") == 4
+    assert "was altered" in capsys.readouterr().err

@@ -1,0 +1,118 @@
+"""A fleet's plan as a value, its limits and approvals, and how its gates read the record."""
+
+from dataclasses import replace
+
+import pytest
+
+from reconciler.fleet import (
+    Ending,
+    Failure,
+    FleetLimits,
+    FleetPlan,
+    FleetPlanError,
+    Member,
+    PlannedWave,
+    ending_text,
+    failures_exceeded,
+    fleet_plan_id,
+    fleet_plan_text,
+    gate_behind,
+    latest,
+    limit_refusals,
+    not_covered,
+    parse_endings,
+    parse_fleet_plan,
+    pending,
+)
+
+
+def member(name: str, change: str = "change-1", deletes: int = 0) -> Member:
+    return Member(name, f"plan-{name}", change, f"plans/{name}.json", f"file-{name}", 3, deletes, 1.5)
+
+
+WAVE = PlannedWave("canary", (member("a"), member("b")), soak=60.0)
+PLAN = FleetPlan(
+    "world",
+    "2026-11-21",
+    (WAVE, PlannedWave("rest", (member("c", "change-2", deletes=4),))),
+    ("d",),
+    (Failure("e", "not_planned", "gone"),),
+    FleetLimits(60, 4),
+    "1.0",
+    "abc",
+)
+
+
+def ended(name: str, status: int, finished: float = 100.0) -> Ending:
+    return Ending(name, f"plan-{name}", status, finished)
+
+
+def test_a_plan_reads_back_equal() -> None:
+    assert parse_fleet_plan(fleet_plan_text(PLAN)) == PLAN
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("plan-c", "plan-x"), ('"soak": 60.0', '"soak": 0.0'), ('"max_deletes": 4', '"max_deletes": 9')]
+)
+def test_what_was_agreed_to_cannot_be_altered(old: str, new: str) -> None:
+    with pytest.raises(FleetPlanError, match="altered"):
+        parse_fleet_plan(fleet_plan_text(PLAN).replace(old, new))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"formatVersion":"2.0"}'])
+def test_another_text_is_no_plan(text: str) -> None:
+    with pytest.raises(FleetPlanError):
+        parse_fleet_plan(text)
+
+
+def test_the_id_knows_plans_waves_gates_and_limits_only() -> None:
+    assert fleet_plan_id(replace(PLAN, as_of="2027-01-01", source_commit=None, tool_version="2")) == fleet_plan_id(PLAN)
+    assert fleet_plan_id(replace(PLAN, waves=PLAN.waves[:1])) != fleet_plan_id(PLAN)
+    assert fleet_plan_id(replace(PLAN, limits=FleetLimits())) != fleet_plan_id(PLAN)
+
+
+def test_limits_are_of_the_whole_fleet() -> None:
+    assert limit_refusals(PLAN) == ()
+    assert limit_refusals(replace(PLAN, limits=FleetLimits(59, 3))) == (
+        "3 of 5 clusters would change, but limits.maxChangedClustersPercent is 59",
+        "4 deletions in all clusters together, but limits.maxDeletes is 3",
+    )
+
+
+def test_one_approval_covers_all_clusters_with_the_same_change() -> None:
+    assert [item.cluster for item in not_covered(PLAN, ["change-1"])] == ["c"]
+    assert not_covered(PLAN, ["change-1", "plan-c"]) == ()
+    assert not_covered(PLAN, [fleet_plan_id(PLAN)]) == ()
+    assert len(not_covered(PLAN, ["change-9"])) == 3
+
+
+def test_a_gate_opens_when_the_last_cluster_has_stood_long_enough() -> None:
+    gate = gate_behind(WAVE, latest([ended("a", 0, 100.0), ended("b", 0, 250.0)]))
+    assert not gate.shut
+    assert gate.opens == 310.0
+
+
+def test_failures_and_what_was_not_begun_shut_a_gate() -> None:
+    assert gate_behind(WAVE, latest([ended("a", 0)])).unfinished == ("b",)
+    assert gate_behind(WAVE, latest([ended("a", 0)])).shut
+    failed = latest([ended("a", 0), ended("b", 1)])
+    assert gate_behind(WAVE, failed).failed == ("b",)
+    assert gate_behind(WAVE, failed).shut
+    assert failures_exceeded(WAVE, failed)
+    assert not gate_behind(replace(WAVE, max_failures=1), failed).shut
+
+
+def test_the_last_ending_counts_and_only_of_this_plan() -> None:
+    endings = latest([ended("a", 1), ended("a", 0, 200.0), Ending("b", "plan-of-yesterday", 0, 1.0)])
+    assert [item.cluster for item in pending(WAVE, endings)] == ["b"]
+
+
+def test_a_wave_without_members_is_no_obstacle() -> None:
+    assert not gate_behind(PlannedWave("empty", ()), {}).shut
+
+
+def test_a_record_reads_back_without_a_line_cut_off_by_a_crash() -> None:
+    text = "".join(f"{ending_text(item)}\n" for item in (ended("a", 0), ended("zz", 0), ended("b", 4)))
+    assert parse_endings(text + '{"cluster":"c","pl', PLAN) == [ended("a", 0), ended("b", 4)]
+    with pytest.raises(ValueError, match="line 1"):
+        parse_endings('{"cluster\n' + text, PLAN)
