@@ -20,8 +20,8 @@ ERRORS: Final = frozenset({LintRule.DEAD_HOST, LintRule.BREAKS_BROKERS, LintRule
 class Linted:
     """The findings of one state: those that stand, those that are waived (with the waiver), and idle waivers.
 
-    ``ignored`` are findings about bindings that the cluster's ``ignore`` leaves to somebody else, ``implied`` those that
-    only say a DESCRIBE spelled out beside the READ or WRITE that implies it, as roles and ``kafka-acls.sh`` do.
+    ``ignored`` are findings about bindings that the cluster's ``ignore`` leaves to somebody else. ``implied`` are those
+    about a DESCRIBE spelled out beside the READ or WRITE that implies it, as roles and ``kafka-acls.sh`` do.
     """
 
     view: AccessView

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.access.hosts import ANY_HOST
+from reconciler.access.hosts import Hosts
 from reconciler.access.names import shortest_name
 from reconciler.access.table import EVERYTHING, Key, key_of, literal
 from reconciler.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType, is_reserved
@@ -99,10 +99,18 @@ def _cell(holding: Holding, kind: ResourceType, name: str) -> Cell:
     if holding.super_user:
         return Cell(SUPPORTED_OPERATIONS[kind])
     rows = [row for row in holding.rows if row.region.contains(name)]
-    sure = [row for row in rows if row.certain]
-    everywhere = frozenset(op for row in sure if row.hosts == ANY_HOST for op in row.operations)
-    some = frozenset(op for row in sure for op in row.operations) - everywhere
-    return Cell(everywhere, some, all(row.certain for row in rows))
+    hosts: dict[AclOperation, list[Hosts]] = {}
+    for row in rows:
+        for operation in row.operations if row.certain else ():
+            hosts.setdefault(operation, []).append(row.hosts)
+    everywhere = frozenset(operation for operation, parts in hosts.items() if _together_any(parts))
+    return Cell(everywhere, frozenset(hosts) - everywhere, all(row.certain for row in rows))
+
+
+def _together_any(parts: Sequence[Hosts]) -> bool:
+    """Whether the sets of hosts are every host together: one row may leave out an address that another one has."""
+    listed = {label for part in parts for label in part.listed}
+    return any(part.any_host and listed.issuperset(part.but) for part in parts)
 
 
 def matrix_lines(tables: Sequence[tuple[AccessView, Matrix]], paint: Paint = plain) -> Iterator[str]:

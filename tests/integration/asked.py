@@ -1,0 +1,93 @@
+"""A directory of manifests with a snapshot of its cluster, and the command line run on them."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
+from reconciler.cli.main import run
+from reconciler.model import ClusterState, OpaqueBinding, Topic
+from tests.integration.main_job import Ran
+from tests.unit.access.bindings import bindings
+
+CLUSTER = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: prod}
+spec:
+  superUsers: [User:admin]
+  allowEveryoneIfNoAclFound: false
+  scope: {include: [{topics: {prefix: pay.}}, {groups: {any: true}}]}
+  ignore: [{principals: {prefix: "User:sa-"}}]
+"""
+PAY = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: pay}
+spec:
+  principal: User:pay
+  rules:
+    - {allow: [READ, WRITE], topics: [pay.orders]}
+    - {allow: READ, groups: [pay]}
+"""
+
+
+@dataclass
+class Place:
+    """``directory`` holds manifests; ``live.json`` beside it is the cluster ``prod``."""
+
+    directory: Path
+    snapshot: Path
+    capsys: pytest.CaptureFixture[str]
+
+    def write(self, name: str, text: str) -> None:
+        """Write a manifest."""
+        file = self.directory / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def live(
+        self, *texts: str, topics: tuple[str, ...] = (), opaque: tuple[OpaqueBinding, ...] = (), gap: str | None = None
+    ) -> None:
+        """Say what the cluster has; bindings as in ``tests.unit.access.bindings``."""
+        existing = {name: Topic(name, 1, 1) for name in topics}
+        state = ClusterState("prod-id", frozenset(bindings(*texts)), existing, opaque, acl_gap=gap)
+        self.snapshot.write_text(snapshot_text(state, BrokerFacts(broker_ids=(1,))), encoding="utf-8")
+
+    @property
+    def cluster(self) -> tuple[str, str]:
+        """The options that mean the snapshot."""
+        return "--cluster", f"prod=snapshot:{self.snapshot}"
+
+    def ask(self, *arguments: str) -> Ran:
+        """A question, of what is declared unless the cluster is named."""
+        return self.bare(*arguments, "--path", str(self.directory))
+
+    def bare(self, *arguments: str) -> Ran:
+        """Run a command line as it is."""
+        self.capsys.readouterr()
+        status = run(list(arguments))
+        shown = self.capsys.readouterr()
+        return Ran(status, shown.out, shown.err)
+
+    def document(self, *arguments: str) -> Any:
+        """What a command prints for programs."""
+        return json.loads(self.bare(*arguments, "--output", "json").out)
+
+
+def place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
+    """Manifests of one team, and a cluster that has just what they declare."""
+    directory = tmp_path / "manifests"
+    directory.mkdir()
+    made = Place(directory, tmp_path / "live.json", capsys)
+    made.write("cluster.yaml", CLUSTER)
+    made.write("pay.yaml", PAY)
+    made.live(
+        "TOPIC:L:pay.orders User:pay@* ALLOW READ",
+        "TOPIC:L:pay.orders User:pay@* ALLOW WRITE",
+        "GROUP:L:pay User:pay@* ALLOW READ",
+    )
+    return made

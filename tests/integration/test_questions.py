@@ -1,0 +1,258 @@
+"""can-i, who-can, explain and access, by the command line: of what is declared, of a snapshot, around a plan, live."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.sandbox import Sandbox
+from reconciler.cli.exits import Exit
+from reconciler.model import OpaqueBinding
+from tests.integration.asked import Place, place
+from tests.integration.main_job import job
+
+
+@pytest.fixture
+def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
+    return place(tmp_path, capsys)
+
+
+@pytest.mark.parametrize(
+    ("question", "status", "word"),
+    [
+        (["User:pay", "READ", "topic", "pay.orders"], Exit.OK, "yes"),
+        (["User:pay", "describe", "TOPIC", "pay.orders"], Exit.OK, "yes"),
+        (["User:pay", "DELETE", "topic", "pay.orders"], Exit.FAILED_CHECK, "no"),
+        (["User:pay", "READ", "topic", "pay.", "--prefix"], Exit.FAILED_CHECK, "no"),
+        (["User:admin", "ALTER", "cluster"], Exit.OK, "yes"),
+        (["User:*", "READ", "topic", "--any"], Exit.FAILED_CHECK, "no"),
+        (["User:pay", "READ", "group", "pay", "--host", "10.0.0.7"], Exit.OK, "yes"),
+    ],
+)
+def test_can_i_of_what_is_declared(here: Place, question: list[str], status: Exit, word: str) -> None:
+    ran = here.ask("can-i", *question)
+    assert ran.status == status
+    assert ran.out.startswith(f"{word}  ")
+    assert "Of what is declared for cluster prod" in ran.out
+    assert json.loads(here.ask("can-i", *question, "--output", "json").out)["allowed"] is (status == Exit.OK)
+
+
+def test_can_i_points_at_the_line(here: Place) -> None:
+    assert "pay.yaml:7:39" in here.ask("can-i", "User:pay", "READ", "topic", "pay.orders").out
+    live = here.ask("can-i", "User:pay", "READ", "topic", "pay.orders", *here.cluster).out
+    assert "pay.yaml:7:39" in live
+    assert "Of a snapshot of cluster prod." in live
+
+
+def test_can_i_says_which_host_and_name_speak_against(here: Place) -> None:
+    here.live("TOPIC:P:pay. User:pay@* ALLOW READ", "TOPIC:L:pay.audit User:pay@10.0.0.7 DENY READ")
+    ran = here.ask("can-i", "User:pay", "READ", "topic", "pay.", "--prefix", *here.cluster)
+    assert ran.status == Exit.FAILED_CHECK
+    assert "not User:pay on topic pay.audit from 10.0.0.7" in ran.out
+    assert "declared in no manifest" not in ran.out
+
+
+def test_a_live_acl_that_no_manifest_declares_is_said_to_be_one(here: Place) -> None:
+    here.live("TOPIC:L:pay.orders User:pay@* ALLOW READ", "TOPIC:L:other User:x@* ALLOW READ")
+    assert "declared in no manifest" in here.ask("can-i", "User:x", "READ", "topic", "other", *here.cluster).out
+
+
+@pytest.mark.parametrize("setting", ["true", "false", "unknown"])
+def test_default_allow_is_taken_into_account(here: Place, setting: str) -> None:
+    text = (here.directory / "cluster.yaml").read_text()
+    here.write(
+        "cluster.yaml", text.replace("allowEveryoneIfNoAclFound: false", f"allowEveryoneIfNoAclFound: {setting}")
+    )
+    allowed = here.ask("can-i", "User:x", "READ", "topic", "uncovered", "--output", "json")
+    assert json.loads(allowed.out)["allowed"] is {"true": True, "false": False, "unknown": None}[setting]
+    assert allowed.status == (Exit.OK if setting == "true" else Exit.FAILED_CHECK)
+
+
+def test_a_snapshot_alone_needs_no_manifests(here: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = here.bare("can-i", "User:pay", "READ", "topic", "pay.orders", "--cluster", "snapshot:live.json")
+    assert ran.status == Exit.OK
+    ran = here.bare("can-i", "User:x", "READ", "topic", "uncovered", "--cluster", "snapshot:live.json")
+    assert ran.out.startswith("undecided")
+
+
+def test_a_listing_that_may_not_be_whole_answers_nothing(here: Place) -> None:
+    here.live(gap="a part of it was refused")
+    ran = here.ask("can-i", "User:pay", "READ", "topic", "pay.orders", *here.cluster)
+    assert (ran.status, ran.out) == (Exit.ERROR, "")
+    assert "a part of it was refused" in ran.err
+
+
+def test_what_an_entry_that_cannot_be_read_could_change_is_undecided(here: Place) -> None:
+    entry = OpaqueBinding("pay.orders", "User:x", "*", 2, 3, None, None)
+    here.live(opaque=(entry,))
+    assert here.ask("can-i", "User:x", "READ", "topic", "pay.orders", *here.cluster).out.startswith("undecided")
+
+
+def test_names_reserved_for_the_reconciler_are_left_out(here: Place) -> None:
+    here.live("TOPIC:L:__kr.run.1 User:probe@* ALLOW READ")
+    assert here.ask("can-i", "User:probe", "READ", "topic", "__kr.run.1", *here.cluster).status == Exit.FAILED_CHECK
+    assert "User:probe" not in here.ask("access", *here.cluster).out
+
+
+def test_explain_lists_every_acl_on_the_name(here: Place) -> None:
+    here.live(
+        "TOPIC:P:pay. User:pay@* ALLOW READ",
+        "TOPIC:L:pay.orders User:pay@10.0.0.7 DENY READ",
+        "TOPIC:L:pay.orders User:other@* ALLOW READ",
+        "TOPIC:L:pay.orders User:pay@* ALLOW CREATE",
+        "TOPIC:L:elsewhere User:pay@* ALLOW READ",
+    )
+    ran = here.ask("explain", "User:pay", "READ", "topic", "pay.orders", "--host", "10.0.0.7", *here.cluster)
+    assert ran.status == Exit.OK
+    assert ran.out.startswith("no  User:pay READ topic pay.orders from 10.0.0.7\n    an ACL denies it\n")
+    standing = {line.strip().split("  ")[0] for line in ran.out.splitlines() if " on TOPIC " in line}
+    assert {"decides", "applies", "other principal", "other operation"} <= standing
+    assert "elsewhere" not in ran.out
+
+
+def test_explain_says_what_brokers_are_content_with(here: Place) -> None:
+    here.live("CLUSTER:L:kafka-cluster User:pay@* ALLOW CREATE", "TOPIC:L:pay.new User:pay@* DENY CREATE")
+    ran = here.ask("explain", "User:pay", "CREATE", "topic", "pay.new", *here.cluster)
+    assert ran.out.startswith("yes")
+    assert "brokers are content with CREATE on the cluster" in ran.out
+
+
+def test_who_can(here: Place) -> None:
+    here.live(
+        "TOPIC:P:pay. User:a@* ALLOW READ",
+        "TOPIC:L:* User:*@* ALLOW READ",
+        "TOPIC:L:pay.x User:b@* DENY READ",
+        "CLUSTER:L:kafka-cluster User:c@* ALLOW ALTER",
+    )
+    out = here.ask("who-can", "READ", "topic", "pay.", "--prefix", *here.cluster).out
+    assert "everybody else: topics starting with `pay.`" in out
+    title, lacking = out.split("But not, although everybody else may\n")
+    assert "User:b" in lacking.splitlines()[0]
+    assert "User:b" not in title.replace("User:b: topics starting with `pay.` except", "")
+    assert "May ALTER the cluster, and so grant it to itself\n    User:c: the cluster" in out
+    assert "User:admin" in out
+    document = json.loads(
+        here.ask("who-can", "READ", "topic", "pay.", "--prefix", *here.cluster, "--output", "json").out
+    )
+    assert document["states"][0]["superUsers"] == ["User:admin"]
+    assert [row["principal"] for row in document["states"][0]["clusterAdmins"]] == ["User:c"]
+
+
+def test_nobody_is_said(here: Place) -> None:
+    assert "nobody, by any ACL" in here.ask("who-can", "DELETE", "topic", "--any").out
+
+
+def test_access_lists_everybody_and_everybody_else(here: Place) -> None:
+    out = here.ask("access").out
+    assert "everybody else\n    may do nothing" in out
+    assert "User:admin\n    may do anything: it is a super user" in out
+    assert "User:pay\n    READ, WRITE, DESCRIBE on topic `pay.orders`" in out
+    assert "READ, DESCRIBE on group `pay`" in out
+    assert "group" not in here.ask("access", "User:pay", "--type", "topic").out
+
+
+def test_access_as_a_matrix(here: Place) -> None:
+    here.live(
+        "TOPIC:P:pay. User:a@* ALLOW READ",
+        "TOPIC:L:pay.x User:b@10.0.0.7 ALLOW WRITE",
+        "TOPIC:L:* User:*@* ALLOW DESCRIBE",
+    )
+    out = here.ask("access", "User:a", "User:b", "--matrix", *here.cluster).out
+    rows = {line.split("  ")[0]: line.split()[-2:] for line in out.splitlines() if line.startswith(("pay.", "any"))}
+    assert rows == {"pay.x": ["RD", "wD"], "pay.…": ["RD", "D"], "any other topic": ["D", "D"]}
+    assert "W WRITE" in out
+    matrix = json.loads(here.ask("access", "--matrix", *here.cluster, "--output", "json").out)["states"][0]
+    assert matrix["principals"] == ["everybody else", "User:a", "User:admin", "User:b"]
+    assert matrix["rows"][0]["cells"][3] == {
+        "certain": True,
+        "fromSomeHosts": ["WRITE"],
+        "operations": ["DESCRIBE"],
+    }
+
+
+def planned(here: Place, tmp_path: Path) -> str:
+    here.live("TOPIC:L:pay.orders User:pay@* ALLOW READ", "TOPIC:L:pay.old User:pay@* ALLOW READ")
+    file = str(tmp_path / "plan.json")
+    ran = here.bare("plan", str(here.directory), *here.cluster, "--allow-deletes", "--out", file)
+    assert ran.status == Exit.OK, ran.err
+    return file
+
+
+def test_before_and_after_a_plan(here: Place, tmp_path: Path) -> None:
+    plan = ("--plan", planned(here, tmp_path), *here.cluster)
+    gained = here.ask("can-i", "User:pay", "WRITE", "topic", "pay.orders", *plan)
+    assert gained.status == Exit.OK
+    assert gained.out.startswith("before: no  ")
+    assert "\nafter:  yes  " in gained.out
+    assert "pay.yaml:7:" in gained.out.split("after:")[1]
+    lost = here.ask("can-i", "User:pay", "READ", "topic", "pay.old", *plan)
+    assert lost.status == Exit.FAILED_CHECK
+    out = here.ask("access", "User:pay", *plan).out
+    assert "  - READ, DESCRIBE on topic `pay.old`" in out
+    assert "  + READ, WRITE, DESCRIBE on topic `pay.orders`" in out
+    assert "  - User:pay: topic `pay.old`" in here.ask("who-can", "READ", "topic", "--any", *plan).out
+    assert here.ask("explain", "User:pay", "READ", "topic", "pay.old", *plan).out.startswith("before: yes")
+
+
+def test_a_plan_is_shown_on_its_own_cluster_only(here: Place, tmp_path: Path) -> None:
+    file = planned(here, tmp_path)
+    assert here.ask("access", "--plan", file).status == Exit.USAGE
+    other = here.snapshot.read_text().replace("prod-id", "other-id")
+    here.snapshot.write_text(other)
+    assert here.ask("access", "--plan", file, *here.cluster).status == Exit.STALE
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["can-i", "pay", "READ", "topic", "a"],
+        ["can-i", "User:pay", "FLY", "topic", "a"],
+        ["can-i", "User:pay", "WRITE", "group", "a"],
+        ["can-i", "User:pay", "READ", "topic"],
+        ["can-i", "User:pay", "READ", "topic", "*"],
+        ["can-i", "User:pay", "READ", "topic", "pay.*"],
+        ["can-i", "User:pay", "READ", "topic", "a", "--any"],
+        ["can-i", "User:pay", "ALTER", "cluster", "mine"],
+        ["can-i", "User:pay", "READ", "table", "a"],
+        ["explain", "User:*", "READ", "topic", "a"],
+        ["access", "User:*"],
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_question_exits_64(here: Place, arguments: list[str]) -> None:
+    ran = here.ask(*arguments)
+    assert (ran.status, ran.out) == (Exit.USAGE, "")
+
+
+def test_with_several_clusters_one_has_to_be_named(here: Place) -> None:
+    here.write("second.yaml", "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: test}\nspec: {}\n")
+    assert here.ask("access").status == Exit.USAGE
+    assert "cluster test" in here.ask("access", "--cluster", "test", "--offline").out
+
+
+def test_hostile_names_are_shown_by_their_codes(here: Place) -> None:
+    here.live("GROUP:L:g User:\x1b[2J\u202eevil@* ALLOW READ")
+    for question in (["who-can", "READ", "group", "--any"], ["access"], ["access", "--matrix", "--type", "group"]):
+        out = here.ask(*question, *here.cluster).out
+        assert "\\u001b[2J\\u202eevil" in out
+        assert "\x1b" not in out
+
+
+@pytest.mark.broker
+def test_questions_of_a_live_cluster(tmp_path: Path, broker: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
+    live = job(tmp_path, broker, "asked.", capsys)
+    live.write(
+        "acls.yaml",
+        "apiVersion: reconciler/v1\nkind: Acls\nmetadata: {name: a}\nspec:\n  principal: User:asked\n"
+        "  rules: [{allow: READ, topics: {prefix: '@'}}]\n",
+    )
+    assert live.run("apply", "--yes").status == Exit.OK
+    state = ("--path", str(live.directory), "--cluster", "it", "--connections", str(live.connections))
+    yes = live.bare("can-i", "User:asked", "READ", "topic", "asked.", "--prefix", *state)
+    assert yes.status == Exit.OK, yes.err
+    assert "Of cluster it, as seen by one broker." in yes.out
+    assert live.bare("can-i", "User:asked", "WRITE", "topic", "asked.a", *state).status == Exit.FAILED_CHECK
+    assert "acls.yaml:6:42" in live.bare("explain", "User:asked", "READ", "topic", "asked.a", *state).out
+    assert "User:asked: topic `asked.a`" in live.bare("who-can", "READ", "topic", "asked.a", *state).out
+    assert live.run("test", "--as-is").status == Exit.OK
