@@ -7,7 +7,7 @@ was written gets an :class:`Answer` of its own, in the order in which it was ask
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
 
@@ -131,4 +131,36 @@ class Ledger(Protocol):
 
     def write(self, *records: Mapping[str, Any]) -> None:
         """Keep the records and return once they are safe; raises :class:`RecordError`."""
+        ...
+
+
+class Sees(StrEnum):
+    """What a node lets a probe's principal do with a topic that does not exist."""
+
+    PERMITTED = "permitted"
+    REFUSED = "refused"
+    SILENT = "silent"
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """One node's answer to a probe; ``detail`` says why it is ``SILENT``."""
+
+    sees: Sees
+    detail: str = ""
+
+
+#: The active controller, beside the ids of brokers.
+CONTROLLER: Final = -1
+
+
+class Probe(Protocol):
+    """Asks single nodes what their own authorizer decides for one principal; changes nothing."""
+
+    def brokers(self) -> frozenset[int]:
+        """The ids of the brokers that the cluster names; raises :class:`ClusterError`."""
+        ...
+
+    def ask(self, topic: str, nodes: Collection[int]) -> Mapping[int, Glimpse]:
+        """Each node's answer for a topic that does not exist, in bounded time; ``CONTROLLER`` can be asked too."""
         ...

@@ -1,5 +1,6 @@
 """Perform a plan through the ports, step by step, and say truly what became of it."""
 
+from reconciler.apply.barrier import Probing, UnprovenError
 from reconciler.apply.history import JournalError, PastRun, past_runs
 from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
 from reconciler.apply.perform import perform
@@ -21,6 +22,7 @@ __all__ = [
     "Outcome",
     "PastRun",
     "Preflight",
+    "Probing",
     "Progress",
     "RefusedError",
     "Result",
@@ -28,6 +30,7 @@ __all__ = [
     "StalePlanError",
     "StepOutcome",
     "UndeclaredDefaultError",
+    "UnprovenError",
     "World",
     "check",
     "past_runs",

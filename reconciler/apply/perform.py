@@ -3,18 +3,20 @@
 Nothing here decides what to do: the plan does. A step that failed or is unknown holds back only what depends on it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import TypeAlias
 
 from reconciler.apply import records
+from reconciler.apply.barrier import Barrier, FixedWait, Proof
 from reconciler.apply.batches import batches, pause_behind
 from reconciler.apply.outcome import Outcome, Result, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.run import Run, StoppedError, World
 from reconciler.apply.sending import send
-from reconciler.apply.sighting import look_again, resolve, settle
-from reconciler.model import ClusterState
+from reconciler.apply.sighting import exact_read, look_again, resolve, settle
+from reconciler.model import AclBinding, ClusterState
 from reconciler.plan import Phase, Plan, Standing, Step, describe, standing
 from reconciler.ports import Answer, RecordError, Verdict
 
@@ -26,21 +28,39 @@ _OUTCOMES = {
 }
 
 
-def perform(plan: Plan, start: ClusterState, preflight: Preflight, world: World) -> Result:
-    """Perform ``plan`` on a cluster that was read as ``start`` and passed :func:`check`."""
+#: Looks at the cluster again, as :func:`check` does.
+Recheck: TypeAlias = Callable[[ClusterState], Preflight]
+
+
+def perform(
+    plan: Plan, start: ClusterState, preflight: Preflight, world: World, recheck: Recheck | None = None
+) -> Result:
+    """Perform ``plan`` on a cluster that was read as ``start`` and passed :func:`check`.
+
+    With a probe the cluster is read again, exactly, and ``recheck`` decides; raises what it raises, and
+    :class:`UnprovenError`, with nothing of the plan sent.
+    """
     run = Run(plan, world, start, plan.terms.default_allow)
-    already = [
-        step for step, finding in zip(plan.steps, preflight.findings, strict=True) if finding.standing is Standing.DONE
-    ]
+    barrier: Barrier = FixedWait(run) if world.probing is None else Proof(run, world.probing)
     try:
-        run.open(already)
-        _perform_phases(run)
+        run.open()
+        barrier.begin()
+        if world.probing is not None:
+            run.start = exact_read(run, barrier.placed)
+            barrier.trust(run.start)
+            preflight = recheck(run.start) if recheck else preflight
+        run.recognise(preflight)
+        _perform_phases(run, barrier)
     except StoppedError as stop:
         run.stopped = str(stop)
-    return _closed(run, _end(run))
+    except Exception:
+        barrier.end()
+        raise
+    left = barrier.end()
+    return _closed(run, _end(run, left))
 
 
-def _perform_phases(run: Run) -> None:
+def _perform_phases(run: Run, barrier: Barrier) -> None:
     phases = [(phase, list(steps)) for phase, steps in groupby(run.plan.steps, key=lambda step: step.phase)]
     for number, (phase, steps) in enumerate(phases):
         _perform_phase(run, phase, steps, look_again(run) if number else run.start)
@@ -48,8 +68,7 @@ def _perform_phases(run: Run) -> None:
             return
         following = phases[number + 1][0] if number + 1 < len(phases) else phase
         if any(phase <= barrier < following for barrier in run.plan.barriers):
-            run.world.progress.barrier(run.plan.terms.barrier_wait)
-            run.world.clock.sleep(run.plan.terms.barrier_wait)
+            barrier.stand()
 
 
 def _perform_phase(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> None:
@@ -102,10 +121,10 @@ def _outcome(step: Step, answer: Answer) -> StepOutcome:
     return StepOutcome(step, _OUTCOMES[answer.verdict], answer.code, answer.message)
 
 
-def _end(run: Run) -> Result:
-    """Read until everything done shows, and name the rest."""
+def _end(run: Run, left: Sequence[AclBinding]) -> Result:
+    """Read until everything done shows, and name the rest; ``left`` are sentinels that could not be removed."""
     interrupted, stopped = run.world.interrupted(), run.stopped
-    differences: list[str] = []
+    differences = [f"{binding}: could not be removed; “reconciler sweep” does" for binding in left]
     verified = False
     try:
         _, sight = settle(run)

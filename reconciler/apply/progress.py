@@ -1,5 +1,6 @@
 """What an apply tells while it runs."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from reconciler.plan import Phase
@@ -20,6 +21,10 @@ class Progress(Protocol):
         """A fixed wait begins, in the hope that every broker enforces what was sent."""
         ...
 
+    def proven(self, brokers: Sequence[int], seconds: float) -> None:
+        """These brokers and the active controller are known to enforce what was sent; it took so long."""
+        ...
+
     def note(self, text: str) -> None:
         """Something a person should know."""
         ...
@@ -35,6 +40,9 @@ class Silent:
         """Nothing."""
 
     def barrier(self, seconds: float) -> None:
+        """Nothing."""
+
+    def proven(self, brokers: Sequence[int], seconds: float) -> None:
         """Nothing."""
 
     def note(self, text: str) -> None:

@@ -1,15 +1,19 @@
 """One run of a plan: what it needs of the world, and what has become of each step so far."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reconciler.apply import records
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
+from reconciler.apply.preflight import Preflight
 from reconciler.apply.progress import Progress
 from reconciler.model import ClusterState
-from reconciler.plan import Phase, Plan, Step, Undone, touched_topics
+from reconciler.plan import Phase, Plan, Standing, Step, Undone, touched_topics
 from reconciler.ports import Clock, Cluster, Ledger, ReadRequest, RecordError
+
+if TYPE_CHECKING:
+    from reconciler.apply.barrier import Probing
 
 
 class StoppedError(Exception):
@@ -36,7 +40,7 @@ class Identity:
 class World:
     """What an apply needs of the world; ``interrupted`` turns true when a person asked to stop.
 
-    ``max_batch`` makes requests smaller than they would be.
+    ``max_batch`` makes requests smaller than they would be; ``probing`` says how to prove what nodes enforce.
     """
 
     cluster: Cluster
@@ -47,6 +51,7 @@ class World:
     journal: Ledger = field(default_factory=NoLedger)
     audit: Ledger = field(default_factory=NoLedger)
     max_batch: int | None = None
+    probing: "Probing | None" = None
 
 
 @dataclass(slots=True)
@@ -82,13 +87,16 @@ class Run:
         """What has to be read to hold this plan against the cluster."""
         return ReadRequest(all_topics=False, topic_names=touched_topics(self.plan.steps))
 
-    def open(self, already: Iterable[Step]) -> None:
-        """Write down that the run begins, and which steps somebody had performed before."""
-        world = self.world
-        record = records.opened(self.plan, world.identity, world.clock.now())
+    def open(self) -> None:
+        """Write down that the run begins."""
+        record = records.opened(self.plan, self.world.identity, self.world.clock.now())
         self._keep(record)
         self._audit(record)
-        self.settle([StepOutcome(step, Outcome.ALREADY) for step in already])
+
+    def recognise(self, preflight: Preflight) -> None:
+        """Write down which steps somebody had performed before."""
+        found = zip(self.plan.steps, preflight.findings, strict=True)
+        self.settle([StepOutcome(step, Outcome.ALREADY) for step, it in found if it.standing is Standing.DONE])
 
     def intend(self, phase: Phase, steps: Sequence[Step]) -> int:
         """Write down what is about to be sent; the number of the batch."""

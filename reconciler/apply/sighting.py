@@ -4,14 +4,14 @@ Brokers apply ACLs after they were committed, so a reading is repeated for a bou
 that was reported done; the last one counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from reconciler.apply.outcome import Outcome, StepOutcome
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import pause
 from reconciler.apply.watch import Sight, look
-from reconciler.model import ClusterState
+from reconciler.model import AclBinding, ClusterState
 from reconciler.plan import Standing, Step, standing
 from reconciler.ports import ClusterError
 
@@ -26,6 +26,24 @@ def read(run: Run) -> ClusterState:
         return run.world.cluster.read(run.request())
     except ClusterError as error:
         raise StoppedError(f"the cluster could not be read again: {error}") from error
+
+
+def exact_read(run: Run, placed: Collection[AclBinding]) -> ClusterState:
+    """Read until the answer shows bindings that this run has just put there: older answers are no use.
+
+    Raises :class:`StoppedError` after a bounded time: a broker that is cut off answers by what it knew.
+    """
+    clock = run.world.clock
+    deadline = clock.monotonic() + SETTLE_SECONDS
+    attempt = 0
+    while True:
+        live = read(run)
+        if live.bindings.issuperset(placed):
+            return live
+        if clock.monotonic() > deadline:
+            raise StoppedError("the broker that lists the ACLs does not show what was sent: it may be cut off")
+        clock.sleep(pause(attempt, clock))
+        attempt += 1
 
 
 def settle(run: Run) -> tuple[ClusterState, Sight]:

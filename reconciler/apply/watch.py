@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reconciler.apply.outcome import GOOD, StepOutcome
-from reconciler.model import AclBinding, ClusterState, CreateAcl, DeleteAcl
+from reconciler.model import AclBinding, ClusterState, CreateAcl, DeleteAcl, is_reserved
 from reconciler.plan import Standing, Step, bindings_after, standing
 from reconciler.plan.overlap import pattern_indexes
 
@@ -20,7 +20,8 @@ class Sight:
 def look(start: ClusterState, now: ClusterState, outcomes: Iterable[StepOutcome], steps: Iterable[Step]) -> Sight:
     """Hold ``now`` against ``start`` and what has been done since.
 
-    A foreign change counts only where its pattern shares a name with one that the plan touches.
+    A foreign change counts only where its pattern shares a name with one that the plan touches; sentinels, ours or
+    another run's, are none.
     """
     told = list(outcomes)
     good = [item.step for item in told if item.outcome in GOOD]
@@ -29,7 +30,7 @@ def look(start: ClusterState, now: ClusterState, outcomes: Iterable[StepOutcome]
         step.change.binding for step in (item.step for item in told) if isinstance(step.change, CreateAcl | DeleteAcl)
     }
     moved = (bindings_after(start.bindings, good) ^ now.bindings) - own
-    return Sight(missing, _near(moved, start, steps))
+    return Sight(missing, _near((binding for binding in moved if not is_reserved(binding.pattern.name)), start, steps))
 
 
 def _near(moved: Iterable[AclBinding], start: ClusterState, steps: Iterable[Step]) -> tuple[str, ...]:

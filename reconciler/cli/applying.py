@@ -11,11 +11,11 @@ import click
 
 from reconciler.apply import (
     Identity,
-    Preflight,
     RefusedError,
     Result,
     StalePlanError,
     UndeclaredDefaultError,
+    UnprovenError,
     World,
     check,
     perform,
@@ -24,11 +24,12 @@ from reconciler.cli.console import paint_for, tell
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import PlanningOptions, Reach
 from reconciler.cli.planning import plan_on, read_cluster
+from reconciler.cli.probing import probing
 from reconciler.cli.progress import progress_for
 from reconciler.cli.recording import Records, earlier_runs, ledgers, new_run, tell_earlier
 from reconciler.cli.show import saved_plan
 from reconciler.cli.wiring import Target, opened, terms
-from reconciler.plan import Plan, Standing, Terms, change_id, plan_id, touched_topics
+from reconciler.plan import Plan, Standing, change_id, plan_id, touched_topics
 from reconciler.ports import ReadRequest
 from reconciler.report.paint import safe
 from reconciler.report.plan_text import plan_lines, refusal_lines, summary
@@ -57,7 +58,7 @@ def apply_fresh(
             _tell_plan(planned.plan, expand=expand)
             raise CommandError("a guard refuses this plan: nothing was sent", status=Exit.REFUSED)
         _check_id(planned.plan, consent)
-        return _perform(planned.plan, planned.live, target, consent, expand=expand)
+        return _perform(planned.plan, planned.live, _Reached(target, reach), consent, expand=expand)
 
 
 def apply_saved(plan_file: str, path: str, reach: Reach, consent: Consent, *, expand: bool) -> Result | None:
@@ -67,15 +68,26 @@ def apply_saved(plan_file: str, path: str, reach: Reach, consent: Consent, *, ex
     with opened(path, plan.terms.cluster, reach) as (_, target):
         live = read_cluster(target.cluster, ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps)))
         recorded = replace(consent, records=consent.records.beside(plan_file))
-        return _perform(plan, live, target, recorded, expand=expand, digest=digest)
+        return _perform(plan, live, _Reached(target, reach), recorded, expand=expand, digest=digest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """An open cluster, and by what it was reached."""
+
+    target: Target
+    reach: Reach
 
 
 def _perform(
-    plan: Plan, live: "ClusterState", target: Target, consent: Consent, *, expand: bool, digest: str | None = None
+    plan: Plan, live: "ClusterState", reached: _Reached, consent: Consent, *, expand: bool, digest: str | None = None
 ) -> Result | None:
+    target = reached.target
     if target.declaration is None:
         raise CommandError(f"cluster {target.name!r} is not declared")
-    preflight = _preflight(plan, live, terms(target.declaration))
+    now = terms(target.declaration)
+    with _refusals():
+        preflight = check(plan, live, now)
     _tell_plan(plan, expand=expand)
     if not plan.steps:
         return None
@@ -86,9 +98,11 @@ def _perform(
     from reconciler.adapters.clock import SystemClock
 
     with (
+        probing(target, reached.reach) as probe,
         ledgers(records, _audit_topic(target, records)) as (journal, audit),
         _stoppable() as interrupted,
         progress_for(sys.stderr) as progress,
+        _refusals(),
     ):
         world = World(
             target.cluster,
@@ -98,8 +112,9 @@ def _perform(
             identity=Identity(new_run(), records.who(), digest),
             journal=journal,
             audit=audit,
+            probing=probe,
         )
-        return perform(plan, live, preflight, world)
+        return perform(plan, live, preflight, world, lambda exact: check(plan, exact, now))
 
 
 def _audit_topic(target: Target, records: Records) -> "Ledger | None":
@@ -116,9 +131,11 @@ def _audit_topic(target: Target, records: Records) -> "Ledger | None":
         raise CommandError(f"no audit record can be sent: {error}") from error
 
 
-def _preflight(plan: Plan, live: "ClusterState", declared_terms: Terms) -> Preflight:
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What forbids a plan, as the end of the command."""
     try:
-        return check(plan, live, declared_terms)
+        yield
     except StalePlanError as error:
         lines = [
             f"{safe(finding.subject)}: expected {safe(finding.expected)}, found {safe(finding.found)}"
@@ -137,6 +154,8 @@ def _preflight(plan: Plan, live: "ClusterState", declared_terms: Terms) -> Prefl
             "    allowEveryoneIfNoAclFound: false",
             Exit.REFUSED,
         ) from error
+    except UnprovenError as error:
+        raise CommandError(f"{error}: nothing was sent", error.advice, Exit.REFUSED) from error
 
 
 def _check_id(plan: Plan, consent: Consent, *digest: str) -> None:

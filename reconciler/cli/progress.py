@@ -1,6 +1,6 @@
 """Progress of an apply on stderr: a bar on a terminal, a line for each phase elsewhere."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -25,6 +25,10 @@ class Lines:
     def barrier(self, seconds: float) -> None:
         """A fixed wait begins."""
         tell(f"   waiting {seconds:g} s for every broker; a broker that is cut off cannot be seen this way")
+
+    def proven(self, brokers: Sequence[int], seconds: float) -> None:
+        """A barrier was reached."""
+        tell(f"   {_proven(brokers, seconds)}")
 
     def note(self, text: str) -> None:
         """Something a person should know."""
@@ -52,9 +56,18 @@ class Bars:
         """A fixed wait begins."""
         self._bars.console.print(f"waiting {seconds:g} s for every broker", style="dim")
 
+    def proven(self, brokers: Sequence[int], seconds: float) -> None:
+        """A barrier was reached."""
+        self._bars.console.print(_proven(brokers, seconds), style="dim")
+
     def note(self, text: str) -> None:
         """Something a person should know."""
         self._bars.console.print(text, markup=False)
+
+
+def _proven(brokers: Sequence[int], seconds: float) -> str:
+    named = ", ".join(map(str, brokers))
+    return f"enforced by brokers {named} and the active controller, after {seconds * 1000:.0f} ms"
 
 
 @contextmanager

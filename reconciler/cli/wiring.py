@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import datetime
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -127,33 +127,49 @@ def opened(path: str, cluster: str, reach: Reach) -> "Iterator[tuple[Manifests, 
 def live(name: str, declaration: "ClusterDeclaration | None", reach: Reach) -> Iterator[Target]:
     """A cluster reached over the network: by the connections file, or by its own declaration."""
     from reconciler.adapters.kafka.cluster import connect
+
+    reached = connection(name, declaration, reach)
+    settings = connection_settings(name, reached.servers, reached.client, reached.origin, reach)
+    with connect(settings) as cluster:
+        cluster.prepare_listing()
+        yield Target(name, cluster, declaration, reached.servers, settings)
+
+
+def connection_settings(
+    name: str, servers: tuple[str, ...], client: "Mapping[str, str]", origin: str, reach: Reach
+) -> "ClientSettings":
+    """Client settings with secrets resolved, or the end of the command with every problem."""
     from reconciler.adapters.kafka.secret_source import SecretSource
     from reconciler.adapters.kafka.settings import SettingsError, client_settings
 
-    servers, client, origin = _connection(name, declaration, reach)
     secrets = SecretSource(frozenset(reach.allow_env), tuple(Path(directory) for directory in reach.secrets_dirs))
     try:
-        settings = client_settings(",".join(servers), client, secrets)
+        return client_settings(",".join(servers), client, secrets)
     except SettingsError as error:
         lines = [f"{problem.key}: {problem.message}. {problem.advice}".rstrip() for problem in error.problems]
         raise CommandError(
             f"the connection of cluster {name} ({origin}) cannot be used:\n  " + "\n  ".join(lines)
         ) from error
-    with connect(settings) as cluster:
-        cluster.prepare_listing()
-        yield Target(name, cluster, declaration, tuple(servers), settings)
 
 
-def _connection(
-    name: str, declaration: "ClusterDeclaration | None", reach: Reach
-) -> "tuple[tuple[str, ...], dict[str, str], str]":
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reached:
+    """How a cluster is reached, as written in ``origin``; ``barrier_client`` is what differs for the probe."""
+
+    servers: tuple[str, ...]
+    client: "Mapping[str, str]"
+    barrier_client: "Mapping[str, str]"
+    origin: str
+
+
+def connection(name: str, declaration: "ClusterDeclaration | None", reach: Reach) -> Reached:
+    """What says how to reach the cluster: the operator's file, else the manifests."""
     if reach.connections is not None:
-        found = read_connections(reach.connections)
-        if name not in found:
-            raise CommandError(
-                f"{reach.connections} has no connection for cluster {name!r}", f"it has: {', '.join(found) or 'none'}"
-            )
-        return found[name].bootstrap_servers, dict(found[name].client), reach.connections
+        found = read_connections(reach.connections).get(name)
+        if found is None:
+            known = ", ".join(read_connections(reach.connections)) or "none"
+            raise CommandError(f"{reach.connections} has no connection for cluster {name!r}", f"it has: {known}")
+        return Reached(found.bootstrap_servers, found.client, found.barrier_client, reach.connections)
     if "CI" in os.environ:
         raise CommandError(
             "in CI the connection has to come from the operator, not from the manifests under review",
@@ -165,7 +181,9 @@ def _connection(
             f"nothing says how to reach cluster {name!r}",
             "declare bootstrapServers in its Cluster document, or give --connections FILE",
         )
-    return declaration.bootstrap_servers, dict(declaration.client), declaration.origin.file
+    probe = declaration.probe
+    barrier_client = probe.client if probe else {}
+    return Reached(declaration.bootstrap_servers, declaration.client, barrier_client, declaration.origin.file)
 
 
 def read_connections(file: str) -> "dict[str, Connection]":
@@ -197,6 +215,9 @@ def terms(declaration: "ClusterDeclaration") -> "Terms":
         prune_topics=declaration.prune_topics,
         ignore_configs=declaration.ignore_configs,
         barrier_wait=declaration.barrier_wait,
+        probe=declaration.probe.principal if declaration.probe else None,
+        barrier_seconds=declaration.probe.seconds if declaration.probe else 30.0,
+        brokers=declaration.brokers,
     )
 
 

@@ -10,7 +10,7 @@ from reconciler.manifest.acls import checked_texts
 from reconciler.manifest.codes import Code
 from reconciler.manifest.document import Document
 from reconciler.manifest.findings import Findings, Trouble
-from reconciler.manifest.models.cluster import ClusterDocument, ClusterSpec
+from reconciler.manifest.models.cluster import Barrier, ClusterDocument, ClusterSpec
 from reconciler.manifest.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
 from reconciler.manifest.principals import principal_problem
 from reconciler.manifest.resources import PatternTable
@@ -21,6 +21,7 @@ from reconciler.manifest.waivers import LintWaiver, declare_lint_waivers
 from reconciler.model import TOPIC_CONFIGS, FrozenMap, Origin, Scope, Selector
 
 DEFAULT_BARRIER_WAIT: Final = 2.0
+DEFAULT_BARRIER_TIMEOUT: Final = 30.0
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})", re.ASCII)
 
 
@@ -43,6 +44,14 @@ class Limits(NamedTuple):
 
 
 NO_LIMITS: Final = Limits()
+
+
+class ProbeDeclaration(NamedTuple):
+    """As whom every broker is asked what it enforces; ``client`` is as written, ``seconds`` how long they may take."""
+
+    principal: str
+    client: Mapping[str, str] = FrozenMap()
+    seconds: float = DEFAULT_BARRIER_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,8 @@ class ClusterDeclaration:
     protect: tuple[Selector, ...] = ()
     inter_broker_principals: tuple[str, ...] = ()
     waivers: tuple[LintWaiver, ...] = ()
+    brokers: tuple[int, ...] = ()
+    probe: ProbeDeclaration | None = None
 
 
 def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclaration | None:
@@ -85,6 +96,7 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
     protect = declare_selectors(spec.get("protect"), table, findings)
     waivers = declare_lint_waivers(spec.get("waive"), model.spec.waive if model else None, table, findings)
     _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
+    probe = _probe(model.spec.barrier if model else None, spec.get("barrier"), findings)
     if model is None:
         return None
     wants = model.spec
@@ -109,7 +121,26 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
         protect,
         inter_broker,
         waivers,
+        tuple(sorted(set(wants.brokers))),
+        probe,
     )
+
+
+def _probe(barrier: Barrier | None, node: Node | None, findings: Findings) -> ProbeDeclaration | None:
+    """The barrier by a probe, where one is declared; half of one is a problem."""
+    if barrier is None or not isinstance(node, MappingNode):
+        return None
+    principal = checked_texts(node.get("principal"), _named_principal, findings)
+    if barrier.principal is None:
+        if barrier.client or barrier.timeout is not None:
+            message = "the field 'principal' is missing here: nothing says as whom brokers are asked"
+            findings.add(Trouble(Code.MISSING_FIELD, message), node)
+        return None
+    if barrier.wait is not None:
+        message = "wait is of no use where brokers are asked as a principal"
+        findings.add(Trouble(Code.WRONG_VALUE, message, "remove wait, or principal and client"), node.keys["wait"])
+    timeout = DEFAULT_BARRIER_TIMEOUT if barrier.timeout is None else barrier.timeout
+    return ProbeDeclaration(principal[0], FrozenMap(barrier.client), timeout) if principal else None
 
 
 def client_origins(spec: MappingNode, findings: Findings) -> FrozenMap[Origin]:

@@ -17,11 +17,15 @@ from reconciler.model import FrozenMap, Origin
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How to reach a cluster. ``client`` values are as written; ``origins`` say where each setting stands."""
+    """How to reach a cluster. ``client`` values are as written; ``origins`` say where each setting stands.
+
+    ``barrier_client`` are the settings that differ where brokers are asked as the probe's principal.
+    """
 
     bootstrap_servers: tuple[str, ...]
     client: Mapping[str, str]
     origins: Mapping[str, Origin]
+    barrier_client: Mapping[str, str] = FrozenMap()
 
 
 def connections(sources: Iterable[Source]) -> Mapping[str, Connection]:
@@ -65,4 +69,6 @@ def _connection(document: Document) -> Connection | None:
         findings.add(Trouble(Code.MISSING_FIELD, "the field 'bootstrapServers' is missing here"), key)
     if model is None:
         return None
-    return Connection(servers, FrozenMap(model.spec.client), client_origins(spec, findings))
+    barrier = model.spec.barrier
+    probe = FrozenMap(barrier.client) if barrier else FrozenMap[str]()
+    return Connection(servers, FrozenMap(model.spec.client), client_origins(spec, findings), probe)

@@ -17,12 +17,6 @@ Path = tuple[str | int, ...]
 
 #: Fields that the format has and this version does not; list indices left out.
 _TO_COME: Final[Mapping[str, set[tuple[str, ...]]]] = {
-    "Cluster": {
-        ("spec", "brokers"),
-        ("spec", "barrier", "principal"),
-        ("spec", "barrier", "client"),
-        ("spec", "barrier", "timeout"),
-    },
     "Topics": {
         ("spec", "topics", "replicaAssignments"),
         ("spec", "topics", "owner"),

@@ -71,6 +71,9 @@ def terms_side(terms: Terms) -> dict[str, Any]:
         "pruneTopics": terms.prune_topics,
         "ignoreConfigs": list(terms.ignore_configs),
         "barrierWaitSeconds": terms.barrier_wait,
+        "barrierProbe": terms.probe,
+        "barrierSeconds": terms.barrier_seconds,
+        "brokers": list(terms.brokers),
     }
 
 

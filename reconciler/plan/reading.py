@@ -112,6 +112,9 @@ def _terms(side: dict[str, Any], name: str) -> Terms:
         prune_topics=side["pruneTopics"],
         ignore_configs=tuple(side["ignoreConfigs"]),
         barrier_wait=side["barrierWaitSeconds"],
+        probe=side.get("barrierProbe"),
+        barrier_seconds=side.get("barrierSeconds", 30.0),
+        brokers=tuple(side.get("brokers", ())),
     )
 
 

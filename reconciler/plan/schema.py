@@ -60,6 +60,9 @@ def _terms() -> dict[str, Any]:
             "pruneTopics": {"type": "boolean"},
             "ignoreConfigs": _TEXTS,
             "barrierWaitSeconds": {"type": "number", "minimum": 0},
+            "barrierProbe": _or_null({**_TEXT, "description": "As whom every broker is asked; null: a fixed wait."}),
+            "barrierSeconds": {"type": "number", "minimum": 0},
+            "brokers": _list(_COUNT),
         }
     )
 

@@ -28,14 +28,21 @@ def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False) -> Ite
         yield from _steps(list(steps), paint, expand=expand)
         following = [step.phase for step in plan.steps if step.phase > phase]
         if following and any(phase <= barrier < following[0] for barrier in plan.barriers):
-            wait = f"{plan.terms.barrier_wait:g} s"
-            yield paint("dim", f"── barrier: wait {wait} for every broker to enforce what was sent ──")
+            yield paint("dim", f"── barrier: {_barrier(plan)} ──")
     yield from _left(plan.left, paint)
     yield from _coverage(plan, paint)
     yield from _warnings(plan, paint)
     yield from refusal_lines(plan.refusals, paint)
     yield ""
     yield from _summary(plan, paint)
+
+
+def _barrier(plan: Plan) -> str:
+    terms = plan.terms
+    if terms.probe is None:
+        return f"wait {terms.barrier_wait:g} s for every broker to enforce what was sent"
+    named = f"brokers {', '.join(map(str, terms.brokers))} and any other" if terms.brokers else "every broker"
+    return f"{named}, and the active controller, prove to {safe(terms.probe)} that they enforce what was sent"
 
 
 def _head(plan: Plan, paint: Paint) -> Iterator[str]:

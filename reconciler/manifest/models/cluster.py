@@ -90,6 +90,19 @@ class Barrier(ManifestModel):
     wait: Seconds | None = Field(
         None, description="A fixed delay between phases: a number and ms, s or m.", examples=["2s"]
     )
+    principal: Text | None = Field(
+        None,
+        description="A principal without rights, as which every broker is asked what it enforces.",
+        examples=["User:acl-probe"],
+    )
+    client: dict[str, Text] = Field(
+        default_factory=dict,
+        description="How that principal logs in: settings that replace those of the cluster's client.",
+        examples=[{"sasl.username": "acl-probe", "sasl.password": "${env:PROBE_PASSWORD}"}],
+    )
+    timeout: Seconds | None = Field(
+        None, description="How long every broker may take to enforce what was sent.", examples=["30s"]
+    )
 
 
 class AcknowledgementSpec(ManifestModel):
@@ -143,6 +156,11 @@ class ClusterSpec(ManifestModel):
     )
     limits: Limits | None = Field(None, description="How much one plan may delete.", examples=[{"maxDeletes": 200}])
     barrier: Barrier | None = Field(None, description="How to wait between phases.", examples=[{"wait": "2s"}])
+    brokers: list[Count] = Field(
+        default_factory=list,
+        description="The ids of the brokers that have to enforce a change before anything relies on it.",
+        examples=[[1, 2, 3]],
+    )
     prune_topics: Truth = Field(
         False, description="With true, topics in scope that no manifest declares are to go.", examples=[False]
     )

@@ -16,7 +16,7 @@ from reconciler.adapters.sandbox import Sandbox
 from reconciler.apply import Identity, Silent, World, check, past_runs, perform
 from reconciler.apply.undo import performed_steps
 from reconciler.model import ClusterState, NameSelector, ResourceType, Scope, Selector
-from reconciler.plan import Plan, Terms, propose
+from reconciler.plan import Options, Plan, Request, Terms, propose
 from reconciler.ports import ReadRequest
 from tests.faults.scenario import before, plan_for, wish
 from tests.integration.kafka.conftest import settings_of
@@ -34,8 +34,6 @@ def _plan(cluster: KafkaCluster, mark: str) -> Plan:
     made = plan_for(before(SIZE, mark), wish(SIZE, mark))
     live = cluster.read(ReadRequest())
     terms = Terms("c", _scope(mark), default_allow=False, barrier_wait=0.05)
-    from reconciler.plan import Options, Request
-
     request = Request(made.as_of, Options(allow_deletes=True), made.acknowledgements)
     return propose(wish(SIZE, mark), live, terms, request)
 
@@ -56,7 +54,7 @@ def _finished(cluster: KafkaCluster, plan: Plan, file: Path) -> ClusterState:
     return cluster.read(ReadRequest())
 
 
-@pytest.mark.parametrize("number", range(0, 130, 11))
+@pytest.mark.parametrize("number", range(0, 130, 24))
 def test_a_killed_apply_is_finished_by_the_same_plan(tmp_path: Path, broker: Sandbox, number: int) -> None:
     _kill_and_finish(tmp_path, broker, number)
 

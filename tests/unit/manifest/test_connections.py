@@ -16,6 +16,11 @@ spec:
 """
 
 
+def test_the_probe_has_settings_of_its_own() -> None:
+    found = connections([Source("c.yaml", TEXT + "  barrier: {client: {sasl.username: probe}}\n")])
+    assert dict(found["dev"].barrier_client) == {"sasl.username": "probe"}
+
+
 def test_only_the_connection_is_read() -> None:
     found = connections([Source("c.yaml", TEXT)])
     assert list(found) == ["dev"]
@@ -29,7 +34,7 @@ def test_only_the_connection_is_read() -> None:
     [
         (TEXT.replace("  bootstrapServers: [localhost:9092]\n", ""), ["KR025"]),
         (TEXT.replace("localhost:9092", "localhost"), ["KR084"]),
-        (TEXT + "  barrier: {client: {a: b}}\n", ["KR023"]),
+        (TEXT + "  barrier: {client: [a]}\n", ["KR027"]),
         (TEXT + "---\n" + TEXT, ["KR024"]),
         (TEXT.replace("Cluster", "Acls"), ["KR022"]),
         ("a: [", ["KR006"]),

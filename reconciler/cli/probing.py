@@ -1,0 +1,67 @@
+"""A second connection, as the principal without rights by which an apply asks brokers what they enforce."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from reconciler.cli.exits import CommandError
+from reconciler.cli.options import Reach
+from reconciler.cli.wiring import Target, connection, connection_settings
+
+if TYPE_CHECKING:
+    from reconciler.apply import Probing
+    from reconciler.manifest import ClusterDeclaration
+
+#: What a login of another principal replaces as a whole.
+_LOGIN = ("sasl.jaas.config", "sasl.username", "sasl.password")
+
+
+@contextmanager
+def probing(target: Target, reach: Reach) -> "Iterator[Probing | None]":
+    """How to prove what brokers enforce, or ``None`` where the cluster declares no probe or is a snapshot."""
+    declaration = target.declaration
+    if declaration is None or declaration.probe is None or target.settings is None:
+        yield None
+        return
+    from reconciler.adapters.kafka.probe import KafkaProbe
+    from reconciler.apply import Probing
+    from reconciler.ports import ClusterError
+
+    if declaration.probe.principal in declaration.super_users:
+        raise CommandError(
+            f"the probe {declaration.probe.principal} is a super user: no ACL decides what it may do",
+            "declare a principal without rights as barrier.principal",
+        )
+    settings = connection_settings(target.name, *_login(target.name, declaration, reach), reach)
+    with ExitStack() as stack:
+        try:
+            probe, own = KafkaProbe(settings), KafkaProbe(target.settings)
+        except ClusterError as error:
+            raise CommandError(f"the barrier's probe cannot be used: {error}", error.advice) from error
+        stack.callback(probe.close)
+        stack.callback(own.close)
+        yield Probing(
+            probe=probe,
+            principal=declaration.probe.principal,
+            own=own,
+            own_principal=declaration.principal,
+            own_is_super=declaration.principal in declaration.super_users,
+            brokers=frozenset(declaration.brokers),
+            seconds=declaration.probe.seconds,
+        )
+
+
+def _login(
+    name: str, declaration: "ClusterDeclaration", reach: Reach
+) -> tuple[tuple[str, ...], Mapping[str, str], str]:
+    """The cluster's connection with the probe's own settings on top."""
+    reached = connection(name, declaration, reach)
+    if not reached.barrier_client:
+        raise CommandError(
+            "barrier.principal is declared, but nothing says how it logs in",
+            "declare barrier.client, in the Cluster document or in the connections file, or barrier: {wait: 2s}",
+        )
+    client = dict(reached.client)
+    if any(key in reached.barrier_client for key in _LOGIN):
+        client = {key: value for key, value in client.items() if key not in _LOGIN}
+    return reached.servers, {**client, **reached.barrier_client}, f"{reached.origin}, barrier"

@@ -1,0 +1,264 @@
+"""Applies on three brokers while things break: told truly, safe to repeat, and converged by the next one."""
+
+import itertools
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.clock import SystemClock
+from reconciler.adapters.journal_file import RecordFile, read_records
+from reconciler.adapters.kafka.cluster import KafkaCluster
+from reconciler.apply import (
+    Identity,
+    Outcome,
+    PastRun,
+    Probing,
+    Result,
+    Silent,
+    World,
+    check,
+    past_runs,
+    perform,
+)
+from reconciler.apply.undo import performed_steps
+from reconciler.model import ClusterState, NameSelector, ResourceType, Scope, Selector, is_reserved
+from reconciler.plan import Options, Plan, Request, Terms, propose
+from reconciler.ports import ClusterError, ReadRequest
+from tests.faults.cluster import Cluster
+from tests.faults.kill_points import WatchedCluster
+from tests.faults.proxy import Mode
+from tests.faults.scenario import before, plan_for, wish
+
+pytestmark = pytest.mark.broker
+SIZE = 4
+_numbers = itertools.count()
+#: A client that gives up soon, so that a test sees what happens then.
+HASTY = {"request.timeout.ms": "2500", "default.api.timeout.ms": "2500"}
+
+
+class Job:
+    """A plan on names of its own, performed as often as a test likes; ``journal`` is kept over all of them."""
+
+    def __init__(self, cluster: Cluster, directory: Path) -> None:
+        self.cluster, self.mark = cluster, f"f{next(_numbers)}-"
+        self.journal = str(directory / f"{self.mark}journal")
+        self.runs = itertools.count()
+        with cluster.connect() as admin:
+            start = before(SIZE, self.mark)
+            admin.create_acls(sorted(start.bindings))
+            admin.create_topics([replace(topic, topic_id=None) for topic in start.topics.values()])
+            self.plan = self._planned(admin)
+
+    def apply(self, at: Callable[[str], None] = lambda _: None, *, seconds: float = 6.0) -> Result:
+        """Perform the plan with a hasty client; ``at`` is called behind each request."""
+        run = f"{self.mark}{next(self.runs)}"
+        with (
+            self.cluster.connect(**HASTY) as admin,
+            closing(self.cluster.probe()) as probe,
+            closing(self.cluster.probe("admin")) as own,
+            RecordFile(self.journal, alone=True) as journal,
+        ):
+            live = self._read(admin)
+            probing = Probing(probe, "User:acl-probe", own, "User:admin", True, frozenset({1, 2, 3}), seconds)
+            world = World(
+                WatchedCluster(admin, at),
+                SystemClock(),
+                Silent(),
+                identity=Identity(run),
+                journal=journal,
+                probing=probing,
+                max_batch=8,
+            )
+            found = check(self.plan, live, self.plan.terms)
+            return perform(self.plan, live, found, world, lambda exact: check(self.plan, exact, self.plan.terms))
+
+    def assert_finished(self) -> None:
+        """A second apply does the rest; then nothing is left to do, nothing of ours remains, the journal knows all."""
+        result = self.apply(seconds=30.0)
+        assert result.succeeded, (result.stopped, result.differences)
+        with self.cluster.connect() as admin:
+            assert self._planned(admin).steps == ()
+            live = self._read(admin)
+        assert not [binding for binding in live.bindings if is_reserved(binding.pattern.name)]
+        runs = past_runs(read_records(self.journal))
+        assert performed_steps(self.plan, runs, live) == self.plan.steps
+
+    def _planned(self, admin: KafkaCluster) -> Plan:
+        names = NameSelector(prefix=self.mark)
+        scope = Scope(tuple(Selector(None, kind, names) for kind in (ResourceType.TOPIC, ResourceType.GROUP)))
+        desired = wish(SIZE, self.mark)
+        accepted = plan_for(before(SIZE, self.mark), desired).acknowledgements
+        request = Request(plan_for(ClusterState("c"), desired).as_of, Options(allow_deletes=True), accepted)
+        terms = Terms("c", scope, default_allow=False)
+        return propose(desired, self._read(admin), terms, request)
+
+    def _read(self, admin: KafkaCluster) -> ClusterState:
+        for _ in range(20):
+            try:
+                return admin.read(ReadRequest(principal="User:admin", super_users=["User:admin"]))
+            except ClusterError:  # a cluster that heals may need a moment
+                time.sleep(0.5)
+        return admin.read(ReadRequest(principal="User:admin", super_users=["User:admin"]))
+
+
+def after(number: int, do: Callable[[], object]) -> Callable[[str], None]:
+    """Do something behind the ``number``-th request of a run."""
+    passed = itertools.count(1)
+
+    def at(_: str) -> None:
+        if next(passed) == number:
+            do()
+
+    return at
+
+
+def test_nothing_breaks(three: Cluster, tmp_path: Path) -> None:
+    job = Job(three, tmp_path)
+    result = job.apply()
+    assert result.succeeded, (result.stopped, result.differences)
+    job.assert_finished()
+
+
+def test_a_broker_cut_off_from_the_controllers_stops_what_is_destructive(three: Cluster, tmp_path: Path) -> None:
+    """It goes on serving old ACLs, and within its session it is still among those that the cluster names."""
+    job = Job(three, tmp_path)
+    result = job.apply(after(2, lambda: three.cut_off(3)))
+    assert not result.succeeded
+    _assert_honest(job, result)
+    assert not any(item.outcome is Outcome.DONE for item in result.outcomes if item.step.phase > 2)
+    three.heal()
+    job.assert_finished()
+
+
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGSTOP, marks=pytest.mark.long), signal.SIGKILL])
+def test_a_broker_that_is_paused_or_gone_is_named(three: Cluster, tmp_path: Path, number: signal.Signals) -> None:
+    job = Job(three, tmp_path)
+    result = job.apply(after(2, lambda: three.kill(2) if number is signal.SIGKILL else three.signal(2, number)))
+    assert not result.succeeded
+    _assert_honest(job, result)
+    assert not any(item.outcome is Outcome.DONE for item in result.outcomes if item.step.phase > 2)
+    three.heal()
+    job.assert_finished()
+
+
+@pytest.mark.parametrize("request_number", [pytest.param(1, marks=pytest.mark.long), 4])
+def test_the_active_controller_is_killed(three: Cluster, tmp_path: Path, request_number: int) -> None:
+    job = Job(three, tmp_path)
+    result = job.apply(after(request_number, lambda: three.kill(active_controller(three))), seconds=30.0)
+    _assert_honest(job, result)
+    three.heal()
+    job.assert_finished()
+
+
+@pytest.mark.parametrize("mode", [Mode.HALF_OPEN, pytest.param(Mode.CUT, marks=pytest.mark.long)])
+def test_answers_that_do_not_arrive(three: Cluster, tmp_path: Path, mode: Mode) -> None:
+    """Requests are applied, or not, and nobody hears of it: the outcome is settled by reading, never assumed."""
+    job = Job(three, tmp_path)
+
+    def mend() -> None:
+        for proxy in three.clients.values():
+            proxy.set(Mode.OPEN)
+            proxy.reset()
+
+    def break_for_a_while() -> None:
+        for proxy in three.clients.values():
+            proxy.set(mode)
+        threading.Timer(4.0, mend).start()
+
+    result = job.apply(after(2, break_for_a_while), seconds=20.0)
+    _assert_honest(job, result)
+    time.sleep(4.5)
+    three.heal()
+    job.assert_finished()
+
+
+@pytest.mark.long
+def test_requests_time_out_at_the_client_and_are_applied_later(three: Cluster, tmp_path: Path) -> None:
+    job = Job(three, tmp_path)
+
+    def delay(seconds: float) -> None:
+        for links in three.uplinks.values():
+            for proxy in links.values():
+                proxy.delay = seconds
+
+    def slow() -> None:
+        delay(1.5)
+        threading.Timer(8.0, delay, [0.0]).start()
+
+    result = job.apply(after(1, slow), seconds=20.0)
+    _assert_honest(job, result)
+    time.sleep(8.5)
+    three.heal()
+    job.assert_finished()
+
+
+@pytest.mark.long
+def test_connections_are_reset_again_and_again(three: Cluster, tmp_path: Path) -> None:
+    job = Job(three, tmp_path)
+    ended = threading.Event()
+
+    def reset() -> None:
+        while not ended.wait(0.15):
+            for proxy in three.clients.values():
+                proxy.reset()
+
+    thread = threading.Thread(target=reset)
+    thread.start()
+    try:
+        result = job.apply(seconds=20.0)
+    finally:
+        ended.set()
+        thread.join()
+    _assert_honest(job, result)
+    job.assert_finished()
+
+
+@pytest.mark.long
+def test_a_rolling_restart_during_an_apply(three: Cluster, tmp_path: Path) -> None:
+    job = Job(three, tmp_path)
+
+    def restart() -> None:
+        for broker in (1, 2, 3):
+            three.stop(broker)
+            three.start(broker)
+
+    thread = threading.Thread(target=restart)
+    result = job.apply(after(1, thread.start), seconds=40.0)
+    thread.join()
+    _assert_honest(job, result)
+    three.heal()
+    job.assert_finished()
+
+
+def active_controller(three: Cluster) -> int:
+    """The controller that logged last that it is the leader."""
+    found: dict[str, int] = {}
+    for node in three.sandbox.nodes:
+        if not node.is_broker and node.is_running():
+            for line in three.sandbox.files(node).log.read_text(errors="replace").splitlines():
+                if "Becoming the active controller at epoch" in line:
+                    found[line[:25]] = node.id
+    return found[max(found)] if found else 101
+
+
+def _assert_honest(job: Job, result: Result) -> None:
+    """Whatever is called done or failed is so on the cluster, once it is well again."""
+    job.cluster.heal()
+    with job.cluster.connect() as admin:
+        live = job._read(admin)
+    for item in result.outcomes:
+        shown = bool(performed_steps(replace(job.plan, steps=(item.step,)), [_doubt(item.step.id)], live))
+        if item.outcome in (Outcome.DONE, Outcome.ALREADY):
+            assert shown, f"{item.outcome}: {item.step.change}"
+        if item.outcome in (Outcome.FAILED, Outcome.BLOCKED, Outcome.NOT_ATTEMPTED):
+            assert not shown, f"{item.outcome}: {item.step.change}"
+
+
+def _doubt(step: str) -> PastRun:
+    return PastRun("", "", "", "", None, "", {step: None})

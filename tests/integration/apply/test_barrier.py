@@ -1,0 +1,79 @@
+"""The barrier by a probe, declared in manifests and connections, on a real broker."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.sandbox import Sandbox
+from tests.integration.main_job import Job
+
+pytestmark = pytest.mark.broker
+
+TEAM = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: team}
+spec:
+  principal: User:svc
+  rules: [{allow: READ, topics: ["@orders"]}]
+"""
+
+
+@pytest.fixture
+def probed(team: Job, broker: Sandbox) -> Job:
+    """A job whose cluster declares a probe, and whose old grant shall go."""
+    cluster = team.directory / "cluster.yaml"
+    text = cluster.read_text().replace("{wait: 100ms}", "{principal: User:acl-probe, timeout: 10s}")
+    cluster.write_text(text + "  brokers: [1]\n")
+    login = json.dumps({"sasl.username": "acl-probe", "sasl.password": broker.users["acl-probe"]})
+    with team.connections.open("a") as file:
+        file.write(f"  barrier: {{client: {login}}}\n")
+    team.write("team.yaml", TEAM)
+    assert team.run("apply", "--yes").status == 0
+    team.write("team.yaml", TEAM.replace("READ", "WRITE"))
+    return team
+
+
+def test_every_broker_proves_what_it_enforces(probed: Job) -> None:
+    planned = probed.run("plan", "--allow-deletes")
+    assert "barrier: brokers 1 and any other, and the active controller, prove to User:acl-probe" in planned.out
+    applied = probed.run("apply", "--yes", "--allow-deletes")
+    assert applied.status == 0, applied.err
+    assert "enforced by brokers 1 and the active controller" in applied.err
+    assert probed.run("drift").status == 0
+
+
+def test_a_declared_broker_that_is_missing_is_named_and_nothing_is_deleted(probed: Job) -> None:
+    cluster = probed.directory / "cluster.yaml"
+    cluster.write_text(cluster.read_text().replace("brokers: [1]", "brokers: [1, 7]").replace("10s", "1s"))
+    applied = probed.run("apply", "--yes", "--allow-deletes", "--output", "json")
+    assert applied.status == 1
+    document = json.loads(applied.out)
+    assert "broker 7" in document["stopped"]
+    assert {step["action"]: step["outcome"] for step in document["steps"]} == {
+        "CreateAcl": "done",
+        "DeleteAcl": "not-attempted",
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("principal: User:admin", "principal: User:reconciler2"), ("superUsers: [User:admin, ", "superUsers: [")],
+)
+def test_a_wrong_word_about_ourselves_is_refused(probed: Job, old: str, new: str) -> None:
+    cluster = probed.directory / "cluster.yaml"
+    assert old in cluster.read_text()
+    cluster.write_text(cluster.read_text().replace(old, new))
+    refused = probed.run("apply", "--yes", "--allow-deletes")
+    assert refused.status == 5
+    assert "does not refuse us" in refused.err
+    assert "nothing was sent" in refused.err
+
+
+def test_a_probe_without_a_login_is_said(probed: Job, tmp_path: Path) -> None:
+    text = probed.connections.read_text()
+    probed.connections.write_text(text[: text.index("  barrier:")])
+    refused = probed.run("apply", "--yes", "--allow-deletes")
+    assert refused.status == 1
+    assert "nothing says how it logs in" in refused.err

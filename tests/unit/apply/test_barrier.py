@@ -1,0 +1,182 @@
+"""The barrier by a probe: nothing destructive before every node enforces what was sent."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply import (
+    Identity,
+    Outcome,
+    Probing,
+    Result,
+    Silent,
+    StalePlanError,
+    UnprovenError,
+    World,
+    check,
+    perform,
+)
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    is_reserved,
+)
+from reconciler.plan import Plan
+from reconciler.ports import CONTROLLER, Answer
+from tests.faults.nodes import Nodes
+from tests.faults.scenario import acl, before, plan_for, wish
+from tests.property.clock import StillClock
+
+PROBE, OURS = "User:probe", "User:ours"
+
+
+class Stage:
+    """A cluster in memory, its nodes, and a plan for it."""
+
+    def __init__(self, *, default_allow: bool = False) -> None:
+        self.live = before(4)
+        self.cluster = MemoryCluster(self.live)
+        self.nodes = Nodes(self.cluster, default_allow=default_allow)
+        self.plan = plan_for(self.live, wish(4))
+        self.declared = frozenset({1, 2, 3})
+        self.we_are, self.own_is_super = OURS, False
+        self.clock = StillClock()
+
+    def apply(self, plan: Plan | None = None) -> Result:
+        plan = plan or self.plan
+        probing = Probing(
+            self.nodes.as_user(PROBE),
+            PROBE,
+            self.nodes.as_user(self.we_are),
+            OURS,
+            self.own_is_super,
+            self.declared,
+        )
+        world = World(self.cluster, self.clock, Silent(), identity=Identity("run"), probing=probing)
+        found = check(plan, self.live, plan.terms)
+        return perform(plan, self.live, found, world, lambda exact: check(plan, exact, plan.terms))
+
+    @property
+    def reserved(self) -> list[AclBinding]:
+        return [binding for binding in self.cluster.state.bindings if is_reserved(binding.pattern.name)]
+
+
+@pytest.mark.parametrize("default_allow", [False, True])
+def test_everything_is_done_and_no_sentinel_is_left(default_allow: bool) -> None:
+    stage = Stage(default_allow=default_allow)
+    result = stage.apply()
+    assert result.succeeded, (result.stopped, result.differences)
+    assert stage.reserved == []
+    assert plan_for(stage.cluster.state, wish(4)).steps == ()
+    assert not any(seconds >= 1 for seconds in stage.clock.slept), "nothing waits longer than it has to"
+
+
+@pytest.mark.parametrize("node", [1, 3, CONTROLLER])
+@pytest.mark.parametrize("how", ["stuck", "down"])
+@pytest.mark.parametrize("default_allow", [False, True])
+def test_a_node_that_does_not_enforce_stops_what_relies_on_it(node: int, how: str, default_allow: bool) -> None:
+    stage = Stage(default_allow=default_allow)
+    if how == "down":
+        stage.nodes.down.add(node)
+    else:
+        stage.nodes.stick(node)
+    result = stage.apply()
+    assert not result.succeeded
+    named = "the active controller" if node == CONTROLLER else f"broker {node}"
+    assert named in result.stopped
+    assert {item.outcome for item in result.outcomes if item.step.phase <= 2} == {Outcome.DONE}
+    assert {item.outcome for item in result.outcomes if item.step.phase > 2} == {Outcome.NOT_ATTEMPTED}
+    assert stage.live.bindings <= stage.cluster.state.bindings, "nothing was deleted"
+    assert stage.reserved == []
+
+
+def test_a_broker_that_the_cluster_does_not_name_is_waited_for_where_it_is_declared() -> None:
+    stage = Stage()
+    stage.nodes.named, stage.nodes.down = {1, 2}, {3}
+    assert "broker 3" in stage.apply().stopped
+    stage.declared = frozenset()
+    assert stage.apply().succeeded
+
+
+def test_a_broker_that_gets_stuck_meanwhile_is_found_at_the_next_barrier() -> None:
+    stage = Stage()
+
+    class StickingCluster(MemoryCluster):
+        def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+            if bindings[0].pattern.name == "__kr.run.1":
+                stage.nodes.stick(2)
+            return super().create_acls(bindings)
+
+    stage.cluster = stage.nodes.cluster = StickingCluster(stage.live)
+    result = stage.apply()
+    assert "broker 2 (still permitted, by ACLs of before)" in result.stopped
+    assert stage.live.bindings <= stage.cluster.state.bindings
+
+
+@pytest.mark.parametrize("principal", [PROBE, "User:*"])
+@pytest.mark.parametrize(("name", "covers"), [("*", True), ("__k", True), ("_", True), ("__kr.x", False), ("a", False)])
+def test_a_deny_that_would_answer_instead_of_ours_is_refused(principal: str, name: str, covers: bool) -> None:
+    stage = Stage()
+    kind = PatternType.LITERAL if name == "*" else PatternType.PREFIXED
+    entry = AccessControlEntry(principal, "*", AclOperation.ALL, AclPermissionType.DENY)
+    deny = AclBinding(ResourcePattern(ResourceType.TOPIC, name, kind), entry)
+    stage.live = replace(stage.live, bindings=stage.live.bindings | {deny})
+    stage.cluster = stage.nodes.cluster = MemoryCluster(stage.live)
+    if not covers:
+        assert not stage.apply(plan_for(stage.live, wish(4))).stopped
+        return
+    with pytest.raises(UnprovenError, match="mean nothing"):
+        stage.apply(plan_for(stage.live, wish(4)))
+    assert stage.reserved == []
+
+
+@pytest.mark.parametrize(
+    ("we_are", "declared_super", "really_super", "proven"),
+    [
+        (OURS, False, False, True),
+        (OURS, True, True, True),
+        ("User:other", False, False, False),
+        ("User:other", False, True, False),
+        (OURS, False, True, False),
+        (OURS, True, False, False),
+    ],
+)
+def test_who_we_are_is_proven(we_are: str, declared_super: bool, really_super: bool, proven: bool) -> None:
+    stage = Stage()
+    stage.we_are, stage.own_is_super = we_are, declared_super
+    if really_super:
+        stage.nodes.super_users.add(we_are)
+    if proven:
+        assert stage.apply().succeeded
+        return
+    with pytest.raises(UnprovenError):
+        stage.apply()
+    assert stage.cluster.state.bindings == stage.live.bindings, "not even a sentinel is left"
+
+
+def test_what_changed_while_a_person_was_asked_is_found_by_the_exact_reading() -> None:
+    stage = Stage()
+    topic = stage.cluster.state.topics["kept0"]
+    moved = {**stage.live.topics, "kept0": replace(topic, num_partitions=7)}
+    stage.cluster = MemoryCluster(replace(stage.live, topics=moved))
+    stage.nodes.cluster = stage.cluster
+    with pytest.raises(StalePlanError):
+        stage.apply()
+    assert stage.cluster.state.bindings == stage.live.bindings
+
+
+def test_sentinels_of_another_run_are_no_foreign_change() -> None:
+    stage = Stage()
+    old = acl("__kr.old.1", PROBE, AclOperation.DESCRIBE_CONFIGS, AclPermissionType.DENY)
+    stage.cluster = MemoryCluster(ClusterState("cluster", stage.live.bindings | {old}, stage.live.topics))
+    stage.nodes.cluster = stage.cluster
+    assert stage.apply().succeeded
+    assert stage.reserved == [old]
