@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "show": "Print a saved plan",
     "apply": "Perform a saved plan, or plan and perform in one go",
     "undo": "Plan to revert what applying a saved plan did",
+    "sweep": "Remove what an apply that was cut off left behind",
     "drift": "Report how a cluster differs from the manifests",
     "test": "Decide the AccessTests, on what is declared or on a cluster",
     "lint": "Find what is redundant, dead, risky or forgotten; propose a smaller set",

@@ -1,0 +1,51 @@
+"""Sweeping: what is on reserved names goes, whoever left it, and nothing else does."""
+
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply.sentinels import barrier_name, deny_sentinels, start_sentinels
+from reconciler.apply.sweep import leftovers, sweep
+from reconciler.model import ClusterState
+from reconciler.ports import Answer, ClusterError, Verdict
+from tests.contract.faults import Effect, Fault, FaultyCluster
+from tests.faults.scenario import acl
+from tests.property.clock import StillClock
+
+OLD = (
+    *start_sentinels("20260101T000000Z-a", "User:p"),
+    *deny_sentinels(barrier_name("20260101T000000Z-a", 1), "User:p"),
+)
+NEW = start_sentinels("20260102T000000Z-b", "User:p")
+OTHERS = {acl("__consumer", "User:x"), acl("x", "User:p"), acl("__kr", "User:p")}
+LIVE = ClusterState("cluster", frozenset({*OLD, *NEW, *OTHERS}))
+
+
+def test_leftovers_are_told_apart_by_run() -> None:
+    found = leftovers(LIVE)
+    assert [leftover.run for leftover in found] == ["20260101T000000Z-a", "20260102T000000Z-b"]
+    assert [set(leftover.bindings) for leftover in found] == [set(OLD), set(NEW)]
+
+
+def test_only_what_was_asked_for_goes() -> None:
+    cluster = MemoryCluster(LIVE)
+    assert sweep(cluster, leftovers(LIVE)[:1], StillClock()) == ()
+    assert cluster.state.bindings == {*NEW, *OTHERS}
+
+
+def test_what_could_not_be_removed_is_told_and_what_was_unknown_is_read_again() -> None:
+    never = Answer(Verdict.FAILED, "CLUSTER_AUTHORIZATION_FAILED", "no")
+    faults = [Fault("delete_acls", OLD[0], never, times=99), Fault("delete_acls", OLD[1], effect=Effect.NOW)]
+    cluster = MemoryCluster(LIVE)
+    assert sweep(FaultyCluster(cluster, faults), leftovers(LIVE), StillClock()) == (OLD[0],)
+    assert cluster.state.bindings == {OLD[0], *OTHERS}
+
+
+def test_a_request_that_fails_as_a_whole_is_repeated() -> None:
+    class Flaky(MemoryCluster):
+        failures = 2
+
+        def delete_acls(self, bindings: object) -> list[Answer]:
+            if self.failures:
+                self.failures -= 1
+                raise ClusterError("_TRANSPORT", "gone")
+            return super().delete_acls(bindings)  # type: ignore[arg-type]
+
+    assert sweep(Flaky(LIVE), leftovers(LIVE), StillClock()) == ()
