@@ -112,7 +112,10 @@ def _linted(looked: Looked, principals: frozenset[str] | None, day: datetime.dat
     view, declaration = looked.view, looked.declaration
     # What is declared tells of a topic that it shall be, not that no other is there.
     topics = view.topics if looked.state is not None else None
-    found = [*lint(view.authorizer, topics=topics, principals=principals, today=day), *_expired(looked)]
+    found = sorted(
+        [*lint(view.authorizer, topics=topics, principals=principals, today=day), *_expired(looked)],
+        key=lambda finding: finding.order,
+    )
     waivers: tuple[LintWaiver, ...] = ()
     if looked.manifests is not None and declaration is not None:
         waivers = tuple(item for item in lint_waivers(looked.manifests, declaration.name) if item.waiver.stands(day))

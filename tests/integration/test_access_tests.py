@@ -1,0 +1,202 @@
+"""AccessTests and Ownership by the command line: validate and test, offline and on a cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.exits import Exit
+from tests.integration.asked import Place, place
+
+TESTS = """\
+apiVersion: reconciler/v1
+kind: AccessTests
+metadata: {name: guardrails}
+spec:
+  tests:
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
+    return place(tmp_path, capsys)
+
+
+def guard(here: Place, *tests: str) -> str:
+    here.write("guardrails.yaml", TESTS + "".join(f"    - {test}\n" for test in tests))
+    return str(here.directory)
+
+
+HOLD = [
+    "{name: t, principals: User:pay, must: [READ, WRITE], topics: pay.orders}",
+    "{name: t, principals: User:admin, must: ALL, topics: {any: true}, cluster: true}",
+    '{name: t, principals: "User:p*", must: READ, groups: pay}',
+    '{name: t, principals: "User:*", except: User:pay, mustNot: ALL, topics: {any: true}}',
+    "{name: t, principals: User:x, mustNot: [READ, WRITE], topics: {prefix: pay.}}",
+    "{name: t, onlyReaders: User:pay, topics: {any: true}, groups: {any: true}}",
+    '{name: t, onlyWriters: "User:p*", topics: {prefix: pay.}}',
+    "{name: t, onlyAdmins: [], topics: {any: true}}".replace("[]", "User:nobody"),
+]
+BREAK = [
+    (
+        "{name: t, principals: User:pay, must: DELETE, topics: pay.orders}",
+        "create User:pay ALLOW DELETE on TOPIC pay.ord",
+    ),
+    (
+        "{name: t, principals: User:pay, must: READ, topics: {prefix: pay.}}",
+        "create User:pay ALLOW READ on TOPIC PREFIX",
+    ),
+    ('{name: t, principals: "User:*", must: READ, topics: pay.orders}', "User:anyone-else"),
+    (
+        '{name: t, principals: "User:p*", mustNot: READ, topics: {any: true}}',
+        "delete User:pay ALLOW READ on TOPIC pay.o",
+    ),
+    ("{name: t, onlyReaders: User:x, groups: {prefix: p}}", "delete User:pay ALLOW READ on GROUP pay"),
+    ("{name: t, onlyAdmins: User:x, topics: {any: true}, includeSuperUsers: true}", "because it is a super user"),
+]
+
+
+@pytest.mark.parametrize("test", HOLD)
+def test_claims_that_hold(here: Place, test: str) -> None:
+    ran = here.bare("test", guard(here, test), "--all")
+    assert ran.status == Exit.OK, ran.out
+    assert "passed  t  guardrails.yaml:6:" in ran.out
+    assert "Of what is declared for cluster prod" in ran.out
+
+
+@pytest.mark.parametrize(("test", "expected"), BREAK)
+def test_claims_that_do_not_hold(here: Place, test: str, expected: str) -> None:
+    ran = here.bare("test", guard(here, test))
+    assert ran.status == Exit.FAILED_CHECK
+    assert ran.out.count("failed  t  guardrails.yaml:6:") == 1
+    assert expected in ran.out
+    assert here.bare("validate", str(here.directory)).status == Exit.FAILED_CHECK
+
+
+def test_a_failure_names_the_request_the_binding_and_its_line(here: Place) -> None:
+    directory = guard(here, "{name: private, onlyReaders: User:x, topics: {prefix: pay.}}")
+    claim = here.document("test", directory)["clusters"][0]["claims"][0]
+    assert claim["standing"] == "failed"
+    witness = claim["witness"]
+    assert (witness["principal"], witness["operation"], witness["resourceName"]) == ("User:pay", "READ", "pay.orders")
+    assert witness["bindings"][0]["name"] == "pay.orders"
+    assert witness["origins"] == ["pay.yaml:7:39"]
+    assert [binding["operation"] for binding in claim["mending"]["delete"]] == ["READ"]
+
+
+def test_several_causes_are_mended_together(here: Place) -> None:
+    here.live(
+        "TOPIC:P:pay. User:a@* ALLOW READ",
+        "TOPIC:L:pay.x User:b@* ALLOW ALL",
+        "CLUSTER:L:kafka-cluster User:c@* ALLOW ALTER",
+    )
+    directory = guard(here, "{name: t, onlyReaders: User:x, topics: {prefix: pay.}}")
+    out = here.bare("test", directory, *here.cluster, "--as-is").out
+    assert "it would hold after all of:" in out
+    for line in ("delete User:a ALLOW READ", "delete User:b ALLOW ALL", "delete User:c ALLOW ALTER"):
+        assert line in out
+
+
+def test_on_a_cluster_what_is_in_scope_is_as_declared(here: Place) -> None:
+    directory = guard(here, "{name: t, onlyReaders: User:pay, topics: {any: true}}")
+    inside, outside = "TOPIC:L:pay.x User:a@* ALLOW READ", "TOPIC:L:other User:b@* ALLOW READ"
+    here.live(inside)
+    assert here.bare("test", directory, *here.cluster).status == Exit.OK
+    assert here.bare("test", directory, *here.cluster, "--as-is").status == Exit.FAILED_CHECK
+    here.live(outside)
+    ran = here.bare("test", directory, *here.cluster)
+    assert ran.status == Exit.FAILED_CHECK
+    assert "User:b may READ topic other" in ran.out
+    assert here.bare("test", directory, *here.cluster, "--offline").status == Exit.OK
+
+
+def test_what_is_unknown_is_undecided_and_no_pass(here: Place) -> None:
+    text = (here.directory / "cluster.yaml").read_text()
+    here.write("cluster.yaml", text.replace("  allowEveryoneIfNoAclFound: false\n", ""))
+    ran = here.bare("test", guard(here, "{name: t, onlyReaders: User:pay, topics: {any: true}}"))
+    assert ran.status == Exit.FAILED_CHECK
+    assert "undecided  t" in ran.out
+    assert "allowEveryoneIfNoAclFound" in ran.out
+
+
+def test_a_claim_about_nobody_is_undecided(here: Place) -> None:
+    ran = here.bare("test", guard(here, '{name: t, principals: "User:team-*", must: READ, topics: a}'))
+    assert ran.status == Exit.FAILED_CHECK
+    assert "no principal that is known matches User:team-*" in ran.out
+    assert here.bare("test", guard(here, '{name: t, principals: "User:team-*", mustNot: READ, topics: a}')).status == 0
+
+
+def test_a_warning_stops_nothing(here: Place) -> None:
+    ran = here.bare("validate", guard(here, "{name: t, onlyReaders: User:x, topics: pay.orders, severity: warning}"))
+    assert ran.status == Exit.OK
+    assert "failed (warning)  t" in ran.out
+    assert "1 claim about access: 1 failed" in ran.out
+
+
+@pytest.mark.parametrize(("day", "status"), [("2027-01-31", Exit.OK), ("2027-02-01", Exit.FAILED_CHECK)])
+def test_a_waiver_accepts_a_failure_until_its_last_day(here: Place, day: str, status: Exit) -> None:
+    waiver = "waiver: {reason: soon gone, expires: 2027-01-31}"
+    directory = guard(here, f"{{name: t, onlyReaders: User:x, topics: pay.orders, {waiver}}}")
+    ran = here.bare("validate", directory, "--as-of", day)
+    assert ran.status == status
+    assert ("1 waived" in ran.out) is (status == Exit.OK)
+    assert "soon gone" in ran.out
+    assert ("warning KR091" in ran.out) is (status == Exit.FAILED_CHECK)
+
+
+def test_expired_acknowledgements_are_said(here: Place) -> None:
+    text = (here.directory / "cluster.yaml").read_text()
+    acknowledgement = "  acknowledge: [{guard: lockout, object: User:x, reason: r, expires: 2026-01-01}]\n"
+    here.write("cluster.yaml", text + acknowledgement)
+    ran = here.bare("validate", str(here.directory), "--as-of", "2026-01-02")
+    assert ran.status == Exit.OK
+    assert "warning KR083" in ran.out
+    found = here.document("validate", str(here.directory), "--as-of", "2026-01-02")
+    assert [problem["code"] for problem in found["problems"]] == ["KR083"]
+
+
+def test_documents_are_for_some_clusters(here: Place) -> None:
+    here.write(
+        "guardrails.yaml",
+        TESTS.replace("  tests:", "  clusters: {matchLabels: {env: test}}\n  tests:") + "    - " + HOLD[0],
+    )
+    assert "0 claims about access" in here.bare("test", str(here.directory)).out
+
+
+OWNERS = """\
+apiVersion: reconciler/v1
+kind: Ownership
+metadata: {name: teams}
+spec:
+  owners:
+    - {team: pay, files: pay.yaml, principals: [User:pay], topics: {prefix: pay.o}, groups: {any: true}}
+    - {team: data, files: data/**, topics: {prefix: pay.}}
+"""
+
+
+def test_a_breach_names_the_owner_and_the_consent_to_ask_for(here: Place) -> None:
+    here.write("ownership.yaml", OWNERS)
+    here.write("data/readme.yaml", "")
+    assert here.bare("validate", str(here.directory)).status == Exit.OK
+    here.write("ownership.yaml", OWNERS.replace("pay.o}", "other.}"))
+    ran = here.bare("validate", str(here.directory))
+    assert ran.status == Exit.FAILED_CHECK
+    assert "not yours  pay.yaml:7:39: a file of pay declares READ, WRITE on topic pay.orders of data" in ran.out
+    assert "{team: data, to: pay, operations: [READ, WRITE], topics: [pay.orders]}" in ran.out
+    document = here.document("validate", str(here.directory))
+    assert not document["valid"]
+    assert [breach["owners"] for breach in document["clusters"]["prod"]["breaches"]] == [["data"]]
+
+
+def test_the_consent_that_is_asked_for_is_enough(here: Place) -> None:
+    here.write("ownership.yaml", OWNERS.replace("pay.o}", "other.}"))
+    advice = here.document("validate", str(here.directory))["clusters"]["prod"]["breaches"][0]["advice"]
+    consent = advice[advice.index("{team:") :]
+    here.write(
+        "data/consents.yaml",
+        f"apiVersion: reconciler/v1\nkind: Ownership\nmetadata: {{name: given}}\nspec:\n  consents:\n    - {consent}\n",
+    )
+    assert here.bare("validate", str(here.directory)).status == Exit.OK
+
+
+def test_as_is_needs_a_cluster(here: Place) -> None:
+    assert here.bare("test", str(here.directory), "--as-is").status == Exit.USAGE

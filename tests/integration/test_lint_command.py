@@ -1,0 +1,152 @@
+"""lint by the command line: severities, waivers, what is only counted, and the smaller set."""
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.access import LintRule
+from reconciler.cli.exits import Exit
+from tests.integration.asked import Place, place
+
+EVERYTHING = (
+    "TOPIC:L:pay.orders User:a@10.0.0.1 ALLOW READ",
+    "TOPIC:L:pay.orders User:a@* ALLOW READ",
+    "TOPIC:L:pay.orders User:b@* ALLOW CREATE",
+    "TOPIC:L:pay.orders User:b@* DENY CREATE",
+    "TOPIC:L:pay.orders User:c@* DENY DELETE",
+    "TOPIC:L:pay.orders User:a@localhost ALLOW READ",
+    "TOPIC:L:pay.orders User:team-*@* ALLOW READ",
+    "GROUP:L:#odd User:a@* ALLOW READ",
+    "TOPIC:L:pay.* User:a@* ALLOW READ",
+    "GROUP:L:g User:a@* ALLOW WRITE",
+    "TOPIC:L:pay.open User:*@* ALLOW READ",
+    "TOPIC:L:* User:a@* ALLOW WRITE",
+    "CLUSTER:L:kafka-cluster User:a@* ALLOW ALTER",
+    "TOPIC:P:pay User:a@* ALLOW READ",
+    "TOPIC:L:gone User:d@* ALLOW READ",
+    "TOPIC:L:pay.orders User:D@* ALLOW READ",
+    "GROUP:L:* User:e@* DENY READ",
+    "GROUP:L:h User:e@* ALLOW READ",
+)
+DATED = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: dated}
+spec:
+  principal: User:dated
+  rules:
+    - {allow: READ, topics: [pay.a], expires: 2026-03-01}
+    - {allow: READ, topics: [pay.b], expires: 2026-03-20}
+    - {allow: READ, groups: [dated]}
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
+    return place(tmp_path, capsys)
+
+
+def rules(document: dict[str, list[dict[str, list[dict[str, str]]]]], field: str = "findings") -> set[str]:
+    return {finding["rule"] for finding in document["states"][0][field]}
+
+
+def test_every_rule_is_found_by_the_command(here: Place, tmp_path: Path) -> None:
+    here.write("dated.yaml", DATED)
+    here.live(*EVERYTHING, "TOPIC:L:pay.b User:dated@* ALLOW READ", topics=("pay.orders", "payroll"))
+    known = tmp_path / "known.txt"
+    known.write_text("User:a\nUser:b\n", encoding="utf-8")
+    arguments = (str(here.directory), *here.cluster, "--known-principals", str(known), "--as-of", "2026-03-10")
+    assert rules(here.document("lint", *arguments)) == set(LintRule)
+    ran = here.bare("lint", *arguments)
+    assert ran.status == Exit.FAILED_CHECK
+    assert "error KA006  User:a ALLOW READ on GROUP #odd" in ran.out
+    assert "for example: payroll" in ran.out
+    assert "dated.yaml:7:" in ran.out, ran.out
+
+
+def test_every_rule_is_documented() -> None:
+    page = Path("docs/lint.md").read_text(encoding="utf-8")
+    assert [rule for rule in LintRule if f"### {rule}: {rule.slug}\n" not in page] == []
+    assert page.count("\n### KA") == len(LintRule)
+
+
+def test_declared_acls_have_their_lines(here: Place) -> None:
+    here.write("everybody.yaml", ACLS.replace("User:a", '"User:*"'))
+    ran = here.bare("lint", str(here.directory))
+    assert ran.status == Exit.OK
+    assert "warning KA009  User:* ALLOW READ on TOPIC pay.a  everybody.yaml:6:34" in ran.out
+    assert here.bare("lint", str(here.directory), "--fail-on", "warning").status == Exit.FAILED_CHECK
+
+
+ACLS = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: more}
+spec:
+  principal: User:a
+  rules: [{allow: READ, topics: [pay.a]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("waive", "expected"),
+    [
+        ("{rule: KA013, reason: r, expires: 2026-03-10}", "waived"),
+        ("{rule: KA013, reason: r, expires: 2026-03-09}", "finding"),
+        ("{rule: KA013, topics: {prefix: pay.}, reason: r, expires: 2026-03-10}", "waived"),
+        ("{rule: KA013, topics: [pay.b], reason: r, expires: 2026-03-10}", "idle"),
+        ("{rule: KA010, reason: r, expires: 2026-03-10}", "idle"),
+    ],
+)
+def test_waivers(here: Place, waive: str, expected: str) -> None:
+    here.write("more.yaml", f"{ACLS}  waive: [{waive}]\n")
+    state = here.document("lint", str(here.directory), "--as-of", "2026-03-10")["states"][0]
+    assert (len(state["findings"]), len(state["waived"]), len(state["idleWaivers"])) == {
+        "waived": (0, 1, 0),
+        "finding": (1, 0, 0),
+        "idle": (1, 0, 1),
+    }[expected]
+    out = here.bare("lint", str(here.directory), "--as-of", "2026-03-10").out
+    assert ("1 waived" in out) is (expected == "waived")
+    assert ("accepts nothing: remove it" in out) is (expected == "idle")
+
+
+def test_a_waiver_of_the_cluster_reaches_what_nobody_declares(here: Place) -> None:
+    here.live("TOPIC:L:other User:x@* ALLOW READ")
+    assert rules(here.document("lint", str(here.directory), *here.cluster)) == {"KA013", "KA014"}
+    text = (here.directory / "cluster.yaml").read_text()
+    waiver = "{rule: KA013, principals: User:x, reason: r, expires: 2099-01-01}"
+    here.write("cluster.yaml", f"{text}  waive: [{waiver}]\n")
+    document = here.document("lint", str(here.directory), *here.cluster)
+    assert (rules(document), rules(document, "waived")) == ({"KA014"}, {"KA013"})
+
+
+def test_what_somebody_else_manages_is_only_counted(here: Place) -> None:
+    here.live("GROUP:L:g User:sa-1@* ALLOW WRITE")
+    state = here.document("lint", str(here.directory), *here.cluster)["states"][0]
+    assert (state["findings"], state["ignored"]) == ([], 1)
+
+
+def test_a_describe_that_is_spelled_out_is_only_counted(here: Place) -> None:
+    here.write("pay.yaml", ACLS.replace("READ", "[WRITE, DESCRIBE]"))
+    state = here.document("lint", str(here.directory))["states"][0]
+    assert (state["findings"], state["implied"]) == ([], 1)
+
+
+def test_the_smaller_set(here: Place) -> None:
+    here.live("TOPIC:P:pay. User:a@* ALLOW READ", "TOPIC:L:pay.x User:a@* ALLOW READ", "TOPIC:L:o User:b@* ALLOW ALL")
+    ran = here.bare("lint", str(here.directory), *here.cluster, "--minimise")
+    assert ran.status == Exit.OK
+    assert "  - User:a ALLOW READ on TOPIC pay.x" in ran.out
+    assert "User:a ALLOW READ on TOPIC PREFIXED pay. says it already" in ran.out
+    assert "1 binding of 3 can go; access stays exactly as it is" in ran.out
+    state = here.document("lint", str(here.directory), *here.cluster, "--minimise")["states"][0]
+    assert [binding["name"] for binding in state["kept"]] == ["o", "pay."]
+    assert [removal["binding"]["name"] for removal in state["removed"]] == ["pay.x"]
+
+
+def test_a_snapshot_alone(here: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = here.bare("lint", "--cluster", "snapshot:live.json")
+    assert ran.status == Exit.OK
+    assert "warning KA014  User:pay ALLOW READ on TOPIC pay.orders" in ran.out

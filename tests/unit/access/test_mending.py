@@ -1,0 +1,71 @@
+"""What would mend a failed assertion: proven by applying it, over random states."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.access import Assertion, Authorizer, Claim, Outcome, check
+from reconciler.access.mending import mending
+from reconciler.model import AclBinding, AclOperation
+from tests.unit.access.bindings import bindings, pattern
+
+_TEXTS = [
+    f"{where} {who} {permission} {operation}"
+    for where in ("TOPIC:L:a", "TOPIC:L:ab", "TOPIC:P:a", "TOPIC:L:*", "CLUSTER:L:kafka-cluster")
+    for who in ("User:x@*", "User:y@10.0.0.1", "User:*@*")
+    for permission in ("ALLOW", "DENY")
+    for operation in (("ALTER",) if where.startswith("CLUSTER") else ("READ", "DESCRIBE", "ALL"))
+]
+_STATES = st.lists(st.sampled_from(_TEXTS), max_size=5, unique=True).map(lambda texts: bindings(*texts))
+_CLAIMS = st.builds(
+    Assertion,
+    st.just("t"),
+    st.sampled_from(Claim),
+    st.sets(st.sampled_from([AclOperation.READ, AclOperation.DESCRIBE]), min_size=1).map(frozenset),
+    st.sampled_from(["TOPIC:L:a", "TOPIC:P:a", "TOPIC:L:*"]).map(lambda text: (pattern(text),)),
+    st.sampled_from([("User:x",), ("User:*",), ("User:x", "User:y")]),
+    hosts=st.sampled_from([("*",), ("10.0.0.1",)]),
+)
+
+
+@given(_STATES, _CLAIMS)
+def test_a_mending_mends_and_changes_only_what_is_there(state: list[AclBinding], claim: Assertion) -> None:
+    authorizer = Authorizer(state)
+    verdict = check(claim, authorizer)
+    found = mending(verdict, authorizer)
+    if verdict.outcome is Outcome.PASS:
+        assert found == ((), ())
+        return
+    if found is None:
+        return
+    assert found.create or found.delete
+    assert set(found.delete) <= set(state)
+    assert not set(found.create) & set(state)
+    after = authorizer.with_changes(found.create, found.delete)
+    assert check(claim, after).outcome is Outcome.PASS
+
+
+def mended(claim: Assertion, *texts: str, default_allow: bool = False, super_users: tuple[str, ...] = ()) -> str:
+    authorizer = Authorizer(bindings(*texts), super_users, default_allow)
+    found = mending(check(claim, authorizer), authorizer)
+    return (
+        "nothing" if found is None else "; ".join([*(f"+{b}" for b in found.create), *(f"-{b}" for b in found.delete)])
+    )
+
+
+READ = Assertion("t", Claim.MUST, frozenset({AclOperation.READ}), (pattern("TOPIC:P:a"),), ("User:x",))
+
+
+def test_a_missing_grant_is_created_on_the_whole_pattern() -> None:
+    assert mended(READ, "TOPIC:L:ab User:x@* ALLOW READ") == "+User:x ALLOW READ on TOPIC PREFIXED a"
+
+
+def test_a_deny_in_the_way_is_deleted() -> None:
+    texts = ("TOPIC:P:a User:x@* ALLOW READ", "TOPIC:L:ab User:*@10.0.0.1 DENY READ")
+    assert mended(READ, *texts) == "-User:* DENY READ from 10.0.0.1 on TOPIC ab"
+
+
+def test_what_no_binding_permits_is_not_for_bindings_to_mend() -> None:
+    nobody = Assertion("t", Claim.MUST_NOT, frozenset({AclOperation.READ}), (pattern("TOPIC:P:a"),))
+    assert mended(nobody, default_allow=True) == "nothing"
+    supers = Assertion(*(nobody.name, nobody.claim, nobody.operations, nobody.patterns), include_super_users=True)
+    assert mended(supers, super_users=("User:admin",)) == "nothing"
