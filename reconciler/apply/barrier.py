@@ -120,8 +120,8 @@ class Proof:
         self._expect()
         own = self.probing.own_principal
         if own is not None:
-            self._place((*start_sentinels(self.name, own), *deny_sentinels(own_name(self.name), own)))
-        self._place(start_sentinels(self.name, self.probing.principal))
+            self.place((*start_sentinels(self.name, own), *deny_sentinels(own_name(self.name), own)))
+        self.place(start_sentinels(self.name, self.probing.principal))
         self._await_start(self._deadline(), patient=False)
         if own is not None:
             self._prove_ourselves(own)
@@ -142,7 +142,7 @@ class Proof:
         self._await_start(deadline)
         self.number += 1
         name = barrier_name(self.name, self.number)
-        self._place(deny_sentinels(name, self.probing.principal))
+        self.place(deny_sentinels(name, self.probing.principal))
         self._await(name, Sees.REFUSED, {*self.expected, CONTROLLER}, deadline)
         self.run.world.progress.proven(sorted(self.expected), clock.monotonic() - began)
 
@@ -163,7 +163,8 @@ class Proof:
         except ClusterError as error:
             raise StoppedError(f"the probe {self.probing.principal} cannot ask the cluster: {error}") from error
 
-    def _place(self, bindings: Sequence[AclBinding]) -> None:
+    def place(self, bindings: Sequence[AclBinding]) -> None:
+        """Create bindings of the run's own, which its end takes away; raises ``StoppedError``."""
         self.placed.extend(bindings)
         clock = self.run.world.clock
         for attempt in range(ATTEMPTS):

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from reconciler.apply import records
 from reconciler.apply.barrier import Barrier, FixedWait, Proof
 from reconciler.apply.batches import batches, pause_behind
+from reconciler.apply.default_allow import compare, observe
 from reconciler.apply.outcome import Outcome, Result, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.run import Run, StoppedError, World
@@ -41,14 +42,12 @@ def perform(
     :class:`UnprovenError`, with nothing of the plan sent.
     """
     run = Run(plan, world, start, plan.terms.default_allow)
-    barrier: Barrier = FixedWait(run) if world.probing is None else Proof(run, world.probing)
+    barrier: FixedWait | Proof = FixedWait(run) if world.probing is None else Proof(run, world.probing)
     try:
         run.open()
         barrier.begin()
-        if world.probing is not None:
-            run.start = exact_read(run, barrier.placed)
-            barrier.trust(run.start)
-            preflight = recheck(run.start) if recheck else preflight
+        if isinstance(barrier, Proof):
+            preflight = _exactly(run, barrier, preflight, recheck)
         run.recognise(preflight)
         _perform_phases(run, barrier)
     except StoppedError as stop:
@@ -58,6 +57,15 @@ def perform(
         raise
     left = barrier.end()
     return _closed(run, _end(run, left))
+
+
+def _exactly(run: Run, proof: Proof, preflight: Preflight, recheck: Recheck | None) -> Preflight:
+    """What the plan is held against: a reading that cannot be old, by brokers that are as they were declared."""
+    run.start = exact_read(run, proof.placed)
+    proof.trust(run.start)
+    found = recheck(run.start) if recheck else preflight
+    compare(observe(proof, run.start), found, run.plan.terms.cluster, declared=run.default_allow)
+    return found
 
 
 def _perform_phases(run: Run, barrier: Barrier) -> None:

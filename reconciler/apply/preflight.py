@@ -4,7 +4,7 @@ Only the steps and what they expect are taken from the plan; everything else is 
 is and the declaration as it is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reconciler.model import ClusterState, CreateAcl, DeleteAcl, ResourcePattern
 from reconciler.plan import (
@@ -45,24 +45,28 @@ class RefusedError(Exception):
 class UndeclaredDefaultError(Exception):
     """Something in the plan depends on ``allow.everyone.if.no.acl.found``, which nobody declared."""
 
-    def __init__(self, cluster: str, coverage: CoverageChange) -> None:
-        """Keep the patterns whose coverage changes."""
+    def __init__(self, cluster: str, coverage: CoverageChange, observed: str | None = None) -> None:
+        """Keep the patterns whose coverage changes, and what the setting was observed to be."""
         super().__init__(
             f"{len(coverage.closed) + len(coverage.opened)} patterns of cluster {cluster} change between having a "
             "binding and having none, and allowEveryoneIfNoAclFound is not declared"
         )
-        self.coverage = coverage
+        self.coverage, self.observed = coverage, observed
 
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """What was found: each step's standing, in the plan's order."""
+    """What was found: each step's standing, in the plan's order, and what depends on an undeclared default-allow."""
 
     findings: tuple[Finding, ...]
+    undeclared: CoverageChange = field(default_factory=CoverageChange)
 
 
-def check(plan: Plan, live: ClusterState, terms: Terms) -> Preflight:
-    """Raise what forbids the plan, the worst first; ``terms`` are the cluster's declaration as it is now."""
+def check(plan: Plan, live: ClusterState, terms: Terms, *, observable: bool = False) -> Preflight:
+    """Raise what forbids the plan, the worst first; ``terms`` are the cluster's declaration as it is now.
+
+    Where default-allow is ``observable``, that it is not declared is left for the observation to decide.
+    """
     if live.cluster_id != plan.cluster_id:
         raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
     findings = tuple(standing(step, live) for step in plan.steps)
@@ -71,8 +75,11 @@ def check(plan: Plan, live: ClusterState, terms: Terms) -> Preflight:
         raise StalePlanError("the cluster has changed since the plan was made", stale)
     _check_scope(plan, terms)
     _check_order(plan, live, terms)
-    _check_guards(plan, live, terms, findings)
-    return Preflight(findings)
+    coverage = _check_guards(plan, live, terms, findings)
+    undeclared = coverage if terms.default_allow is None else CoverageChange()
+    if undeclared and not observable:
+        raise UndeclaredDefaultError(terms.cluster, undeclared)
+    return Preflight(findings, undeclared)
 
 
 def _check_scope(plan: Plan, terms: Terms) -> None:
@@ -95,7 +102,7 @@ def _check_order(plan: Plan, live: ClusterState, terms: Terms) -> None:
         raise StalePlanError("the steps are not in the order that is safe for this cluster: plan again")
 
 
-def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Finding, ...]) -> None:
+def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Finding, ...]) -> CoverageChange:
     coverage = (
         CoverageChange()
         if terms.default_allow is False
@@ -113,8 +120,7 @@ def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[
     )
     if refused := refusals(plan.steps, around, plan.acknowledgements):
         raise RefusedError(refused)
-    if coverage and terms.default_allow is None:
-        raise UndeclaredDefaultError(terms.cluster, coverage)
+    return coverage
 
 
 def _owned_at_start(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Finding, ...]) -> int:

@@ -87,7 +87,8 @@ def _perform(
         raise CommandError(f"cluster {target.name!r} is not declared")
     now = terms(target.declaration)
     with _refusals():
-        preflight = check(plan, live, now)
+        observable = now.probe is not None and target.settings is not None
+        preflight = check(plan, live, now, observable=observable)
     _tell_plan(plan, expand=expand)
     if not plan.steps:
         return None
@@ -114,7 +115,7 @@ def _perform(
             audit=audit,
             probing=probe,
         )
-        return perform(plan, live, preflight, world, lambda exact: check(plan, exact, now))
+        return perform(plan, live, preflight, world, lambda exact: check(plan, exact, now, observable=True))
 
 
 def _audit_topic(target: Target, records: Records) -> "Ledger | None":
@@ -151,7 +152,7 @@ def _refusals() -> Iterator[None]:
         raise CommandError(
             f"{error}: nothing was sent",
             "look at the broker's allow.everyone.if.no.acl.found and write into the Cluster document, below spec:\n"
-            "    allowEveryoneIfNoAclFound: false",
+            f"    allowEveryoneIfNoAclFound: {error.observed or 'false'}",
             Exit.REFUSED,
         ) from error
     except UnprovenError as error:

@@ -17,6 +17,7 @@ class Nodes:
         self.down: set[int] = set()
         self.named = {1, 2, 3}
         self.super_users: set[str] = set()
+        self.otherwise: set[int] = set()  # brokers whose allow.everyone.if.no.acl.found differs from the others'
 
     def stick(self, node: int) -> None:
         self.stuck[node] = self.cluster.state.bindings
@@ -47,5 +48,6 @@ class NodesProbe:
         operation = AclOperation.ALTER_CONFIGS if node == CONTROLLER else AclOperation.DESCRIBE_CONFIGS
         known = self._nodes.stuck.get(node, self._nodes.cluster.state.bindings)
         ask = Ask(self._principal, "10.0.0.1", operation, ResourceType.TOPIC, topic)
-        answer = permitted(known, ask, default_allow=self._nodes.default_allow)
+        flag = self._nodes.default_allow != (node in self._nodes.otherwise)
+        answer = permitted(known, ask, default_allow=flag)
         return Glimpse(Sees.PERMITTED if answer else Sees.REFUSED)

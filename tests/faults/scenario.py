@@ -58,12 +58,12 @@ def wish(size: int, mark: str = "") -> DesiredState:
     return DesiredState(bindings, topics)
 
 
-def plan_for(live: ClusterState, desired: DesiredState) -> Plan:
+def plan_for(live: ClusterState, desired: DesiredState, *, default_allow: bool = False) -> Plan:
     """The plan, everything acknowledged that needs it."""
     names = [name for name, topic in desired.topics.items() if topic.absent]
     accepted = tuple(Acknowledgement(Guard.TOPIC_DELETE, name) for name in names)
     request = Request(DAY, Options(allow_deletes=True), acknowledgements=accepted)
-    return propose(desired, live, Terms("c", default_allow=False, barrier_wait=0.0), request)
+    return propose(desired, live, Terms("c", default_allow=default_allow, barrier_wait=0.0), request)
 
 
 def _old(size: int, mark: str) -> Iterator[AclBinding]:

@@ -1,12 +1,13 @@
 """The barrier by a probe, declared in manifests and connections, on a real broker."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.sandbox import Sandbox
-from tests.integration.main_job import Job
+from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
+from tests.integration.main_job import Job, job
 
 pytestmark = pytest.mark.broker
 
@@ -20,9 +21,22 @@ spec:
 """
 
 
+@pytest.fixture(scope="module")
+def open_broker(sandbox_root: Path) -> Iterator[Sandbox]:
+    """A broker with allow.everyone.if.no.acl.found=true."""
+    users = generated_users("admin", "reconciler", "acl-probe")
+    spec = SandboxSpec(name="open-by-default", users=users, allow_everyone_if_no_acl_found=True)
+    with running(spec, root=sandbox_root) as sandbox:
+        yield sandbox
+
+
 @pytest.fixture
 def probed(team: Job, broker: Sandbox) -> Job:
     """A job whose cluster declares a probe, and whose old grant shall go."""
+    return _with_probe(team, broker)
+
+
+def _with_probe(team: Job, broker: Sandbox) -> Job:
     cluster = team.directory / "cluster.yaml"
     text = cluster.read_text().replace("{wait: 100ms}", "{principal: User:acl-probe, timeout: 10s}")
     cluster.write_text(text + "  brokers: [1]\n")
@@ -30,7 +44,8 @@ def probed(team: Job, broker: Sandbox) -> Job:
     with team.connections.open("a") as file:
         file.write(f"  barrier: {{client: {login}}}\n")
     team.write("team.yaml", TEAM)
-    assert team.run("apply", "--yes").status == 0
+    applied = team.run("apply", "--yes")
+    assert applied.status == 0, applied.err
     team.write("team.yaml", TEAM.replace("READ", "WRITE"))
     return team
 
@@ -77,3 +92,24 @@ def test_a_probe_without_a_login_is_said(probed: Job, tmp_path: Path) -> None:
     refused = probed.run("apply", "--yes", "--allow-deletes")
     assert refused.status == 1
     assert "nothing says how it logs in" in refused.err
+
+
+def test_default_allow_is_observed_and_held_against_the_declaration(
+    tmp_path: Path, open_broker: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = job(tmp_path, open_broker, "wrong.", capsys)
+    with pytest.raises(AssertionError, match="found=true, and the declaration says otherwise"):
+        _with_probe(wrong, open_broker)
+    cluster = wrong.directory / "cluster.yaml"
+    cluster.write_text(cluster.read_text().replace("Found: false", "Found: unknown"))
+    unknown = wrong.run("apply", "--yes")
+    assert unknown.status == 5
+    assert "allowEveryoneIfNoAclFound: true" in unknown.err
+
+
+def test_where_nobody_declared_default_allow_and_it_is_off_the_plan_is_performed(probed: Job) -> None:
+    cluster = probed.directory / "cluster.yaml"
+    cluster.write_text(cluster.read_text().replace("Found: false", "Found: unknown"))
+    probed.write("team.yaml", TEAM.replace("@orders", "@never-covered"))
+    applied = probed.run("apply", "--yes", "--allow-deletes")
+    assert applied.status == 0, applied.err

@@ -24,6 +24,8 @@ from reconciler.model import (
     AclOperation,
     AclPermissionType,
     ClusterState,
+    Declaration,
+    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
@@ -36,16 +38,21 @@ from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock
 
 PROBE, OURS = "User:probe", "User:ours"
+PLACE = Origin("team.yaml", 1, 1)
 
 
 class Stage:
     """A cluster in memory, its nodes, and a plan for it."""
 
     def __init__(self, *, default_allow: bool = False) -> None:
-        self.live = before(4)
+        covers = {acl("*", "User:z", resource_type=kind) for kind in (ResourceType.TOPIC, ResourceType.GROUP)}
+        self.default_allow, covers = default_allow, covers if default_allow else set()
+        self.live = replace(before(4), bindings=before(4).bindings | covers)
+        desired = wish(4)
+        self.desired = replace(desired, bindings={**desired.bindings, **dict.fromkeys(covers, Declaration(PLACE))})
         self.cluster = MemoryCluster(self.live)
         self.nodes = Nodes(self.cluster, default_allow=default_allow)
-        self.plan = plan_for(self.live, wish(4))
+        self.plan = plan_for(self.live, self.desired, default_allow=default_allow)
         self.declared = frozenset({1, 2, 3})
         self.we_are, self.own_is_super = OURS, False
         self.clock = StillClock()
@@ -75,7 +82,7 @@ def test_everything_is_done_and_no_sentinel_is_left(default_allow: bool) -> None
     result = stage.apply()
     assert result.succeeded, (result.stopped, result.differences)
     assert stage.reserved == []
-    assert plan_for(stage.cluster.state, wish(4)).steps == ()
+    assert plan_for(stage.cluster.state, stage.desired).steps == ()
     assert not any(seconds >= 1 for seconds in stage.clock.slept), "nothing waits longer than it has to"
 
 
