@@ -13,6 +13,7 @@ SUBCOMMANDS: Final = {
     "drift": "Report how all clusters differ from the manifests",
     "plan": "Save a plan for every cluster that differs, and one for the fleet",
     "apply": "Perform a fleet's plans, wave by wave",
+    "query": "Ask a question about the whole fleet",
 }
 _NEEDS: Final = ("pyspark", "pyarrow", "polars")
 

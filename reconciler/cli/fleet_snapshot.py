@@ -1,6 +1,7 @@
 """``reconciler fleet snapshot``: read all clusters into a store."""
 
 import dataclasses
+import datetime
 import secrets
 
 import click
@@ -77,7 +78,7 @@ def command(
     place = FleetStore.at(store)
     taken = SystemClock().now()
     before = carried(place, [source.cluster for source in sources]) if only or files else ()
-    run = Run(new_run_id(taken), taken, before)
+    run = Run(new_run_id(), taken, before)
     with session_for(spark) as session:
         run = collect(session, place, sources, run, Patience(at_once, timeout, attempts))
     forgotten = place.retain(keep)
@@ -92,9 +93,9 @@ def command(
     return Exit.ERROR if run.failures else Exit.OK
 
 
-def new_run_id(taken: str) -> str:
-    """Sorts by time, and is unique where two begin in the same second."""
-    return f"{taken.replace('-', '').replace(':', '')}-{secrets.token_hex(3)}"
+def new_run_id() -> str:
+    """Sorts by time, to the microsecond, and is unique all the same."""
+    return f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(2)}"
 
 
 def run_document(run: Run) -> dict[str, object]:

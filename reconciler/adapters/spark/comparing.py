@@ -9,14 +9,12 @@ from functools import partial
 from typing import Final
 
 import polars as pl
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from reconciler.adapters.spark.files import Files
 from reconciler.adapters.spark.readings import desired_topics, expired_bindings, live_topics
 from reconciler.adapters.spark.results import Difference, Results, topic_differences
 from reconciler.adapters.spark.store import FleetStore
-from reconciler.adapters.spark.tables import from_parquet
 from reconciler.adapters.spark.tasks import reason, run_tasks, task_count
 from reconciler.diff import TopicRules, compare
 from reconciler.fleet import (
@@ -43,6 +41,8 @@ from reconciler.model import ClusterState, DesiredState, Scope
 
 _LIVE: Final = [*COLUMNS, "whose"]
 _DESIRED: Final = [*COLUMNS, "origin"]
+#: Where a desired row stands in its files.
+_PLACE: Final = "place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _compare_pair(unit: Unit, pair: Pair, files: Files, results: Results) -> Par
         counts = Counts(counts.desired, owned, ignored, found.height - owned - ignored)
     if counts.owned != found.height:
         found = found.filter(pl.col("whose") == int(Whose.OWNED))
-    creates, deletes = differing(wanted, found)
+    creates, deletes = differing(wanted.with_row_index(_PLACE), found)
     written = results.bindings(pair.cluster, _with_origin(files, pair, creates), _expired(files, unit.desired, deletes))
     return Part(
         pair.cluster,
@@ -164,23 +164,24 @@ def _compare_pair(unit: Unit, pair: Pair, files: Files, results: Results) -> Par
 def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What only ``desired`` has, and what only ``live`` has; raises :class:`DamagedError` where a row stands twice."""
     on = list(COLUMNS)
-    creates = desired.join(live, on=on, how="anti", nulls_equal=True)
-    deletes = live.join(desired, on=on, how="anti", nulls_equal=True)
+    creates = desired.join(live, on=on, how="anti")
+    deletes = live.join(desired, on=on, how="anti")
     # Each row that both have must have one partner: a row that stands twice on one side breaks the balance.
     twice = desired.height - creates.height != live.height - deletes.height
     if twice or any(side.select(on).is_duplicated().any() for side in (creates, deletes)):
         raise DamagedError("a row stands twice in the stored bindings: read the cluster again")
-    return creates.select(on), deletes.select(on)
+    return creates, deletes.select(on)
 
 
 def _frame(files: Files, buckets: Sequence[Bucket], columns: list[str]) -> pl.DataFrame:
-    tables = []
+    frames = []
     for bucket in buckets:
-        table = from_parquet(files.read(bucket.file), columns)
-        if table.num_rows != bucket.rows:
-            raise DamagedError(f"{bucket.file} has {table.num_rows} rows, its header says {bucket.rows}")
-        tables.append(table)
-    return pl.DataFrame(pa.concat_tables(tables))
+        # Polars reads Parquet into its own form of text at once; by way of Arrow each text would be copied again.
+        frame = pl.read_parquet(files.read(bucket.file), columns=columns)
+        if frame.height != bucket.rows:
+            raise DamagedError(f"{bucket.file} has {frame.height} rows, its header says {bucket.rows}")
+        frames.append(frame)
+    return pl.concat(frames) if len(frames) > 1 else frames[0]
 
 
 def _judged(found: pl.DataFrame, scope: Scope) -> pl.DataFrame:
@@ -190,11 +191,11 @@ def _judged(found: pl.DataFrame, scope: Scope) -> pl.DataFrame:
 
 
 def _with_origin(files: Files, pair: Pair, creates: pl.DataFrame) -> list[Difference]:
-    """Origins are read only where something is to be created."""
+    """Origins are read only where something is to be created, and taken by the rows' places."""
     if not creates.height:
         return []
-    declared = _frame(files, pair.desired, _DESIRED)
-    found = creates.join(declared, on=list(COLUMNS), how="inner").sort(list(COLUMNS))
+    origins = _frame(files, pair.desired, ["origin"])["origin"]
+    found = creates.with_columns(origins.gather(creates[_PLACE]).alias("origin")).sort(list(COLUMNS))
     return [Difference("CreateAcl", row[:-1], row[-1]) for row in found.select(_DESIRED).iter_rows()]
 
 

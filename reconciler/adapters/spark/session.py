@@ -1,5 +1,6 @@
 """The Spark session: local by default, quiet, bound to loopback, without its UI unless somebody asks."""
 
+import logging
 import os
 import sys
 import tempfile
@@ -48,8 +49,11 @@ def spark_session(
         if master or not submitted:
             builder = builder.master(master or LOCAL)
             if (master or LOCAL).startswith("local"):
+                builder = builder.config("spark.local.dir", scratch)
                 builder = builder.config("spark.driver.host", "127.0.0.1")
                 builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
+        # Says a second time, as JSON on stderr, what the exception says.
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         session = _started(builder, os.path.join(scratch, "stderr"))
         try:
             yield session
@@ -90,5 +94,4 @@ def _settings(scratch: str, *, ui: bool) -> dict[str, str]:
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "8",
-        "spark.local.dir": scratch,
     }

@@ -1,0 +1,47 @@
+"""Questions over a whole fleet, as SQL over the views of a store; each says what it counts."""
+
+from typing import Final
+
+_BINDING: Final = "resource_type, name, pattern_type, principal, host, operation, permission_type"
+
+
+def outliers(label: str | None, percent: int) -> str:
+    """Bindings that few clusters of a group have, or that few lack: at most ``percent``, and always a single one.
+
+    Groups are the values of a label, or the whole fleet; a group of less than three clusters has no outliers. What
+    could not be read takes no part.
+    """
+    group = "'fleet'" if label is None else f"coalesce(labels['{_quoted(label)}'], '')"
+    return f"""
+        with members as (select cluster, {group} as label_group from clusters where failure is null),
+        sizes as (select label_group, count(*) as size, collect_set(cluster) as everybody from members group by 1),
+        found as (
+          select label_group, {_BINDING}, count(distinct cluster) as holders, collect_set(cluster) as having_it
+          from bindings join members using (cluster) group by label_group, {_BINDING})
+        select label_group, {_BINDING}, holders, size,
+          if(2 * holders < size, 'only here', 'only missing here') as what,
+          array_sort(if(2 * holders < size, having_it, array_except(everybody, having_it))) as clusters
+        from found join sizes using (label_group)
+        where size >= 3 and holders < size and (
+          holders <= greatest(1, size * {percent} / 100) or size - holders <= greatest(1, size * {percent} / 100))
+        order by least(holders, size - holders), label_group, {_BINDING}"""  # noqa: S608 - quoted, and read only
+
+
+#: Access that nobody declared, by cluster and principal; of the last comparison.
+UNDECLARED: Final = f"""
+    select cluster, {_BINDING} from changes where action = 'DeleteAcl' order by cluster, principal, {_BINDING}"""  # noqa: S608
+
+#: Principals by how much they could touch: clusters, every-name grants, prefixes, single names, ways to alter.
+BLAST_RADIUS: Final = """
+    select principal, count(distinct cluster) as clusters,
+      count_if(name = '*' and pattern_type = 'LITERAL') as on_every_name,
+      count_if(pattern_type = 'PREFIXED') as on_prefixes,
+      count_if(name <> '*' and pattern_type = 'LITERAL') as on_single_names,
+      count_if(operation in ('ALL', 'ALTER', 'CLUSTER_ACTION') and resource_type = 'CLUSTER') as over_clusters,
+      count_if(operation in ('ALL', 'WRITE', 'DELETE', 'ALTER', 'ALTER_CONFIGS', 'CREATE')) as to_change
+    from bindings where permission_type = 'ALLOW' group by principal
+    order by over_clusters desc, on_every_name desc, clusters desc, to_change desc, principal"""
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")

@@ -1,0 +1,193 @@
+"""A fleet of snapshot files by the command line: stored, compared, asked about, forgotten; what failed stays named."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from reconciler.adapters.snapshot import snapshot_text
+from reconciler.adapters.spark.store import FleetStore
+from reconciler.cli.main import run
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+MANIFESTS = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: orders, labels: {team: orders}}
+spec:
+  principal: User:svc-orders
+  rules:
+    - {allow: [READ, WRITE], topics: [orders.é]}
+    - {allow: READ, groups: ["🦀"]}
+"""
+
+
+def binding(principal: str, operation: AclOperation, name: str, kind: ResourceType = ResourceType.TOPIC) -> AclBinding:
+    return AclBinding(
+        ResourcePattern(kind, name), AccessControlEntry(principal, "*", operation, AclPermissionType.ALLOW)
+    )
+
+
+DECLARED = frozenset(
+    {
+        binding("User:svc-orders", AclOperation.READ, "orders.x"),
+        binding("User:svc-orders", AclOperation.WRITE, "orders.x"),
+        binding("User:svc-orders", AclOperation.READ, "🦀", ResourceType.GROUP),
+    }
+)
+MALLORY = binding("User:mallory", AclOperation.WRITE, "orders.x")
+
+
+class Fleet:
+    """Five clusters whose snapshot files are in one directory."""
+
+    def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.directory, self.capsys = directory, capsys
+        for name in ("manifests", "live"):
+            (directory / name).mkdir()
+        (directory / "manifests" / "acls.yaml").write_text(MANIFESTS.replace("orders.é", "orders.x"), encoding="utf-8")
+        clusters = [
+            f"apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: c{number}, labels: {{env: prod}}}}\n"
+            "spec: {allowEveryoneIfNoAclFound: false, superUsers: [User:root]}\n"
+            for number in range(5)
+        ]
+        (directory / "manifests" / "clusters.yaml").write_text("---\n".join(clusters), encoding="utf-8")
+        for number in range(5):
+            self.put(f"c{number}", DECLARED)
+
+    def put(self, name: str, bindings: frozenset[AclBinding]) -> None:
+        state = ClusterState(f"id-{name}", bindings, {"orders.x": Topic("orders.x", 3, 1, {"retention.ms": "1"})})
+        (self.directory / "live" / f"{name}.json").write_text(snapshot_text(state), encoding="utf-8")
+
+    def run(self, command: str, *arguments: str) -> tuple[int, Any]:
+        self.capsys.readouterr()
+        store = str(self.directory / "store")
+        where = [str(self.directory / "manifests"), "--store", store, "--output", "json"]
+        status = run(["fleet", command, *where, *arguments])
+        return status, json.loads(self.capsys.readouterr().out or "null")
+
+    def snapshot(self, *arguments: str) -> tuple[int, Any]:
+        return self.run("snapshot", "--snapshots", str(self.directory / "live"), "--attempts", "1", *arguments)
+
+    def ask(self, *question: str) -> list[Any]:
+        status, document = self.run("query", *question)
+        assert status == 0
+        found: list[Any] = document["rows"]
+        return found
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, spark: "SparkSession", capsys: pytest.CaptureFixture[str]) -> Fleet:
+    return Fleet(tmp_path, capsys)
+
+
+def test_what_is_as_declared_is_equal_by_digest(fleet: Fleet) -> None:
+    assert fleet.snapshot()[0] == 0
+    status, drift = fleet.run("drift")
+    assert status == 0
+    assert (drift["buckets"], drift["bucketsSkipped"], drift["bytesRead"]) == (5, 5, 0)
+
+
+def test_a_fleet_that_differs_is_reported_and_asked_about(fleet: Fleet, tmp_path: Path) -> None:
+    assert fleet.snapshot()[0] == 0
+    fleet.put("c2", DECLARED | {MALLORY})
+    fleet.put("c3", DECLARED - {binding("User:svc-orders", AclOperation.READ, "orders.x")})
+    (tmp_path / "live" / "c4.json").unlink()
+    status, document = fleet.snapshot()
+    assert status == 1
+    assert [failure["cluster"] for failure in document["failures"]] == ["c4"]
+    page, metrics = tmp_path / "drift.html", tmp_path / "drift.prom"
+    status, drift = fleet.run("drift", "--html", str(page), "--metrics", str(metrics))
+    assert status == 1
+    assert [item["cluster"] for item in drift["clusters"] if item["failure"]] == ["c4"]
+    assert drift["totals"]["creates"] == drift["totals"]["deletes"] == 1
+    assert "<title>c3, orders: 1</title>" in page.read_text(encoding="utf-8")
+    series = metrics.read_text(encoding="utf-8")
+    assert 'reconciler_fleet_bindings_undeclared{cluster="c2"} 1\n' in series
+    assert 'reconciler_fleet_cluster_known{cluster="c4"} 0\n' in series
+    assert 'reconciler_fleet_bindings_missing{cluster="c4"}' not in series
+
+    assert [row[0] for row in fleet.ask("--furthest")] == ["c3", "c2"]
+    assert [(row[0], row[4]) for row in fleet.ask("--undeclared")] == [("c2", "User:mallory")]
+    outliers = fleet.ask("--outliers", "--by-label", "env")
+    assert [(row[0], row[-2], row[-1]) for row in outliers] == [
+        ("prod", "only here", ["c2"]),
+        ("prod", "only missing here", ["c3"]),
+    ]
+    moved = fleet.ask("--since", "previous")
+    assert sorted((row[0], row[-1]) for row in moved) == [("c2", "appeared"), ("c3", "went")]
+    holders = fleet.ask("--who-can", "WRITE topic orders.x")
+    assert ["c2", "User:mallory"] in [row[:2] for row in holders]
+    assert {row[0] for row in holders if row[1] == "User:root"} == {"c0", "c1", "c2", "c3"}
+    assert fleet.ask("--blast-radius")[0][:2] == ["User:svc-orders", 4]
+    assert fleet.ask("--sql", "select failure from clusters where cluster = 'c4'") == [["snapshot_unreadable"]]
+    assert fleet.ask("--sql", "select count(*) from configs where key = 'retention.ms'") == [[4]]
+    assert fleet.run("query", "--sql", "select nothing")[0] == 64
+    assert fleet.run("query", "--furthest", "--outliers")[0] == 64
+
+
+def test_snapshot_files_fit_in_and_the_rest_is_taken_over(fleet: Fleet, tmp_path: Path) -> None:
+    assert fleet.snapshot()[0] == 0
+    fleet.put("elsewhere", DECLARED | {MALLORY})
+    status, document = fleet.run("snapshot", "--from", f"c1={tmp_path / 'live' / 'elsewhere.json'}")
+    assert status == 0
+    assert {item["cluster"]: item["bindings"] for item in document["clusters"]} == {
+        "c0": 3,
+        "c1": 4,
+        "c2": 3,
+        "c3": 3,
+        "c4": 3,
+    }
+
+
+def test_old_runs_go_and_what_is_still_named_stays(fleet: Fleet, tmp_path: Path) -> None:
+    assert fleet.snapshot()[0] == 0
+    assert fleet.snapshot("--cluster", "c0")[0] == 0
+    assert fleet.snapshot("--cluster", "c1", "--keep", "1")[0] == 0
+    store = FleetStore.at(str(tmp_path / "store"))
+    assert len(store.run_ids()) == 1
+    # c2 to c4 were read in the first run, c0 in the second: their files are still named.
+    assert len(store.files.names("bindings")) == 3
+    assert fleet.snapshot("--keep", "1")[0] == 0
+    assert len(store.files.names("bindings")) == 1
+    assert fleet.run("drift")[0] == 0
+
+
+def test_without_a_snapshot_there_is_no_answer(fleet: Fleet) -> None:
+    assert fleet.run("drift")[0] == 1
+    assert fleet.run("query", "--furthest")[0] == 1
+
+
+def test_a_file_that_is_gone_makes_its_cluster_unknown(fleet: Fleet, tmp_path: Path) -> None:
+    fleet.put("c2", DECLARED | {MALLORY})
+    assert fleet.snapshot()[0] == 0
+    store = FleetStore.at(str(tmp_path / "store"))
+    reading = store.run().reading("c2")
+    assert reading is not None
+    (tmp_path / "store" / reading.buckets[0].file).unlink()
+    status, drift = fleet.run("drift")
+    assert status == 1
+    assert [item["cluster"] for item in drift["clusters"] if item["failure"]] == ["c2"]
+
+
+def test_a_store_may_be_an_address(fleet: Fleet, tmp_path: Path) -> None:
+    place = f"file://{tmp_path}/by-address"
+    arguments = [str(tmp_path / "manifests"), "--store", place]
+    assert run(["fleet", "snapshot", *arguments, "--snapshots", str(tmp_path / "live")]) == 0
+    assert run(["fleet", "drift", *arguments]) == 0
+    assert run(["fleet", "query", *arguments, "--blast-radius"]) == 0
