@@ -1,17 +1,21 @@
 """The smallest change found that makes a failed assertion hold, proven by checking the assertion again."""
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from reconciler.access.assertion import Assertion, Claim, Outcome, Verdict
 from reconciler.access.assertions import check
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.grounds import host_matches
+from reconciler.access.index import Index
+from reconciler.access.table import key_of
 from reconciler.model import (
     WILDCARD,
     AccessControlEntry,
     AclBinding,
     AclPermissionType,
     ResourcePattern,
+    ResourceType,
 )
 
 #: A claim that so many changes do not mend needs a person's eye.
@@ -25,12 +29,15 @@ class Mending(NamedTuple):
     delete: tuple[AclBinding, ...] = ()
 
 
-def mending(verdict: Verdict, authorizer: Authorizer) -> Mending | None:
+def mending(verdict: Verdict, authorizer: Authorizer, principals: Iterable[str] = ()) -> Mending | None:
     """What would make the assertion of a failed verdict hold; ``None`` where no few bindings do.
 
     Each round takes away what decides the request that breaks the claim, or grants what is missing, then checks again.
-    What nobody's binding permits (default-allow, a super user) is not for bindings to mend.
+    What nobody's binding permits (default-allow, a super user) is not for bindings to mend. ``principals`` are those
+    that globs range over.
     """
+    principals = {*principals, *(principal for _, principal in authorizer.worlds.certain.group_keys())}
+    authorizer = _bearing_on(verdict.assertion, authorizer)
     create: list[AclBinding] = []
     delete: list[AclBinding] = []
     for _ in range(_ROUNDS):
@@ -44,8 +51,41 @@ def mending(verdict: Verdict, authorizer: Authorizer) -> Mending | None:
         create += added
         delete += removed
         authorizer = authorizer.with_changes(added, removed)
-        verdict = check(verdict.assertion, authorizer)
+        verdict = check(verdict.assertion, authorizer, principals)
     return None
+
+
+def _bearing_on(assertion: Assertion, authorizer: Authorizer) -> Authorizer:
+    """The same with only the bindings that can bear on the claim: those on its names, and on the cluster.
+
+    A claim about the cluster keeps all: WRITE on any topic starts an idempotent producer.
+    """
+    kinds = {pattern.resource_type for pattern in assertion.patterns}
+    if ResourceType.CLUSTER in kinds:
+        return authorizer
+    least, most = (world.default_allow for world in authorizer.worlds.both)
+    return Authorizer(
+        _meeting(assertion.patterns, authorizer.worlds.certain),
+        authorizer.super_users,
+        least if least is most else None,
+        authorizer.kafka_version,
+        opaque=authorizer.evidence.opaque,
+    )
+
+
+def _meeting(patterns: Iterable[ResourcePattern], index: Index) -> set[AclBinding]:
+    """The bindings on CLUSTER, and those that some name of the patterns meets."""
+    found = {
+        binding
+        for kind, principal in index.group_keys()
+        if kind is ResourceType.CLUSTER or ":" not in principal
+        for binding in index.bindings(kind, principal)
+    }
+    for pattern in patterns:
+        for principal in index.holders(pattern.resource_type).meeting([key_of(pattern)]):
+            own = index.bindings(pattern.resource_type, principal)
+            found.update(binding for binding in own if binding.pattern.overlaps(pattern))
+    return found
 
 
 def _step(verdict: Verdict) -> tuple[list[AclBinding], list[AclBinding]]:

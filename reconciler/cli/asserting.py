@@ -6,7 +6,7 @@ command needs; nothing here asks a cluster.
 
 import dataclasses
 import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from reconciler.model import DesiredState
     from reconciler.policy import Breach
     from reconciler.report.claim_results import ClaimResult
+
+#: So many failures are shown with what would mend them.
+_MENDED: Final = 10
 
 
 def decide_tests(
@@ -37,7 +40,8 @@ def decide_tests(
         return ()
     check = Checker(authorizer).check
     known = _known_principals(authorizer)
-    return tuple(_result(test, authorizer, check, known, as_of) for test in tests)
+    results = [_result(test, authorizer, check, known, as_of) for test in tests]
+    return tuple(_with_mendings(results, authorizer))
 
 
 def breaches(
@@ -70,7 +74,6 @@ def _result(
     as_of: datetime.date,
 ) -> "ClaimResult":
     from reconciler.access import Outcome
-    from reconciler.access.mending import mending
     from reconciler.manifest import Claim
     from reconciler.report.claim_results import ClaimResult, standing_of
 
@@ -84,8 +87,20 @@ def _result(
         decided=broken is not None and broken.outcome is Outcome.FAIL,
         as_of=as_of,
     )
-    mend = mending(broken, authorizer) if broken is not None and broken.outcome is Outcome.FAIL else None
-    return ClaimResult(test, standing, broken, mend, nobody)
+    return ClaimResult(test, standing, broken, None, nobody)
+
+
+def _with_mendings(results: "Iterable[ClaimResult]", authorizer: "Authorizer") -> "Iterator[ClaimResult]":
+    """The results, the first failures with what would mend them: to prove a mending costs a check of its own."""
+    from reconciler.access.mending import mending
+
+    left = _MENDED
+    for result in results:
+        if result.verdict is None or not left:
+            yield result
+        else:
+            left -= 1
+            yield dataclasses.replace(result, mending=mending(result.verdict, authorizer))
 
 
 def assertions(test: "AccessTest", authorizer: "Authorizer") -> "list[Assertion]":
