@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler import __version__
+from reconciler.cli.console import tell
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import PlanningOptions, Reach
 from reconciler.cli.wiring import Target, desired, opened, read_request, terms, today
@@ -44,6 +45,7 @@ def plan_on(target: Target, manifests: "Manifests", path: str, options: Planning
         raise CommandError(f"cluster {target.name!r} is not declared in the manifests")
     as_of = options.as_of or today()
     wanted = desired(manifests, declaration.name, as_of)
+    warn(manifests, declaration.name, as_of)
     live = read_cluster(target.cluster, read_request(declaration, wanted))
     try:
         selection = Selection(options.only, options.exclude)
@@ -62,6 +64,14 @@ def plan_on(target: Target, manifests: "Manifests", path: str, options: Planning
         return Planned(propose(wanted, live, terms(declaration), request), live, declaration)
     except UnsafeSelectionError as error:
         raise CommandError(str(error), status=Exit.REFUSED) from error
+
+
+def warn(manifests: "Manifests", cluster: str, as_of: datetime.date) -> None:
+    """Say on stderr what no longer counts on that day: acknowledgements and waivers that have expired."""
+    from reconciler.manifest import cluster_warnings, render_problem
+
+    for problem in cluster_warnings(manifests, cluster, as_of):
+        tell(render_problem(problem))
 
 
 def read_cluster(cluster: "Cluster", request: "ReadRequest") -> "ClusterState":

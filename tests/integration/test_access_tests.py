@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.exits import Exit
-from tests.integration.asked import Place, place
+from tests.integration.asked import PAY, Place, place
 
 TESTS = """\
 apiVersion: reconciler/v1
@@ -152,6 +152,14 @@ def test_expired_acknowledgements_are_said(here: Place) -> None:
     assert "warning KR083" in ran.out
     found = here.document("validate", str(here.directory), "--as-of", "2026-01-02")
     assert [problem["code"] for problem in found["problems"]] == ["KR083"]
+
+
+def test_a_plan_says_what_has_expired(here: Place) -> None:
+    here.write("pay.yaml", PAY.replace("  rules:", "  waive: [{rule: KA013, reason: r, expires: 2026-01-01}]\n  rules:"))
+    ran = here.bare("plan", str(here.directory), *here.cluster, "--as-of", "2026-01-02")
+    assert ran.status == Exit.OK
+    assert "warning KR091" in ran.err
+    assert "KR091" not in here.bare("plan", str(here.directory), *here.cluster, "--as-of", "2026-01-01").err
 
 
 def test_documents_are_for_some_clusters(here: Place) -> None:
