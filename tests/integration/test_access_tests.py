@@ -155,7 +155,9 @@ def test_expired_acknowledgements_are_said(here: Place) -> None:
 
 
 def test_a_plan_says_what_has_expired(here: Place) -> None:
-    here.write("pay.yaml", PAY.replace("  rules:", "  waive: [{rule: KA013, reason: r, expires: 2026-01-01}]\n  rules:"))
+    here.write(
+        "pay.yaml", PAY.replace("  rules:", "  waive: [{rule: KA013, reason: r, expires: 2026-01-01}]\n  rules:")
+    )
     ran = here.bare("plan", str(here.directory), *here.cluster, "--as-of", "2026-01-02")
     assert ran.status == Exit.OK
     assert "warning KR091" in ran.err
