@@ -70,7 +70,7 @@ def _sealed(text: str) -> dict[str, Any]:
         raise PlanFileError("the file was altered after it was written: its digest does not match")
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PlanFileError(f"not JSON: {error}") from error
     if not isinstance(document, dict):
         raise PlanFileError("not a saved plan: the text is no JSON object")

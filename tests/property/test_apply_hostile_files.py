@@ -1,0 +1,144 @@
+"""Two thousand spoilt plans and as many spoilt journals: a clear refusal, or what they say; never anything else."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from reconciler.adapters.journal_file import read_records
+from reconciler.apply import JournalError, past_runs
+from reconciler.plan import Plan, PlanFileError, parse_plan, plan_text
+from reconciler.plan.document import seal
+from tests.faults.scenario import before, plan_for, wish
+
+_HOSTILE: list[Any] = [
+    None,
+    True,
+    -1,
+    10**400,
+    1e308,
+    "",
+    "x" * 10_000,
+    "\x1b[2J",
+    "\u202e",
+    "\ud800",
+    "[red]",
+    "<script>",
+    [],
+    {},
+    [[[[[]]]]],
+    {"name": {"name": {}}},
+    "../../etc/passwd",
+    "1:1",
+    "a:b:c",
+    "9999-99-99",
+]
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path:
+        yield path
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _places(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _places(inner, (*path, index))
+
+
+def _spoilt(document: Any, random: Random, places: list[tuple[Any, ...]]) -> Any:
+    """The document with one to three values replaced or taken away."""
+    spoilt = json.loads(json.dumps(document))
+    for _ in range(random.randint(1, 3)):
+        *way, last = random.choice(places)
+        inner = spoilt
+        try:
+            for part in way:
+                inner = inner[part]
+            if random.random() < 0.2:
+                del inner[last]
+            else:
+                inner[last] = random.choice(_HOSTILE)
+        except (KeyError, IndexError, TypeError):
+            continue
+    return spoilt
+
+
+def _bytes_spoilt(text: str, random: Random) -> str:
+    start, end = sorted((random.randrange(len(text)), random.randrange(len(text))))
+    match random.randrange(4):
+        case 0:
+            return text[:start]
+        case 1:
+            return text[:start] + text[end:]
+        case 2:
+            return text[:start] + random.choice(["{", "[" * 100_000, "\x00", '"', "\ufeff", "NaN"]) + text[start:]
+        case _:
+            return text[:start] + chr(random.randrange(1, 0xD7FF)) + text[start + 1 :]
+
+
+def _plan_texts() -> Iterator[str]:
+    text = plan_text(plan_for(before(2), wish(2)))
+    document = json.loads(text)
+    del document["digest"]
+    places, random = list(_places(document)), Random(7)
+    for number in range(2_000):
+        if number % 2:
+            yield _bytes_spoilt(text, random)
+        else:
+            body = json.dumps(_spoilt(document, random, places), ensure_ascii=False)
+            yield seal(body[:-1])
+
+
+def test_spoilt_plans_are_refused_or_read() -> None:
+    read = 0
+    for text in _plan_texts():
+        try:
+            assert isinstance(parse_plan(text), Plan)
+            read += 1
+        except PlanFileError:
+            continue
+    assert read < 1_000
+
+
+def test_spoilt_journals_are_refused_or_read(tmp_path: Path) -> None:
+    run = {
+        "record": "run",
+        "format": 1,
+        "run": "r",
+        "operator": "o",
+        "planId": "p",
+        "cluster": {"id": "c", "name": "n"},
+        "commit": None,
+        "time": "t",
+    }
+    intent = {"record": "intent", "run": "r", "batch": 1, "phase": 1, "steps": ["a", "b"], "time": "t"}
+    outcomes = {"record": "outcomes", "run": "r", "batch": 1, "outcomes": [{"step": "a", "outcome": "done"}]}
+    records = [run, intent, outcomes, {"record": "end", "run": "r"}]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    places, random = list(_places(records)), Random(8)
+    file = tmp_path / "journal"
+    for number in range(2_000):
+        if number % 2:
+            spoilt = _bytes_spoilt(text, random)
+        else:
+            changed = _spoilt(records, random, places)
+            spoilt = "".join(json.dumps(record) + "\n" for record in changed)
+        file.write_text(spoilt, encoding="utf-8", errors="surrogatepass")
+        try:
+            for found in past_runs(read_records(str(file))):
+                assert found.performed <= {"a", "b", *found.steps}
+        except JournalError:
+            continue
+
+
+_DEEP = seal('{"steps":' + "[" * 100_000)
+
+
+@pytest.mark.parametrize("text", [_DEEP, "", "\x00", "{}", "[]", "null", '{"digest":"x"}', "{" * 100_000])
+def test_what_is_no_plan_at_all(text: str) -> None:
+    with pytest.raises(PlanFileError):
+        parse_plan(text)
