@@ -46,4 +46,4 @@ class Subcommands(click.Group):
 
 @click.command("fleet", cls=Subcommands, short_help="The same on many clusters, on Spark")
 def command() -> None:
-    """Snapshots, drift, plans, questions and evidence of use over a whole fleet of clusters."""
+    """Snapshots, drift, plans, waves and questions over a whole fleet of clusters."""

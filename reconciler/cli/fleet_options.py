@@ -70,12 +70,19 @@ def spark_options(function: Function) -> Function:
 @contextmanager
 def session_for(spark: SparkOptions) -> "Iterator[SparkSession]":
     """A session for one command."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
     from reconciler.adapters.spark.session import spark_session
 
     if sys.stderr.isatty():
         tell("starting Spark …")
-    with spark_session(spark.master, ui=spark.ui) as session:
-        yield session
+    try:
+        with spark_session(spark.master, ui=spark.ui) as session:
+            yield session
+    except (PySparkException, Py4JError) as error:
+        words = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise CommandError(f"Spark failed: {words}", "a run that is not complete is not there; start again") from error
 
 
 def fleet_in(manifests: "Manifests", name: str | None) -> "Fleet":
