@@ -206,6 +206,8 @@ class Proof:
             seconds = min(_LONGEST_POLL, 2 * seconds)
 
     def _unreached(self, silent: dict[int, Glimpse]) -> str:
+        if self.run.world.interrupted():
+            return "interrupted while waiting until every node enforces what was sent"
         named = "; ".join(
             f"{'the active controller' if node == CONTROLLER else f'broker {node}'} "
             f"({glimpse.detail or f'still {glimpse.sees}, by ACLs of before'})"

@@ -52,8 +52,9 @@ def perform(
         _perform_phases(run, barrier)
     except StoppedError as stop:
         run.stopped = str(stop)
-    except Exception:
+    except Exception as error:  # of the plan nothing was sent, and whoever called says why
         barrier.end()
+        _closed(run, Result(plan, run.told(), verified=False, stopped=str(error)))
         raise
     left = barrier.end()
     return _closed(run, _end(run, left))

@@ -1,7 +1,8 @@
 """The barrier by a probe: nothing destructive before every node enforces what was sent."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,11 @@ class Stage:
         self.declared = frozenset({1, 2, 3})
         self.we_are, self.own_is_super = OURS, False
         self.clock = StillClock()
+        self.interrupted: Callable[[], bool] = lambda: False
+        self.journal: list[Mapping[str, Any]] = []
+
+    def write(self, *records: Mapping[str, Any]) -> None:
+        self.journal.extend(records)
 
     def apply(self, plan: Plan | None = None) -> Result:
         plan = plan or self.plan
@@ -67,7 +73,15 @@ class Stage:
             self.own_is_super,
             self.declared,
         )
-        world = World(self.cluster, self.clock, Silent(), identity=Identity("run"), probing=probing)
+        world = World(
+            self.cluster,
+            self.clock,
+            Silent(),
+            self.interrupted,
+            identity=Identity("run"),
+            journal=self,
+            probing=probing,
+        )
         found = check(plan, self.live, plan.terms)
         return perform(plan, self.live, found, world, lambda exact: check(plan, exact, plan.terms))
 
@@ -178,6 +192,30 @@ def test_what_changed_while_a_person_was_asked_is_found_by_the_exact_reading() -
     with pytest.raises(StalePlanError):
         stage.apply()
     assert stage.cluster.state.bindings == stage.live.bindings
+
+
+def test_a_refusal_is_written_down_as_the_end_of_the_run() -> None:
+    stage = Stage()
+    stage.we_are = "User:other"
+    with pytest.raises(UnprovenError):
+        stage.apply()
+    assert [record["record"] for record in stage.journal] == ["run", "end"]
+    assert "somebody else" in stage.journal[-1]["stopped"]
+
+
+@pytest.mark.parametrize(("seconds", "sent"), [(3, 0), (32, 1)])
+def test_an_interruption_ends_the_waiting_and_says_so(seconds: int, sent: int) -> None:
+    """At the start, and at the first barrier, which comes once the start has given up."""
+    stage = Stage()
+    stage.nodes.stick(2)
+    stage.interrupted = lambda: stage.clock.seconds > seconds
+    result = stage.apply()
+    assert result.interrupted
+    assert ("interrupted while waiting" in result.stopped) == bool(sent)
+    assert bool(result.count(Outcome.DONE)) == bool(sent)
+    assert stage.clock.seconds < seconds + 2
+    assert stage.live.bindings <= stage.cluster.state.bindings
+    assert stage.reserved == []
 
 
 def test_sentinels_of_another_run_are_no_foreign_change() -> None:
