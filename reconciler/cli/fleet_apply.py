@@ -17,6 +17,7 @@ import click
 from reconciler.adapters.spark.tasks import run_tasks
 from reconciler.cli.console import complain, paint_for, say, say_json, tell
 from reconciler.cli.exits import PRECEDENCE, CommandError, Exit, worst
+from reconciler.cli.fleet_members import everywhere
 from reconciler.cli.fleet_options import SparkOptions, session_for, spark_options
 from reconciler.cli.fleet_performing import Conditions, Job, apply_all
 from reconciler.cli.fleet_saved import RECORD_FILE, read_fleet_plan, read_record
@@ -99,7 +100,7 @@ def command(
     if any(pending(wave, endings) for wave in plan.waves):
         with session_for(spark) as session, _stoppable() as interrupted:
             shared = session.sparkContext.broadcast(tuple(texts))
-            conditions = Conditions(shared, _everywhere(reach), at_once, timeout, operator)
+            conditions = Conditions(shared, everywhere(reach), at_once, timeout, operator)
             here = _Pass(Path(directory), plan, conditions, endings, interrupted)
             status = _perform(session, here, plans, wait=wait)
     else:
@@ -205,12 +206,6 @@ def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool) -> None:
         tell(line)
     if not click.confirm("Perform these plans?", err=True):
         raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
-
-
-def _everywhere(reach: Reach) -> Reach:
-    """Paths that mean the same wherever a task runs."""
-    connections = None if reach.connections is None else str(Path(reach.connections).resolve())
-    return Reach(connections, reach.allow_env, tuple(str(Path(place).resolve()) for place in reach.secrets_dirs))
 
 
 def _document(plan: FleetPlan, endings: dict[tuple[str, str], Ending]) -> dict[str, object]:

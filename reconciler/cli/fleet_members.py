@@ -75,6 +75,12 @@ def topic_names(manifests: Manifests, cluster: ClusterDeclaration, as_of: "datet
     )
 
 
+def everywhere(reach: Reach) -> Reach:
+    """Paths that mean the same wherever a task runs."""
+    connections = None if reach.connections is None else str(Path(reach.connections).resolve())
+    return Reach(connections, reach.allow_env, tuple(str(Path(place).resolve()) for place in reach.secrets_dirs))
+
+
 @contextmanager
 def opened_member(declaration: ClusterDeclaration, means: Means) -> Iterator[Target]:
     """One cluster, ready to be asked."""

@@ -15,7 +15,7 @@ from reconciler.adapters.spark.tasks import run_tasks, task_count
 from reconciler.cli.console import complain, paint_for, say, say_json, tell
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_drift import loaded
-from reconciler.cli.fleet_members import Means
+from reconciler.cli.fleet_members import Means, everywhere
 from reconciler.cli.fleet_options import (
     SparkOptions,
     fleet_in,
@@ -83,7 +83,7 @@ def command(
     fleet = fleet_in(manifests, fleet_name)
     with session_for(spark) as session:
         shared = session.sparkContext.broadcast(tuple(texts))
-        order = Order(shared, Means(reach, snapshots), planning, source_commit(path))
+        order = Order(shared, Means(everywhere(reach), snapshots), planning, source_commit(path))
         lists = share_out(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
         sides = [json.loads(line) for line in run_tasks(session, lists, partial(plan_all, order=order))]
     day = (planning.as_of or today()).isoformat()

@@ -11,7 +11,7 @@ from reconciler.adapters.spark.collecting import Patience, carried, collect
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.cli.console import complain, say, say_json, tell
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.fleet_members import Means, file_sources, live_sources
+from reconciler.cli.fleet_members import Means, everywhere, file_sources, live_sources
 from reconciler.cli.fleet_options import (
     SparkOptions,
     fleet_in,
@@ -74,7 +74,7 @@ def command(
         unknown = sorted(set(only) - set(fleet.clusters))
         if unknown:
             raise CommandError(f"not in fleet {fleet.name}: {', '.join(unknown)}", status=Exit.USAGE)
-        sources = live_sources(manifests, only or fleet.clusters, Means(reach, snapshots), today())
+        sources = live_sources(manifests, only or fleet.clusters, Means(everywhere(reach), snapshots), today())
     place = FleetStore.at(store)
     taken = SystemClock().now()
     before = carried(place, [source.cluster for source in sources]) if only or files else ()
