@@ -7,8 +7,9 @@ every topic. Only if somebody else's binding on that very name turns the answer 
 from enum import StrEnum
 from typing import Final
 
-from reconciler.apply.barrier import Proof, UnprovenError
+from reconciler.apply.barrier import UnprovenError
 from reconciler.apply.preflight import Preflight, UndeclaredDefaultError
+from reconciler.apply.proof import Proof
 from reconciler.apply.run import StoppedError
 from reconciler.model import (
     WILDCARD,

@@ -9,11 +9,12 @@ from itertools import groupby
 from typing import TypeAlias
 
 from reconciler.apply import records
-from reconciler.apply.barrier import Barrier, FixedWait, Proof
+from reconciler.apply.barrier import Barrier, FixedWait
 from reconciler.apply.batches import batches, pause_behind
 from reconciler.apply.default_allow import compare, observe
 from reconciler.apply.outcome import Outcome, Result, StepOutcome
 from reconciler.apply.preflight import Preflight
+from reconciler.apply.proof import Proof
 from reconciler.apply.run import Run, StoppedError, World
 from reconciler.apply.sending import send
 from reconciler.apply.sighting import exact_read, look_again, resolve, settle
