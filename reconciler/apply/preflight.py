@@ -18,9 +18,11 @@ from reconciler.plan import (
     bindings_after,
     coverage_change,
     covering_patterns,
+    meaning_refusals,
     ordered,
     refusals,
     standing,
+    unacknowledged,
 )
 
 
@@ -118,7 +120,12 @@ def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[
         coverage=coverage,
         expected_live=plan.counts.owned if pending else None,
     )
-    if refused := refusals(plan.steps, around, plan.acknowledgements):
+    meant = meaning_refusals(plan.steps, live, terms.facts, default_allow=terms.default_allow)
+    refused = (
+        *refusals(plan.steps, around, plan.acknowledgements),
+        *unacknowledged(meant, plan.acknowledgements),
+    )
+    if refused:
         raise RefusedError(refused)
     return coverage
 

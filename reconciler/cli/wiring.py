@@ -205,7 +205,7 @@ def _snapshot(file: str) -> "Cluster":
 
 def terms(declaration: "ClusterDeclaration") -> "Terms":
     """A declaration as the planner takes it."""
-    from reconciler.plan import Limits, Terms
+    from reconciler.plan import Facts, Limits, Terms
 
     return Terms(
         cluster=declaration.name,
@@ -214,6 +214,12 @@ def terms(declaration: "ClusterDeclaration") -> "Terms":
         limits=Limits(declaration.limits.max_deletes, declaration.limits.max_delete_percent),
         prune_topics=declaration.prune_topics,
         ignore_configs=declaration.ignore_configs,
+        facts=Facts(
+            declaration.principal,
+            declaration.inter_broker_principals,
+            declaration.super_users,
+            declaration.protect,
+        ),
         barrier_wait=declaration.barrier_wait,
         probe=declaration.probe.principal if declaration.probe else None,
         barrier_seconds=declaration.probe.seconds if declaration.probe else 30.0,

@@ -4,8 +4,9 @@ from reconciler.plan.coverage import CoverageChange, coverage_change, covering_p
 from reconciler.plan.dependencies import Undone
 from reconciler.plan.document import FORMAT_VERSION, plan_document, plan_text, step_side
 from reconciler.plan.expectation import Finding, Standing, standing, touched_topics
-from reconciler.plan.guards import Acknowledgement, Guard, Limits, Refusal, Surroundings, refusals
+from reconciler.plan.guards import Acknowledgement, Guard, Limits, Refusal, Surroundings, refusals, unacknowledged
 from reconciler.plan.identity import change_id, file_digest, plan_id
+from reconciler.plan.meaning import Facts, meaning_refusals
 from reconciler.plan.order import losses, ordered
 from reconciler.plan.phase import TITLES, Phase
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
@@ -21,6 +22,7 @@ __all__ = [
     "Acknowledgement",
     "Counts",
     "CoverageChange",
+    "Facts",
     "Finding",
     "Guard",
     "Limits",
@@ -44,6 +46,7 @@ __all__ = [
     "describe",
     "file_digest",
     "losses",
+    "meaning_refusals",
     "ordered",
     "parse_plan",
     "plan_document",
@@ -56,4 +59,5 @@ __all__ = [
     "standing",
     "step_side",
     "touched_topics",
+    "unacknowledged",
 ]

@@ -3,7 +3,7 @@
 An acknowledgement names the guard and the object, is given when the plan is made, and is part of the plan's id.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -22,6 +22,9 @@ class Guard(StrEnum):
     LIMIT = "limit"
     EMPTY_DESIRED = "empty-desired"
     EMPTY_LIVE = "empty-live"
+    LOCKOUT = "lockout"
+    PROTECTED = "protected"
+    BROKEN_BINDING = "broken-binding"
 
 
 #: Guards that no acknowledgement lifts yet.
@@ -75,8 +78,13 @@ def refusals(
     steps: Sequence[Step], around: Surroundings, acknowledged: Collection[Acknowledgement]
 ) -> tuple[Refusal, ...]:
     """Every guard that refuses, less those acknowledged."""
-    given = {(ack.guard, ack.object) for ack in acknowledged}
     found = (*_topics(steps), *_limits(steps, around), *_empty(steps, around), *_default_allow(around))
+    return unacknowledged(found, acknowledged)
+
+
+def unacknowledged(found: Iterable[Refusal], acknowledged: Collection[Acknowledgement]) -> tuple[Refusal, ...]:
+    """The refusals that nobody's word lifts."""
+    given = {(ack.guard, ack.object) for ack in acknowledged}
     return tuple(
         refusal for refusal in found if (refusal.guard, refusal.object) not in given or refusal.guard in UNCONDITIONAL
     )

@@ -2,12 +2,13 @@
 
 import datetime
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reconciler.diff import Left
 from reconciler.model import AclBinding, CreateAcl, DeleteAcl, Scope
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.guards import Acknowledgement, Limits, Refusal
+from reconciler.plan.meaning import Facts
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step
@@ -18,7 +19,8 @@ class Terms:
     """What the cluster's declaration says about planning and applying.
 
     ``probe`` is the principal as which ``brokers`` are asked between phases, for at most ``barrier_seconds``;
-    without one, apply waits ``barrier_wait`` seconds.
+    without one, apply waits ``barrier_wait`` seconds. ``facts`` are what guards need of the declaration: they are
+    read from it each time, and so no part of a saved plan.
     """
 
     cluster: str
@@ -31,6 +33,7 @@ class Terms:
     probe: str | None = None
     barrier_seconds: float = 30.0
     brokers: tuple[int, ...] = ()
+    facts: Facts = field(default=Facts(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

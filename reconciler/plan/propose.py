@@ -18,7 +18,8 @@ from reconciler.model import (
 )
 from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns, opaque_patterns
 from reconciler.plan.dependencies import Undone
-from reconciler.plan.guards import Acknowledgement, Surroundings, refusals
+from reconciler.plan.guards import Acknowledgement, Surroundings, refusals, unacknowledged
+from reconciler.plan.meaning import meaning_refusals
 from reconciler.plan.order import ordered
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.step import Step, describe
@@ -99,7 +100,10 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         acknowledgements=used,
         coverage=coverage,
         counts=counts,
-        refusals=refusals(steps, around, used),
+        refusals=(
+            *refusals(steps, around, used),
+            *unacknowledged(meaning_refusals(steps, live, terms.facts, default_allow=terms.default_allow), used),
+        ),
         tool_version=request.tool_version,
         source_commit=request.source_commit,
     )

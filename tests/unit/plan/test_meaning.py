@@ -1,0 +1,113 @@
+"""Guards on meaning: each trips on its own object, is lifted by naming it, and by nothing else."""
+
+from dataclasses import replace
+
+import pytest
+
+from reconciler.apply import RefusedError, check
+from reconciler.model import (
+    CLUSTER_NAME,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    NameSelector,
+    ResourcePattern,
+    ResourceType,
+    Selector,
+)
+from reconciler.plan import Acknowledgement, Facts, Guard, Options, Plan, Request, Terms, propose
+from tests.property.transitions import DAY, declared
+from tests.unit.apply.test_perform import acl
+
+US = "User:reconciler"
+BROKER = "User:broker"
+
+
+def cluster_acl(principal: str, operation: str, permission: str = "ALLOW") -> AclBinding:
+    pattern = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
+    return AclBinding(
+        pattern, AccessControlEntry(principal, "*", AclOperation[operation], AclPermissionType[permission])
+    )
+
+
+def planned(
+    live: set[AclBinding], wanted: set[AclBinding], facts: Facts, accept: tuple[Acknowledgement, ...] = ()
+) -> Plan:
+    terms = Terms("c", default_allow=False, facts=facts)
+    request = Request(DAY, Options(allow_deletes=True), acknowledgements=accept)
+    return propose(declared(frozenset(wanted), {}), ClusterState("id", frozenset(live)), terms, request)
+
+
+def refused(plan: Plan) -> list[tuple[str, str]]:
+    return [(str(refusal.guard), refusal.object) for refusal in plan.refusals]
+
+
+OWN = {cluster_acl(US, "ALL"), cluster_acl(BROKER, "CLUSTER_ACTION")}
+
+
+@pytest.mark.parametrize(
+    ("facts", "wanted", "objects"),
+    [
+        pytest.param(Facts(principal=US), OWN - {cluster_acl(US, "ALL")}, [US], id="our own right goes"),
+        pytest.param(Facts(principal=US), OWN | {cluster_acl("User:*", "ALTER", "DENY")}, [US], id="a DENY takes it"),
+        pytest.param(
+            Facts(inter_broker_principals=(BROKER,)), {cluster_acl(US, "ALL")}, [BROKER], id="the brokers' right goes"
+        ),
+        pytest.param(Facts(principal=US, super_users=(US,)), {acl("x")}, [], id="a super user loses nothing"),
+        pytest.param(
+            Facts(principal=US),
+            OWN - {cluster_acl(US, "ALL")} | {cluster_acl(US, "ALTER"), cluster_acl(US, "DESCRIBE")},
+            [],
+            id="other bindings give the same",
+        ),
+    ],
+)
+def test_nobody_locks_out_who_has_to_work(facts: Facts, wanted: set[AclBinding], objects: list[str]) -> None:
+    plan = planned(OWN, wanted, facts)
+    assert refused(plan) == [("lockout", name) for name in objects]
+    word = tuple(Acknowledgement(Guard.LOCKOUT, name) for name in objects)
+    assert refused(planned(OWN, wanted, facts, word)) == []
+
+
+TOPIC = Selector(resource_type=ResourceType.TOPIC, names=NameSelector(("x",)))
+SOMEBODY = Selector(principals=NameSelector(("User:a",)))
+
+
+@pytest.mark.parametrize(
+    ("selector", "live", "wanted", "trips"),
+    [
+        pytest.param(TOPIC, set(), {acl("x")}, True, id="its name"),
+        pytest.param(TOPIC, {acl("x")}, {acl("y")}, True, id="its name, lost"),
+        pytest.param(TOPIC, set(), {acl("x-")}, False, id="a prefix beside it"),
+        pytest.param(TOPIC, set(), {acl("*", principal="User:*")}, True, id="everybody on everything"),
+        pytest.param(TOPIC, {acl("*")}, {acl("*"), acl("x")}, False, id="a binding that changes nothing"),
+        pytest.param(SOMEBODY, set(), {acl("y")}, True, id="a protected principal"),
+        pytest.param(SOMEBODY, set(), {acl("y", principal="User:b")}, False, id="another principal"),
+        pytest.param(SOMEBODY, set(), {acl("y", principal="User:*")}, True, id="everybody, so also it"),
+    ],
+)
+def test_what_is_protected_does_not_change(
+    selector: Selector, live: set[AclBinding], wanted: set[AclBinding], trips: bool
+) -> None:
+    plan = planned(live, wanted, Facts(protect=(selector,)))
+    assert {guard for guard, _ in refused(plan)} == ({"protected"} if trips else set())
+    word = tuple(Acknowledgement(Guard.PROTECTED, refusal.object) for refusal in plan.refusals)
+    assert refused(planned(live, wanted, Facts(protect=(selector,)), word)) == []
+
+
+def test_a_binding_that_breaks_brokers_is_named_until_it_goes() -> None:
+    poison = acl("z", principal="nobody")
+    plan = planned({poison}, {poison, acl("x")}, Facts())
+    assert refused(plan) == [("broken-binding", str(poison))]
+    assert refused(planned({poison}, {acl("x")}, Facts())) == []
+
+
+def test_a_saved_plan_is_held_against_the_declaration_of_today() -> None:
+    live = ClusterState("id", frozenset(OWN))
+    plan = planned(OWN, {cluster_acl(BROKER, "CLUSTER_ACTION")}, Facts())
+    assert plan.refusals == ()
+    with pytest.raises(RefusedError) as caught:
+        check(plan, live, replace(plan.terms, facts=Facts(principal=US)))
+    assert [refusal.guard for refusal in caught.value.refusals] == [Guard.LOCKOUT]
