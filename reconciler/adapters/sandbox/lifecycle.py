@@ -41,7 +41,8 @@ def up(spec: SandboxSpec, progress: Progress = silent, root: Path | None = None)
     directory = sandbox_root(root) / spec.name
     refuse_if_up(directory)
     java = find_java()
-    cluster_id = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode("ascii").rstrip("=")
+    # A leading zero byte: an id that began with "-" would be taken for an option.
+    cluster_id = base64.urlsafe_b64encode(b"\0" + secrets.token_bytes(15)).decode("ascii").rstrip("=")
     program = Program(java, broker_jars(spec.kafka_version, java, progress), cluster_id)
     for attempt in range(1, _ATTEMPTS + 1):
         progress(f"starting Kafka {spec.kafka_version}: {spec.nodes} broker{'s' * (spec.nodes > 1)}")
