@@ -80,9 +80,9 @@ class Job:
             return perform(self.plan, live, found, world, lambda exact: check(self.plan, exact, self.plan.terms))
 
     def assert_finished(self) -> None:
-        """A second apply does the rest; then nothing is left to do, sweep leaves nothing of ours, the journal knows all.
+        """A second apply and a sweep do the rest: nothing is left to do, nothing of ours remains, the journal knows all.
 
-        A sentinel whose request timed out may be applied after the run that sent it has tidied up: that is sweep's work.
+        A sentinel whose request timed out may be applied after the run that sent it has tidied up: sweep is for that.
         """
         result = self.apply(seconds=30.0)
         assert result.succeeded, (result.stopped, result.differences)
