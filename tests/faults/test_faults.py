@@ -80,7 +80,7 @@ class Job:
             return perform(self.plan, live, found, world, lambda exact: check(self.plan, exact, self.plan.terms))
 
     def assert_finished(self) -> None:
-        """A second apply and a sweep do the rest: nothing is left to do, nothing of ours remains, the journal knows all.
+        """A second apply and a sweep do the rest: nothing is left to do or of ours, and the journal knows all.
 
         A sentinel whose request timed out may be applied after the run that sent it has tidied up: sweep is for that.
         """
