@@ -69,8 +69,11 @@ class Witness:
     def produces(self, name: str) -> bool:
         """Whether a record is accepted."""
         outcome: list[Any] = []
-        self._producer.produce(name, b"x", on_delivery=lambda error, _: outcome.append(error))
-        self._producer.flush(_TIMEOUT)
+        try:
+            self._producer.produce(name, b"x", on_delivery=lambda error, _: outcome.append(error))
+            self._producer.flush(_TIMEOUT)
+        except KafkaException as error:  # a refusal that the producer already knows of
+            outcome.append(error.args[0])
         assert outcome, "the producer gave no answer"
         if outcome[0] is not None:
             assert outcome[0].code() in _REFUSED, outcome[0]
