@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -151,8 +152,16 @@ def test_nothing_is_imported_from_the_working_directory(
 def test_no_secret_is_in_the_child_s_arguments_or_environment(broker: Sandbox) -> None:
     properties = broker.settings("admin")
     listing = AclListing(settings_of(properties))
-    process = Path("/proc") / str(listing.pid)
-    shown = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+    shown = _arguments_and_environment(listing.pid)
     assert listing.result().listing
     assert b"message_reader" in shown
     assert properties["sasl.password"].encode() not in shown
+
+
+def _arguments_and_environment(pid: int, patience_seconds: float = 10.0) -> bytes:
+    """Of a process that was just started: both are empty while the kernel still puts the new program in its place."""
+    process = Path("/proc") / str(pid)
+    until = time.monotonic() + patience_seconds
+    while not (arguments := (process / "cmdline").read_bytes()) and time.monotonic() < until:
+        time.sleep(0.001)
+    return arguments + (process / "environ").read_bytes()
