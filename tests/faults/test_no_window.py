@@ -27,8 +27,8 @@ from reconciler.model import (
 )
 from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Terms, propose
 from reconciler.ports import ReadRequest
+from tests.faults.asking import Seen, Watch, asking
 from tests.faults.cluster import BROKERS, Cluster
-from tests.faults.watchers import Seen, Watch, watching
 from tests.property.transitions import declared
 
 pytestmark = pytest.mark.broker
@@ -103,8 +103,7 @@ def _perform(three: Cluster, plan: Plan) -> None:
 def _watched(three: Cluster, change: Change, mark: str, *, naive: bool) -> Seen:
     _perform(three, _plan(three, mark, change.before))
     plan = _plan(three, mark, change.after)
-    settings = {watch.user: three.settings(watch.user) for watch in change.watches}
-    with watching(settings, change.watches, BROKERS) as seen:
+    with asking(three, change.watches, BROKERS) as seen:
         if naive:
             _grants_first(three, change)
         else:
@@ -126,7 +125,7 @@ def _grants_first(three: Cluster, change: Change) -> None:
 def test_nobody_sees_a_state_that_neither_side_has(three: Cluster, change: Make) -> None:
     mark = f"w{CHANGES.index(change)}-"
     seen = _watched(three, change(mark), mark, naive=False)
-    print(f"{change.__name__}: {seen.answers} answers, {len(seen.leaks)} leaks, {len(seen.cuts)} cuts")
+    print(f"{change.__name__}: {seen}")
     assert seen.answers > 1_000
     assert seen.leaks == []
     assert seen.cuts == []
@@ -136,5 +135,5 @@ def test_nobody_sees_a_state_that_neither_side_has(three: Cluster, change: Make)
 def test_the_same_watchers_see_a_careless_order(three: Cluster, change: Make) -> None:
     mark = f"n{CHANGES.index(change)}-"
     seen = _watched(three, change(mark), mark, naive=True)
-    print(f"naive {change.__name__}: {seen.answers} answers, {len(seen.leaks)} leaks, {len(seen.cuts)} cuts")
+    print(f"naive {change.__name__}: {seen}")
     assert seen.leaks
