@@ -1,0 +1,14 @@
+"""One browser a session, started when a test first asks for it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.devtools import Browser
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium: ``with browser.page(PATH_OR_HTML, dark=True) as page``."""
+    with Browser() as started:
+        yield started
