@@ -2,6 +2,7 @@
 
 from reconciler.apply.barrier import Probing, UnprovenError
 from reconciler.apply.history import JournalError, PastRun, past_runs
+from reconciler.apply.lease import Claim, LeaseHeldError, claims
 from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
 from reconciler.apply.perform import perform
 from reconciler.apply.preflight import (
@@ -12,12 +13,15 @@ from reconciler.apply.preflight import (
     check,
 )
 from reconciler.apply.progress import Progress, Silent
-from reconciler.apply.run import Identity, NoLedger, World
+from reconciler.apply.run import Identity, Leasing, NoLedger, World
 
 __all__ = [
     "GOOD",
+    "Claim",
     "Identity",
     "JournalError",
+    "LeaseHeldError",
+    "Leasing",
     "NoLedger",
     "Outcome",
     "PastRun",
@@ -33,6 +37,7 @@ __all__ = [
     "UnprovenError",
     "World",
     "check",
+    "claims",
     "past_runs",
     "perform",
 ]

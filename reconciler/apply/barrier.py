@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from reconciler.apply.run import Run
+from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import ATTEMPTS, pause
 from reconciler.model import AclBinding, ClusterState
 from reconciler.ports import ClusterError, Probe, Verdict
@@ -81,6 +81,22 @@ class FixedWait:
     def end(self) -> tuple[AclBinding, ...]:
         """Nothing was put there."""
         return ()
+
+
+def put(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
+    """Create bindings of the run's own; raises :class:`StoppedError` where they could not all be created."""
+    clock = run.world.clock
+    for attempt in range(ATTEMPTS):
+        try:
+            answers = run.world.cluster.create_acls(bindings)
+            if all(answer.verdict in (Verdict.DONE, Verdict.ALREADY) for answer in answers):
+                return
+            failed = next(answer for answer in answers if answer.verdict not in (Verdict.DONE, Verdict.ALREADY))
+            why = f"{failed.code}: {failed.message}"
+        except ClusterError as error:
+            why = str(error)
+        clock.sleep(pause(attempt, clock))
+    raise StoppedError(f"{what} could not be created: {why}")
 
 
 def remove(run: Run, bindings: Sequence[AclBinding]) -> tuple[AclBinding, ...]:

@@ -12,6 +12,7 @@ from reconciler.apply import records
 from reconciler.apply.barrier import Barrier, FixedWait
 from reconciler.apply.batches import batches, pause_behind
 from reconciler.apply.default_allow import compare, observe
+from reconciler.apply.lease import Lease, LeaseHeldError, standing_claim, time_of
 from reconciler.apply.outcome import Outcome, Result, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.proof import Proof
@@ -44,41 +45,70 @@ def perform(
     """
     run = Run(plan, world, start, plan.terms.default_allow)
     barrier: FixedWait | Proof = FixedWait(run) if world.probing is None else Proof(run, world.probing)
+    lease = None if world.leasing is None else Lease(run, world.leasing)
     try:
         run.open()
+        _take(run, lease)
         barrier.begin()
-        if isinstance(barrier, Proof):
+        if lease or isinstance(barrier, Proof):
             preflight = _exactly(run, barrier, preflight, recheck)
         run.recognise(preflight)
         _perform_phases(run, barrier)
     except StoppedError as stop:
         run.stopped = str(stop)
     except Exception as error:  # of the plan nothing was sent, and whoever called says why
-        barrier.end()
+        _leave(barrier, lease)
         _closed(run, Result(plan, run.told(), verified=False, stopped=str(error)))
         raise
     left = barrier.end()
-    return _closed(run, _end(run, left))
+    result = _end(run, left)
+    if lease is not None:
+        lease.release()
+    return _closed(run, result)
 
 
-def _exactly(run: Run, proof: Proof, preflight: Preflight, recheck: Recheck | None) -> Preflight:
+def _take(run: Run, lease: Lease | None) -> None:
+    """Keep others away, or at least out of the way of whoever does so."""
+    if lease is not None:
+        lease.take()
+        run.hold = lease
+    elif (claim := standing_claim(run.start, time_of(run.world.clock))) is not None:
+        raise LeaseHeldError(claim)
+
+
+def _leave(barrier: Barrier, lease: Lease | None) -> None:
+    barrier.end()
+    if lease is not None:
+        lease.release()
+
+
+def _exactly(run: Run, barrier: FixedWait | Proof, preflight: Preflight, recheck: Recheck | None) -> Preflight:
     """What the plan is held against: a reading that cannot be old, by brokers that are as they were declared."""
-    run.start = exact_read(run, proof.placed)
-    proof.trust(run.start)
+    held = run.hold.placed
+    run.start = exact_read(run, [*barrier.placed, *held])
+    barrier.trust(run.start)
     found = recheck(run.start) if recheck else preflight
-    compare(observe(proof, run.start), found, run.plan.terms.cluster, declared=run.default_allow)
+    if isinstance(barrier, Proof):
+        compare(observe(barrier, run.start), found, run.plan.terms.cluster, declared=run.default_allow)
     return found
 
 
 def _perform_phases(run: Run, barrier: Barrier) -> None:
     phases = [(phase, list(steps)) for phase, steps in groupby(run.plan.steps, key=lambda step: step.phase)]
     for number, (phase, steps) in enumerate(phases):
-        _perform_phase(run, phase, steps, look_again(run) if number else run.start)
+        live = look_again(run) if number else run.start
+        run.hold.keep(live)
+        _perform_phase(run, phase, steps, live)
         if run.world.interrupted():
             return
         following = phases[number + 1][0] if number + 1 < len(phases) else phase
-        if any(phase <= barrier < following for barrier in run.plan.barriers):
+        if any(phase <= place < following for place in run.plan.barriers) and _unsettled(run, phases[number + 1 :]):
             barrier.stand()
+
+
+def _unsettled(run: Run, phases: Sequence[tuple[Phase, list[Step]]]) -> bool:
+    """Whether anything may still be sent that relies on what was sent before."""
+    return any(step not in run.outcomes for _, steps in phases for step in steps)
 
 
 def _perform_phase(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> None:
@@ -116,6 +146,7 @@ def _ready(run: Run, steps: list[Step], live: ClusterState) -> list[Step]:
 
 def _send(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
     clock = run.world.clock
+    run.hold.keep()
     number = run.intend(phase, batch)
     began = clock.monotonic()
     answers = send(run.world.cluster, batch, clock)

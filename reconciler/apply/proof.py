@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.apply.barrier import Probing, UnprovenError, remove
+from reconciler.apply.barrier import Probing, UnprovenError, put, remove
 from reconciler.apply.run import Run, StoppedError
-from reconciler.apply.sending import ATTEMPTS, pause
 from reconciler.apply.sentinels import (
     barrier_name,
     deny_sentinels,
@@ -20,7 +19,7 @@ from reconciler.apply.sentinels import (
     start_sentinels,
 )
 from reconciler.model import AclBinding, ClusterState, CreateAcl
-from reconciler.ports import CONTROLLER, ClusterError, Glimpse, Sees, Verdict
+from reconciler.ports import CONTROLLER, ClusterError, Glimpse, Sees
 
 _POLL_SECONDS: Final = 0.01
 _LONGEST_POLL: Final = 0.25
@@ -94,18 +93,7 @@ class Proof:
     def place(self, bindings: Sequence[AclBinding]) -> None:
         """Create bindings of the run's own, which its end takes away; raises ``StoppedError``."""
         self.placed.extend(bindings)
-        clock = self.run.world.clock
-        for attempt in range(ATTEMPTS):
-            try:
-                answers = self.run.world.cluster.create_acls(bindings)
-                if all(answer.verdict in (Verdict.DONE, Verdict.ALREADY) for answer in answers):
-                    return
-                failed = next(answer for answer in answers if answer.verdict not in (Verdict.DONE, Verdict.ALREADY))
-                why = f"{failed.code}: {failed.message}"
-            except ClusterError as error:
-                why = str(error)
-            clock.sleep(pause(attempt, clock))
-        raise StoppedError(f"the barrier's sentinels could not be created: {why}")
+        put(self.run, bindings, "the barrier's sentinels")
 
     def _await_start(self, deadline: float, *, patient: bool = True) -> None:
         """Wait for the nodes that have not shown the first sentinels yet."""

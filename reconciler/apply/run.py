@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reconciler.apply import records
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.progress import Progress
-from reconciler.model import ClusterState
+from reconciler.model import AclBinding, ClusterState
 from reconciler.plan import Phase, Plan, Standing, Step, Undone, touched_topics
 from reconciler.ports import Clock, Cluster, Ledger, ReadRequest, RecordError
 
@@ -18,6 +18,36 @@ if TYPE_CHECKING:
 
 class StoppedError(Exception):
     """The run must not go on; ``str()`` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leasing:
+    """Who takes the lease, and whose lease is broken for it, if it stands in the way."""
+
+    holder: str
+    breaks: str | None = None
+
+
+class Hold(Protocol):
+    """What keeps other runs of ours away while this one goes on; ``placed`` is what it put on the cluster for that."""
+
+    @property
+    def placed(self) -> tuple[AclBinding, ...]:
+        """Bindings that a listing has to show."""
+        ...
+
+    def keep(self, live: ClusterState | None = None) -> None:
+        """Raise :class:`StoppedError` once it is lost, as ``live`` shows; renew it in time."""
+        ...
+
+
+class NoHold:
+    """Keeps nobody away."""
+
+    placed: tuple[AclBinding, ...] = ()
+
+    def keep(self, live: ClusterState | None = None) -> None:
+        """Nothing."""
 
 
 class NoLedger:
@@ -40,7 +70,8 @@ class Identity:
 class World:
     """What an apply needs of the world; ``interrupted`` turns true when a person asked to stop.
 
-    ``max_batch`` makes requests smaller than they would be; ``probing`` says how to prove what nodes enforce.
+    ``max_batch`` makes requests smaller than they would be; ``probing`` says how to prove what nodes enforce,
+    ``leasing`` that no other run of ours may go on beside this one.
     """
 
     cluster: Cluster
@@ -52,6 +83,7 @@ class World:
     audit: Ledger = field(default_factory=NoLedger)
     max_batch: int | None = None
     probing: "Probing | None" = None
+    leasing: Leasing | None = None
 
 
 @dataclass(slots=True)
@@ -65,6 +97,7 @@ class Run:
     outcomes: dict[Step, StepOutcome] = field(default_factory=dict)
     stopped: str = ""
     batches: int = 0
+    hold: Hold = field(default_factory=NoHold)
     facts: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 @click.option("--audit", metavar="FILE", help="Append a JSON line for each step: who, when, which plan, which outcome.")
 @click.option("--audit-topic", metavar="TOPIC", help="Send the same records to a topic of this cluster.")
 @click.option("--operator", metavar="NAME", help="Who applies, for journal and audit.  [default: USER@HOST]")
+@click.option("--lease", is_flag=True, help="Hold the cluster's lease: other applies end with status 6 meanwhile.")
+@click.option("--break-lease", metavar="HOLDER", help="Take the lease from HOLDER, whose run is known to be dead.")
 @planning_options
 @expand_option
 @connection_options
@@ -46,6 +48,8 @@ def command(
     audit: str | None,
     audit_topic: str | None,
     operator: str | None,
+    lease: bool,
+    break_lease: str | None,
     planning: PlanningOptions,
     expand: bool,
     reach: Reach,
@@ -59,10 +63,13 @@ def command(
     reconciler apply PLAN PATH              perform a saved plan, connecting as PATH's Cluster says
     reconciler apply PATH --cluster NAME    plan and perform in one go
     """
+    from reconciler.apply import Leasing
     from reconciler.cli.applying import Consent, apply_fresh, apply_saved
     from reconciler.cli.recording import Records
 
-    consent = Consent(yes=yes, require_id=require_id, records=Records(journal, audit, audit_topic, operator))
+    records = Records(journal, audit, audit_topic, operator)
+    leasing = None if break_lease is None and not lease else Leasing(records.who(), break_lease)
+    consent = Consent(yes=yes, require_id=require_id, records=records, leasing=leasing)
     _check_consent(consent)
     if cluster is not None:
         if second is not None:

@@ -1,5 +1,6 @@
 """Performing a plan from the command line: consent, interruption, progress, and refusals as exit statuses."""
 
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +12,8 @@ import click
 
 from reconciler.apply import (
     Identity,
+    LeaseHeldError,
+    Leasing,
     RefusedError,
     Result,
     StalePlanError,
@@ -41,11 +44,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What a person agreed to before: anything (``yes``), or one plan by one of its ids; and what to write down."""
+    """What a person agreed to before: anything (``yes``), or one plan by one of its ids; what to write down.
+
+    ``leasing`` is the lease to hold meanwhile, if any.
+    """
 
     yes: bool = False
     require_id: str | None = None
     records: Records = field(default_factory=Records)
+    leasing: Leasing | None = None
 
 
 def apply_fresh(
@@ -114,8 +121,9 @@ def _perform(
             journal=journal,
             audit=audit,
             probing=probe,
+            leasing=consent.leasing,
         )
-        return perform(plan, live, preflight, world, lambda exact: check(plan, exact, now, observable=True))
+        return perform(plan, live, preflight, world, lambda exact: check(plan, exact, now, observable=observable))
 
 
 def _audit_topic(target: Target, records: Records) -> "Ledger | None":
@@ -144,6 +152,12 @@ def _refusals() -> Iterator[None]:
             if finding.standing in (Standing.STALE, Standing.UNREADABLE)
         ]
         raise CommandError("\n  ".join([str(error), *lines]), "plan again; nothing was sent", Exit.STALE) from error
+    except LeaseHeldError as error:
+        raise CommandError(
+            f"somebody else is applying: {safe(str(error))}; nothing was sent",
+            f"wait, or, if that run is known to be dead: --break-lease {shlex.quote(safe(error.claim.holder))}",
+            Exit.LOCKED,
+        ) from error
     except RefusedError as error:
         for line in refusal_lines(error.refusals, paint_for(sys.stderr)):
             tell(line)

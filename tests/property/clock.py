@@ -1,5 +1,7 @@
 """A clock that only moves when somebody sleeps."""
 
+import datetime
+
 
 class StillClock:
     """Implements ``reconciler.ports.Clock``."""
@@ -19,4 +21,5 @@ class StillClock:
         return 0.5
 
     def now(self) -> str:
-        return "2026-01-01T00:00:00Z"
+        now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(seconds=self.seconds)
+        return now.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,179 @@
+"""An opt-in lease: markers on the cluster, of which only one run's stands, keep two runs of ours apart.
+
+Kafka writes bindings into one log and lists them as of one place in it, so whoever sees its own marker sees every
+marker that was written before. A run holds the lease once a listing shows its own and nobody else's: of two runs the
+later one sees the earlier. Time decides nothing but whether a marker that its run does not renew may be removed.
+"""
+
+import datetime
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote, unquote
+
+from reconciler.apply.barrier import put, remove
+from reconciler.apply.default_allow import NOBODY
+from reconciler.apply.run import Leasing, Run, StoppedError
+from reconciler.apply.sentinels import PREFIX
+from reconciler.apply.sighting import exact_read
+from reconciler.model import (
+    WILDCARD,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.ports import Clock
+
+LEASE_PREFIX: Final = f"{PREFIX}lease."
+#: Seconds that a lease outlasts its last renewal, beside the time that a barrier may take.
+SECONDS: Final = 180.0
+#: Seconds that clocks may differ: so long an expired marker still counts.
+GRACE: Final = 30.0
+#: Seconds that a run waits for one that began later, and will give way.
+_PATIENCE: Final = 10.0
+_STAMP: Final = "%Y%m%dT%H%M%SZ"
+
+
+class LeaseHeldError(Exception):
+    """Another run holds the lease; ``claim`` says whose."""
+
+    def __init__(self, claim: "Claim") -> None:
+        """``str()`` names the holder, the run, and when the lease ends by itself."""
+        until = claim.until.strftime("%Y-%m-%dT%H:%M:%SZ") if claim.until else "somebody removes it"
+        super().__init__(f"{claim.holder} holds the lease, by run {claim.run or 'unknown'}, until {until}")
+        self.claim = claim
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A marker as it stands on the cluster; one that cannot be read has no ``until``, and never expires."""
+
+    holder: str
+    run: str
+    until: datetime.datetime | None
+    binding: AclBinding
+
+    def expired(self, now: datetime.datetime) -> bool:
+        """Whether its run has not renewed it for so long that it cannot be going on."""
+        return self.until is not None and now > self.until + datetime.timedelta(seconds=GRACE)
+
+
+def claims(bindings: Collection[AclBinding]) -> tuple[Claim, ...]:
+    """Every marker among ``bindings``, in order."""
+    return tuple(_claim(binding) for binding in sorted(bindings) if binding.pattern.name.startswith(LEASE_PREFIX))
+
+
+def marker(holder: str, run: str, until: datetime.datetime) -> AclBinding:
+    """The binding ``__kr.lease.<holder>.<run>.<expiry>`` of a principal that nobody has."""
+    name = quote(holder, safe="@", errors="replace").replace(".", "%2E")
+    pattern = ResourcePattern(ResourceType.TOPIC, f"{LEASE_PREFIX}{name}.{run}.{until.strftime(_STAMP)}")
+    return AclBinding(pattern, AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW))
+
+
+def standing_claim(live: ClusterState, now: datetime.datetime) -> Claim | None:
+    """Whoever holds the lease or is about to; ``None`` where nobody does, or no longer."""
+    return next((claim for claim in claims(live.bindings) if not claim.expired(now)), None)
+
+
+def time_of(clock: Clock) -> datetime.datetime:
+    """The time of day as the clock has it."""
+    return datetime.datetime.fromisoformat(clock.now())
+
+
+@dataclass(slots=True)
+class Lease:
+    """One run's part in it; implements ``reconciler.apply.run.Hold``."""
+
+    run: Run
+    leasing: Leasing
+    own: Claim | None = None
+    renew_at: float = field(default=0.0)
+
+    def take(self) -> None:
+        """Hold the lease; raises :class:`LeaseHeldError` or ``StoppedError``, with nothing left behind."""
+        broken = self._broken()
+        self._place()
+        try:
+            self._await(broken)
+        except BaseException:
+            self.release()
+            raise
+        self.run.world.progress.note(f"holding the lease until {self._own.until}, renewed while this run goes on")
+
+    def keep(self, live: ClusterState | None = None) -> None:
+        """See ``Hold``: renew in time, and stop once a listing shows that somebody broke the lease."""
+        if live is not None:
+            self._check(live, self._own)
+        if self.run.world.clock.monotonic() >= self.renew_at:
+            old = self._own
+            self._place()
+            self._check(exact_read(self.run, [self._own.binding]), old)
+            remove(self.run, [old.binding])
+
+    def release(self) -> None:
+        """Give it back; a marker that cannot be removed expires."""
+        if self.own is not None and remove(self.run, [self.own.binding]):
+            self.run.world.progress.note(f"the lease could not be given back: it ends at {self.own.until}")
+        self.own = None
+
+    @property
+    def placed(self) -> tuple[AclBinding, ...]:
+        """What a listing has to show that is no older than this run."""
+        return () if self.own is None else (self.own.binding,)
+
+    @property
+    def _own(self) -> Claim:
+        if self.own is None:
+            raise StoppedError("this run does not hold the lease")
+        return self.own
+
+    def _broken(self) -> frozenset[AclBinding]:
+        """Markers that stand now and that the person who breaks the lease has seen; no later one is broken."""
+        live = exact_read(self.run, ())
+        found = claims(live.bindings)
+        broken = frozenset(claim.binding for claim in found if claim.holder == self.leasing.breaks)
+        for claim in found:
+            if claim.binding not in broken and not claim.expired(time_of(self.run.world.clock)):
+                raise LeaseHeldError(claim)
+        return broken
+
+    def _place(self) -> None:
+        world = self.run.world
+        seconds = SECONDS + self.run.plan.terms.barrier_seconds
+        until = time_of(world.clock) + datetime.timedelta(seconds=seconds)
+        binding = marker(self.leasing.holder, world.identity.run, until)
+        self.renew_at = world.clock.monotonic() + seconds / 2
+        self.own = _claim(binding)
+        put(self.run, [binding], "the lease's marker")
+
+    def _await(self, broken: Collection[AclBinding]) -> None:
+        """Return once a listing shows this marker alone; of two that see each other the later run gives way."""
+        clock, own = self.run.world.clock, self._own
+        deadline = clock.monotonic() + _PATIENCE
+        while others := [c for c in claims(exact_read(self.run, [own.binding]).bindings) if c.binding != own.binding]:
+            gone = [c.binding for c in others if c.binding in broken or c.expired(time_of(clock))]
+            for claim in others:
+                if claim.binding not in gone and (claim.run < own.run or clock.monotonic() > deadline):
+                    raise LeaseHeldError(claim)
+            remove(self.run, gone)
+            clock.sleep(0.2)
+
+    def _check(self, live: ClusterState, own: Claim) -> None:
+        """While our marker stands, nobody else can have taken the lease."""
+        if own.binding not in live.bindings:
+            other = next((claim for claim in claims(live.bindings) if claim.run != own.run), None)
+            raise StoppedError(f"the lease of this run was broken{f' by {other.holder}' if other else ''}")
+
+
+def _claim(binding: AclBinding) -> Claim:
+    text = binding.pattern.name.removeprefix(LEASE_PREFIX)
+    try:
+        holder, run, stamp = text.split(".")
+        until = datetime.datetime.strptime(stamp, _STAMP).replace(tzinfo=datetime.UTC)
+    except ValueError:
+        return Claim(text, "", None, binding)
+    return Claim(unquote(holder), run, until, binding)

@@ -1,0 +1,223 @@
+"""The lease: of any two runs, however their requests interleave, at most one holds it, and one of them does."""
+
+import datetime
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply import Identity, LeaseHeldError, Leasing, Outcome, Result, Silent, World, check, claims, perform
+from reconciler.apply.lease import GRACE, SECONDS, Lease, marker
+from reconciler.apply.run import Run, StoppedError
+from reconciler.model import AclBinding, ClusterState
+from reconciler.plan import Plan
+from reconciler.ports import Answer, ReadRequest
+from tests.faults.scenario import before, plan_for, wish
+from tests.property.clock import StillClock
+
+LIVE = ClusterState("cluster", frozenset())
+START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+
+
+def _lease(cluster: MemoryCluster, run: str, holder: str = "dana", clock: StillClock | None = None) -> Lease:
+    return _breaking(cluster, run, holder, None, clock)
+
+
+def _breaking(
+    cluster: MemoryCluster, run: str, holder: str, breaks: str | None, clock: StillClock | None = None
+) -> Lease:
+    plan = plan_for(before(1), wish(1))
+    world = World(cluster, clock or StillClock(), Silent(), identity=Identity(run, holder))
+    return Lease(Run(plan, world, LIVE, False), Leasing(holder, breaks))
+
+
+def test_a_second_run_is_refused_and_told_by_whom() -> None:
+    cluster = MemoryCluster(LIVE)
+    first = _lease(cluster, "1", "dana@build.example")
+    first.take()
+    with pytest.raises(LeaseHeldError, match=r"dana@build\.example holds the lease, by run 1, until 2026-01-01T00:03"):
+        _lease(cluster, "2").take()
+    assert [claim.run for claim in claims(cluster.state.bindings)] == ["1"], "whoever is refused leaves nothing"
+    first.release()
+    assert cluster.state.bindings == frozenset()
+    _lease(cluster, "2").take()
+
+
+@pytest.mark.parametrize("holder", ["a.b.c", "x y", "Zoë\n", "\x1b[2J\u202e", "a%2Eb", "../..", "", "~"])
+def test_any_holder_can_be_read_back(holder: str) -> None:
+    (claim,) = claims([marker(holder, "run", START)])
+    assert (claim.holder, claim.run, claim.until) == (holder, "run", START)
+    assert claim.binding.pattern.name.isascii()
+    assert claim.binding.pattern.name.isprintable()
+
+
+def test_a_marker_that_nobody_can_read_keeps_others_away_until_it_is_broken() -> None:
+    strange = marker("dana", "run", START)
+    strange = strange._replace(pattern=strange.pattern._replace(name="__kr.lease.by hand"))
+    cluster = MemoryCluster(ClusterState("cluster", frozenset({strange})))
+    with pytest.raises(LeaseHeldError, match="by hand holds the lease"):
+        _lease(cluster, "1").take()
+    _breaking(cluster, "1", "erin", "by hand").take()
+    assert [claim.holder for claim in claims(cluster.state.bindings)] == ["erin"]
+
+
+def test_a_lease_that_nobody_renews_expires_with_some_patience_for_clocks() -> None:
+    cluster, clock = MemoryCluster(LIVE), StillClock()
+    dead = _lease(cluster, "1", clock=clock)
+    dead.take()
+    seconds = SECONDS + dead.run.plan.terms.barrier_seconds
+    clock.seconds += seconds + GRACE
+    with pytest.raises(LeaseHeldError):
+        _lease(cluster, "2", "erin", clock).take()
+    clock.seconds += 1
+    _lease(cluster, "2", "erin", clock).take()
+    assert [claim.holder for claim in claims(cluster.state.bindings)] == ["erin"]
+    with pytest.raises(StoppedError, match="the lease of this run was broken by erin"):
+        dead.keep()
+
+
+def test_a_lease_is_renewed_before_it_ends_and_never_gone_meanwhile() -> None:
+    cluster, clock = MemoryCluster(LIVE), StillClock()
+    lease = _lease(cluster, "1", clock=clock)
+    lease.take()
+    for _ in range(40):
+        clock.seconds += 60
+        lease.keep(cluster.state)
+        with pytest.raises(LeaseHeldError):
+            _lease(cluster, "2", "erin", clock).take()
+    assert len(cluster.state.bindings) == 1
+    lease.release()
+    assert cluster.state.bindings == frozenset()
+
+
+def test_only_the_named_holder_is_broken() -> None:
+    cluster = MemoryCluster(LIVE)
+    first = _lease(cluster, "1", "dana")
+    first.take()
+    with pytest.raises(LeaseHeldError, match="dana"):
+        _breaking(cluster, "2", "erin", "somebody").take()
+    _breaking(cluster, "2", "erin", "dana").take()
+    with pytest.raises(StoppedError, match="broken by erin"):
+        first.keep(cluster.state)
+
+
+def _plan(cluster: MemoryCluster) -> Plan:
+    return plan_for(cluster.state, wish(2))
+
+
+def _applied(cluster: MemoryCluster, plan: Plan, world: World) -> Result:
+    live = cluster.read(ReadRequest())
+    return perform(plan, live, check(plan, live, plan.terms), world, lambda exact: check(plan, exact, plan.terms))
+
+
+def test_an_apply_holds_it_from_before_its_first_request_to_its_end() -> None:
+    seen: list[int] = []
+
+    class Watched(MemoryCluster):
+        def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+            if not all(binding.pattern.name.startswith("__kr") for binding in bindings):
+                seen.append(len(claims(self.state.bindings)))
+            return super().create_acls(bindings)
+
+    cluster = Watched(before(2))
+    result = _applied(cluster, _plan(cluster), World(cluster, StillClock(), Silent(), leasing=Leasing("dana")))
+    assert result.succeeded, (result.stopped, result.differences)
+    assert set(seen) == {1}
+    assert claims(cluster.state.bindings) == ()
+
+
+@pytest.mark.parametrize("leasing", [None, Leasing("erin")])
+def test_every_apply_stands_back_from_a_lease(leasing: Leasing | None) -> None:
+    cluster = MemoryCluster(before(2))
+    plan = _plan(cluster)
+    _lease(cluster, "1", "dana").take()
+    there = cluster.state
+    with pytest.raises(LeaseHeldError, match="dana holds the lease"):
+        _applied(cluster, plan, World(cluster, StillClock(), Silent(), leasing=leasing))
+    assert cluster.state == there
+
+
+def test_an_apply_whose_lease_is_broken_stops_behind_the_phase() -> None:
+    class Broken(MemoryCluster):
+        def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+            answers = super().create_acls(bindings)
+            if not bindings[0].pattern.name.startswith("__kr"):
+                super().delete_acls([claim.binding for claim in claims(self.state.bindings)])
+                super().create_acls([marker("erin", "2", START + datetime.timedelta(days=1))])
+            return answers
+
+    cluster = Broken(before(2))
+    result = _applied(cluster, _plan(cluster), World(cluster, StillClock(), Silent(), leasing=Leasing("dana")))
+    assert result.stopped == "the lease of this run was broken by erin"
+    assert {item.outcome for item in result.outcomes} == {Outcome.DONE, Outcome.NOT_ATTEMPTED}
+
+
+@dataclass
+class _Turns:
+    """Lets two threads go on one request at a time, in a given order; then each as it comes, in turn."""
+
+    order: Iterator[int]
+    waiting: list[threading.Semaphore] = field(default_factory=lambda: [threading.Semaphore(0) for _ in range(2)])
+    alive: set[int] = field(default_factory=lambda: {0, 1})
+    last: int = 0
+
+    def next(self) -> None:
+        if not self.alive:
+            return
+        chosen = next(self.order, 1 - self.last)
+        self.last = chosen if chosen in self.alive else next(iter(self.alive))
+        self.waiting[self.last].release()
+
+    def await_turn(self, who: int) -> None:
+        self.waiting[who].acquire()
+
+
+class _InTurns:
+    """A cluster, and a clock, whose every use waits for its turn."""
+
+    def __init__(self, inner: MemoryCluster, turns: _Turns, who: int) -> None:
+        self._inner, self._turns, self._who = inner, turns, who
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        def call(*arguments: object) -> object:
+            self._turns.next()
+            self._turns.await_turn(self._who)
+            return getattr(self._inner, name)(*arguments)
+
+        return call
+
+
+def _raced(order: list[int], runs: tuple[str, str]) -> tuple[set[int], ClusterState]:
+    """Two runs that take the lease at once; who holds it, and what is left on the cluster."""
+    cluster, turns, holding = MemoryCluster(LIVE), _Turns(iter(order)), set[int]()
+
+    def take(who: int) -> None:
+        turns.await_turn(who)
+        lease = _lease(_InTurns(cluster, turns, who), runs[who], f"holder{who}")  # type: ignore[arg-type]
+        try:
+            lease.take()
+            holding.add(who)
+        except LeaseHeldError:
+            pass
+        finally:
+            turns.alive.discard(who)
+            turns.next()
+
+    threads = [threading.Thread(target=take, args=(who,)) for who in range(2)]
+    for thread in threads:
+        thread.start()
+    turns.next()
+    for thread in threads:
+        thread.join(timeout=30)
+    return holding, cluster.state
+
+
+@given(st.lists(st.integers(0, 1), max_size=24), st.sampled_from([("1", "2"), ("2", "1")]))
+def test_of_two_runs_at_once_exactly_one_holds_it(order: list[int], runs: tuple[str, str]) -> None:
+    holding, state = _raced(order, runs)
+    assert len(holding) == 1, order
+    assert [claim.holder for claim in claims(state.bindings)] == [f"holder{next(iter(holding))}"]
