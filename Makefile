@@ -52,7 +52,7 @@ schema: $(STAMP)
 
 ## Resolve requirements.lock again from pyproject.toml (needs uv).
 lock:
-	uv pip compile --quiet pyproject.toml --extra sandbox --extra msk-iam --extra fleet --group dev --universal \
+	uv pip compile --quiet pyproject.toml --extra sandbox --extra msk-iam --extra fleet --extra policy --group dev --universal \
 	  --python-version 3.11 --generate-hashes --no-header --output-file requirements.lock
 
 clean:
