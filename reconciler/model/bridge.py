@@ -1,0 +1,79 @@
+"""Bridges: bindings that keep a resource open for the time of a run, and the markers by which anybody knows them.
+
+A bridge is ``ALLOW User:* ALL``, which a person can mean too. So each stands beside a marker, a binding on a reserved
+name of a principal that nobody can log in as; what has no marker is no bridge.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AccessControlEntry, AclBinding, ResourcePattern
+from reconciler.model.enums import AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
+
+#: Nobody can log in as this: a binding of it covers a name and permits nothing.
+NOBODY: Final = "User:__kr.nobody"
+_OPEN: Final = AccessControlEntry(WILDCARD_PRINCIPAL, WILDCARD, AclOperation.ALL, AclPermissionType.ALLOW)
+_MARK: Final = AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
+_NAME: Final = re.compile(r"__kr\.([^.]+)\.bridge\.([A-Z_]+)\.([A-Z]+)\.(.+)", re.DOTALL)
+
+
+class Marker(NamedTuple):
+    """A marker read back: the run that put it there, and the bridge that it stands beside."""
+
+    run: str
+    bridge: AclBinding
+
+
+def bridge_on(pattern: ResourcePattern) -> AclBinding:
+    """The binding that leaves ``pattern`` as open as a resource that no binding matches, less what is denied."""
+    return AclBinding(pattern, _OPEN)
+
+
+def marker_of(run: str, pattern: ResourcePattern) -> AclBinding:
+    """The binding that says: ``run`` put the bridge on ``pattern`` there. ACL names have no limit of 249."""
+    resource_type, name, pattern_type = pattern
+    marked = f"__kr.{run}.bridge.{resource_type.name}.{pattern_type.name}.{name}"
+    return AclBinding(ResourcePattern(ResourceType.TOPIC, marked), _MARK)
+
+
+def marker_from(binding: AclBinding) -> Marker | None:
+    """What a binding marks, or ``None`` where it is no marker."""
+    if binding.entry != _MARK or (found := _NAME.fullmatch(binding.pattern.name)) is None:
+        return None
+    run, resource_type, pattern_type, name = found.groups()
+    try:
+        pattern = ResourcePattern(ResourceType[resource_type], name, PatternType[pattern_type])
+    except (KeyError, ValueError):
+        return None
+    return Marker(run, bridge_on(pattern)) if binding == marker_of(run, pattern) else None
+
+
+def markers(bindings: Iterable[AclBinding]) -> dict[AclBinding, Marker]:
+    """Every marker among ``bindings``, by its own binding."""
+    found = {}
+    for binding in bindings:
+        if binding.entry.principal == NOBODY and (marker := marker_from(binding)) is not None:
+            found[binding] = marker
+    return found
+
+
+def standing_bridges(bindings: Collection[AclBinding]) -> frozenset[AclBinding]:
+    """The bridges among ``bindings``: those beside which a marker stands."""
+    return frozenset(marker.bridge for marker in markers(bindings).values()) & frozenset(bindings)
+
+
+def without_bridges(state: ClusterState) -> ClusterState:
+    """The state as it is but for bridges, which are nobody's wish and go by themselves."""
+    bridges = standing_bridges(state.bindings)
+    return replace(state, bindings=state.bindings - bridges) if bridges else state
+
+
+def without_own(state: ClusterState) -> ClusterState:
+    """The state without anything that a run put there for its own use: bridges, markers, sentinels."""
+    bridges = standing_bridges(state.bindings)
+    kept = frozenset(b for b in state.bindings if b not in bridges and not is_reserved(b.pattern.name))
+    return state if len(kept) == len(state.bindings) else replace(state, bindings=kept)
