@@ -4,7 +4,7 @@ Only the steps and what they expect are taken from the plan; everything else is 
 is and the declaration as it is.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reconciler.model import ClusterState, CreateAcl, DeleteAcl, ResourcePattern
 from reconciler.plan import (
@@ -15,14 +15,18 @@ from reconciler.plan import (
     Standing,
     Surroundings,
     Terms,
+    Transition,
     bindings_after,
+    consequences,
     coverage_change,
     covering_patterns,
     meaning_refusals,
     ordered,
     refusals,
     standing,
+    transition,
     unacknowledged,
+    unreviewed,
 )
 
 
@@ -120,14 +124,43 @@ def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[
         coverage=coverage,
         expected_live=plan.counts.owned if pending else None,
     )
-    meant = meaning_refusals(plan.steps, live, terms.facts, default_allow=terms.default_allow)
+    start = _at_start(plan, live, findings)
+    found = transition(start, plan.steps, terms.facts, default_allow=terms.default_allow)
     refused = (
         *refusals(plan.steps, around, plan.acknowledgements),
-        *unacknowledged(meant, plan.acknowledgements),
+        *unacknowledged(meaning_refusals(found, terms.facts), plan.acknowledgements),
     )
     if refused:
         raise RefusedError(refused)
+    _check_grants(plan, found)
     return coverage
+
+
+def _check_grants(plan: Plan, found: Transition | None) -> None:
+    """Nobody may come by access that the plan's reviewer did not see, because the cluster moved under the plan."""
+    if found is None:
+        return
+    more = tuple(
+        Finding(
+            Standing.STALE,
+            f"{row.principal or 'everybody else'} on {row.region}",
+            "no other gain of access than was reviewed",
+            f"{', '.join(operation.name for operation in row.gained)} from {row.hosts}, such as {row.witness}",
+        )
+        for row in unreviewed(consequences(found.difference), plan.access)
+    )
+    if more:
+        raise StalePlanError("the plan would now grant what was not reviewed", more)
+
+
+def _at_start(plan: Plan, live: ClusterState, findings: tuple[Finding, ...]) -> ClusterState:
+    """The live state as if no step had been performed yet: what a resumed plan means is what was reviewed."""
+    done = [step for step, found in zip(plan.steps, findings, strict=True) if found.standing is Standing.DONE]
+    if not done:
+        return live
+    created = {step.change.binding for step in done if isinstance(step.change, CreateAcl)}
+    deleted = {step.change.binding for step in done if isinstance(step.change, DeleteAcl)}
+    return replace(live, bindings=(live.bindings - created) | deleted)
 
 
 def _owned_at_start(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Finding, ...]) -> int:

@@ -1,34 +1,51 @@
 """``reconciler schema``: the JSON Schema of manifests, for editors and for CI."""
 
 from pathlib import Path
+from typing import Final
 
 import click
 
 from reconciler.cli.console import say, tell
 from reconciler.cli.exits import CommandError, Exit
 
+_PLAN: Final = "plan"
+
 
 @click.command("schema", short_help="Print the JSON Schema of manifests, for editors")
 @click.argument("kind", required=False)
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False), help="Write every schema into a directory.")
 def command(*, kind: str | None, out: str | None) -> int:
-    """Print the schema of one KIND of manifest, or of any of them.
+    """Print the schema of one KIND of manifest, of any of them, or of a saved plan (KIND plan).
 
     Editors that know yaml-language-server find it by a first line in the manifest:
     # yaml-language-server: $schema=schema/manifest.json
     """
-    from reconciler.manifest import ANY_KIND, SCHEMA_KINDS, schema_file_name, schema_text
+    from reconciler.manifest import ANY_KIND, SCHEMA_KINDS
 
+    kinds = (*SCHEMA_KINDS, ANY_KIND, _PLAN)
     if out is not None:
         Path(out).mkdir(parents=True, exist_ok=True)
-        for known in (*SCHEMA_KINDS, ANY_KIND):
-            target = Path(out) / schema_file_name(known)
-            target.write_text(schema_text(known), encoding="utf-8")
-            tell(f"wrote {target}")
+        for known in kinds:
+            _write(known, Path(out))
         return Exit.OK
-    known_kinds = {name.lower(): name for name in (*SCHEMA_KINDS, ANY_KIND)}
+    known_kinds = {name.lower(): name for name in kinds}
     wanted = known_kinds.get((kind or ANY_KIND).lower())
     if wanted is None:
-        raise CommandError(f"no kind {kind!r}", f"kinds are: {', '.join(SCHEMA_KINDS)}", Exit.USAGE)
-    say([schema_text(wanted).rstrip("\n")])
+        raise CommandError(f"no kind {kind!r}", f"kinds are: {', '.join((*SCHEMA_KINDS, _PLAN))}", Exit.USAGE)
+    say([_text(wanted).rstrip("\n")])
     return Exit.OK
+
+
+def _text(kind: str) -> str:
+    from reconciler.manifest import schema_text
+    from reconciler.plan import plan_schema_text
+
+    return plan_schema_text() if kind == _PLAN else schema_text(kind)
+
+
+def _write(kind: str, directory: Path) -> None:
+    from reconciler.manifest import schema_file_name
+
+    target = directory / (f"{_PLAN}.json" if kind == _PLAN else schema_file_name(kind))
+    target.write_text(_text(kind), encoding="utf-8")
+    tell(f"wrote {target}")

@@ -1,27 +1,40 @@
 """Changes to an ordered, guarded, saved proposal: the plan is a value, and the only input of apply."""
 
+from reconciler.plan.access_review import AccessChange, AccessReview
+from reconciler.plan.callouts import Callout
+from reconciler.plan.consequence import Consequence, consequences
 from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns
 from reconciler.plan.dependencies import Undone
 from reconciler.plan.document import FORMAT_VERSION, plan_document, plan_text, step_side
+from reconciler.plan.effects import Effect, EffectKind
 from reconciler.plan.expectation import Finding, Standing, standing, touched_topics
 from reconciler.plan.guards import Acknowledgement, Guard, Limits, Refusal, Surroundings, refusals, unacknowledged
 from reconciler.plan.identity import change_id, file_digest, plan_id
-from reconciler.plan.meaning import Facts, meaning_refusals
+from reconciler.plan.meaning import meaning_refusals
 from reconciler.plan.order import losses, ordered
 from reconciler.plan.phase import TITLES, Phase
+from reconciler.plan.proof import UnsafeOrderError, Violation, prove
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
 from reconciler.plan.reading import PlanFileError, parse_plan
 from reconciler.plan.schema import plan_schema, plan_schema_text
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step, describe
+from reconciler.plan.transition import Facts, Transition, transition
+from reconciler.plan.unreviewed import unreviewed
 
 __all__ = [
     "FORMAT_VERSION",
     "TITLES",
+    "AccessChange",
+    "AccessReview",
     "Acknowledgement",
+    "Callout",
+    "Consequence",
     "Counts",
     "CoverageChange",
+    "Effect",
+    "EffectKind",
     "Facts",
     "Finding",
     "Guard",
@@ -37,10 +50,14 @@ __all__ = [
     "Step",
     "Surroundings",
     "Terms",
+    "Transition",
     "Undone",
+    "UnsafeOrderError",
     "UnsafeSelectionError",
+    "Violation",
     "bindings_after",
     "change_id",
+    "consequences",
     "coverage_change",
     "covering_patterns",
     "describe",
@@ -55,9 +72,12 @@ __all__ = [
     "plan_schema_text",
     "plan_text",
     "propose",
+    "prove",
     "refusals",
     "standing",
     "step_side",
     "touched_topics",
+    "transition",
     "unacknowledged",
+    "unreviewed",
 ]

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from reconciler.diff import Left
 from reconciler.model import ResourcePattern
+from reconciler.plan.access_form import access_side, callout_side, effect_side
 from reconciler.plan.identity import acknowledgement_side, change_id, options_side, plan_id
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.scope_form import scope_side
@@ -57,8 +58,14 @@ def plan_document(plan: Plan) -> dict[str, Any]:
             "closed": [pattern_side(pattern) for pattern in plan.coverage.closed],
             "opened": [pattern_side(pattern) for pattern in plan.coverage.opened],
         },
+        "accessChange": str(plan.access.change),
+        "access": access_side(plan.access),
+        "callouts": [callout_side(callout) for callout in plan.access.callouts],
         "left": [_left_side(left) for left in plan.left],
-        "steps": [step_side(step) for step in plan.steps],
+        "steps": [
+            {**step_side(step), "effect": effect_side(effect)}
+            for step, effect in zip(plan.steps, plan.access.effects, strict=True)
+        ],
     }
 
 

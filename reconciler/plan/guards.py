@@ -24,6 +24,7 @@ class Guard(StrEnum):
     EMPTY_LIVE = "empty-live"
     LOCKOUT = "lockout"
     PROTECTED = "protected"
+    CLUSTER_ALTER = "cluster-alter"
     BROKEN_BINDING = "broken-binding"
 
 

@@ -1,13 +1,12 @@
-"""Guards that look at what bindings mean: who would be locked out, what is protected, what breaks a broker.
+"""Guards that look at what bindings mean: lockout, protection, ALTER on the cluster, what breaks a broker.
 
 Access before and after is computed on all live bindings (``reconciler.access``), whatever the scope is.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from reconciler.access import Authorizer, Row, compare
+from reconciler.access import Authorizer, Difference, Row
 from reconciler.access.names import shortest_name
 from reconciler.access.table import key_of
 from reconciler.model import (
@@ -16,14 +15,11 @@ from reconciler.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,
     AclOperation,
-    ClusterState,
-    CreateAcl,
-    DeleteAcl,
     ResourceType,
     Selector,
 )
 from reconciler.plan.guards import Guard, Refusal
-from reconciler.plan.step import Step
+from reconciler.plan.transition import Facts, Transition
 
 #: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
 _ANY_OTHER_HOST: Final = "192.0.2.1"
@@ -31,28 +27,17 @@ _OWN: Final = (AclOperation.DESCRIBE, AclOperation.ALTER)
 _BROKERS: Final = (AclOperation.CLUSTER_ACTION,)
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the declaration says of principals: our own, the brokers', super users, and what must not change."""
-
-    principal: str | None = None
-    inter_broker_principals: tuple[str, ...] = ()
-    super_users: tuple[str, ...] = ()
-    protect: tuple[Selector, ...] = ()
-
-
-def meaning_refusals(
-    steps: Sequence[Step], live: ClusterState, facts: Facts, *, default_allow: bool | None
-) -> tuple[Refusal, ...]:
-    """Every refusal that the meaning of the steps calls for; none where they touch no binding."""
-    created = [step.change.binding for step in steps if isinstance(step.change, CreateAcl)]
-    deleted = [step.change.binding for step in steps if isinstance(step.change, DeleteAcl)]
-    if not created and not deleted:
+def meaning_refusals(found: Transition | None, facts: Facts) -> tuple[Refusal, ...]:
+    """Every refusal that the meaning of a transition calls for."""
+    if found is None:
         return ()
-    before = Authorizer(live.bindings, facts.super_users, default_allow, opaque=live.opaque)
-    after = before.with_changes(created, deleted)
-    bindings = live.bindings.union(created)
-    return (*_lockouts(before, after, facts, bindings), *_protected(before, after, facts), *_broken(after))
+    bindings = found.before.bindings.union(found.created)
+    return (
+        *_lockouts(found.before, found.after, facts, bindings),
+        *_protected(found.difference, facts),
+        *_cluster_alter(found.difference),
+        *_broken(found.after),
+    )
 
 
 def _refusal(guard: Guard, name: str, message: str) -> Refusal:
@@ -94,11 +79,10 @@ def _hosts(bindings: Iterable[AclBinding], principal: str) -> set[str]:
     return (named - {WILDCARD}) | {_ANY_OTHER_HOST}
 
 
-def _protected(before: Authorizer, after: Authorizer, facts: Facts) -> Iterator[Refusal]:
+def _protected(difference: Difference, facts: Facts) -> Iterator[Refusal]:
     """Changes of effective access to a protected name or principal, whatever binding causes them; each object once."""
     if not facts.protect:
         return
-    difference = compare(before, after)
     rows = (*difference.rows, *difference.reached())
     own = {row.principal for row in (*rows, *difference.exceptions)} | set(difference.reached_principals())
     found: dict[str, Refusal] = {}
@@ -129,6 +113,18 @@ def _touches(selector: Selector, row: Row, own: set[str | None]) -> bool:
         for key in keys
         if key.meets(row.region.key)
     )
+
+
+def _cluster_alter(difference: Difference) -> Iterator[Refusal]:
+    """Who gains ALTER on the cluster, and so may grant itself anything; each principal once."""
+    gaining = (
+        row.principal or WILDCARD_PRINCIPAL
+        for row in difference.rows
+        if row.region.resource_type is ResourceType.CLUSTER and AclOperation.ALTER in row.gained
+    )
+    for principal in dict.fromkeys(gaining):
+        message = f"{principal} would gain ALTER on the cluster, and with it the right to change every ACL"
+        yield _refusal(Guard.CLUSTER_ALTER, principal, message)
 
 
 def _broken(after: Authorizer) -> Iterator[Refusal]:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from reconciler.diff import Left
 from reconciler.model import AclBinding, CreateAcl, DeleteAcl, Scope
+from reconciler.plan.access_review import AccessReview
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.guards import Acknowledgement, Limits, Refusal
-from reconciler.plan.meaning import Facts
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step
+from reconciler.plan.transition import Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ class Counts:
 class Plan:
     """A proposal for one cluster in one state on one day.
 
-    ``left`` are the differences that stay; ``coverage`` is what depends on default-allow; ``refusals`` is empty in
+    ``left`` are the differences that stay; ``access`` is what a reviewer is asked to agree to; ``coverage`` is what
+    depends on default-allow; ``refusals`` is empty in
     every plan that may be saved or applied. Nothing here is an address, a setting or a secret.
     """
 
@@ -79,6 +81,7 @@ class Plan:
     refusals: tuple[Refusal, ...] = ()
     tool_version: str = ""
     source_commit: str | None = None
+    access: AccessReview = field(default_factory=AccessReview)
 
     @property
     def barriers(self) -> tuple[Phase, ...]:

@@ -16,13 +16,16 @@ from reconciler.model import (
     DesiredState,
     Origin,
 )
+from reconciler.plan.access_review import review
 from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns, opaque_patterns
 from reconciler.plan.dependencies import Undone
 from reconciler.plan.guards import Acknowledgement, Surroundings, refusals, unacknowledged
 from reconciler.plan.meaning import meaning_refusals
 from reconciler.plan.order import ordered
+from reconciler.plan.proof import prove
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.step import Step, describe
+from reconciler.plan.transition import transition
 
 Found: TypeAlias = tuple[Change, Origin | None]
 
@@ -73,7 +76,11 @@ class _Sieve:
 
 
 def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Request) -> Plan:
-    """Plan what turns ``live`` into ``desired`` inside the scope; raises :class:`UnsafeSelectionError`."""
+    """Plan what turns ``live`` into ``desired`` inside the scope; raises :class:`UnsafeSelectionError`.
+
+    That no moment of the plan breaks the safety law is proven each time: were the order at fault, there is no plan but
+    :class:`UnsafeOrderError`.
+    """
     compared = compare(desired, live, terms.scope, TopicRules(terms.prune_topics, terms.ignore_configs))
     sieve = _sift(compared, terms, request)
     steps = _steps(sieve.kept, live, terms)
@@ -89,6 +96,9 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         expected_live=request.expected_live,
     )
     used = tuple(sorted(set(request.acknowledgements)))
+    found = transition(live, steps, terms.facts, default_allow=terms.default_allow)
+    if found is not None:
+        prove(found.before, steps, default_allow=terms.default_allow)
     return Plan(
         cluster_id=live.cluster_id,
         terms=terms,
@@ -102,8 +112,9 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         counts=counts,
         refusals=(
             *refusals(steps, around, used),
-            *unacknowledged(meaning_refusals(steps, live, terms.facts, default_allow=terms.default_allow), used),
+            *unacknowledged(meaning_refusals(found, terms.facts), used),
         ),
+        access=review(found, steps, live, desired),
         tool_version=request.tool_version,
         source_commit=request.source_commit,
     )

@@ -10,10 +10,6 @@ from typing import Any
 
 from reconciler.diff import Left, LeftReason
 from reconciler.model import (
-    AccessControlEntry,
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
     AlterConfigs,
     Change,
     CreateAcl,
@@ -22,12 +18,10 @@ from reconciler.model import (
     DeleteAcl,
     DeleteTopic,
     Impossible,
-    Origin,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
     Topic,
 )
+from reconciler.plan.access_form import access_from
+from reconciler.plan.binding_form import binding_from, origin_from, pattern_from
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.document import FORMAT_VERSION, body_digest, camel
 from reconciler.plan.guards import Acknowledgement, Guard, Limits
@@ -95,10 +89,11 @@ def _plan(side: dict[str, Any]) -> Plan:
         acknowledgements=tuple(
             Acknowledgement(Guard(ack["guard"]), ack["object"], ack["reason"]) for ack in side["acknowledgements"]
         ),
-        coverage=CoverageChange(tuple(map(_pattern, coverage["closed"])), tuple(map(_pattern, coverage["opened"]))),
+        coverage=CoverageChange(*(tuple(map(pattern_from, coverage[way])) for way in ("closed", "opened"))),
         counts=Counts(*(counts[camel(name)] for name in Counts.__slots__)),
         tool_version=side["toolVersion"],
         source_commit=side["sourceCommit"],
+        access=access_from(side["access"], side["callouts"], [step["effect"] for step in side["steps"]]),
     )
 
 
@@ -119,7 +114,9 @@ def _terms(side: dict[str, Any], name: str) -> Terms:
 
 
 def _step(side: dict[str, Any]) -> Step:
-    step = Step(Phase(side["phase"]), change_from(side["action"], side["before"], side["after"]), _origin(side))
+    step = Step(
+        Phase(side["phase"]), change_from(side["action"], side["before"], side["after"]), origin_from(side["origin"])
+    )
     if step.id != side["id"]:
         raise ValueError(f"step {side['id']} is not what its id says")
     return step
@@ -129,9 +126,9 @@ def change_from(action: str, before: Any, after: Any) -> Change:
     """The inverse of :func:`reconciler.plan.step.sides`; raises ``KeyError``, ``TypeError`` or ``ValueError``."""
     match action:
         case "CreateAcl":
-            return CreateAcl(_binding(after))
+            return CreateAcl(binding_from(after))
         case "DeleteAcl":
-            return DeleteAcl(_binding(before))
+            return DeleteAcl(binding_from(before))
         case "CreateTopic":
             return CreateTopic(_topic(after))
         case "DeleteTopic":
@@ -150,31 +147,8 @@ def _left(side: dict[str, Any]) -> Left:
     change = change_from(side["action"], side["before"], side["after"]) if "action" in side else None
     if isinstance(change, Impossible):
         change = Impossible(change.kind, change.name, change.before, change.after, side["detail"])
-    return Left(LeftReason(side["reason"]), side["subject"], side["detail"], change, _origin(side))
-
-
-def _binding(side: dict[str, Any]) -> AclBinding:
-    return AclBinding(
-        _pattern(side),
-        AccessControlEntry(
-            side["principal"],
-            side["host"],
-            AclOperation[side["operation"]],
-            AclPermissionType[side["permissionType"]],
-        ),
-    )
+    return Left(LeftReason(side["reason"]), side["subject"], side["detail"], change, origin_from(side["origin"]))
 
 
 def _topic(side: dict[str, Any]) -> Topic:
     return Topic(side["name"], side["partitions"], side["replicationFactor"], side["configs"], side["topicId"])
-
-
-def _origin(side: dict[str, Any]) -> Origin | None:
-    if side["origin"] is None:
-        return None
-    file, line, column = side["origin"].rsplit(":", 2)
-    return Origin(file, int(line), int(column))
-
-
-def _pattern(side: dict[str, Any]) -> ResourcePattern:
-    return ResourcePattern(ResourceType[side["resourceType"]], side["name"], PatternType[side["patternType"]])

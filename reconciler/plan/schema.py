@@ -5,6 +5,8 @@ from typing import Any, Final
 
 from reconciler.diff import LeftReason
 from reconciler.model import AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.plan.access_review import AccessChange
+from reconciler.plan.effects import EffectKind
 from reconciler.plan.guards import Guard
 from reconciler.plan.phase import TITLES, Phase
 from reconciler.plan.selection import FIELDS
@@ -38,6 +40,9 @@ def plan_schema() -> dict[str, Any]:
         "barriersBehindPhases": _list(_phase()),
         "warnings": _TEXTS,
         "coverage": _object({"closed": _list(_pattern()), "opened": _list(_pattern())}),
+        "accessChange": {**_enum(*AccessChange), "description": "The plan's effect on access in one word."},
+        "access": _access(),
+        "callouts": _list(_object({"rule": _TEXT, "principal": _TEXT, "text": _TEXT})),
         "left": _list(_left()),
         "steps": _list(_step()),
         "digest": {**_TEXT, "pattern": "^sha256:[0-9a-f]{64}$", "description": "Of every byte before this line."},
@@ -90,8 +95,38 @@ def _step() -> dict[str, Any]:
             "origin": _or_null({**_TEXT, "description": "file:line:column in the manifests."}),
             "destructive": {"type": "boolean"},
             "reversible": {"type": "boolean"},
+            "effect": _or_null(
+                _object(
+                    {"kind": _enum(*EffectKind), "coveredBy": _or_null(_binding()), "origin": _or_null(_TEXT)},
+                )
+            ),
         }
     )
+
+
+def _access() -> dict[str, Any]:
+    names = {"oneOf": [_object({key: _TEXT}) for key in ("literal", "prefix", "longerThan")]}
+    names["oneOf"].append(_object({"any": {"const": True}}))
+    operations = _list(_enum(*(item.name for item in AclOperation if item > AclOperation.ALL)))
+    row = _object(
+        {
+            "principal": _or_null(
+                {**_TEXT, "description": "null: everybody who has no row or exception of their own."}
+            ),
+            "hosts": _TEXT,
+            "resourceType": _resource_type(),
+            "names": names,
+            "except": _list(names),
+            "description": {**_TEXT, "description": "The names in plain words."},
+            "gained": operations,
+            "lost": operations,
+            "witness": _object({"principal": _TEXT, "host": _TEXT, "name": _TEXT}),
+            "topics": _object({"count": _COUNT, "first": _TEXTS}),
+            "reading": {**_enum("least", "most"), "description": "null: certain, whatever nobody declared."},
+        }
+    )
+    row["properties"]["reading"]["enum"].append(None)
+    return _object({"rows": _list(row), "exceptedPrincipals": _TEXTS, "morePrincipals": _COUNT})
 
 
 def _left() -> dict[str, Any]:
@@ -105,7 +140,16 @@ def _left() -> dict[str, Any]:
 
 
 def _side() -> dict[str, Any]:
-    binding = _object(
+    topic = {
+        "type": "object",
+        "required": ["name", "topicId"],
+        "properties": {"name": _TEXT, "topicId": _or_null(_TEXT)},
+    }
+    return {"anyOf": [_binding(), topic]}
+
+
+def _binding() -> dict[str, Any]:
+    return _object(
         {
             **_pattern()["properties"],
             "principal": _TEXT,
@@ -114,22 +158,20 @@ def _side() -> dict[str, Any]:
             "permissionType": _enum(AclPermissionType.DENY.name, AclPermissionType.ALLOW.name),
         }
     )
-    topic = {
-        "type": "object",
-        "required": ["name", "topicId"],
-        "properties": {"name": _TEXT, "topicId": _or_null(_TEXT)},
-    }
-    return {"anyOf": [binding, topic]}
 
 
 def _pattern() -> dict[str, Any]:
     return _object(
         {
-            "resourceType": _enum(*(item.name for item in ResourceType if item >= ResourceType.TOPIC)),
+            "resourceType": _resource_type(),
             "name": {**_TEXT, "minLength": 1},
             "patternType": _enum(PatternType.LITERAL.name, PatternType.PREFIXED.name),
         }
     )
+
+
+def _resource_type() -> dict[str, Any]:
+    return _enum(*(item.name for item in ResourceType if item >= ResourceType.TOPIC))
 
 
 def _phase() -> dict[str, Any]:

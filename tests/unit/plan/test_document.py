@@ -109,7 +109,7 @@ def resealed(text: str, change: tuple[str, str]) -> str:
 @pytest.mark.parametrize(
     "change",
     [
-        ('"principal":"User:a"', '"principal":"User:eve"'),
+        ('"permissionType":"DENY","principal":"User:a"', '"permissionType":"DENY","principal":"User:eve"'),
         ('"operation":"READ"', '"operation":"ALL"'),
         ('"phase":1', '"phase":2'),
         ('"formatVersion":"1.0"', '"formatVersion":"2.0"'),

@@ -1,0 +1,115 @@
+"""The access review as a plan file spells it, and back: regions as manifests write names."""
+
+from typing import Any
+
+from reconciler.access import Key, Region, Witness
+from reconciler.access.table import EVERYTHING, STARRED, literal
+from reconciler.model import WILDCARD, AclOperation, ResourceType
+from reconciler.plan.access_review import AccessReview
+from reconciler.plan.binding_form import binding_from, origin_from
+from reconciler.plan.callouts import Callout
+from reconciler.plan.consequence import Consequence
+from reconciler.plan.effects import Effect, EffectKind
+from reconciler.plan.step import binding_side
+
+
+def access_side(access: AccessReview) -> dict[str, Any]:
+    """Rows of gained and lost access, and whom they leave out."""
+    return {
+        "rows": [_row_side(row) for row in access.consequences],
+        "exceptedPrincipals": list(access.excepted),
+        "morePrincipals": access.more_principals,
+    }
+
+
+def callout_side(callout: Callout) -> dict[str, str]:
+    """One grant that stands out."""
+    return {"rule": callout.rule, "principal": callout.principal, "text": callout.text}
+
+
+def effect_side(effect: Effect | None) -> dict[str, Any] | None:
+    """What a step does to access."""
+    if effect is None:
+        return None
+    return {
+        "kind": str(effect.kind),
+        "coveredBy": None if effect.covered_by is None else binding_side(effect.covered_by),
+        "origin": None if effect.origin is None else str(effect.origin),
+    }
+
+
+def access_from(side: dict[str, Any], callouts: list[Any], effects: list[Any]) -> AccessReview:
+    """The inverse of the three; ``effects`` go in the order of the steps.
+
+    Raises ``KeyError``, ``TypeError`` or ``ValueError``.
+    """
+    return AccessReview(
+        tuple(map(_row_from, side["rows"])),
+        tuple(map(_effect_from, effects)),
+        tuple(Callout(item["rule"], item["principal"], item["text"]) for item in callouts),
+        tuple(side["exceptedPrincipals"]),
+        side["morePrincipals"],
+    )
+
+
+def _row_side(row: Consequence) -> dict[str, Any]:
+    return {
+        "principal": row.principal,
+        "hosts": row.hosts,
+        "resourceType": row.region.resource_type.name,
+        "names": _key_side(row.region.key),
+        "except": [_key_side(cut) for cut in row.region.cuts],
+        "description": row.region.describe(),
+        "gained": [operation.name for operation in row.gained],
+        "lost": [operation.name for operation in row.lost],
+        "witness": {"principal": row.witness.principal, "host": row.witness.host, "name": row.witness.resource_name},
+        "topics": {"count": row.topic_count, "first": list(row.topics)},
+        "reading": row.reading,
+    }
+
+
+def _row_from(side: dict[str, Any]) -> Consequence:
+    witness = side["witness"]
+    return Consequence(
+        side["principal"],
+        side["hosts"],
+        Region(ResourceType[side["resourceType"]], _key_from(side["names"]), tuple(map(_key_from, side["except"]))),
+        tuple(AclOperation[name] for name in side["gained"]),
+        tuple(AclOperation[name] for name in side["lost"]),
+        Witness(witness["principal"], witness["host"], witness["name"]),
+        tuple(side["topics"]["first"]),
+        side["topics"]["count"],
+        side["reading"],
+    )
+
+
+def _key_side(key: Key) -> dict[str, Any]:
+    if key == EVERYTHING:
+        return {"any": True}
+    if key == STARRED:
+        return {"longerThan": WILDCARD}
+    return {"literal" if key.literal else "prefix": key.text}
+
+
+def _key_from(side: dict[str, Any]) -> Key:
+    match side:
+        case {"any": True}:
+            return EVERYTHING
+        case {"longerThan": str()}:
+            return STARRED
+        case {"literal": str(text)}:
+            return literal(text)
+        case {"prefix": str(text)}:
+            return Key(text)
+    raise ValueError(f"no names: {side!r}")
+
+
+def _effect_from(side: dict[str, Any] | None) -> Effect | None:
+    if side is None:
+        return None
+    covered = side["coveredBy"]
+    return Effect(
+        EffectKind(side["kind"]),
+        None if covered is None else binding_from(covered),
+        origin_from(side["origin"]),
+    )

@@ -1,0 +1,65 @@
+"""What a plan means, for its reviewer: consequences, the effect of each step, what stands out.
+
+Only what a reviewer saw may be granted: apply computes the consequences again and holds them against these.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reconciler.model import ClusterState, DesiredState
+from reconciler.plan.callouts import Callout, callouts
+from reconciler.plan.consequence import Consequence, consequences, excepted_principals, more_principals
+from reconciler.plan.effects import Effect, effects
+from reconciler.plan.step import Step
+from reconciler.plan.transition import Transition
+
+
+class AccessChange(StrEnum):
+    """A plan's effect in one word, for gates in pipelines."""
+
+    NONE = "none"
+    NARROWING = "narrowing"
+    WIDENING = "widening"
+    MIXED = "mixed"
+
+
+@dataclass(frozen=True, slots=True)
+class AccessReview:
+    """All consequences of a plan, one effect for each step (``None`` for topics), and what stands out.
+
+    ``excepted`` are principals for whom a row of everybody else does not hold, and that have none of their own.
+    ``more_principals`` were reached through ``User:*`` or coverage, and only counted.
+    """
+
+    consequences: tuple[Consequence, ...] = ()
+    effects: tuple[Effect | None, ...] = ()
+    callouts: tuple[Callout, ...] = ()
+    excepted: tuple[str, ...] = ()
+    more_principals: int = 0
+
+    @property
+    def change(self) -> AccessChange:
+        """Widening if anything is gained, narrowing if anything is lost, mixed if both."""
+        gains = any(row.gained for row in self.consequences)
+        losses = any(row.lost for row in self.consequences)
+        if gains and losses:
+            return AccessChange.MIXED
+        if gains:
+            return AccessChange.WIDENING
+        return AccessChange.NARROWING if losses else AccessChange.NONE
+
+
+def review(found: Transition | None, steps: Sequence[Step], live: ClusterState, desired: DesiredState) -> AccessReview:
+    """The review of ``steps``, which make of ``live`` what ``found`` says."""
+    if found is None:
+        return AccessReview(effects=(None,) * len(steps))
+    topics = {name for name, topic in desired.topics.items() if not topic.absent} | live.topics.keys()
+    rows = consequences(found.difference, sorted(topics))
+    return AccessReview(
+        rows,
+        effects(steps, rows, found.after.bindings, desired),
+        callouts(rows, desired),
+        excepted_principals(found.difference, rows),
+        more_principals(found.difference),
+    )

@@ -1,0 +1,75 @@
+"""Who gains and who loses which access, in rows that a person reviews and a file can hold.
+
+The rows are exact over all names, principals and hosts there could be (``reconciler.access``).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.access import Difference, Key, Region, Row, Witness
+from reconciler.model import AclOperation, ResourceType
+
+#: Principals outside the change that are followed one by one; the rest are counted.
+MAX_REACHED: Final = 200
+_TOPICS_NAMED: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """One row: on these names, from these hosts, this principal (``None``: everybody else) gains and loses this.
+
+    ``topics`` are the first of the topics that exist, or will, among the names; ``topic_count`` is how many.
+    ``reading`` is ``None`` where the row is certain; ``least`` or ``most`` where it holds only if what nobody declared
+    (default-allow, entries that cannot be named) is as strict, or as permissive, as possible.
+    """
+
+    principal: str | None
+    hosts: str
+    region: Region
+    gained: tuple[AclOperation, ...]
+    lost: tuple[AclOperation, ...]
+    witness: Witness
+    topics: tuple[str, ...] = ()
+    topic_count: int = 0
+    reading: str | None = None
+
+
+def consequences(difference: Difference, topics: Sequence[str] = ()) -> tuple[Consequence, ...]:
+    """The rows of a difference, those of reached principals included up to a bound; ``topics`` is sorted."""
+    rows = (*difference.rows, *difference.reached(MAX_REACHED))
+    return tuple(_consequence(row, topics) for row in rows)
+
+
+def excepted_principals(difference: Difference, rows: Iterable[Consequence]) -> tuple[str, ...]:
+    """Principals whose own bindings keep a row of everybody else from them, without a row of their own; sorted."""
+    own = {row.principal for row in rows}
+    spared = (*difference.exceptions, *difference.reached_with_exceptions(MAX_REACHED))
+    return tuple(sorted({row.principal for row in spared if row.principal is not None} - own))
+
+
+def more_principals(difference: Difference) -> int:
+    """How many principals are reached beyond those that have rows."""
+    return max(0, len(difference.reached_principals()) - MAX_REACHED)
+
+
+def _consequence(row: Row, topics: Sequence[str]) -> Consequence:
+    hit = row.region.select(topics) if row.region.resource_type is ResourceType.TOPIC else []
+    return Consequence(
+        row.principal,
+        str(row.hosts),
+        row.region,
+        tuple(sorted(row.gained)),
+        tuple(sorted(row.lost)),
+        row.witness,
+        tuple(hit[:_TOPICS_NAMED]),
+        len(hit),
+        row.reading,
+    )
+
+
+def narrower(a: Key, b: Key) -> Key | None:
+    """The names of both, which is the narrower of the two keys, or ``None``."""
+    if a.contains(b):
+        return b
+    return a if b.contains(a) else None

@@ -1,0 +1,160 @@
+"""Proof that no moment of a plan is more open, or more closed, than both the state before and the state after.
+
+Inside a phase bindings only come or only go, all of one permission, so access moves one way: the extremes are the
+states between phases. Each is compared with both ends; what is gained first and lost later was open too early, what
+is lost first and gained later was interrupted. Every suspicion is settled by asking the three authorizers for one
+name. With default-allow a first binding may interrupt (design: "Default-allow"), so there only openness is proven.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import Difference, Row, compare
+from reconciler.access.names import shortest_name
+from reconciler.access.table import Key
+from reconciler.model import AclBinding, AclOperation, CreateAcl, DeleteAcl, PatternType, ResourcePattern, ResourceType
+from reconciler.plan.consequence import narrower
+from reconciler.plan.overlap import PatternIndex
+from reconciler.plan.phase import Phase
+from reconciler.plan.step import Step
+
+_TOO_OPEN: Final = "too open"
+_INTERRUPTED: Final = "interrupted"
+#: Permitted before, now, after.
+_WRONG: Final = {_TOO_OPEN: (False, True, False), _INTERRUPTED: (True, False, True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Behind ``phase`` this request is answered otherwise than both before and after the plan."""
+
+    phase: Phase
+    kind: str
+    principal: str
+    host: str
+    operation: AclOperation
+    resource_type: ResourceType
+    name: str
+
+    def __str__(self) -> str:
+        """One sentence."""
+        return (
+            f"behind phase {int(self.phase)}, {self.principal} {self.operation.name} {self.resource_type.name} "
+            f"{self.name} would be {self.kind}"
+        )
+
+
+class UnsafeOrderError(Exception):
+    """The steps, in this order, pass through a state that the safety law forbids."""
+
+    def __init__(self, violation: Violation) -> None:
+        """Keep the violation; ``str()`` is its sentence."""
+        super().__init__(str(violation))
+        self.violation = violation
+
+
+def prove(before: Authorizer, steps: Iterable[Step], *, default_allow: bool | None) -> None:
+    """Raise :class:`UnsafeOrderError` if some state between phases breaks the law; steps may be in any order."""
+    states = list(_states(before, steps))
+    if len(states) < 2:
+        return
+    after = states[-1][1]
+    for phase, state in states[:-1]:
+        first, second = _all_rows(compare(before, state)), _all_rows(compare(state, after))
+        judge = _Judge(phase, before, state, after)
+        judge.expect(_TOO_OPEN, _suspicions(_gained(first), _lost(second)))
+        if default_allow is False:
+            judge.expect(_INTERRUPTED, _suspicions(_lost(first), _gained(second)))
+
+
+def _states(before: Authorizer, steps: Iterable[Step]) -> Iterator[tuple[Phase, Authorizer]]:
+    """The authorizer behind each run of ACL steps of one phase, in the order in which the steps stand."""
+    state, phase = before, None
+    added: list[AclBinding] = []
+    removed: list[AclBinding] = []
+    for step in steps:
+        if not isinstance(step.change, CreateAcl | DeleteAcl):
+            continue
+        if phase is not None and step.phase is not phase:
+            state = state.with_changes(added, removed)
+            yield phase, state
+            added, removed = [], []
+        phase = step.phase
+        (added if isinstance(step.change, CreateAcl) else removed).append(step.change.binding)
+    if phase is not None:
+        yield phase, state.with_changes(added, removed)
+
+
+_Moved = tuple[Row, frozenset[AclOperation]]
+_Ask = tuple[str, str, AclOperation, ResourceType, str]
+
+
+def _gained(rows: Iterable[Row]) -> list[_Moved]:
+    return [(row, row.gained) for row in rows if row.gained]
+
+
+def _lost(rows: Iterable[Row]) -> list[_Moved]:
+    return [(row, row.lost) for row in rows if row.lost]
+
+
+def _all_rows(difference: Difference) -> tuple[Row, ...]:
+    return (*difference.rows, *difference.reached())
+
+
+def _suspicions(first: list[_Moved], second: list[_Moved]) -> Iterator[_Ask]:
+    """One request for each pair of rows that share a name, an operation and possibly a connection."""
+    if not first or not second:
+        return
+    by_type: dict[ResourceType, dict[ResourcePattern, list[_Moved]]] = defaultdict(lambda: defaultdict(list))
+    for moved in second:
+        region = moved[0].region
+        by_type[region.resource_type][_pattern(region.resource_type, region.key)].append(moved)
+    indexes = {resource_type: PatternIndex(found) for resource_type, found in by_type.items()}
+    for row, operations in first:
+        resource_type = row.region.resource_type
+        if resource_type not in indexes:
+            continue
+        for pattern in indexes[resource_type].overlapping(_pattern(resource_type, row.region.key)):
+            for other, others in by_type[resource_type][pattern]:
+                yield from _shared(row, other, operations & others)
+
+
+def _shared(row: Row, other: Row, operations: frozenset[AclOperation]) -> Iterator[_Ask]:
+    if None not in (row.principal, other.principal) and row.principal != other.principal:
+        return
+    key = narrower(row.region.key, other.region.key)
+    if key is None or not operations:
+        return
+    name = shortest_name(row.region.resource_type, key, (*row.region.cuts, *other.region.cuts))
+    if name is None:
+        return
+    principals = {row.witness.principal, other.witness.principal}
+    for principal in principals:
+        for host in {row.witness.host, other.witness.host}:
+            for operation in operations:
+                yield principal, host, operation, row.region.resource_type, name
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Settles suspicions by asking what is permitted before, now, and after."""
+
+    phase: Phase
+    before: Authorizer
+    now: Authorizer
+    after: Authorizer
+
+    def expect(self, kind: str, asks: Iterable[_Ask]) -> None:
+        wrong = _WRONG[kind]
+        for ask in asks:
+            if tuple(state.authorize(*ask).allowed for state in (self.before, self.now, self.after)) == wrong:
+                raise UnsafeOrderError(Violation(self.phase, kind, *ask))
+
+
+def _pattern(resource_type: ResourceType, key: Key) -> ResourcePattern:
+    if not key.text:
+        return ResourcePattern(resource_type, "*")
+    return ResourcePattern(resource_type, key.text, PatternType.LITERAL if key.literal else PatternType.PREFIXED)
