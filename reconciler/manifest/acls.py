@@ -1,6 +1,6 @@
 """An ``Acls`` document as rules, every name, host, principal and operation checked."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.manifest.codes import Code
@@ -8,10 +8,11 @@ from reconciler.manifest.document import Document, Heading
 from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.hosts import host_problem
 from reconciler.manifest.models.acls import AclsDocument, Rule
+from reconciler.manifest.models.topics import TopicGrant
 from reconciler.manifest.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
 from reconciler.manifest.operations import Permission, permission
 from reconciler.manifest.principals import principal_problem
-from reconciler.manifest.resources import PatternTable
+from reconciler.manifest.resources import Named, PatternTable
 from reconciler.manifest.waivers import LintWaiver, declare_lint_waivers
 from reconciler.model import WILDCARD, Declaration, Origin, ResourcePattern, ResourceType
 
@@ -58,13 +59,14 @@ def declare_acls(document: Document, table: PatternTable) -> AclsDeclaration | N
     model = document.validated(AclsDocument)
     if not isinstance(document.root.get("spec"), MappingNode):
         return None
-    principals = _principals(spec, findings)
+    principals = declare_principals(spec, findings)
     nodes = spec.get("rules")
     rule_nodes = nodes.items if isinstance(nodes, SequenceNode) else []
     rules = []
     for index, node in enumerate(rule_nodes):
         if isinstance(node, MappingNode):
-            rule = _rule(node, model.spec.rules[index] if model else None, principals, table, findings)
+            want = model.spec.rules[index] if model else None
+            rule = declare_rule(node, want, principals, table.named(node, findings), findings)
             rules += [rule] if rule else []
     places = frozenset(_places(rules)) if "waive" in spec.values else None
     waivers = declare_lint_waivers(spec.get("waive"), model.spec.waive if model else None, table, findings, places)
@@ -80,7 +82,8 @@ def _places(rules: list[RuleDeclaration]) -> Iterator[Origin]:
             yield from (declaration.origin for _, declaration in names)
 
 
-def _principals(spec: MappingNode, findings: Findings) -> tuple[str, ...]:
+def declare_principals(spec: MappingNode, findings: Findings) -> tuple[str, ...]:
+    """The principals under ``principal`` or ``principals``; problems are reported."""
     one, many = spec.get("principal"), spec.get("principals")
     if (one is None) == (many is None):
         findings.add(_PRINCIPAL, spec.keys["principals"] if many is not None else spec)
@@ -103,10 +106,14 @@ def checked_texts(node: Node | None, check: Callable[[str], Trouble | None], fin
     return tuple(texts)
 
 
-def _rule(
-    node: MappingNode, model: Rule | None, principals: tuple[str, ...], table: PatternTable, findings: Findings
+def declare_rule(
+    node: MappingNode,
+    model: Rule | TopicGrant | None,
+    principals: tuple[str, ...],
+    named: Mapping[ResourceType, Sequence[Named]],
+    findings: Findings,
 ) -> RuleDeclaration | None:
-    named = table.named(node, findings)
+    """One rule on what it names; ``None`` after reporting problems that leave none."""
     allowed = permission(node, list(named), findings)
     role = node.get("role")
     if sum(field in node.values for field in ("allow", "deny", "role")) != 1:

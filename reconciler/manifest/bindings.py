@@ -1,10 +1,10 @@
 """Collects the bindings of one cluster, and what speaks against them."""
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from reconciler.manifest.acls import AclsDeclaration, RoleUse, RuleDeclaration
+from reconciler.manifest.acls import RoleUse, RuleDeclaration
 from reconciler.manifest.clusters import ClusterDeclaration
 from reconciler.manifest.codes import Code
 from reconciler.manifest.findings import Findings, Trouble
@@ -46,9 +46,9 @@ class BindingTable:
         self._brought: set[AclBinding] = set()
         self._entries = EntryTable()
 
-    def add(self, acls: AclsDeclaration) -> None:
-        """Adds the bindings of a document."""
-        for rule in acls.rules:
+    def add(self, rules: Iterable[RuleDeclaration]) -> None:
+        """Adds the bindings of a document's rules."""
+        for rule in rules:
             if not isinstance(rule.action, RoleUse) or self._usable(rule, rule.action):
                 for grant in grants(rule, self._roles.here, self._entries):
                     self._add(grant)

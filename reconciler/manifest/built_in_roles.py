@@ -32,6 +32,8 @@ _KEEP = (_O.READ, _O.WRITE, _O.CREATE, _O.DESCRIBE, _O.DESCRIBE_CONFIGS)
 _RUN = (_O.CREATE, _O.ALTER, _O.DESCRIBE, _O.DESCRIBE_CONFIGS, _O.ALTER_CONFIGS)
 
 _ROLES = (
+    # What declares a topic creates, alters and deletes it; its owner needs none of these.
+    RoleDeclaration("owner", (_TOPIC,), (), (_on(_TOPIC, _O.READ, _O.WRITE, _O.DESCRIBE, _O.DESCRIBE_CONFIGS),)),
     RoleDeclaration("producer", (_TOPIC,), (), (_PRODUCE,)),
     RoleDeclaration("idempotent-producer", (_TOPIC,), (), (_PRODUCE, _IDEMPOTENT)),
     RoleDeclaration(

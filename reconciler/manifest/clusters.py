@@ -17,6 +17,7 @@ from reconciler.manifest.resources import PatternTable
 from reconciler.manifest.selectors import declare_scope, declare_selectors
 from reconciler.manifest.source import quoted
 from reconciler.manifest.suggest import did_you_mean
+from reconciler.manifest.topic_defaults import Layer, declare_layers
 from reconciler.manifest.waivers import LintWaiver, declare_lint_waivers
 from reconciler.model import TOPIC_CONFIGS, FrozenMap, Origin, Scope, Selector
 
@@ -82,6 +83,7 @@ class ClusterDeclaration:
     waivers: tuple[LintWaiver, ...] = ()
     brokers: tuple[int, ...] = ()
     probe: ProbeDeclaration | None = None
+    topic_defaults: tuple[Layer, ...] = ()
 
 
 def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclaration | None:
@@ -97,6 +99,7 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
     waivers = declare_lint_waivers(spec.get("waive"), model.spec.waive if model else None, table, findings)
     _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
     probe = _probe(model.spec.barrier if model else None, spec.get("barrier"), findings)
+    layers = declare_layers(spec.get("topicDefaults"), model.spec.topic_defaults if model else None, findings)
     if model is None:
         return None
     wants = model.spec
@@ -123,6 +126,7 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
         waivers,
         tuple(sorted(set(wants.brokers))),
         probe,
+        layers,
     )
 
 

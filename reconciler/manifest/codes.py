@@ -58,6 +58,7 @@ class Code(StrEnum):
     UNKNOWN_SETTING = "KR073"
     INTERNAL_TOPIC = "KR074"
     ABSENT_TOPIC = "KR075"
+    REPLICA_ASSIGNMENT = "KR076"
 
     OUTSIDE_SCOPE = "KR080"
     UNKNOWN_CLUSTER = "KR081"
@@ -120,6 +121,7 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.UNKNOWN_SETTING: "a topic setting is unknown",
         Code.INTERNAL_TOPIC: "Kafka keeps this topic itself",
         Code.ABSENT_TOPIC: "an absent topic has properties",
+        Code.REPLICA_ASSIGNMENT: "a replica assignment contradicts itself, or counts beside it",
         Code.OUTSIDE_SCOPE: "a declaration lies outside the cluster's scope",
         Code.UNKNOWN_CLUSTER: "a cluster is not declared",
         Code.SELECTOR_FORM: "a selector selects nothing, or speaks of two kinds of resource",

@@ -53,9 +53,10 @@ def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date)
     with without_collector():
         for item in declared:
             if isinstance(item, AclsDeclaration):
-                bindings.add(item)
+                bindings.add(item.rules)
             elif isinstance(item, TopicsDeclaration):
                 topics.add(item)
+                bindings.add(item.rules)
     wanted, expired = bindings.on(as_of)
     bindings.check_scope()
     topics.check()

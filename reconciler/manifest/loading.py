@@ -1,6 +1,7 @@
 """Texts to :class:`Manifests`: every document of every file, then what holds between documents."""
 
 from collections.abc import Iterable
+from itertools import chain
 
 from reconciler.manifest.acls import AclsDeclaration, RoleUse
 from reconciler.manifest.built_in_roles import BUILT_IN_ROLES
@@ -159,10 +160,10 @@ class _Loading:
         later = {template.heading.name for template in self.templates if template.heading.kind == "Role"}
         roles = {**self.roles, **BUILT_IN_ROLES}
         by_path = {findings.source.path: findings for findings in self.findings}
-        for acls in self.acls:
-            for rule in acls.rules:
-                if isinstance(rule.action, RoleUse) and rule.action.name not in later:
-                    trouble = use_problem(rule, rule.action, roles)
-                    if trouble is not None:
-                        origin = rule.action.declaration.origin
-                        by_path[origin.file].add_at(trouble, origin)
+        written = chain.from_iterable((*(acls.rules for acls in self.acls), *(topics.rules for topics in self.topics)))
+        for rule in written:
+            if isinstance(rule.action, RoleUse) and rule.action.name not in later:
+                trouble = use_problem(rule, rule.action, roles)
+                if trouble is not None:
+                    origin = rule.action.declaration.origin
+                    by_path[origin.file].add_at(trouble, origin)

@@ -68,4 +68,4 @@ def declare(document: Document, table: PatternTable) -> Declared | None:
         case "Ownership":
             return declare_ownership(document, table)
         case _:
-            return declare_topics(document)
+            return declare_topics(document, table)

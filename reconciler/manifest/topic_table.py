@@ -1,10 +1,12 @@
 """Collects the topics of one cluster, and what speaks against them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from reconciler.manifest.clusters import ClusterDeclaration
 from reconciler.manifest.codes import Code
 from reconciler.manifest.findings import Findings, Trouble
+from reconciler.manifest.topic_defaults import Layer, upon
 from reconciler.manifest.topics import TopicsDeclaration
 from reconciler.model import DesiredTopic, collision_key
 
@@ -19,7 +21,9 @@ class TopicTable:
 
     def add(self, document: TopicsDeclaration) -> None:
         """Adds the topics of a document."""
-        for topic in document.topics:
+        layers = self._cluster.topic_defaults
+        for declared in document.topics:
+            topic = declared if declared.absent else _upon(layers, declared, document.heading.labels)
             first = self.topics.setdefault(topic.topic.name, topic)
             if first is topic:
                 continue
@@ -46,3 +50,10 @@ class TopicTable:
     def _report(self, code: Code, message: str, advice: str, item: DesiredTopic, other: DesiredTopic | None) -> None:
         related = other.origin if other else self._cluster.origin
         self._findings_of(item.origin.file).add_at(Trouble(code, message, advice), item.origin, related=[related])
+
+
+def _upon(layers: tuple[Layer, ...], declared: DesiredTopic, labels: Mapping[str, str]) -> DesiredTopic:
+    """The topic with what the cluster's defaults say and neither it nor its document does."""
+    if not layers:
+        return declared
+    return replace(declared, topic=upon(layers, declared.topic, {**labels, **declared.labels}))

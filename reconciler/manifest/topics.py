@@ -1,14 +1,19 @@
-"""A ``Topics`` document as desired topics, names and settings checked."""
+"""A ``Topics`` document as desired topics and the rules on them, names, settings and assignments checked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
+from reconciler.manifest.acls import RuleDeclaration
 from reconciler.manifest.codes import Code
 from reconciler.manifest.document import Document, Heading
 from reconciler.manifest.findings import Findings, Trouble
-from reconciler.manifest.models.topics import TopicItem, TopicProperties, TopicsDocument
-from reconciler.manifest.nodes import MappingNode, ScalarNode, SequenceNode
+from reconciler.manifest.models.topics import TopicItem, TopicsDocument
+from reconciler.manifest.nodes import MappingNode, ScalarNode, SequenceNode, scalars
+from reconciler.manifest.resources import PatternTable
 from reconciler.manifest.settings import declare_settings
 from reconciler.manifest.source import quoted
+from reconciler.manifest.topic_defaults import declare_layers, upon
+from reconciler.manifest.topic_grants import declare_topic_access
 from reconciler.model import (
     INTERNAL_TOPICS,
     METADATA_TOPIC,
@@ -20,31 +25,42 @@ from reconciler.model import (
     topic_name_problem,
 )
 
-_PROPERTIES = ("partitions", "replicationFactor", "configs")
+_COUNTED: Final = {"partitions": "partitions", "replicationFactor": "replicas"}
+_PROPERTIES: Final = (*_COUNTED, "replicaAssignments", "configs", "owner", "grants")
 
 
 @dataclass(frozen=True, slots=True)
 class TopicsDeclaration:
-    """A document's heading and topics, the defaults already in them."""
+    """A document's heading and topics, its defaults already in them, and the rules of their owners and grants."""
 
     heading: Heading
     topics: tuple[DesiredTopic, ...]
+    rules: tuple[RuleDeclaration, ...] = ()
 
 
-def declare_topics(document: Document) -> TopicsDeclaration | None:
+def declare_topics(document: Document, table: PatternTable) -> TopicsDeclaration | None:
     """Checks and converts; ``None`` after reporting problems that leave no document."""
     findings, spec = document.findings, document.spec
     model = document.validated(TopicsDocument)
-    settings = declare_settings(spec.get("defaults", "configs"), findings)
+    wants = model.spec.defaults if model else None
+    layers = declare_layers(spec.get("defaults"), wants, findings)
+    common = declare_topic_access(spec.get("defaults"), wants, table, findings)
     nodes = spec.get("topics")
-    topics = []
+    topics: list[DesiredTopic] = []
+    rules: list[RuleDeclaration] = []
     for index, node in enumerate(nodes.items if isinstance(nodes, SequenceNode) else []):
         if isinstance(node, MappingNode):
+            item = model.spec.topics[index] if model else None
             own = declare_settings(node.get("configs"), findings)
+            access = declare_topic_access(node, item, table, findings)
             _check(node, findings)
-            if model is not None:
-                topics.append(_topic(node, model.spec.topics[index], model.spec.defaults, settings | own, findings))
-    return TopicsDeclaration(document.heading, tuple(topics)) if model else None
+            if item is not None:
+                topic = _topic(node, item, own, findings)
+                if not topic.absent:
+                    topic = replace(topic, topic=upon(layers, topic.topic, {**document.heading.labels, **topic.labels}))
+                    rules.extend(access.over(common).on(item.name) if item.name else ())
+                topics.append(topic)
+    return TopicsDeclaration(document.heading, tuple(topics), tuple(rules)) if model else None
 
 
 def _check(node: MappingNode, findings: Findings) -> None:
@@ -59,6 +75,31 @@ def _check(node: MappingNode, findings: Findings) -> None:
         if field in node.keys:
             message = f"an absent topic has no {field}"
             findings.add(Trouble(Code.ABSENT_TOPIC, message, f"remove {field}, or absent"), node.keys[field])
+    if not absent:
+        _check_assignments(node, findings)
+
+
+def _check_assignments(node: MappingNode, findings: Findings) -> None:
+    """Kafka's rules for a manual assignment (``ReplicationControlManager.validateManualPartitionAssignment``)."""
+    assignments = node.get("replicaAssignments")
+    if not isinstance(assignments, SequenceNode):
+        return
+    for field, counted in _COUNTED.items():
+        if field in node.keys:
+            message = f"replicaAssignments says how many {counted} there are"
+            findings.add(Trouble(Code.REPLICA_ASSIGNMENT, message, f"remove {field}"), node.keys[field])
+    sizes: dict[int, int] = {}
+    for number, item in enumerate(assignments.items):
+        replicas = [replica.plain for replica in scalars(item)]
+        sizes.setdefault(len(replicas), number)
+        if not replicas or len(set(replicas)) < len(replicas):
+            message = (
+                f"partition {number} has no replica" if not replicas else f"partition {number} names a broker twice"
+            )
+            findings.add(Trouble(Code.REPLICA_ASSIGNMENT, message, "name each broker of it once"), item)
+        elif len(sizes) > 1 and sizes[len(replicas)] == number:
+            message = f"partition {number} has another number of replicas than those before it"
+            findings.add(Trouble(Code.REPLICA_ASSIGNMENT, message, "give every partition as many"), item)
 
 
 def declared_name_problem(name: str, *, absent: bool) -> Trouble | None:
@@ -76,14 +117,14 @@ def declared_name_problem(name: str, *, absent: bool) -> Trouble | None:
     return None
 
 
-def _topic(
-    node: MappingNode, item: TopicItem, defaults: TopicProperties | None, configs: dict[str, str], findings: Findings
-) -> DesiredTopic:
+def _topic(node: MappingNode, item: TopicItem, configs: dict[str, str], findings: Findings) -> DesiredTopic:
+    """The topic as it speaks for itself."""
     origin = findings.origin(node.get("name") or node)
     if item.absent:
         return DesiredTopic(Topic(item.name), origin, FrozenMap(item.labels), absent=True)
-    partitions, factor = item.partitions, item.replication_factor
-    if defaults is not None:
-        partitions = defaults.partitions if partitions is None else partitions
-        factor = defaults.replication_factor if factor is None else factor
-    return DesiredTopic(Topic(item.name, partitions, factor, FrozenMap(configs)), origin, FrozenMap(item.labels))
+    topic = Topic(item.name, item.partitions, item.replication_factor, FrozenMap(configs))
+    if item.replica_assignments:
+        assignments = tuple(map(tuple, item.replica_assignments))
+        partitions, replicas = len(assignments), len(assignments[0])
+        topic = replace(topic, num_partitions=partitions, replication_factor=replicas, replica_assignments=assignments)
+    return DesiredTopic(topic, origin, FrozenMap(item.labels))

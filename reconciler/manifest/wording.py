@@ -1,6 +1,6 @@
 """What pydantic found, in our own words and at the place of the value."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -15,14 +15,6 @@ from reconciler.manifest.suggest import did_you_mean, one_of
 
 Path = tuple[str | int, ...]
 
-#: Fields that the format has and this version does not; list indices left out.
-_TO_COME: Final[Mapping[str, set[tuple[str, ...]]]] = {
-    "Topics": {
-        ("spec", "topics", "replicaAssignments"),
-        ("spec", "topics", "owner"),
-        ("spec", "topics", "grants"),
-    },
-}
 _TAGS: Final = (TEXT_TAG, LIST_TAG, MAPPING_TAG)
 _SHAPES: Final = {
     "list_type": "a list is expected here",
@@ -76,9 +68,6 @@ def _trouble(kind: str, sort: str, path: Path, context: dict[str, Any]) -> Troub
 
 def _unknown_field(kind: str, path: Path) -> Trouble:
     field = str(path[-1])
-    names = tuple(part for part in path if isinstance(part, str))
-    if names in _TO_COME.get(kind, ()):
-        return Trouble(Code.NOT_SUPPORTED_YET, f"{field} is not supported yet", "remove it: it would have no effect")
     known = fields_at(MODELS[kind], path[:-1])
     return Trouble(
         Code.UNKNOWN_FIELD, f"there is no field {quoted(field)} here", did_you_mean(field, known, one_of(known))

@@ -17,6 +17,7 @@ from reconciler.manifest.models.fields import (
     refuse,
 )
 from reconciler.manifest.models.metadata import ApiVersion, Metadata
+from reconciler.manifest.models.topics import ClusterTopicDefaults
 from reconciler.manifest.models.waivers import SelectorItem, WaiveField
 from reconciler.manifest.source import quoted
 from reconciler.manifest.suggest import did_you_mean, one_of
@@ -25,6 +26,7 @@ from reconciler.manifest.suggest import did_you_mean, one_of
 GUARDS = frozenset(
     {
         "broken-binding",
+        "cluster-alter",
         "data-loss",
         "empty-desired",
         "empty-live",
@@ -163,6 +165,11 @@ class ClusterSpec(ManifestModel):
     )
     prune_topics: Truth = Field(
         False, description="With true, topics in scope that no manifest declares are to go.", examples=[False]
+    )
+    topic_defaults: ClusterTopicDefaults | None = Field(
+        None,
+        description="What the topics of this cluster have unless a Topics document says otherwise.",
+        examples=[{"replicationFactor": 3, "configs": {"min.insync.replicas": 2}}],
     )
     ignore_configs: list[Text] = Field(
         default_factory=list, description="Topic settings that are left as they are.", examples=[["retention.ms"]]
