@@ -14,8 +14,9 @@ from urllib.parse import quote, unquote
 from reconciler.apply.barrier import put, remove
 from reconciler.apply.default_allow import NOBODY
 from reconciler.apply.run import Leasing, Run, StoppedError
+from reconciler.apply.sending import ATTEMPTS, pause
 from reconciler.apply.sentinels import PREFIX
-from reconciler.apply.sighting import exact_read
+from reconciler.apply.sighting import exact_read, read
 from reconciler.model import (
     WILDCARD,
     AccessControlEntry,
@@ -112,7 +113,8 @@ class Lease:
             old = self._own
             self._place()
             self._check(exact_read(self.run, [self._own.binding]), old)
-            remove(self.run, [old.binding])
+            if self._own.binding != old.binding:
+                remove(self.run, [old.binding])
 
     def release(self) -> None:
         """Give it back; a marker that cannot be removed expires."""
@@ -163,10 +165,15 @@ class Lease:
             clock.sleep(0.2)
 
     def _check(self, live: ClusterState, own: Claim) -> None:
-        """While our marker stands, nobody else can have taken the lease."""
-        if own.binding not in live.bindings:
-            other = next((claim for claim in claims(live.bindings) if claim.run != own.run), None)
-            raise StoppedError(f"the lease of this run was broken{f' by {other.holder}' if other else ''}")
+        """While our marker stands, nobody else can have taken the lease; a broker that lags is asked again."""
+        clock = self.run.world.clock
+        for attempt in range(ATTEMPTS):
+            if own.binding in live.bindings:
+                return
+            clock.sleep(pause(attempt, clock))
+            live = read(self.run)
+        other = next((claim for claim in claims(live.bindings) if claim.run != own.run), None)
+        raise StoppedError(f"the lease of this run was broken{f' by {other.holder}' if other else ''}")
 
 
 def _claim(binding: AclBinding) -> Claim:

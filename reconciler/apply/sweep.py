@@ -1,8 +1,10 @@
 """What a run that was cut off left on the cluster: bindings on reserved names, found by their names alone."""
 
+import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from reconciler.apply.lease import LEASE_PREFIX, Claim, claims
 from reconciler.apply.sending import ATTEMPTS, pause
 from reconciler.apply.sentinels import PREFIX
 from reconciler.model import AclBinding, ClusterState, is_reserved
@@ -24,6 +26,11 @@ def leftovers(live: ClusterState) -> tuple[Leftover, ...]:
         if is_reserved(binding.pattern.name):
             runs.setdefault(_run(binding.pattern.name), []).append(binding)
     return tuple(Leftover(run, tuple(bindings)) for run, bindings in sorted(runs.items()))
+
+
+def holding(leftover: Leftover, now: datetime.datetime) -> Claim | None:
+    """The lease by which the run says that it is still going on, unless that has expired."""
+    return next((claim for claim in claims(leftover.bindings) if not claim.expired(now)), None)
 
 
 def sweep(cluster: Cluster, wanted: Iterable[Leftover], clock: Clock) -> tuple[AclBinding, ...]:
@@ -50,4 +57,6 @@ def _delete(cluster: Cluster, bindings: Sequence[AclBinding]) -> bool:
 
 
 def _run(name: str) -> str:
+    if name.startswith(LEASE_PREFIX):
+        return name.removeprefix(LEASE_PREFIX).rpartition(".")[0].rpartition(".")[2] or name
     return name.removeprefix(PREFIX).removeprefix("__kr-flag.").partition(".")[0] or name

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import say, say_json
+from reconciler.cli.console import say, say_json, tell
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import Reach, cluster_option, connection_options, output_option
 from reconciler.report.paint import counted, safe
 
 if TYPE_CHECKING:
+    from reconciler.apply import Claim
     from reconciler.apply.sweep import Leftover
     from reconciler.model import AclBinding
 
@@ -26,9 +27,11 @@ def command(*, path: str | None, cluster: str, only_run: str | None, yes: bool, 
     """Find the bindings on names that only the reconciler uses, and remove them.
 
     A run that is still going on needs them: its barriers are then not reached, and nothing more is deleted by it.
+    What a run left that holds the lease stays, unless --run names it.
     """
     from reconciler.adapters.clock import SystemClock
-    from reconciler.apply.sweep import leftovers, sweep
+    from reconciler.apply.lease import time_of
+    from reconciler.apply.sweep import holding, leftovers, sweep
     from reconciler.cli.planning import read_cluster
     from reconciler.cli.reading import reached
     from reconciler.ports import ClusterError, ReadRequest
@@ -36,6 +39,11 @@ def command(*, path: str | None, cluster: str, only_run: str | None, yes: bool, 
     with reached(path, cluster, reach) as target:
         found = leftovers(read_cluster(target.cluster, ReadRequest(all_topics=False)))
         wanted = [leftover for leftover in found if only_run in (None, leftover.run)]
+        held = (
+            [] if only_run else [claim for leftover in wanted if (claim := holding(leftover, time_of(SystemClock())))]
+        )
+        wanted = [leftover for leftover in wanted if leftover.run not in {claim.run for claim in held}]
+        _tell_held(held)
         if output == "text":
             say(_lines(wanted))
         if wanted:
@@ -45,10 +53,22 @@ def command(*, path: str | None, cluster: str, only_run: str | None, yes: bool, 
         except ClusterError as error:
             raise CommandError(f"whether all is gone is not known: {error}", error.advice) from error
     if output == "json":
-        say_json({"runs": [_document(leftover) for leftover in wanted], "left": [str(binding) for binding in left]})
+        say_json(
+            {
+                "runs": [_document(leftover) for leftover in wanted],
+                "left": [str(binding) for binding in left],
+                "held": [{"run": claim.run, "holder": claim.holder} for claim in held],
+            }
+        )
     elif wanted:
         say(_verdict(left))
     return Exit.ERROR if left else Exit.OK
+
+
+def _tell_held(held: "list[Claim]") -> None:
+    for claim in held:
+        until = f"until {claim.until}" if claim.until else "for ever"
+        tell(f"run {safe(claim.run)} of {safe(claim.holder)} holds the lease {until}: left alone")
 
 
 def _ask(wanted: "list[Leftover]", name: str, *, yes: bool) -> None:

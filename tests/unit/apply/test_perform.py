@@ -251,24 +251,11 @@ def test_a_topic_made_anew_since_the_plan_is_stale() -> None:
     assert [finding.found for finding in stale.value.findings] == ["another topic of that name, id second"]
 
 
-def _turned() -> tuple[ClusterState, Plan]:
-    live = ClusterState("cluster", frozenset({acl("x-")}))
-    return live, planned(live, acl("x", principal="User:b"))
-
-
 def test_where_everything_is_so_already_nothing_is_waited_for() -> None:
-    _, plan = _turned()
+    plan = planned(ClusterState("cluster", frozenset({acl("x-")})), acl("x", principal="User:b"))
     clock = StillClock()
     done = ClusterState("cluster", frozenset({acl("x", principal="User:b")}))
     result = applied(plan, MemoryCluster(done), done, clock)
     assert {item.outcome for item in result.outcomes} == {Outcome.ALREADY}
     assert result.succeeded
     assert clock.slept == []
-
-
-def test_what_somebody_granted_a_moment_ago_is_waited_for_before_anything_goes() -> None:
-    live, plan = _turned()
-    clock = StillClock()
-    half = ClusterState("cluster", live.bindings | {acl("x", principal="User:b")})
-    assert applied(plan, MemoryCluster(half), half, clock).succeeded
-    assert clock.slept[0] == plan.terms.barrier_wait

@@ -1,8 +1,11 @@
 """Sweeping: what is on reserved names goes, whoever left it, and nothing else does."""
 
+import datetime
+
 from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply.lease import marker
 from reconciler.apply.sentinels import barrier_name, deny_sentinels, start_sentinels
-from reconciler.apply.sweep import leftovers, sweep
+from reconciler.apply.sweep import holding, leftovers, sweep
 from reconciler.model import ClusterState
 from reconciler.ports import Answer, ClusterError, Verdict
 from tests.contract.faults import Effect, Fault, FaultyCluster
@@ -49,3 +52,16 @@ def test_a_request_that_fails_as_a_whole_is_repeated() -> None:
             return super().delete_acls(bindings)  # type: ignore[arg-type]
 
     assert sweep(Flaky(LIVE), leftovers(LIVE), StillClock()) == ()
+
+
+def test_a_run_that_holds_the_lease_is_told_apart_until_it_expires() -> None:
+    began = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    kept = (marker("dana@x.y", "20260101T000000Z-a", began + datetime.timedelta(minutes=3)), *OLD)
+    live = ClusterState("cluster", frozenset({*kept, *NEW}))
+    first, second = leftovers(live)
+    assert set(first.bindings) == set(kept)
+    claim = holding(first, began)
+    assert claim is not None
+    assert (claim.holder, claim.run) == ("dana@x.y", "20260101T000000Z-a")
+    assert holding(first, began + datetime.timedelta(hours=1)) is None
+    assert holding(second, began) is None

@@ -1,0 +1,51 @@
+"""The lease on every cluster there is: taken once, renewed, given back, broken, on names that no listing hides."""
+
+import secrets
+
+import pytest
+
+from reconciler.adapters.clock import SystemClock
+from reconciler.apply import Identity, LeaseHeldError, Leasing, Silent, World, claims
+from reconciler.apply.lease import Lease
+from reconciler.apply.run import Run, StoppedError
+from reconciler.model import AclBinding
+from tests.contract.subject import ACLS, Subject
+from tests.faults.scenario import before, plan_for, wish
+
+
+def _lease(subject: Subject, holder: str, breaks: str | None = None) -> Lease:
+    world = World(subject.cluster, SystemClock(), Silent(), identity=Identity(secrets.token_hex(4), holder))
+    return Lease(Run(plan_for(before(1), wish(1)), world, subject.read(ACLS), False), Leasing(holder, breaks))
+
+
+def _markers(subject: Subject, expected: set[AclBinding]) -> None:
+    """Waits until these markers stand, and no other."""
+    subject.shows(ACLS, lambda state: {claim.binding for claim in claims(state.bindings)} == expected)
+
+
+def test_one_run_at_a_time(subject: Subject, own: str) -> None:
+    first, second = _lease(subject, f"{own}.ÿ first"), _lease(subject, f"{own}-second")
+    first.take()
+    with pytest.raises(LeaseHeldError, match=f"{own}.ÿ first holds the lease"):
+        second.take()
+    first.renew_at = 0.0
+    was = first.placed
+    first.keep()
+    _markers(subject, set(first.placed))
+    assert set(was) <= subject.read(ACLS).bindings, "renewed within a second it is the same marker"
+    first.release()
+    _markers(subject, set())
+    second.take()
+    second.release()
+    _markers(subject, set())
+
+
+def test_a_broken_lease_is_noticed(subject: Subject, own: str) -> None:
+    first, second = _lease(subject, f"{own}-first"), _lease(subject, f"{own}-second", f"{own}-first")
+    first.take()
+    second.take()
+    _markers(subject, set(second.placed))
+    with pytest.raises(StoppedError, match=f"broken by {own}-second"):
+        first.keep(subject.read(ACLS))
+    second.release()
+    _markers(subject, set())
