@@ -2,7 +2,7 @@
 
 from reconciler.plan.access_review import AccessChange, AccessReview
 from reconciler.plan.callouts import Callout
-from reconciler.plan.consequence import Consequence, consequences
+from reconciler.plan.consequence import EVERYBODY_ELSE, Consequence, consequences, operations_words
 from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns
 from reconciler.plan.dependencies import Undone
 from reconciler.plan.document import FORMAT_VERSION, plan_document, plan_text, step_side
@@ -24,6 +24,7 @@ from reconciler.plan.transition import Facts, Transition, transition
 from reconciler.plan.unreviewed import unreviewed
 
 __all__ = [
+    "EVERYBODY_ELSE",
     "FORMAT_VERSION",
     "TITLES",
     "AccessChange",
@@ -64,6 +65,7 @@ __all__ = [
     "file_digest",
     "losses",
     "meaning_refusals",
+    "operations_words",
     "ordered",
     "parse_plan",
     "plan_document",

@@ -1,18 +1,19 @@
 """Grants that a reviewer should not overlook, each with the reason why it stands out."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from reconciler.model import INTERNAL_TOPICS, AclOperation, DesiredState, ResourceType
-from reconciler.plan.consequence import Consequence
+from reconciler.plan.consequence import EVERYBODY_ELSE, Consequence, operations_words
 
-_READS: Final = frozenset({AclOperation.READ, AclOperation.WRITE})
+_RECORDS: Final = frozenset({AclOperation.READ, AclOperation.WRITE})
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Callout:
-    """A stable rule name, who it is about (``everybody else`` where it is nobody in particular), and the sentence."""
+    """A stable rule name, who it is about (``everybody else`` where it is nobody in particular), and a sentence."""
 
     rule: str
     principal: str
@@ -33,35 +34,34 @@ def callouts(rows: Iterable[Consequence], desired: DesiredState) -> tuple[Callou
 
 
 def _of_row(row: Consequence) -> Iterator[Callout]:
-    who = row.principal or "everybody else"
-    operations = ", ".join(operation.name for operation in row.gained)
+    who = row.principal or EVERYBODY_ELSE
+    kind = row.region.resource_type
+    operations = operations_words(row.gained, kind)
+    certain = "" if row.reading is None else ", depending on what is not known about the cluster"
     if row.principal is None:
-        yield Callout(
-            "everyone", who, f"every principal without bindings of its own gains {operations} on {row.region}"
-        )
-    if row.region.resource_type is ResourceType.CLUSTER:
+        yield Callout("everyone", who, f"whoever has no ACL of its own gains {operations} on {row.region}{certain}")
+    if kind is ResourceType.CLUSTER:
         if AclOperation.ALTER in row.gained:
-            yield Callout(
-                "cluster-alter", who, "ALTER on the cluster is the right to change every ACL, and so anything"
-            )
-        yield Callout("cluster", who, f"gains {operations} on the cluster")
+            text = f"{who} gains ALTER on the cluster, the right to change every ACL, and so anything{certain}"
+            yield Callout("cluster-alter", who, text)
+        elif row.gained != (AclOperation.IDEMPOTENT_WRITE,):
+            yield Callout("cluster", who, f"{who} gains {operations} on the cluster{certain}")
     elif not row.region.key.text:
-        yield Callout("wildcard", who, f"gains {operations} on {row.region}, those that come to be included")
-    if row.region.resource_type is ResourceType.TOPIC and _READS.intersection(row.gained):
+        text = f"{who} gains {operations} on {row.region}, those that come later included{certain}"
+        yield Callout("wildcard", who, text)
+    if kind is ResourceType.TOPIC and _RECORDS.intersection(row.gained):
         internal = sorted(name for name in INTERNAL_TOPICS if row.region.contains(name))
         if internal:
-            yield Callout("internal-topic", who, f"gains {operations} on {', '.join(internal)}")
+            yield Callout("internal-topic", who, f"{who} gains {operations} on {', '.join(internal)}{certain}")
 
 
-def _labelled(row: Consequence, labelled: list[tuple[str, str]]) -> Iterator[Callout]:
-    """Access to declared topics that carry a label, counted by label."""
-    if row.region.resource_type is not ResourceType.TOPIC or not _READS.intersection(row.gained):
+def _labelled(row: Consequence, labelled: Iterable[tuple[str, str]]) -> Iterator[Callout]:
+    """Access to the records of declared topics that carry a label, counted by label."""
+    operations = [operation for operation in row.gained if operation in _RECORDS]
+    if row.region.resource_type is not ResourceType.TOPIC or not operations:
         return
-    counts: dict[str, int] = {}
-    for name, label in labelled:
-        if row.region.contains(name):
-            counts[label] = counts.get(label, 0) + 1
-    operations = ", ".join(operation.name for operation in row.gained if operation in _READS)
+    counts = Counter(label for name, label in labelled if row.region.contains(name))
+    who, words = row.principal or EVERYBODY_ELSE, operations_words(operations, ResourceType.TOPIC)
     for label, count in counts.items():
-        topics = "1 topic" if count == 1 else f"{count} topics"
-        yield Callout("labelled", row.principal or "everybody else", f"gains {operations} on {topics} with {label}")
+        topics = "1 topic" if count == 1 else f"{count:,} topics"
+        yield Callout("labelled", who, f"{who} gains {words} on {topics} with {label}")

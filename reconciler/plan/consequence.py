@@ -7,12 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.access import Difference, Key, Region, Row, Witness
+from reconciler.access import Difference, Key, Region, Row, Witness, supported
+from reconciler.access.operations import IMPLICATIONS
 from reconciler.model import AclOperation, ResourceType
 
 #: Principals outside the change that are followed one by one; the rest are counted.
 MAX_REACHED: Final = 200
+#: How a row's missing principal is called.
+EVERYBODY_ELSE: Final = "everybody else"
 _TOPICS_NAMED: Final = 20
+_NEWEST: Final = (4, 4)
+#: So many operations at least are called ``everything``.
+_MANY: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,14 @@ def _consequence(row: Row, topics: Sequence[str]) -> Consequence:
         len(hit),
         row.reading,
     )
+
+
+def operations_words(operations: Sequence[AclOperation], kind: ResourceType) -> str:
+    """``READ, WRITE``: without what they imply, and ``everything`` where a resource type has no others."""
+    if len(operations) >= _MANY and supported(kind, _NEWEST) <= set(operations):
+        return "everything"
+    implied = {IMPLICATIONS[operation] for operation in operations if operation in IMPLICATIONS}
+    return ", ".join(operation.name for operation in operations if operation not in implied)
 
 
 def narrower(a: Key, b: Key) -> Key | None:

@@ -27,6 +27,12 @@ _WAITS_FOR = {
     Phase.DELETE_ALLOW: ((CreateAcl, AclPermissionType.ALLOW),),
     Phase.DELETE_WAITING_ALLOW: ((CreateAcl, AclPermissionType.ALLOW),),
     Phase.DELETE_DENY: ((DeleteAcl, AclPermissionType.ALLOW), (CreateAcl, AclPermissionType.DENY)),
+    # On the cluster: while anybody's binding covers it, ours must stand.
+    Phase.DELETE_LAST: (
+        (DeleteAcl, AclPermissionType.DENY),
+        (DeleteAcl, AclPermissionType.ALLOW),
+        (CreateAcl, AclPermissionType.ALLOW),
+    ),
 }
 
 

@@ -1,6 +1,6 @@
 """Changes to ordered steps. The order itself is the list in ``phase.py``; here is who goes where, and why."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from reconciler.model import (
     AclBinding,
@@ -29,22 +29,28 @@ def ordered(
     after: Iterable[ResourcePattern],
     *,
     default_allow: bool | None,
+    frame: Collection[AclBinding] = (),
 ) -> tuple[Step, ...]:
     """Give each change its phase and sort; any input order gives the same steps.
 
     ``after`` are the patterns of every binding that will exist behind the plan; ``default_allow`` is the broker's
-    ``allow.everyone.if.no.acl.found``, ``None`` where nobody declared it.
+    ``allow.everyone.if.no.acl.found``, ``None`` where nobody declared it; ``frame`` are bindings that are created
+    before, or deleted behind, everything else (:func:`reconciler.plan.outermost.outermost`).
     """
     found = list(changes)
     vanishing = [c.binding for c, _ in found if isinstance(c, DeleteAcl) and c.binding.entry.permission_type is _ALLOW]
     reached = _TopicReach(binding.pattern for binding in vanishing)
     opened = () if default_allow is False else _uncovered_topics((change for change, _ in found), after)
-    steps = [Step(_phase(change, reached, opened), change, origin) for change, origin in found]
+    steps = [Step(_phase(change, reached, opened, frame), change, origin) for change, origin in found]
     return tuple(sorted(steps, key=lambda step: (step.phase, _key(step.change))))
 
 
-def _phase(change: Change, vanishing: "_TopicReach", opened: Iterable[str]) -> Phase:
+def _phase(change: Change, vanishing: "_TopicReach", opened: Iterable[str], frame: Collection[AclBinding]) -> Phase:
     match change:
+        case CreateAcl(binding) if binding in frame:
+            return Phase.CREATE_FIRST
+        case DeleteAcl(binding) if binding in frame:
+            return Phase.DELETE_LAST
         case CreateAcl(binding):
             return Phase.CREATE_ALLOW if binding.entry.permission_type is _ALLOW else Phase.CREATE_DENY
         case DeleteAcl(binding) if binding.entry.permission_type is not _ALLOW:

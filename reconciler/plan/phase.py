@@ -12,6 +12,7 @@ from typing import Final
 class Phase(IntEnum):
     """When a step is performed; inside a phase, steps go by key."""
 
+    CREATE_FIRST = 0  # bridges, and what we and brokers need on a cluster that the plan closes
     CREATE_DENY = 1  # only narrows
     CREATE_ALLOW = 2  # only widens, inside what DENY leaves
     CREATE_TOPIC = 3  # a new topic never lives without its ACLs
@@ -22,16 +23,19 @@ class Phase(IntEnum):
     DELETE_TOPIC = 8  # and settings that lose data: nobody is left who may write and so re-create a topic
     DELETE_WAITING_ALLOW = 9  # those whose going would have uncovered a topic that phase 8 deletes
     DELETE_DENY = 10  # only widens, to what the new state permits
+    DELETE_LAST = 11  # what phase 0 put there, and what we and brokers need on a cluster that the plan opens
 
 
 #: Behind these phases every broker has to enforce what was sent before anything later relies on it.
 BARRIER_BEHIND: Final = (
-    (Phase.CREATE_DENY, Phase.CREATE_ALLOW),
+    (Phase.CREATE_FIRST, Phase.CREATE_DENY, Phase.CREATE_ALLOW),
     (Phase.DELETE_ALLOW,),
     (Phase.DELETE_WAITING_ALLOW,),
+    (Phase.DELETE_DENY,),
 )
 
 TITLES: Final = {
+    Phase.CREATE_FIRST: "create bridges, and what we and the brokers need on the cluster",
     Phase.CREATE_DENY: "create DENY bindings",
     Phase.CREATE_ALLOW: "create ALLOW bindings",
     Phase.CREATE_TOPIC: "create topics",
@@ -42,6 +46,7 @@ TITLES: Final = {
     Phase.DELETE_TOPIC: "delete topics and alter settings that lose data",
     Phase.DELETE_WAITING_ALLOW: "delete ALLOW bindings that covered a deleted topic",
     Phase.DELETE_DENY: "delete DENY bindings",
+    Phase.DELETE_LAST: "remove bridges, and what we and the brokers needed on the cluster",
 }
 
 

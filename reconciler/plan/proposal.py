@@ -84,6 +84,11 @@ class Plan:
     access: AccessReview = field(default_factory=AccessReview)
 
     @property
+    def moves_access(self) -> bool:
+        """Whether it creates or deletes bindings."""
+        return any(isinstance(step.change, CreateAcl | DeleteAcl) for step in self.steps)
+
+    @property
     def barriers(self) -> tuple[Phase, ...]:
         """After which phases every broker has to be waited for."""
         return barriers({step.phase for step in self.steps})

@@ -1,11 +1,11 @@
 """A plan as text: what will be sent, in the order in which it will be sent, then what stays and why."""
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, repeat
+from typing import TypeAlias
 
 from reconciler.diff import Left
 from reconciler.model import (
-    AclBinding,
     AlterConfigs,
     CreateAcl,
     CreatePartitions,
@@ -13,16 +13,23 @@ from reconciler.model import (
     DeleteAcl,
     DeleteTopic,
     Impossible,
-    ResourcePattern,
 )
-from reconciler.plan import TITLES, Plan, Refusal, Step, change_id, losses, plan_id
+from reconciler.plan import TITLES, Effect, Plan, Refusal, Step, change_id, losses, plan_id
 from reconciler.report.paint import Paint, counted, plain, safe
+from reconciler.report.review_text import effect_words, review_lines
+from reconciler.report.words import binding_words, pattern_words
+
+_Tagged: TypeAlias = tuple[Step, Effect | None]
 
 
 def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False) -> Iterator[str]:
     """Yield the lines; with ``expand`` every binding has its own, otherwise operations on one pattern share it."""
     yield from _head(plan, paint)
-    for phase, steps in groupby(plan.steps, key=lambda step: step.phase):
+    if plan.steps:
+        yield ""
+        yield from review_lines(plan.access, paint, expand=expand)
+    tagged = zip(plan.steps, plan.access.effects or repeat(None), strict=False)
+    for phase, steps in groupby(tagged, key=lambda item: item[0].phase):
         yield ""
         yield paint("title", f"{int(phase)}. {TITLES[phase]}")
         yield from _steps(list(steps), paint, expand=expand)
@@ -56,41 +63,48 @@ def _head(plan: Plan, paint: Paint) -> Iterator[str]:
     )
 
 
-def _steps(steps: list[Step], paint: Paint, *, expand: bool) -> Iterator[str]:
-    for _, group in groupby(steps, key=lambda step: _line_key(step, expand=expand)):
-        yield from _line(list(group), paint)
+def _steps(steps: list[_Tagged], paint: Paint, *, expand: bool) -> Iterator[str]:
+    for _, group in groupby(steps, key=lambda item: _line_key(*item, expand=expand)):
+        same = list(group)
+        yield from _line([step for step, _ in same], effect_words(same[0][1]), paint)
 
 
-def _line_key(step: Step, *, expand: bool) -> object:
+def _line_key(step: Step, effect: Effect | None, *, expand: bool) -> object:
     match step.change:
         case CreateAcl(binding) | DeleteAcl(binding) if not expand:
             entry = binding.entry
-            return type(step.change), binding.pattern, entry.principal, entry.host, entry.permission_type, step.origin
+            who = entry.principal, entry.host, entry.permission_type
+            return type(step.change), binding.pattern, who, effect, step.origin
         case _:
             return step.id
 
 
-def _line(steps: list[Step], paint: Paint) -> Iterator[str]:
+def _line(steps: list[Step], effect: str, paint: Paint) -> Iterator[str]:
+    end = _origin(steps[0], paint)
     match steps[0].change:
         case CreateAcl():
-            yield paint("add", f"  + {_bindings(steps)}") + _origin(steps[0], paint)
+            yield paint("add", f"  + {_bindings(steps)}") + _tag(effect, paint) + end
         case DeleteAcl():
-            yield paint("remove", f"  - {_bindings(steps)}") + _origin(steps[0], paint)
+            yield paint("remove", f"  - {_bindings(steps)}") + _tag(effect, paint) + end
         case CreateTopic(topic):
             size = f"{_number(topic.num_partitions, 'partition')}, {_number(topic.replication_factor, 'replica')}"
-            yield paint("add", f"  + topic {safe(topic.name)}: {size}") + _origin(steps[0], paint)
+            yield paint("add", f"  + topic {safe(topic.name)}: {size}") + end
             for key, value in topic.configs.items():
                 yield paint("add", f"      {key} = {safe(value)}")
         case DeleteTopic(topic):
-            yield paint("remove", f"  - topic {safe(topic.name)} and all its records") + _origin(steps[0], paint)
+            yield paint("remove", f"  - topic {safe(topic.name)} and all its records") + end
         case CreatePartitions(name, before, after):
-            yield paint("change", f"  ~ topic {safe(name)}: partitions {before} → {after}") + _origin(steps[0], paint)
+            yield paint("change", f"  ~ topic {safe(name)}: partitions {before} → {after}") + end
             yield paint("dim", "      records with the same key may go to another partition than before")
         case AlterConfigs(name) as change:
-            yield paint("change", f"  ~ topic {safe(name)}") + _origin(steps[0], paint)
+            yield paint("change", f"  ~ topic {safe(name)}") + end
             yield from _configs(change, paint)
         case Impossible():
             return
+
+
+def _tag(effect: str, paint: Paint) -> str:
+    return paint("dim", f"  [{safe(effect)}]") if effect else ""
 
 
 def _configs(change: AlterConfigs, paint: Paint) -> Iterator[str]:
@@ -111,21 +125,7 @@ def _or_default(value: object) -> str:
 
 def _bindings(steps: list[Step]) -> str:
     bindings = [step.change.binding for step in steps if isinstance(step.change, CreateAcl | DeleteAcl)]
-    return safe(binding_text(bindings[0], ", ".join(binding.entry.operation.name for binding in bindings)))
-
-
-def binding_text(binding: AclBinding, operations: str) -> str:
-    """``User:a ALLOW READ, WRITE on TOPIC payments.orders``, with prefixes and hosts spelled out."""
-    entry = binding.entry
-    host = "" if entry.host == "*" else f" from {entry.host}"
-    return f"{entry.principal} {entry.permission_type.name} {operations} on {pattern_text(binding.pattern)}{host}"
-
-
-def pattern_text(pattern: ResourcePattern) -> str:
-    """``TOPIC payments.*`` would be ambiguous, so: ``every TOPIC``, ``TOPIC payments.…``, ``TOPIC payments``."""
-    if pattern.is_wildcard:
-        return f"every {pattern.resource_type.name}"
-    return str(pattern)
+    return safe(binding_words(bindings[0], ", ".join(binding.entry.operation.name for binding in bindings)))
 
 
 def _origin(step: Step, paint: Paint) -> str:
@@ -152,7 +152,7 @@ def _coverage(plan: Plan, paint: Paint) -> Iterator[str]:
         if patterns:
             yield ""
             yield paint("title", f"{title} ({len(patterns):,})")
-            yield from (f"    {safe(pattern_text(pattern))}" for pattern in patterns)
+            yield from (f"    {safe(pattern_words(pattern))}" for pattern in patterns)
 
 
 def _warnings(plan: Plan, paint: Paint) -> Iterator[str]:
@@ -177,8 +177,17 @@ def _summary(plan: Plan, paint: Paint) -> Iterator[str]:
         yield paint("title", "Nothing to do." if not plan.left else "Nothing that this plan may do.")
         return
     yield paint("title", f"{summary(plan)}. About {plan.estimated_seconds:g} s.")
+    if plan.moves_access:
+        yield paint("dim", f"Proven: {_proven(plan)}.")
     yield paint("dim", change_id(plan))
     yield paint("dim", plan_id(plan))
+
+
+def _proven(plan: Plan) -> str:
+    """What the proof of the order says; under default-allow a first binding may interrupt, and that is listed."""
+    if plan.terms.default_allow is False:
+        return "no moment of it permits what neither state permits, or refuses what both permit"
+    return "no moment of it permits what neither state permits"
 
 
 def summary(plan: Plan) -> str:

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from reconciler.access import Access, Decision, Request
-from reconciler.model import AclBinding, PatternType, ResourcePattern, ResourceType
+from reconciler.model import WILDCARD, AclBinding, PatternType, ResourcePattern, ResourceType
 
 SINGULAR: Final = {
     ResourceType.TOPIC: "topic",
@@ -30,6 +30,19 @@ def names_words(pattern: ResourcePattern) -> str:
     if pattern_type is PatternType.PREFIXED:
         return f"every {SINGULAR[kind]} starting with {name}"
     return resource_words(kind, name)
+
+
+def binding_words(binding: AclBinding, operations: str = "") -> str:
+    """``User:a ALLOW READ, WRITE on TOPIC payments.orders``, with prefixes and hosts spelled out."""
+    entry = binding.entry
+    host = "" if entry.host == WILDCARD else f" from {entry.host}"
+    said = operations or entry.operation.name
+    return f"{entry.principal} {entry.permission_type.name} {said} on {pattern_words(binding.pattern)}{host}"
+
+
+def pattern_words(pattern: ResourcePattern) -> str:
+    """``every TOPIC``, ``TOPIC PREFIXED payments.``, ``TOPIC payments``: an asterisk would be ambiguous."""
+    return f"every {pattern.resource_type.name}" if pattern.is_wildcard else str(pattern)
 
 
 def binding_document(binding: AclBinding) -> dict[str, str]:
