@@ -17,6 +17,8 @@ from reconciler.ports import ClusterError
 
 #: Seconds that a reading may take to show what was reported done.
 SETTLE_SECONDS: Final = 30.0
+#: The same where somebody else is at work, who may have taken it away again.
+FOREIGN_SECONDS: Final = 3.0
 _NOT_SHOWN: Final = "reported done, but the cluster does not show it"
 
 
@@ -49,12 +51,12 @@ def exact_read(run: Run, placed: Collection[AclBinding]) -> ClusterState:
 def settle(run: Run) -> tuple[ClusterState, Sight]:
     """Read until everything that was reported done shows, for a bounded time; raises :class:`StoppedError`."""
     clock = run.world.clock
-    deadline = clock.monotonic() + SETTLE_SECONDS
+    began = clock.monotonic()
     attempt = 0
     while True:
         live = read(run)
         sight = look(run.start, live, run.outcomes.values(), run.plan.steps)
-        if not sight.missing or clock.monotonic() > deadline:
+        if not sight.missing or clock.monotonic() > began + (FOREIGN_SECONDS if sight.foreign else SETTLE_SECONDS):
             return live, sight
         clock.sleep(pause(attempt, clock))
         attempt += 1

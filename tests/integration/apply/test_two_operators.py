@@ -1,0 +1,115 @@
+"""Two operators on one real broker, each a process of its own: what the lease keeps apart, and what happens without."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from reconciler.adapters.kafka.cluster import KafkaCluster, connect
+from reconciler.adapters.sandbox import Sandbox
+from reconciler.apply import claims
+from reconciler.model import AclBinding
+from reconciler.ports import ReadRequest
+from tests.integration.kafka.conftest import settings_of
+from tests.integration.main_job import Job
+
+pytestmark = pytest.mark.broker
+
+TEAM = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: team}
+spec:
+  principal: User:svc
+  rules: [{allow: READ, topics: ["@orders"]}]
+"""
+_PROGRAM = "from reconciler.cli.main import main; main()"
+
+
+@pytest.fixture
+def admin(broker: Sandbox) -> Iterator[KafkaCluster]:
+    with connect(settings_of(broker.settings("admin"))) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def slow(team: Job) -> Job:
+    """A job whose next apply replaces a grant, and waits three seconds in between."""
+    team.write("team.yaml", TEAM)
+    assert team.run("apply", "--yes").status == 0
+    cluster = team.directory / "cluster.yaml"
+    cluster.write_text(cluster.read_text().replace("{wait: 100ms}", "{wait: 3s}"))
+    team.write("team.yaml", TEAM.replace("READ", "WRITE"))
+    return team
+
+
+@contextmanager
+def _dana(job: Job, *more: str) -> "Iterator[subprocess.Popen[str]]":
+    """Another person's apply of what the manifests say now."""
+    where = [str(job.directory), "--cluster", "it", "--connections", str(job.connections)]
+    line = [sys.executable, "-c", _PROGRAM, "apply", *where, "--yes", "--allow-deletes", "--operator", "dana", *more]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _until(admin: KafkaCluster, seen: Callable[[frozenset[AclBinding]], bool]) -> None:
+    end = time.monotonic() + 30
+    while not seen(admin.read(ReadRequest(all_topics=False)).bindings):
+        assert time.monotonic() < end
+
+
+def _written(job: Job) -> Callable[[frozenset[AclBinding]], bool]:
+    return lambda bindings: any("WRITE" in str(b) and b.pattern.name.startswith(job.prefix) for b in bindings)
+
+
+def test_while_one_holds_the_lease_the_other_is_told_by_whom_and_sends_nothing(slow: Job, admin: KafkaCluster) -> None:
+    with _dana(slow, "--lease") as dana:
+        _until(admin, _written(slow))
+        for more in ([], ["--lease"], ["--break-lease", "somebody"]):
+            refused = slow.run("apply", "--yes", "--allow-deletes", *more)
+            assert refused.status == 6, refused.err
+            assert "somebody else is applying: dana holds the lease, by run 20" in refused.err
+            assert "--break-lease dana" in refused.err
+        assert "dana" in slow.run("sweep", "--yes").err, "a run that is going on is not swept away"
+        _, told = dana.communicate(timeout=60)
+        assert dana.returncode == 0, told
+    assert not claims(admin.read(ReadRequest(all_topics=False)).bindings)
+    assert slow.run("apply", "--yes", "--lease").status == 0
+    assert slow.run("drift").status == 0
+
+
+def test_the_lease_of_a_killed_run_is_no_drift_and_can_be_broken_and_swept(slow: Job, admin: KafkaCluster) -> None:
+    with _dana(slow, "--lease") as dana:
+        _until(admin, _written(slow))
+        dana.kill()
+        dana.wait()
+    (left,) = claims(admin.read(ReadRequest(all_topics=False)).bindings)
+    assert left.holder == "dana"
+    assert "__kr" not in slow.run("drift", "--output", "json").out
+    assert slow.run("apply", "--yes", "--allow-deletes").status == 6
+    swept = slow.run("sweep", "--run", left.run, "--yes")
+    assert "Removed." in swept.out
+    admin.create_acls([left.binding])
+    broken = slow.run("apply", "--yes", "--allow-deletes", "--break-lease", "dana")
+    assert broken.status == 0, broken.err
+    assert not claims(admin.read(ReadRequest(all_topics=False)).bindings)
+    assert slow.run("drift").status == 0
+
+
+def test_without_it_the_one_who_was_overtaken_notices_and_takes_nothing_away(slow: Job, admin: KafkaCluster) -> None:
+    with _dana(slow) as dana:
+        _until(admin, _written(slow))
+        cluster = slow.directory / "cluster.yaml"
+        cluster.write_text(cluster.read_text().replace("{wait: 3s}", "{wait: 100ms}"))
+        slow.write("team.yaml", TEAM.replace("READ", "DESCRIBE"))
+        assert slow.run("apply", "--yes", "--allow-deletes").status == 0
+        told, _ = dana.communicate(timeout=60)
+        assert dana.returncode == 1, told
+        assert "somebody else changed what this plan touches" in told
+    assert slow.run("drift").status == 0, "the other one's wish stands whole"
