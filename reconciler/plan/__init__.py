@@ -16,7 +16,7 @@ from reconciler.plan.phase import TITLES, Phase
 from reconciler.plan.proof import UnsafeOrderError, Violation, prove
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
-from reconciler.plan.reading import PlanFileError, parse_plan
+from reconciler.plan.reading import PlanFileError, parse_plan, plan_from
 from reconciler.plan.schema import plan_schema, plan_schema_text
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step, describe
@@ -69,6 +69,7 @@ __all__ = [
     "ordered",
     "parse_plan",
     "plan_document",
+    "plan_from",
     "plan_id",
     "plan_schema",
     "plan_schema_text",

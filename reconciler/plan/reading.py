@@ -41,7 +41,14 @@ class PlanFileError(Exception):
 
 def parse_plan(text: str) -> Plan:
     """The plan that :func:`plan_text` wrote; raises :class:`PlanFileError`."""
-    document = _sealed(text)
+    return plan_from(_sealed(text))
+
+
+def plan_from(document: dict[str, Any]) -> Plan:
+    """The plan of a document that was read already, as ``--output json`` prints it; raises :class:`PlanFileError`.
+
+    Guards' refusals are no part of it.
+    """
     _check_version(document.get("formatVersion"))
     try:
         plan = _plan(document)
