@@ -1,11 +1,13 @@
 """``reconciler plan``: compare, print, save."""
 
 import sys
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from reconciler.cli.agreements import Agreements, agreement_document, agreement_lines, agreements_behind
 from reconciler.cli.console import complain, paint_for, say, say_json, tell
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.options import (
     PlanningOptions,
     Reach,
@@ -18,6 +20,11 @@ from reconciler.cli.options import (
 )
 from reconciler.cli.planning import Planned, make_plan
 
+if TYPE_CHECKING:
+    from reconciler.plan import Plan
+
+_NEW_ACCESS: Final = "new-access"
+
 
 @click.command("plan", short_help="Compare manifests with a cluster, print the ordered plan, save it")
 @path_argument
@@ -25,6 +32,12 @@ from reconciler.cli.planning import Planned, make_plan
 @click.option("--out", metavar="FILE", type=click.Path(dir_okay=False), help="Save the plan, for apply.")
 @planning_options
 @expand_option
+@click.option(
+    "--fail-on",
+    multiple=True,
+    type=click.Choice([_NEW_ACCESS]),
+    help="Exit 3 if anybody gains access that they do not have now; the plan is saved all the same.",
+)
 @click.option("--detailed-exitcode", is_flag=True, help="Exit 2 if there is something to do.")
 @connection_options
 @output_option
@@ -35,13 +48,15 @@ def command(
     out: str | None,
     planning: PlanningOptions,
     expand: bool,
+    fail_on: tuple[str, ...],
     detailed_exitcode: bool,
     reach: Reach,
     output: str,
 ) -> int:
     """Compare the manifests below PATH with a cluster and print what would be sent, in order.
 
-    Nothing is written to the cluster. Deletions are held back unless --allow-deletes asks for them.
+    Nothing is written to the cluster. Deletions are held back unless --allow-deletes asks for them. AccessTests are
+    decided on the state that the plan makes: exit 3 if one fails, or a file names what another team owns (Ownership).
     """
     planned = make_plan(path, cluster, reach, planning)
     print_plan(planned, expand=expand, output=output)
@@ -53,12 +68,12 @@ def command(
     return Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
 
 
-def print_plan(planned: Planned, *, expand: bool, output: str) -> None:
-    """Print a plan to stdout, as text or as JSON."""
+def print_plan(planned: Planned, *, expand: bool, output: str, command: str = "plan") -> None:
+    """Print a plan to stdout, as text or as JSON, which names the command."""
     if output == "json":
         from reconciler.report.plan_json import plan_report
 
-        say_json(plan_report(planned.plan))
+        say_json(plan_report(planned.plan, command=command))
         return
     from reconciler.report.plan_text import plan_lines
 

@@ -10,8 +10,9 @@ from typing import TypeAlias
 #: Takes a style (``add``, ``remove``, ``change``, ``warn``, ``error``, ``dim``, ``title``) and a text.
 Paint: TypeAlias = Callable[[str, str], str]
 
+#: Besides those: what no encoding can carry, and what some build servers take for a command wherever it stands.
 _UNSAFE = re.compile(
-    "[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "(?<=#)#|[\ud800-\udfff\ufffe\uffff\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
 
