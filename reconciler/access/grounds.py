@@ -12,6 +12,7 @@ from reconciler.access.table import matches
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
+    AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
@@ -33,14 +34,18 @@ def host_matches(text: str, host: str, version: KafkaVersion) -> bool:
     return found is not None and number is not None and found.contains(number)
 
 
+def speaks_of(entry: AccessControlEntry, operation: AclOperation) -> bool:
+    """Whether an entry grants or refuses an operation, by name, as ALL, or because an ALLOW implies it."""
+    mask = ENTRY_MASKS[entry.permission_type][entry.operation]
+    return bool((mask | mask >> 16 | mask >> IMPLIED) >> operation & 1)
+
+
 def applying(index: Index, request: Request) -> Iterator[AclBinding]:
     """The bindings that apply to a request and speak of its operation, in no order."""
-    wanted = 1 << request.operation
     for principal in dict.fromkeys((request.principal, WILDCARD_PRINCIPAL)):
         for binding in index.bindings(request.resource_type, principal):
             pattern, entry = binding
-            mask = ENTRY_MASKS[entry.permission_type][entry.operation]
-            if not (mask | mask >> 16 | mask >> IMPLIED) & wanted:
+            if not speaks_of(entry, request.operation):
                 continue
             if matches(pattern, request.resource_name) and host_matches(entry.host, request.host, index.version):
                 yield binding

@@ -8,8 +8,7 @@ from reconciler.access.assertions import check
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import ON_EVERY_TOPIC
 from reconciler.access.decision import Decision, Request
-from reconciler.access.grounds import host_matches
-from reconciler.access.operations import ENTRY_MASKS, IMPLIED
+from reconciler.access.grounds import host_matches, speaks_of
 from reconciler.access.table import matches
 from reconciler.model import (
     CLUSTER_NAME,
@@ -63,7 +62,7 @@ def explain(authorizer: Authorizer, request: Request) -> Explanation:
         for binding in sorted(authorizer.bindings)
         if binding.pattern.resource_type is request.resource_type and matches(binding.pattern, request.resource_name)
     ]
-    return Explanation(decision, tuple(considered), _instead(authorizer, request))
+    return Explanation(decision, tuple(considered), instead(authorizer, request))
 
 
 def _standing(binding: AclBinding, request: Request, authorizer: Authorizer) -> Standing:
@@ -72,13 +71,13 @@ def _standing(binding: AclBinding, request: Request, authorizer: Authorizer) -> 
         return Standing.OTHER_PRINCIPAL
     if not host_matches(entry.host, request.host, authorizer.kafka_version):
         return Standing.OTHER_HOST
-    mask = ENTRY_MASKS[entry.permission_type][entry.operation]
-    if not (mask | mask >> 16 | mask >> IMPLIED) >> request.operation & 1:
+    if not speaks_of(entry, request.operation):
         return Standing.OTHER_OPERATION
     return Standing.APPLIES
 
 
-def _instead(authorizer: Authorizer, request: Request) -> Decision | None:
+def instead(authorizer: Authorizer, request: Request) -> Decision | None:
+    """The answer that the API accepts in place of this request's, where there is one."""
     principal, host, operation, kind, _ = request
     if kind is ResourceType.TOPIC and 1 << operation & ON_EVERY_TOPIC:
         return authorizer.authorize(principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
