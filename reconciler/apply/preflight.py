@@ -6,8 +6,9 @@ is and the declaration as it is.
 
 from dataclasses import dataclass, field, replace
 
-from reconciler.model import ClusterState, CreateAcl, DeleteAcl, ResourcePattern
+from reconciler.model import ClusterState, CreateAcl, DeleteAcl, ResourcePattern, without_bridges
 from reconciler.plan import (
+    Bridges,
     CoverageChange,
     Finding,
     Plan,
@@ -17,11 +18,13 @@ from reconciler.plan import (
     Terms,
     Transition,
     bindings_after,
+    bridges,
     consequences,
     coverage_change,
     covering_patterns,
     meaning_refusals,
     ordered,
+    outermost,
     refusals,
     standing,
     transition,
@@ -62,10 +65,14 @@ class UndeclaredDefaultError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """What was found: each step's standing, in the plan's order, and what depends on an undeclared default-allow."""
+    """What was found: each step's standing, in the plan's order, and what depends on default-allow.
+
+    ``undeclared`` are the patterns that do where nobody declared it, ``bridges`` what it needs where it is on.
+    """
 
     findings: tuple[Finding, ...]
     undeclared: CoverageChange = field(default_factory=CoverageChange)
+    bridges: Bridges = field(default_factory=Bridges)
 
 
 def check(plan: Plan, live: ClusterState, terms: Terms, *, observable: bool = False) -> Preflight:
@@ -75,6 +82,7 @@ def check(plan: Plan, live: ClusterState, terms: Terms, *, observable: bool = Fa
     """
     if live.cluster_id != plan.cluster_id:
         raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
+    live = without_bridges(live)
     findings = tuple(standing(step, live) for step in plan.steps)
     stale = tuple(finding for finding in findings if finding.standing in (Standing.STALE, Standing.UNREADABLE))
     if stale:
@@ -85,7 +93,7 @@ def check(plan: Plan, live: ClusterState, terms: Terms, *, observable: bool = Fa
     undeclared = coverage if terms.default_allow is None else CoverageChange()
     if undeclared and not observable:
         raise UndeclaredDefaultError(terms.cluster, undeclared)
-    return Preflight(findings, undeclared)
+    return Preflight(findings, undeclared, bridges(live, plan.steps, terms))
 
 
 def _check_scope(plan: Plan, terms: Terms) -> None:
@@ -103,6 +111,7 @@ def _check_order(plan: Plan, live: ClusterState, terms: Terms) -> None:
         ((step.change, step.origin) for step in plan.steps),
         _patterns_after(plan, live),
         default_allow=terms.default_allow,
+        frame=outermost((step.change for step in plan.steps), live, terms.facts, default_allow=terms.default_allow),
     )
     if [(step.phase, step.change) for step in again] != [(step.phase, step.change) for step in plan.steps]:
         raise StalePlanError("the steps are not in the order that is safe for this cluster: plan again")

@@ -1,7 +1,10 @@
 """Changes to an ordered, guarded, saved proposal: the plan is a value, and the only input of apply."""
 
 from reconciler.plan.access_review import AccessChange, AccessReview
+from reconciler.plan.bridge import Bridge, Bridges, Means, Side, Unbridged
+from reconciler.plan.bridging import bridges
 from reconciler.plan.callouts import Callout
+from reconciler.plan.conditional import possible_barriers
 from reconciler.plan.consequence import EVERYBODY_ELSE, Consequence, consequences, operations_words
 from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns
 from reconciler.plan.dependencies import Undone
@@ -12,7 +15,8 @@ from reconciler.plan.guards import Acknowledgement, Guard, Limits, Refusal, Surr
 from reconciler.plan.identity import change_id, file_digest, plan_id
 from reconciler.plan.meaning import meaning_refusals
 from reconciler.plan.order import losses, ordered
-from reconciler.plan.phase import TITLES, Phase
+from reconciler.plan.outermost import outermost
+from reconciler.plan.phase import TITLES, Phase, barriers
 from reconciler.plan.proof import UnsafeOrderError, Violation, prove
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
@@ -30,6 +34,8 @@ __all__ = [
     "AccessChange",
     "AccessReview",
     "Acknowledgement",
+    "Bridge",
+    "Bridges",
     "Callout",
     "Consequence",
     "Counts",
@@ -40,6 +46,7 @@ __all__ = [
     "Finding",
     "Guard",
     "Limits",
+    "Means",
     "Options",
     "Phase",
     "Plan",
@@ -47,16 +54,20 @@ __all__ = [
     "Refusal",
     "Request",
     "Selection",
+    "Side",
     "Standing",
     "Step",
     "Surroundings",
     "Terms",
     "Transition",
+    "Unbridged",
     "Undone",
     "UnsafeOrderError",
     "UnsafeSelectionError",
     "Violation",
+    "barriers",
     "bindings_after",
+    "bridges",
     "change_id",
     "consequences",
     "coverage_change",
@@ -67,6 +78,7 @@ __all__ = [
     "meaning_refusals",
     "operations_words",
     "ordered",
+    "outermost",
     "parse_plan",
     "plan_document",
     "plan_from",
@@ -74,6 +86,7 @@ __all__ = [
     "plan_schema",
     "plan_schema_text",
     "plan_text",
+    "possible_barriers",
     "propose",
     "prove",
     "refusals",

@@ -1,4 +1,4 @@
-"""Bindings, patterns and places from their JSON spelling; each raises ``KeyError``, ``TypeError`` or ``ValueError``."""
+"""Patterns to JSON, and bindings, patterns and places from it, which raises like ``dict`` and ``Enum`` do."""
 
 from typing import Any
 
@@ -12,6 +12,12 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+
+
+def pattern_side(pattern: ResourcePattern) -> dict[str, str]:
+    """A pattern's three fields."""
+    resource_type, name, pattern_type = pattern
+    return {"resourceType": resource_type.name, "name": name, "patternType": pattern_type.name}
 
 
 def binding_from(side: dict[str, Any]) -> AclBinding:

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from reconciler.diff import Left
-from reconciler.model import ResourcePattern
 from reconciler.plan.access_form import access_side, callout_side, effect_side
+from reconciler.plan.binding_form import pattern_side
+from reconciler.plan.conditional import conditional_side, unbridged_side
 from reconciler.plan.identity import acknowledgement_side, change_id, options_side, plan_id
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.scope_form import scope_side
@@ -53,6 +54,8 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "counts": {camel(name): getattr(plan.counts, name) for name in plan.counts.__slots__},
         "estimatedSeconds": plan.estimated_seconds,
         "barriersBehindPhases": [int(phase) for phase in plan.barriers],
+        "conditional": conditional_side(plan),
+        "unbridged": unbridged_side(plan),
         "warnings": list(plan.warnings),
         "coverage": {
             "closed": [pattern_side(pattern) for pattern in plan.coverage.closed],
@@ -118,12 +121,6 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
             yield f'"{key}":[\n{items}\n]'
         else:
             yield f'"{key}":{_encode(value)}'
-
-
-def pattern_side(pattern: ResourcePattern) -> dict[str, str]:
-    """A pattern's three fields."""
-    resource_type, name, pattern_type = pattern
-    return {"resourceType": resource_type.name, "name": name, "patternType": pattern_type.name}
 
 
 def camel(name: str) -> str:

@@ -28,10 +28,6 @@ class Guard(StrEnum):
     BROKEN_BINDING = "broken-binding"
 
 
-#: Guards that no acknowledgement lifts yet.
-UNCONDITIONAL = frozenset({Guard.OPEN_BY_DEFAULT})
-
-
 @dataclass(frozen=True, slots=True, order=True)
 class Acknowledgement:
     """A person's word that this guard may let this object pass, and why."""
@@ -86,9 +82,7 @@ def refusals(
 def unacknowledged(found: Iterable[Refusal], acknowledged: Collection[Acknowledgement]) -> tuple[Refusal, ...]:
     """The refusals that nobody's word lifts."""
     given = {(ack.guard, ack.object) for ack in acknowledged}
-    return tuple(
-        refusal for refusal in found if (refusal.guard, refusal.object) not in given or refusal.guard in UNCONDITIONAL
-    )
+    return tuple(refusal for refusal in found if (refusal.guard, refusal.object) not in given)
 
 
 def _refusal(guard: Guard, name: str, message: str) -> Refusal:
@@ -131,10 +125,6 @@ def _empty(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
 def _default_allow(around: Surroundings) -> Iterator[Refusal]:
     if around.default_allow is not True:
         return
-    remedy = "not supported yet where allowEveryoneIfNoAclFound is true: leave this pattern out with --exclude"
-    for pattern in around.coverage.closed:
-        message = f"the first binding on {pattern} shuts out everyone else who uses it now"
-        yield Refusal(Guard.OPEN_BY_DEFAULT, str(pattern), message, remedy)
     for pattern in around.coverage.opened:
         message = f"the last binding on {pattern} goes, which opens it to everyone"
-        yield Refusal(Guard.OPEN_BY_DEFAULT, str(pattern), message, remedy)
+        yield _refusal(Guard.OPEN_BY_DEFAULT, str(pattern), message)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from reconciler.diff import Left
 from reconciler.model import AclBinding, CreateAcl, DeleteAcl, Scope
 from reconciler.plan.access_review import AccessReview
+from reconciler.plan.bridge import Bridges
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.guards import Acknowledgement, Limits, Refusal
 from reconciler.plan.phase import Phase, barriers
@@ -82,6 +83,7 @@ class Plan:
     tool_version: str = ""
     source_commit: str | None = None
     access: AccessReview = field(default_factory=AccessReview)
+    bridges: Bridges = field(default_factory=Bridges)
 
     @property
     def moves_access(self) -> bool:

@@ -15,13 +15,16 @@ from reconciler.model import (
     DeleteTopic,
     DesiredState,
     Origin,
+    without_bridges,
 )
 from reconciler.plan.access_review import review
+from reconciler.plan.bridging import bridges
 from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns, opaque_patterns
 from reconciler.plan.dependencies import Undone
 from reconciler.plan.guards import Acknowledgement, Surroundings, refusals, unacknowledged
 from reconciler.plan.meaning import meaning_refusals
 from reconciler.plan.order import ordered
+from reconciler.plan.outermost import outermost
 from reconciler.plan.proof import prove
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.step import Step, describe
@@ -81,6 +84,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     That no moment of the plan breaks the safety law is proven each time: were the order at fault, there is no plan but
     :class:`UnsafeOrderError`.
     """
+    live = without_bridges(live)
     compared = compare(desired, live, terms.scope, TopicRules(terms.prune_topics, terms.ignore_configs))
     sieve = _sift(compared, terms, request)
     steps = _steps(sieve.kept, live, terms)
@@ -115,6 +119,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
             *unacknowledged(meaning_refusals(found, terms.facts), used),
         ),
         access=review(found, steps, live, desired),
+        bridges=bridges(live, steps, terms),
         tool_version=request.tool_version,
         source_commit=request.source_commit,
     )
@@ -170,7 +175,8 @@ def _steps(kept: Sequence[Found], live: ClusterState, terms: Terms) -> tuple[Ste
     gone = {change.binding for change, _ in kept if isinstance(change, DeleteAcl)}
     made = {change.binding.pattern for change, _ in kept if isinstance(change, CreateAcl)}
     after = {*made, *opaque_patterns(live), *(binding.pattern for binding in live.bindings - gone)}
-    return ordered(kept, after, default_allow=terms.default_allow)
+    frame = outermost((change for change, _ in kept), live, terms.facts, default_allow=terms.default_allow)
+    return ordered(kept, after, default_allow=terms.default_allow, frame=frame)
 
 
 def _coverage(live: ClusterState, steps: Sequence[Step], terms: Terms) -> CoverageChange:

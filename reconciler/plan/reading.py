@@ -22,6 +22,7 @@ from reconciler.model import (
 )
 from reconciler.plan.access_form import access_from
 from reconciler.plan.binding_form import binding_from, origin_from, pattern_from
+from reconciler.plan.conditional import bridges_from
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.document import FORMAT_VERSION, body_digest, camel
 from reconciler.plan.guards import Acknowledgement, Guard, Limits
@@ -101,6 +102,7 @@ def _plan(side: dict[str, Any]) -> Plan:
         tool_version=side["toolVersion"],
         source_commit=side["sourceCommit"],
         access=access_from(side["access"], side["callouts"], [step["effect"] for step in side["steps"]]),
+        bridges=bridges_from(side["conditional"], side["unbridged"]),
     )
 
 
@@ -141,7 +143,8 @@ def change_from(action: str, before: Any, after: Any) -> Change:
         case "DeleteTopic":
             return DeleteTopic(_topic(before))
         case "CreatePartitions":
-            return CreatePartitions(before["name"], before["partitions"], after["partitions"], before["topicId"])
+            name, topic_id = before["name"], before["topicId"]
+            return CreatePartitions(name, before["partitions"], after["partitions"], topic_id, _assignments(after))
         case "AlterConfigs":
             return AlterConfigs(before["name"], before["configs"], after["configs"], before["topicId"])
         case "Impossible":
@@ -158,4 +161,16 @@ def _left(side: dict[str, Any]) -> Left:
 
 
 def _topic(side: dict[str, Any]) -> Topic:
-    return Topic(side["name"], side["partitions"], side["replicationFactor"], side["configs"], side["topicId"])
+    return Topic(
+        side["name"],
+        side["partitions"],
+        side["replicationFactor"],
+        side["configs"],
+        side["topicId"],
+        _assignments(side),
+    )
+
+
+def _assignments(side: dict[str, Any]) -> tuple[tuple[int, ...], ...] | None:
+    found = side.get("replicaAssignments")
+    return None if found is None else tuple(tuple(map(int, replicas)) for replicas in found)

@@ -6,6 +6,7 @@ from typing import Any, Final
 from reconciler.diff import LeftReason
 from reconciler.model import AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.plan.access_review import AccessChange
+from reconciler.plan.conditional_schema import conditional_schema, unbridged_schema
 from reconciler.plan.effects import EffectKind
 from reconciler.plan.guards import Guard
 from reconciler.plan.phase import TITLES, Phase
@@ -38,6 +39,8 @@ def plan_schema() -> dict[str, Any]:
         "counts": {"type": "object", "additionalProperties": _COUNT},
         "estimatedSeconds": {"type": "number", "minimum": 0},
         "barriersBehindPhases": _list(_phase()),
+        "conditional": _list(conditional_schema(_phase(), _pattern())),
+        "unbridged": _list(unbridged_schema(_pattern())),
         "warnings": _TEXTS,
         "coverage": _object({"closed": _list(_pattern()), "opened": _list(_pattern())}),
         "accessChange": {**_enum(*AccessChange), "description": "The plan's effect on access in one word."},

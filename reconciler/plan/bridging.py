@@ -1,0 +1,235 @@
+"""Where a plan needs bridges under default-allow: what they keep open, and what they cannot.
+
+The first binding on an uncovered resource closes it for everyone, the last one that goes opens it. Between that and
+their own binding, those whom both states permit would be refused. A bridge, ``ALLOW User:* ALL`` from before the first
+step until behind the last, leaves the resource as open as one of the two states has it, less what is denied: on each
+pattern that shares no name with a pattern of the other state, and on each other existing name whose coverage changes.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from reconciler.model import (
+    AclBinding,
+    AclPermissionType,
+    ClusterState,
+    CreateAcl,
+    CreateTopic,
+    DeleteAcl,
+    DeleteTopic,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Selector,
+    bridge_on,
+    is_reserved,
+)
+from reconciler.plan.bridge import Bridge, Bridges, Means, Side, Unbridged
+from reconciler.plan.coverage import coverage_change, covering_patterns, opaque_patterns
+from reconciler.plan.overlap import PatternIndex, pattern_indexes
+from reconciler.plan.proposal import Terms, bindings_after
+from reconciler.plan.step import Step
+
+#: CLUSTER never; the client cannot write the others.
+_BRIDGED: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
+_NEW_NAMES: Final = "names that do not exist yet cannot be bridged"
+_UNKNOWN_NAMES: Final = "which names exist is not known, so none can be bridged"
+_HIDDEN_NAMES: Final = "topics may be hidden from us, and those cannot be bridged"
+_NO_PROBE: Final = "without a barrier probe default-allow cannot be observed, so nothing is bridged"
+_NO_PATTERNS: Final = PatternIndex(())
+
+
+def bridges(live: ClusterState, steps: Sequence[Step], terms: Terms) -> Bridges:
+    """What performing ``steps`` on ``live`` needs; ``live`` holds every existing topic and no bridge of a run."""
+    if terms.default_allow is not True:
+        return Bridges()
+    before, opaque = live.bindings, set(opaque_patterns(live))
+    after = bindings_after(before, steps)
+    old = covering_patterns(live)
+    new = {*opaque, *(binding.pattern for binding in after)}
+    change = coverage_change(old, new)
+    ground = _Ground(live, terms, steps)
+    found = [
+        *_Sweep(ground, Side.CLOSING, change.closed, pattern_indexes(old), _Holders(after)).results(),
+        *_Sweep(ground, Side.OPENING, change.opened, pattern_indexes(new), _Holders(before)).results(),
+    ]
+    if terms.probe is None:  # nobody could observe default-allow
+        found = [
+            Unbridged(item.pattern, item.side, _NO_PROBE, item.principals) if isinstance(item, Bridge) else item
+            for item in found
+        ]
+    return Bridges(
+        tuple(sorted(item for item in found if isinstance(item, Bridge))),
+        tuple(sorted(item for item in found if isinstance(item, Unbridged))),
+    )
+
+
+class _Holders:
+    """Who holds an ALLOW on patterns that share a name with another one."""
+
+    def __init__(self, bindings: Iterable[AclBinding]) -> None:
+        self._principals: dict[ResourcePattern, set[str]] = {}
+        for binding in bindings:
+            if binding.entry.permission_type is AclPermissionType.ALLOW:
+                self._principals.setdefault(binding.pattern, set()).add(binding.entry.principal)
+        self._indexes = pattern_indexes(self._principals)
+
+    def on(self, pattern: ResourcePattern) -> tuple[str, ...]:
+        overlapping = self._indexes.get(pattern.resource_type, _NO_PATTERNS).overlapping(pattern)
+        return tuple(sorted({name for other in overlapping for name in self._principals[other]}))
+
+
+@dataclass(slots=True)
+class _Ground:
+    """What may be bridged at all: existing names, the declaration's limits, and what the plan does itself."""
+
+    live: ClusterState
+    terms: Terms
+    steps: Sequence[Step]
+    names: list[str] = field(init=False)
+    created: set[AclBinding] = field(init=False)
+    deleted: set[AclBinding] = field(init=False)
+    #: Topics that come or go with the plan: a bridge would open them to everyone before they are fit for it.
+    moving: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = sorted({*self.live.topics, *self.live.unreadable_topics})
+        self.created = {step.change.binding for step in self.steps if isinstance(step.change, CreateAcl)}
+        self.deleted = {step.change.binding for step in self.steps if isinstance(step.change, DeleteAcl)}
+        self.moving = {}
+        for step in self.steps:
+            if isinstance(step.change, CreateTopic | DeleteTopic):
+                name = step.change.topic.name
+                self.moving[name] = "creates" if isinstance(step.change, CreateTopic) else "deletes"
+
+    def existing(self, pattern: ResourcePattern) -> Iterator[str]:
+        if pattern.pattern_type is PatternType.PREFIXED:
+            for index in range(bisect_left(self.names, pattern.name), len(self.names)):
+                if not self.names[index].startswith(pattern.name):
+                    return
+                yield self.names[index]
+        elif pattern.is_wildcard:
+            yield from self.names
+
+    def barred(self, pattern: ResourcePattern) -> str | None:
+        """Why no bridge may stand on ``pattern``."""
+        facts, scope = self.terms.facts, self.terms.scope
+        if pattern.resource_type is ResourceType.CLUSTER:
+            return "the cluster itself is never bridged"
+        if pattern.resource_type not in _BRIDGED:
+            return f"{pattern.resource_type.name} resources are never bridged"
+        if any(_speaks_of(selector, pattern) for selector in facts.protect):
+            return "protected names are never bridged"
+        if any(_speaks_of(selector, pattern) for selector in (*scope.exclude, *scope.ignore)):
+            return "names that are excluded or ignored are never bridged"
+        if scope.include is not None and not any(_includes(selector, pattern) for selector in scope.include):
+            return "names out of scope are never bridged"
+        if pattern.resource_type is ResourceType.TOPIC and (name := self._moved(pattern)) is not None:
+            return f"the plan {self.moving[name]} topic {name}, which nobody else shall see meanwhile"
+        return None
+
+    def _moved(self, pattern: ResourcePattern) -> str | None:
+        if pattern.pattern_type is PatternType.LITERAL and not pattern.is_wildcard:
+            return pattern.name if pattern.name in self.moving else None
+        return next((name for name in self.moving if pattern.matches(name)), None)
+
+
+@dataclass(slots=True)
+class _Sweep:
+    """One direction: ``changing`` patterns, the other state's patterns, and who holds what on the covered side."""
+
+    ground: _Ground
+    side: Side
+    changing: Sequence[ResourcePattern]
+    other: dict[ResourceType, PatternIndex]
+    holders: _Holders
+
+    def results(self) -> Iterator[Bridge | Unbridged]:
+        whole: set[ResourcePattern] = set()
+        partly: list[tuple[ResourcePattern, str]] = []
+        for pattern in sorted(self.changing, key=_widest_first):
+            if not whole.isdisjoint(_containing(pattern)):
+                continue
+            reason = self.ground.barred(pattern) or self._met(pattern)
+            if reason is None:
+                whole.add(pattern)
+                yield self._bridge(pattern)
+            else:
+                partly.append((pattern, reason))
+        names: set[ResourcePattern] = set()
+        for pattern, reason in partly:
+            if self._is_unborn(pattern):
+                continue
+            yield Unbridged(pattern, self.side, reason, self.holders.on(pattern))
+            names.update(self._names(pattern))
+        yield from self._single({name for name in names if whole.isdisjoint(_containing(name))})
+
+    def _met(self, pattern: ResourcePattern) -> str | None:
+        """Why the whole of a pattern cannot be bridged that shares names with the other state."""
+        index = self.other.get(pattern.resource_type, _NO_PATTERNS)
+        if not any(True for _ in index.overlapping(pattern)):
+            return None
+        if pattern.resource_type is not ResourceType.TOPIC:
+            return _UNKNOWN_NAMES
+        return _HIDDEN_NAMES if self.ground.live.topic_gap else _NEW_NAMES
+
+    def _is_unborn(self, pattern: ResourcePattern) -> bool:
+        """Whether it is the name of a topic that the plan creates: nobody uses it yet."""
+        single = pattern.resource_type is ResourceType.TOPIC and pattern.pattern_type is PatternType.LITERAL
+        return single and self.ground.moving.get(pattern.name) == "creates"
+
+    def _names(self, pattern: ResourcePattern) -> Iterator[ResourcePattern]:
+        """Existing names under a pattern whose coverage changes."""
+        if pattern.resource_type is not ResourceType.TOPIC:
+            return
+        index = self.other.get(ResourceType.TOPIC, _NO_PATTERNS)
+        for name in self.ground.existing(pattern):
+            literal = ResourcePattern(ResourceType.TOPIC, name)
+            if not is_reserved(name) and not index.contains(literal):
+                yield literal
+
+    def _single(self, names: set[ResourcePattern]) -> Iterator[Bridge | Unbridged]:
+        for pattern in names:
+            reason = self.ground.barred(pattern)
+            if reason is None:
+                yield self._bridge(pattern)
+            else:
+                yield Unbridged(pattern, self.side, reason, self.holders.on(pattern))
+
+    def _bridge(self, pattern: ResourcePattern) -> Bridge:
+        binding, means = bridge_on(pattern), Means.BRIDGE
+        if self.side is Side.CLOSING and binding in self.ground.created:
+            means = Means.CREATED_FIRST
+        elif self.side is Side.OPENING and binding in self.ground.deleted:
+            means = Means.DELETED_LAST
+        return Bridge(pattern, self.side, means, self.holders.on(pattern))
+
+
+def _widest_first(pattern: ResourcePattern) -> tuple[bool, bool, int, ResourcePattern]:
+    return not pattern.is_wildcard, pattern.pattern_type is PatternType.LITERAL, len(pattern.name), pattern
+
+
+def _containing(pattern: ResourcePattern) -> Iterator[ResourcePattern]:
+    """Every pattern that contains ``pattern``, itself included."""
+    yield pattern
+    yield ResourcePattern(pattern.resource_type, "*")
+    if not pattern.is_wildcard:
+        for length in range(1, len(pattern.name) + 1):
+            yield ResourcePattern(pattern.resource_type, pattern.name[:length], PatternType.PREFIXED)
+
+
+def _speaks_of(selector: Selector, pattern: ResourcePattern) -> bool:
+    if selector.names is None or selector.resource_type is not pattern.resource_type:
+        return False
+    return any(own.overlaps(pattern) for own in selector.names.patterns(pattern.resource_type))
+
+
+def _includes(selector: Selector, pattern: ResourcePattern) -> bool:
+    """An item that speaks of principals only includes every name that they have bindings on."""
+    if selector.names is None:
+        return True
+    if selector.resource_type is not pattern.resource_type:
+        return False
+    return any(own.contains(pattern) for own in selector.names.patterns(pattern.resource_type))
