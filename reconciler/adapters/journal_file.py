@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from reconciler.apply.history import JournalError
+from reconciler.model.disguise import undisguised_json
 from reconciler.ports import RecordError
 
 #: A batch has at most 1,000 steps, and a broker's message is short.
@@ -57,7 +58,7 @@ class RecordFile:
 
     def write(self, *records: Mapping[str, Any]) -> None:
         """See ``ports``: the records are on disk when this returns."""
-        text = "".join(_encode(record) + "\n" for record in records).encode("utf-8", "surrogatepass")
+        text = "".join(undisguised_json(_encode(record)) + "\n" for record in records).encode()
         try:
             while text:
                 text = text[os.write(self._descriptor, text) :]

@@ -8,7 +8,8 @@ from typing import Any, TextIO
 
 import click
 
-from reconciler.report.paint import Paint, plain
+from reconciler.model.disguise import undisguised_json
+from reconciler.report.paint import Paint, plain, safe
 
 _STYLES: dict[str, dict[str, Any]] = {
     "add": {"fg": "green"},
@@ -39,7 +40,7 @@ def say(lines: Iterable[str]) -> None:
 
 def say_json(document: Any) -> None:
     """Data for a program, on stdout: one JSON document, keys in order."""
-    say([json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True)])
+    say([undisguised_json(json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True))])
 
 
 def tell(text: str) -> None:
@@ -49,9 +50,14 @@ def tell(text: str) -> None:
 
 def complain(message: str, advice: str = "") -> None:
     """An error on stderr, and what to do about it."""
-    tell(paint_for(sys.stderr)("error", "error: ") + message)
+    tell(paint_for(sys.stderr)("error", "error: ") + _lines(message))
     if advice:
-        tell(f"  {advice}")
+        tell(f"  {_lines(advice)}")
+
+
+def _lines(text: str) -> str:
+    """Whatever a message quotes, only its ends of lines count."""
+    return "\n".join(map(safe, text.split("\n")))
 
 
 def dull(stream: TextIO) -> None:

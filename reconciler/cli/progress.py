@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 from reconciler.apply import Progress
 from reconciler.cli.console import coloured, tell
 from reconciler.plan import TITLES, Phase
+from reconciler.report.paint import safe
 
 if TYPE_CHECKING:
     import rich.progress
@@ -32,7 +33,7 @@ class Lines:
 
     def note(self, text: str) -> None:
         """Something a person should know."""
-        tell(f"   {text}")
+        tell(f"   {safe(text)}")
 
 
 class Bars:
@@ -62,7 +63,7 @@ class Bars:
 
     def note(self, text: str) -> None:
         """Something a person should know."""
-        self._bars.console.print(text, markup=False)
+        self._bars.console.print(safe(text), markup=False, highlight=False)
 
 
 def _proven(brokers: Sequence[int], seconds: float) -> str:

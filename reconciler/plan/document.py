@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from reconciler.diff import Left
+from reconciler.model.disguise import undisguised_json
 from reconciler.plan.access_form import access_side, callout_side, effect_side
 from reconciler.plan.binding_form import pattern_side
 from reconciler.plan.conditional import conditional_side, unbridged_side
@@ -24,8 +25,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", 
 
 def plan_text(plan: Plan) -> str:
     """The file's text: byte for byte the same for the same plan."""
-    body = "{\n" + ",\n".join(_lines(plan_document(plan)))
-    return seal(body)
+    return seal(undisguised_json("{\n" + ",\n".join(_lines(plan_document(plan)))))
 
 
 def seal(body: str) -> str:

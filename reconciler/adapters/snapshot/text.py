@@ -6,13 +6,13 @@ and opaque entry has a line of its own, so that a line-by-line comparison of two
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
 from reconciler.adapters.snapshot.broker import BrokerFacts
 from reconciler.model import AccessControlEntry, AclBinding, ClusterState, OpaqueBinding, Topic
+from reconciler.model.disguise import undisguised_json
 
 #: Major and minor: a reader refuses a major it does not know and ignores fields of a later minor.
 FORMAT_VERSION: Final = "1.0"
@@ -20,8 +20,6 @@ FORMAT_VERSION: Final = "1.0"
 _DEFAULTS = BrokerFacts()
 # One encoder for all: json.dumps would build one for each of 150,000 rows.
 _json = json.JSONEncoder(ensure_ascii=False).encode
-# Characters that could disguise a line in a terminal or a review; in JSON they only occur inside texts.
-_DISGUISE = re.compile("[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 
 def snapshot_text(state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> str:
@@ -39,7 +37,7 @@ def snapshot_text(state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> str:
     ]
     text = "{\n" + ",\n".join(fields) + "\n}\n"
     text.encode()
-    return _DISGUISE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return undisguised_json(text)
 
 
 def _lines(items: Iterable[str]) -> str:
