@@ -24,13 +24,24 @@ if TYPE_CHECKING:
 @cluster_option()
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False), help="Write files there; it must be empty.")
 @click.option("--snapshot", metavar="FILE", type=click.Path(dir_okay=False), help="Write a snapshot file instead.")
+@click.option("--no-roles", is_flag=True, help="Write every rule out, also where a built-in role says the same.")
 @connection_options
 @output_option
-def command(*, path: str | None, cluster: str, out: str | None, snapshot: str | None, reach: Reach, output: str) -> int:
+def command(
+    *,
+    path: str | None,
+    cluster: str,
+    out: str | None,
+    snapshot: str | None,
+    no_roles: bool,
+    reach: Reach,
+    output: str,
+) -> int:
     """Write the ACLs and topics of a cluster as manifests that plan to nothing against it.
 
-    The cluster may be one that nobody described yet: then --connections says how to reach it. With neither --out nor
-    --snapshot the manifests go to stdout.
+    Where a built-in role says exactly what a principal has, the role is written. The cluster may be one that nobody
+    described yet: then --connections says how to reach it. With neither --out nor --snapshot the manifests go to
+    stdout.
     """
     from reconciler.ports import ReadRequest
 
@@ -45,11 +56,11 @@ def command(*, path: str | None, cluster: str, out: str | None, snapshot: str | 
     if snapshot is not None:
         _write_snapshot(state, snapshot)
         return Exit.OK
-    export = _manifests(state, target)
+    export = _manifests(state, target, roles=not no_roles)
     if output == "json":
         say_json({"files": dict(export.files), "left": _left(export)})
     elif out is not None:
-        _write_files(export.files, out)
+        write_files(export.files, out)
     else:
         say(text for name, text in export.files.items() for text in (f"---\n# {name}", text.rstrip("\n")))
     for subject, reason in (*export.left_topics, *((str(binding), why) for binding, why in export.left)):
@@ -70,10 +81,10 @@ def in_scope(state: "ClusterState", target: Target) -> "ClusterState":
     )
 
 
-def _manifests(state: "ClusterState", target: Target) -> "Export":
+def _manifests(state: "ClusterState", target: Target, *, roles: bool) -> "Export":
     from reconciler.report.export import cluster_document, export_manifests
 
-    export = export_manifests(state, cluster=target.name)
+    export = export_manifests(state, cluster=target.name, roles=roles)
     if target.declaration is not None:
         return export
     stub = _STUB + cluster_document(target.name, target.bootstrap_servers, {})
@@ -113,7 +124,8 @@ def _write_snapshot(state: "ClusterState", file: str) -> None:
     tell(f"wrote {file}: {len(state.bindings):,} bindings, {len(state.topics):,} topics")
 
 
-def _write_files(files: Mapping[str, str], out: str) -> None:
+def write_files(files: Mapping[str, str], out: str) -> None:
+    """Write texts by path into a new or empty directory."""
     directory = Path(out)
     if directory.exists() and any(directory.iterdir()):
         raise CommandError(f"{out} is not empty: nothing was written", "give a new directory", Exit.USAGE)

@@ -1,5 +1,6 @@
 """YAML text to declarations to desired state; every problem with its place. Takes texts, never files."""
 
+from reconciler.manifest.built_in_roles import BUILT_IN_ROLES
 from reconciler.manifest.claims import AccessTest, Claim
 from reconciler.manifest.clusters import Acknowledgement, ClusterDeclaration, Limits
 from reconciler.manifest.codes import CODES, Code
@@ -24,6 +25,7 @@ from reconciler.manifest.waivers import LintWaiver, Waiver
 
 __all__ = [
     "ANY_KIND",
+    "BUILT_IN_ROLES",
     "CODES",
     "FIELD_OF",
     "SCHEMA_KINDS",

@@ -1,4 +1,4 @@
-"""The ACLs of one principal as rules: folded as far as nothing is lost, in one order.
+"""The ACLs of one principal as rules and roles: folded as far as nothing is lost, in one order.
 
 Entries of one pattern that differ in the host only share a rule, then in the operation, then LITERAL patterns of one
 type that allow the same. Rules are sorted by resource, so that a DENY stands beside the ALLOW that it limits.
@@ -6,7 +6,7 @@ type that allow the same. Rules are sorted by resource, so that a DENY stands be
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from reconciler.model import (
     WILDCARD,
@@ -17,6 +17,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.report.export.roles import RoleUse, Rule, with_roles
 from reconciler.report.export.yaml_text import one_or_list, scalar
 
 _FIELDS: Final = {
@@ -29,17 +30,11 @@ _FIELDS: Final = {
 }
 
 
-class Rule(NamedTuple):
-    """One rule; ``patterns`` are one PREFIXED or wildcard pattern, or LITERAL ones of one type."""
+def acls_document(name: str, principal: str, bindings: Iterable[AclBinding], *, roles: bool = True) -> list[str]:
+    """The lines of one ``Acls`` document. The texts are sayable and ``name`` is fit for a document.
 
-    patterns: tuple[ResourcePattern, ...]
-    permission: AclPermissionType
-    operations: tuple[AclOperation, ...]
-    hosts: tuple[str, ...]
-
-
-def acls_document(name: str, principal: str, bindings: Iterable[AclBinding]) -> list[str]:
-    """The lines of one ``Acls`` document. The texts are sayable and ``name`` is fit for a document."""
+    With ``roles``, built-in roles say what they say exactly.
+    """
     lines = [
         "apiVersion: reconciler/v1",
         "kind: Acls",
@@ -48,8 +43,9 @@ def acls_document(name: str, principal: str, bindings: Iterable[AclBinding]) -> 
         f"  principal: {scalar(principal)}",
         "  rules:",
     ]
-    for rule in folded(bindings):
-        lines.extend(_rule_lines(rule))
+    rules = folded(bindings)
+    for item in with_roles(rules) if roles else rules:
+        lines.extend(_use_lines(item) if isinstance(item, RoleUse) else _rule_lines(item))
     return lines
 
 
@@ -82,8 +78,16 @@ def _order(rule: Rule) -> tuple[object, ...]:
 def _rule_lines(rule: Rule) -> list[str]:
     head = one_or_list(rule.permission.name.lower(), [operation.name for operation in rule.operations], 6)
     head[0] = f"    - {head[0].lstrip()}"
-    hosts = [] if rule.hosts == (WILDCARD,) else one_or_list("hosts", rule.hosts, 6, always_list=True)
-    return [*head, *_resource_lines(rule.patterns), *hosts]
+    return [*head, *_resource_lines(rule.patterns), *_host_lines(rule.hosts)]
+
+
+def _use_lines(use: RoleUse) -> list[str]:
+    resources = [line for rule in use.rules for line in _resource_lines(rule.patterns)]
+    return [f"    - role: {use.role}", *resources, *_host_lines(use.rules[0].hosts)]
+
+
+def _host_lines(hosts: tuple[str, ...]) -> list[str]:
+    return [] if hosts == (WILDCARD,) else one_or_list("hosts", hosts, 6, always_list=True)
 
 
 def _resource_lines(patterns: tuple[ResourcePattern, ...]) -> list[str]:

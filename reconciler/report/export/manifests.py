@@ -29,8 +29,10 @@ class Export:
     left_topics: tuple[tuple[str, str], ...] = ()
 
 
-def export_manifests(state: ClusterState, *, cluster: str = "") -> Export:
-    """The manifests of ``state``; ``cluster`` is its name, for the first line of each file.
+def export_manifests(state: ClusterState, *, cluster: str = "", heading: str = "", roles: bool = True) -> Export:
+    """The manifests of ``state``; ``cluster`` is its name, for the first line of each file, or ``heading`` is that.
+
+    With ``roles``, built-in roles say what they say exactly.
 
     One file for each principal, ``acls/<name>.yaml``, and ``topics.yaml`` or ``topics/<prefix>.yaml``. Loading them
     gives all bindings but ``left`` and all topics but ``left_topics``.
@@ -38,12 +40,13 @@ def export_manifests(state: ClusterState, *, cluster: str = "") -> Export:
     sayable, left = _divided(state.bindings)
     topics, left_topics = _divided_topics(state.topics.values())
     stems = file_stems(sayable)
-    head = [comment(f"As found on {cluster or 'the cluster'} ({state.cluster_id}).")]
+    head = [comment(heading or f"As found on {cluster or 'the cluster'} ({state.cluster_id}).")]
     files = {}
     left_of = _by_principal(left)
     for principal, bindings in sayable.items():
         own = [comment(text) for text in _left_lines(left_of.pop(principal, ()))]
-        files[f"acls/{stems[principal]}.yaml"] = [*head, *own, *acls_document(stems[principal], principal, bindings)]
+        lines = acls_document(stems[principal], principal, bindings, roles=roles)
+        files[f"acls/{stems[principal]}.yaml"] = [*head, *own, *lines]
     for path, lines in topic_files(topics).items():
         files[path] = [*head, *lines]
     rest = _rest(state, [item for items in left_of.values() for item in items], left_topics)

@@ -71,9 +71,8 @@ spec:
     - deny: [WRITE, DELETE]
       topics: {prefix: payments.audit.}
       hosts: [10.0.0.7]
-    - allow: [READ, DESCRIBE]
+    - role: consumer
       topics: [payments.orders, payments.refunds]
-    - allow: READ
       groups:
         literal: [odd*]
     - allow: READ

@@ -1,0 +1,35 @@
+"""Whatever mixture of roles and rules a principal has, export says exactly its bindings."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.manifest import BUILT_IN_ROLES
+from reconciler.model import AccessControlEntry, AclBinding, ClusterState, PatternType, ResourcePattern, ResourceType
+from tests.property.test_export import check
+
+_HOSTS = st.sampled_from(["*", "10.0.0.1"])
+_NAMES = st.tuples(st.sampled_from(["a", "b.", "c"]), st.sampled_from([PatternType.LITERAL, PatternType.PREFIXED]))
+
+
+@st.composite
+def _brought(draw: st.DrawFn) -> set[AclBinding]:
+    """What one role brings on one name of each type, or on some of them, less perhaps one binding."""
+    role = BUILT_IN_ROLES[draw(st.sampled_from(sorted(BUILT_IN_ROLES)))]
+    host = draw(_HOSTS)
+    names: dict[ResourceType, ResourcePattern] = {}
+    for kind in (*role.required, *role.optional):
+        name, pattern_type = draw(_NAMES)
+        cluster = kind is ResourceType.CLUSTER
+        names[kind] = ResourcePattern(kind, "kafka-cluster") if cluster else ResourcePattern(kind, name, pattern_type)
+    bindings = {
+        AclBinding(pattern, AccessControlEntry("User:x", host, operation, rule.permission.permission_type))
+        for rule in role.rules
+        for pattern in (*(names[kind] for kind in rule.takes), *rule.names)
+        for operation in rule.permission.operations
+    }
+    return bindings - {draw(st.sampled_from(sorted(bindings)))} if draw(st.integers(0, 3)) == 0 else bindings
+
+
+@given(st.lists(_brought(), min_size=1, max_size=5))
+def test_mixtures_of_roles_are_exported_exactly(parts: list[set[AclBinding]]) -> None:
+    check(ClusterState("c", frozenset(binding for part in parts for binding in part)))
