@@ -10,6 +10,7 @@ from reconciler.manifest.fleets import FleetDeclaration, WaveDeclaration
 from reconciler.manifest.loading import load
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.owners import ConsentDeclaration, OwnerDeclaration
+from reconciler.manifest.policy_texts import ExpressionFault, expression_problems
 from reconciler.manifest.problem import ManifestError, Problem, render_problem
 from reconciler.manifest.roles import FIELD_OF
 from reconciler.manifest.safeguards import (
@@ -18,6 +19,7 @@ from reconciler.manifest.safeguards import (
     lint_waivers,
     ownership,
     standing_acknowledgements,
+    topic_rules,
 )
 from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS, json_schema, schema_file_name, schema_text
 from reconciler.manifest.source import Source
@@ -36,6 +38,7 @@ __all__ = [
     "Code",
     "Connection",
     "ConsentDeclaration",
+    "ExpressionFault",
     "FleetDeclaration",
     "Limits",
     "LintWaiver",
@@ -51,6 +54,7 @@ __all__ = [
     "connections",
     "declared_cluster",
     "desired_state",
+    "expression_problems",
     "json_schema",
     "lint_waivers",
     "load",
@@ -59,4 +63,5 @@ __all__ = [
     "schema_file_name",
     "schema_text",
     "standing_acknowledgements",
+    "topic_rules",
 ]

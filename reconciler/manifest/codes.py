@@ -26,7 +26,6 @@ class Code(StrEnum):
     NOT_A_MANIFEST = "KR020"
     API_VERSION = "KR021"
     UNKNOWN_KIND = "KR022"
-    NOT_SUPPORTED_YET = "KR023"
     DUPLICATE_NAME = "KR024"
     MISSING_FIELD = "KR025"
     UNKNOWN_FIELD = "KR026"
@@ -71,6 +70,8 @@ class Code(StrEnum):
     EXPIRED_WAIVER = "KR091"
     OWNERSHIP_FORM = "KR092"
     OWNER_WITHOUT_FILES = "KR093"
+    POLICY_FORM = "KR094"
+    EXPRESSION = "KR095"
 
 
 #: What each code is about, in a few words.
@@ -92,7 +93,6 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.NOT_A_MANIFEST: "a document is not a manifest",
         Code.API_VERSION: "the apiVersion is missing or not ours",
         Code.UNKNOWN_KIND: "the kind is missing or unknown",
-        Code.NOT_SUPPORTED_YET: "a kind, field or value that is not supported yet",
         Code.DUPLICATE_NAME: "two documents of one kind have the same name",
         Code.MISSING_FIELD: "a required field is missing",
         Code.UNKNOWN_FIELD: "a field is unknown",
@@ -132,5 +132,7 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.EXPIRED_WAIVER: "a waiver has expired",
         Code.OWNERSHIP_FORM: "an owner or a consent is incomplete, or names an unknown team",
         Code.OWNER_WITHOUT_FILES: "a team has no files",
+        Code.POLICY_FORM: "a rule of a policy is incomplete or contradicts itself",
+        Code.EXPRESSION: "an expression of a policy cannot be compiled",
     }
 )

@@ -112,4 +112,5 @@ def _for_all(manifests: Manifests) -> list[Declared]:
         *manifests.roles.values(),
         *manifests.access_tests,
         *manifests.ownership,
+        *manifests.topic_policies,
     ]

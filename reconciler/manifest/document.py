@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from reconciler.manifest.codes import Code
 from reconciler.manifest.findings import Findings, Trouble
-from reconciler.manifest.models import API_VERSION, KINDS_TO_COME, MODELS
+from reconciler.manifest.models import API_VERSION, MODELS
 from reconciler.manifest.nodes import MappingNode, Node, ScalarNode
 from reconciler.manifest.source import quoted
 from reconciler.manifest.suggest import did_you_mean, one_of
@@ -99,13 +99,10 @@ def _kind(root: MappingNode, findings: Findings) -> str | None:
     kind = found.plain
     if not isinstance(kind, str):
         findings.add(Trouble(Code.UNKNOWN_KIND, "the kind must be a single value", one_of(MODELS)), found)
-    elif kind in KINDS_TO_COME:
-        message = f"the kind {kind} is not supported yet"
-        findings.add(Trouble(Code.NOT_SUPPORTED_YET, message, "keep it out of the directory until then"), found)
     elif kind in MODELS:
         return kind
     elif not findings.marks(found):
-        advice = did_you_mean(kind, [*MODELS, *KINDS_TO_COME], one_of(MODELS))
+        advice = did_you_mean(kind, MODELS, one_of(MODELS))
         findings.add(Trouble(Code.UNKNOWN_KIND, f"there is no kind {quoted(kind)}", advice), found)
     return None
 

@@ -14,6 +14,7 @@ from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.fleets import FleetDeclaration, check_waves, declare_fleet
 from reconciler.manifest.manifests import Manifests, Template, declare
 from reconciler.manifest.owners import OwnershipDeclaration, check_teams
+from reconciler.manifest.policies import TopicPolicyDeclaration
 from reconciler.manifest.problem import ManifestError, in_order
 from reconciler.manifest.reader import read_documents
 from reconciler.manifest.resources import PatternTable
@@ -49,6 +50,7 @@ def load(sources: Iterable[Source]) -> Manifests:
         FrozenMap(loading.fleets),
         tuple(loading.access_tests),
         tuple(loading.ownership),
+        tuple(loading.topic_policies),
     )
 
 
@@ -64,6 +66,7 @@ class _Loading:
         self.fleets: dict[str, FleetDeclaration] = {}
         self.access_tests: list[AccessTestsDeclaration] = []
         self.ownership: list[OwnershipDeclaration] = []
+        self.topic_policies: list[TopicPolicyDeclaration] = []
         self.templates: list[Template] = []
         self._headings: list[tuple[Heading, Findings]] = []
         self._table = PatternTable()
@@ -125,6 +128,8 @@ class _Loading:
                 self.access_tests.append(tests)
             case OwnershipDeclaration() as ownership:
                 self.ownership.append(ownership)
+            case TopicPolicyDeclaration() as policy:
+                self.topic_policies.append(policy)
             case None:
                 self._complete = False
 

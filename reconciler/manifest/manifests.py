@@ -11,6 +11,7 @@ from reconciler.manifest.findings import Findings
 from reconciler.manifest.fleets import FleetDeclaration
 from reconciler.manifest.nodes import MappingNode
 from reconciler.manifest.owners import OwnershipDeclaration, declare_ownership
+from reconciler.manifest.policies import TopicPolicyDeclaration, declare_topic_policy
 from reconciler.manifest.problem import Problem
 from reconciler.manifest.resources import PatternTable
 from reconciler.manifest.role_documents import declare_role
@@ -20,7 +21,14 @@ from reconciler.manifest.topics import TopicsDeclaration, declare_topics
 from reconciler.manifest.variables import substitute
 from reconciler.model import FrozenMap
 
-Declared = AclsDeclaration | RoleDeclaration | TopicsDeclaration | AccessTestsDeclaration | OwnershipDeclaration
+Declared = (
+    AclsDeclaration
+    | RoleDeclaration
+    | TopicsDeclaration
+    | AccessTestsDeclaration
+    | OwnershipDeclaration
+    | TopicPolicyDeclaration
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +62,7 @@ class Manifests:
     fleets: Mapping[str, FleetDeclaration] = FrozenMap()
     access_tests: tuple[AccessTestsDeclaration, ...] = ()
     ownership: tuple[OwnershipDeclaration, ...] = ()
+    topic_policies: tuple[TopicPolicyDeclaration, ...] = ()
 
 
 def declare(document: Document, table: PatternTable) -> Declared | None:
@@ -67,5 +76,7 @@ def declare(document: Document, table: PatternTable) -> Declared | None:
             return declare_access_tests(document, table)
         case "Ownership":
             return declare_ownership(document, table)
+        case "TopicPolicy":
+            return declare_topic_policy(document, table)
         case _:
             return declare_topics(document, table)

@@ -1,6 +1,9 @@
 """What a YAML text holds, with the place of each value. All scalars are texts; the models give them types."""
 
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias, TypeVar
+
+M = TypeVar("M")
 
 #: A value without its places, as pydantic takes it.
 Plain: TypeAlias = "str | list[Plain] | dict[str, Plain]"
@@ -63,3 +66,10 @@ def scalars(node: Node | None) -> list[ScalarNode]:
     if isinstance(node, SequenceNode):
         return [item for item in node.items if isinstance(item, ScalarNode)]
     return []
+
+
+def paired(node: Node | None, models: Sequence[M] | None) -> Iterator[tuple[MappingNode, M | None]]:
+    """The mappings of a list, each with its model where the document has one."""
+    for index, item in enumerate(node.items if isinstance(node, SequenceNode) else []):
+        if isinstance(item, MappingNode):
+            yield item, models[index] if models is not None else None

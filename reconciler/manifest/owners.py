@@ -4,7 +4,6 @@ import datetime
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from reconciler.manifest.acls import checked_texts
 from reconciler.manifest.codes import Code
@@ -12,7 +11,7 @@ from reconciler.manifest.document import Document, Heading
 from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.models.ownership import ConsentItem, GivenConsent, OwnerItem, OwnershipDocument
 from reconciler.manifest.names import FIELDS
-from reconciler.manifest.nodes import MappingNode, Node, SequenceNode
+from reconciler.manifest.nodes import MappingNode, paired
 from reconciler.manifest.operations import named_operations
 from reconciler.manifest.resources import PatternTable
 from reconciler.manifest.selectors import principal_names
@@ -25,9 +24,6 @@ _OWNS = Trouble(
 )
 _RESOURCE = Trouble(Code.OWNERSHIP_FORM, "the consent names no resource", "add topics, groups or another resource")
 _EMPTY = Trouble(Code.OWNERSHIP_FORM, "the document declares nothing", "add owners, or consents")
-
-
-M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +76,12 @@ def declare_ownership(document: Document, table: PatternTable) -> OwnershipDecla
         findings.add(_EMPTY, document.root.keys["spec"])
     owners: list[OwnerDeclaration] = []
     consents: list[ConsentDeclaration] = []
-    for node, item in _paired(spec.get("owners"), model.spec.owners if model else None):
+    for node, item in paired(spec.get("owners"), model.spec.owners if model else None):
         owners += _owner(node, item, table, findings)
         team = item.team if item else ""
-        for inner, consent in _paired(node.get("consents"), item.consents if item else None):
+        for inner, consent in paired(node.get("consents"), item.consents if item else None):
             consents += _consent(inner, consent, team, table, findings)
-    for node, given in _paired(spec.get("consents"), model.spec.consents if model else None):
+    for node, given in paired(spec.get("consents"), model.spec.consents if model else None):
         consents += _consent(node, given, given.team if given else "", table, findings)
     return OwnershipDeclaration(document.heading, tuple(owners), tuple(consents)) if model else None
 
@@ -121,13 +117,6 @@ def file_pattern(glob: str) -> re.Pattern[str]:
 
 
 _GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-
-
-def _paired(node: Node | None, models: Sequence[M] | None) -> Iterator[tuple[MappingNode, M | None]]:
-    """The mappings of a list, each with its model where the document has one."""
-    for index, item in enumerate(node.items if isinstance(node, SequenceNode) else []):
-        if isinstance(item, MappingNode):
-            yield item, models[index] if models is not None else None
 
 
 def _owner(

@@ -1,4 +1,4 @@
-"""What guards one cluster besides its limits: access tests, ownership, waivers, acknowledgements."""
+"""What guards one cluster besides its limits: access tests, ownership, topic policies, waivers, acknowledgements."""
 
 import datetime
 from collections.abc import Iterator
@@ -11,10 +11,11 @@ from reconciler.manifest.desired import FindingsByFile, declared_cluster, declar
 from reconciler.manifest.findings import Trouble
 from reconciler.manifest.manifests import Declared, Manifests
 from reconciler.manifest.owners import ConsentDeclaration, OwnerDeclaration, OwnershipDeclaration
+from reconciler.manifest.policies import TopicPolicyDeclaration
 from reconciler.manifest.problem import ManifestError, Problem
 from reconciler.manifest.source import quoted
 from reconciler.manifest.waivers import LintWaiver, Waiver
-from reconciler.model import Origin
+from reconciler.model import Origin, TopicRule
 
 
 def access_tests(manifests: Manifests, cluster_name: str) -> tuple[AccessTest, ...]:
@@ -33,6 +34,13 @@ def ownership(
     consents = (consent for item in documents for consent in item.consents)
     standing = (consent for consent in consents if consent.expires is None or consent.expires >= as_of)
     return tuple(sorted(owners, key=_place)), tuple(sorted(standing, key=_place))
+
+
+def topic_rules(manifests: Manifests, cluster_name: str) -> tuple[TopicRule, ...]:
+    """The rules of topic policies for a declared cluster, in the order of places; raises :class:`ManifestError`."""
+    documents = _documents(manifests, cluster_name)
+    found = (rule for item in documents if isinstance(item, TopicPolicyDeclaration) for rule in item.rules)
+    return tuple(sorted(found, key=lambda rule: rule.origin))
 
 
 def lint_waivers(manifests: Manifests, cluster_name: str) -> tuple[LintWaiver, ...]:
@@ -82,3 +90,5 @@ def cluster_warnings(manifests: Manifests, cluster_name: str, as_of: datetime.da
 def _waivers(manifests: Manifests, cluster_name: str) -> Iterator[Waiver]:
     yield from (item.waiver for item in lint_waivers(manifests, cluster_name))
     yield from (test.waiver for test in access_tests(manifests, cluster_name) if test.waiver is not None)
+    of_topics = (waiver for rule in topic_rules(manifests, cluster_name) for waiver in rule.waivers)
+    yield from (Waiver(item.reason, item.expires, item.origin, item.ticket) for item in of_topics)

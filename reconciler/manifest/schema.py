@@ -43,7 +43,7 @@ def _any_kind() -> dict[str, Any]:
     return {
         "$schema": DRAFT,
         "title": "A document of a manifest",
-        "description": "One document: a Cluster, Acls, a Role, Topics, AccessTests, Ownership, or a Fleet.",
+        "description": "One document: a Cluster, Acls, a Role, Topics, AccessTests, Ownership, TopicPolicy, Fleet.",
         "oneOf": [{"$ref": f"#/definitions/{kind}Document"} for kind in sorted(MODELS)],
         "definitions": dict(sorted(definitions.items())),
     }

@@ -6,7 +6,7 @@ from reconciler.manifest.names import FIELDS
 from reconciler.manifest.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
 from reconciler.manifest.principals import principal_problem
 from reconciler.manifest.resources import Named, PatternTable
-from reconciler.model import NameSelector, PatternType, Scope, Selector
+from reconciler.model import NameSelector, PatternType, ResourceType, Scope, Selector
 
 _EMPTY = Trouble(Code.SELECTOR_FORM, "this item selects nothing", "name principals, or one kind of resource, or both")
 _TWO = Trouble(
@@ -45,6 +45,11 @@ def declare_selector(
         return Selector(principals)
     kind = FIELDS[kinds[0]]
     return Selector(principals, kind, _names(table.names(kind, node.values[kinds[0]], findings)))
+
+
+def topic_names(node: Node | None, table: PatternTable, findings: Findings) -> NameSelector | None:
+    """Topics in the forms of names; ``None`` where nothing is said of them."""
+    return None if node is None else _names(table.names(ResourceType.TOPIC, node, findings))
 
 
 def _names(named: list[Named]) -> NameSelector:

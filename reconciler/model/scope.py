@@ -34,6 +34,10 @@ class NameSelector:
             return True
         return self.prefix is not None and principal != WILDCARD_PRINCIPAL and principal.startswith(self.prefix)
 
+    def selects_name(self, name: str) -> bool:
+        """Whether the name of a resource is meant."""
+        return self.any_name or name in self.literal or (self.prefix is not None and name.startswith(self.prefix))
+
     def patterns(self, resource_type: ResourceType) -> tuple[ResourcePattern, ...]:
         """The selector as patterns of that type; LITERAL ``*`` stands for ``any_name``."""
         if self.any_name:

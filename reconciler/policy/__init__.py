@@ -2,5 +2,28 @@
 
 from reconciler.policy.owners import Consent, Owner
 from reconciler.policy.ownership import Breach, BreachKind, Ownership
+from reconciler.policy.topic_expressions import Fault, MissingEngineError
+from reconciler.policy.topic_policy import (
+    ExpressionError,
+    TopicFinding,
+    TopicPolicy,
+    TopicPolicyResult,
+    TopicStanding,
+)
+from reconciler.policy.topic_subject import Surroundings
 
-__all__ = ["Breach", "BreachKind", "Consent", "Owner", "Ownership"]
+__all__ = [
+    "Breach",
+    "BreachKind",
+    "Consent",
+    "ExpressionError",
+    "Fault",
+    "MissingEngineError",
+    "Owner",
+    "Ownership",
+    "Surroundings",
+    "TopicFinding",
+    "TopicPolicy",
+    "TopicPolicyResult",
+    "TopicStanding",
+]

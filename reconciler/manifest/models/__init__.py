@@ -11,6 +11,7 @@ from reconciler.manifest.models.fleet import FleetDocument
 from reconciler.manifest.models.metadata import API_VERSION
 from reconciler.manifest.models.ownership import OwnershipDocument
 from reconciler.manifest.models.role import RoleDocument
+from reconciler.manifest.models.topic_policy import TopicPolicyDocument
 from reconciler.manifest.models.topics import TopicsDocument
 
 #: The kinds of this version; the models come from the table, so a kind is known in one place.
@@ -21,14 +22,12 @@ MODELS: Final[Mapping[str, type[ManifestModel]]] = {
     "Fleet": FleetDocument,
     "Ownership": OwnershipDocument,
     "Role": RoleDocument,
+    "TopicPolicy": TopicPolicyDocument,
     "Topics": TopicsDocument,
 }
-#: Kinds that the format has and this version does not.
-KINDS_TO_COME = frozenset({"TopicPolicy"})
 
 __all__ = [
     "API_VERSION",
-    "KINDS_TO_COME",
     "MODELS",
     "AccessTestsDocument",
     "AclsDocument",
@@ -36,5 +35,6 @@ __all__ = [
     "FleetDocument",
     "OwnershipDocument",
     "RoleDocument",
+    "TopicPolicyDocument",
     "TopicsDocument",
 ]

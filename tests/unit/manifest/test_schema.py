@@ -97,6 +97,6 @@ def test_examples_of_the_reference_are_manifests() -> None:
     blocks = re.findall(
         r"^```yaml\n(apiVersion.*?)^```", Path("docs/manifests.md").read_text(encoding="utf-8"), re.M | re.S
     )
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     for block in blocks:
         load([Source("manifests.md", block)])

@@ -1,0 +1,179 @@
+"""What one part of a rule says of one topic: nothing, a breach, or that it cannot be decided.
+
+A part that depends on what only the broker knows is undecided, never passed: rules for topics are there because a
+default may be wrong.
+"""
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, TypeAlias
+
+from reconciler.model import CountRule, NameRule, Relation, RelationRule, SettingRule, TopicCheck, normal_form
+from reconciler.policy.topic_subject import Subject
+
+_COMPARISONS: Final[dict[Relation, tuple[Callable[[float, float], bool], str]]] = {
+    Relation.BELOW: (operator.lt, "below"),
+    Relation.AT_MOST: (operator.le, "at most"),
+    Relation.ABOVE: (operator.gt, "above"),
+    Relation.AT_LEAST: (operator.ge, "at least"),
+}
+_COUNTS: Final = ("partitions", "replicationFactor", "brokers")
+_DEFAULT: Final = "left to the broker"
+NOT_SET: Final = "not set"
+_UNKNOWN_BROKERS: Final = "how many brokers there are is not known"
+
+
+class Shortfall(NamedTuple):
+    """What a topic lacks: ``about`` is a field or a setting, ``found`` its value, ``wanted`` what the rule asks.
+
+    Where it is not ``decided``, ``found`` says what is not known.
+    """
+
+    code: TopicCheck
+    about: str
+    found: str
+    wanted: str
+    decided: bool = True
+
+
+#: Asks one part of a rule about a topic.
+Check: TypeAlias = Callable[[Subject], Iterator[Shortfall]]
+
+
+def name_check(part: NameRule, matches: Callable[[str], bool] | None) -> Check:
+    """The check of a name; ``matches`` is the part's pattern, compiled."""
+
+    def check(topic: Subject) -> Iterator[Shortfall]:
+        if matches is not None and not matches(topic.name):
+            yield Shortfall(TopicCheck.NAME, "name", topic.name, f"a name that matches {part.pattern}")
+        if part.max_length is not None and len(topic.name) > part.max_length:
+            length = f"{len(topic.name)} characters"
+            yield Shortfall(TopicCheck.NAME, "name", length, f"at most {part.max_length} characters")
+
+    return check
+
+
+def count_check(part: CountRule) -> Check:
+    """The check of partitions or of the replication factor."""
+    code = TopicCheck.PARTITIONS if part.subject == "partitions" else TopicCheck.REPLICATION_FACTOR
+    per_broker = (part.min_per_broker, part.max_per_broker)
+
+    def check(topic: Subject) -> Iterator[Shortfall]:
+        number, wanted = topic.count(part.subject), _count_words(part, topic.brokers)
+        if number is None:
+            if part.required is not False:
+                yield Shortfall(code, part.subject, _DEFAULT, wanted, part.required is True)
+            return
+        low, high = part.minimum or 0, part.maximum
+        if topic.brokers is not None:
+            low = max(low, (part.min_per_broker or 0) * topic.brokers)
+            most = None if part.max_per_broker is None else part.max_per_broker * topic.brokers
+            high = min((limit for limit in (high, most) if limit is not None), default=None)
+        if number < low or (high is not None and number > high):
+            yield Shortfall(code, part.subject, str(number), wanted)
+        elif topic.brokers is None and any(limit is not None for limit in per_broker):
+            yield Shortfall(code, part.subject, f"{number}, but {_UNKNOWN_BROKERS}", wanted, decided=False)
+
+    return check
+
+
+def _count_words(part: CountRule, brokers: int | None) -> str:
+    each = "for each broker" if brokers is None else f"for each of {brokers} brokers"
+    words = [
+        f"at least {part.minimum}" if part.minimum is not None else "",
+        f"at most {part.maximum}" if part.maximum is not None else "",
+        f"at least {part.min_per_broker} {each}" if part.min_per_broker is not None else "",
+        f"at most {part.max_per_broker} {each}" if part.max_per_broker is not None else "",
+    ]
+    return ", ".join(word for word in words if word) or "declared"
+
+
+def setting_check(part: SettingRule) -> Check:
+    """The check of one setting."""
+
+    def check(topic: Subject) -> Iterator[Shortfall]:
+        value = topic.configs.get(part.name)
+        if value is None:
+            yield from _unset(part)
+        elif part.forbidden:
+            yield Shortfall(TopicCheck.FORBIDDEN_SETTING, part.name, value, NOT_SET)
+        else:
+            yield from _of_value(part, topic, value)
+
+    return check
+
+
+def _unset(part: SettingRule) -> Iterator[Shortfall]:
+    if part.forbidden or part.required is False:
+        return
+    if part.required:
+        yield Shortfall(TopicCheck.MISSING_SETTING, part.name, NOT_SET, _value_words(part) or "set")
+        return
+    code = TopicCheck.SETTING_VALUE if part.allowed is not None else TopicCheck.SETTING_RANGE
+    yield Shortfall(code, part.name, _DEFAULT, _value_words(part), decided=False)
+
+
+def _of_value(part: SettingRule, topic: Subject, value: str) -> Iterator[Shortfall]:
+    if part.allowed is not None and normal_form(part.name, value) not in part.allowed:
+        yield Shortfall(TopicCheck.SETTING_VALUE, part.name, value, _allowed_words(part))
+    if part.minimum is None and part.maximum is None:
+        return
+    number = topic.setting_number(part.name)
+    if number is None:
+        # As of local limits that refer to one which is not set; a text that is no number is refused when it is read.
+        yield Shortfall(TopicCheck.SETTING_RANGE, part.name, f"{value}, {_DEFAULT}", _range_words(part), decided=False)
+        return
+    low = part.minimum is not None and number < part.minimum.number
+    high = part.maximum is not None and number > part.maximum.number
+    if low or high:
+        yield Shortfall(TopicCheck.SETTING_RANGE, part.name, value, _range_words(part))
+
+
+def _value_words(part: SettingRule) -> str:
+    return ", ".join(word for word in (_allowed_words(part), _range_words(part)) if word)
+
+
+def _allowed_words(part: SettingRule) -> str:
+    if part.allowed is None:
+        return ""
+    return part.allowed[0] if len(part.allowed) == 1 else f"one of {' · '.join(part.allowed)}"
+
+
+def _range_words(part: SettingRule) -> str:
+    low = f"at least {part.minimum.text}" if part.minimum is not None else ""
+    high = f"at most {part.maximum.text}" if part.maximum is not None else ""
+    return ", ".join(word for word in (low, high) if word)
+
+
+def relation_check(part: RelationRule) -> Check:
+    """The check of two numbers of a topic against each other."""
+    holds, words = _COMPARISONS[part.relation]
+    wanted = f"{part.value} {words} {part.other}"
+
+    def check(topic: Subject) -> Iterator[Shortfall]:
+        numbers = [_operand(name, topic) for name in (part.value, part.other)]
+        missing = [name for name, number in zip((part.value, part.other), numbers, strict=True) if number is None]
+        if missing:
+            yield from _incomplete(part, missing[0], topic, wanted)
+        elif not holds(numbers[0] or 0, numbers[1] or 0):
+            found = ", ".join(f"{name} {_shown(name, topic)}" for name in (part.value, part.other))
+            yield Shortfall(TopicCheck.RELATION, part.value, found, wanted)
+
+    return check
+
+
+def _incomplete(part: RelationRule, missing: str, topic: Subject, wanted: str) -> Iterator[Shortfall]:
+    if missing == "brokers":
+        yield Shortfall(TopicCheck.RELATION, part.value, _UNKNOWN_BROKERS, wanted, decided=False)
+    elif part.required is None or topic.configs.get(missing) is not None:
+        yield Shortfall(TopicCheck.RELATION, part.value, f"{missing} {_DEFAULT}", wanted, decided=False)
+    elif part.required:
+        yield Shortfall(TopicCheck.MISSING_SETTING, missing, NOT_SET, wanted)
+
+
+def _operand(name: str, topic: Subject) -> float | None:
+    return topic.count(name) if name in _COUNTS else topic.setting_number(name)
+
+
+def _shown(name: str, topic: Subject) -> str:
+    return str(topic.count(name)) if name in _COUNTS else topic.configs[name]

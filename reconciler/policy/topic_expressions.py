@@ -1,0 +1,158 @@
+"""Expressions of rules, in CEL (cel-cpp): compiled once, typed, without side effects, every loop counted by the engine.
+
+The package is the extra ``policy`` and is imported where an expression is compiled, nowhere else. What an expression
+may build is bounded by the manifests' reader.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from reconciler.model import TOPIC_CONFIGS, ConfigType, ExpressionRule, Origin, TopicCheck
+from reconciler.policy.topic_checks import Check, Shortfall
+from reconciler.policy.topic_subject import Subject
+
+#: The longest text that an expression is given; a topic's name has at most 249 characters.
+_LONGEST: Final = 1000
+_NUMBERS: Final = frozenset({ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES})
+_FAULT = re.compile(r"ERROR: <input>:([0-9]+):([0-9]+): (.*)")
+_STATUS = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
+_UNKNOWN = re.compile(r'No value with name "(\w+)" found in Activation')
+_UNSET = re.compile(r'Key not found in map : "(.*)"')
+_WORD = re.compile(r"[A-Za-z]+")
+
+
+class MissingEngineError(Exception):
+    """The package that evaluates expressions is not installed; ``origin`` is the place of the first expression."""
+
+    def __init__(self, origin: Origin) -> None:
+        """Says what is missing."""
+        super().__init__(f"the expression at {origin} needs the package cel-expr-python")
+        self.origin = origin
+
+
+class Fault(NamedTuple):
+    """What is wrong with an expression, at a line and column of its text, both from 1."""
+
+    part: ExpressionRule
+    line: int
+    column: int
+    message: str
+
+
+def expression_checks(parts: Sequence[ExpressionRule]) -> tuple[dict[ExpressionRule, Check], list[Fault]]:
+    """Each expression compiled, and what is wrong with those that cannot be; raises :class:`MissingEngineError`."""
+    checks: dict[ExpressionRule, Check] = {}
+    faults: list[Fault] = []
+    if parts:
+        engine = _engine(parts[0].origin)
+        environment = engine.NewEnv(variables=_variables(engine.Type))
+        for part in parts:
+            try:
+                program = environment.compile(part.text)
+            except RuntimeError as error:
+                faults += _faults(part, str(error))
+                continue
+            if program.return_type() == engine.Type.BOOL:
+                checks[part] = _check(part, program)
+            else:
+                kind = program.return_type().name()
+                faults.append(Fault(part, 1, 1, f"the expression gives {kind}, where true or false is expected"))
+    return checks, faults
+
+
+def _engine(origin: Origin) -> Any:
+    try:
+        from cel_expr_python import cel  # noqa: PLC0415 - an extra, for policies with expressions only
+    except ModuleNotFoundError as error:
+        raise MissingEngineError(origin) from error
+    return cel
+
+
+def _variables(types: Any) -> dict[str, Any]:
+    text, number = types.STRING, types.INT
+    return {
+        "name": text,
+        "cluster": text,
+        "partitions": number,
+        "replicationFactor": number,
+        "brokers": number,
+        "labels": types.Map(text, text),
+        "configs": types.Map(text, types.DYN),
+    }
+
+
+def _faults(part: ExpressionRule, text: str) -> Iterator[Fault]:
+    found = _FAULT.findall(text)
+    for line, column, message in found[:1]:
+        yield Fault(part, int(line), int(column), f"not CEL: {message.removeprefix('Syntax error: ')}")
+    if not found:
+        yield Fault(part, 1, 1, f"not CEL: {_STATUS.sub('', text)}")
+
+
+def _check(part: ExpressionRule, program: Any) -> Check:
+    wanted = " ".join(part.text.split())
+
+    def check(topic: Subject) -> Iterator[Shortfall]:
+        longest = max(map(len, (*topic.labels.values(), *topic.configs.values())), default=0)
+        if longest > _LONGEST:
+            found = f"a label or setting has more than {_LONGEST} characters"
+            yield Shortfall(TopicCheck.EXPRESSION, "expression", found, wanted, decided=False)
+            return
+        try:
+            answer = program.eval(data=_data(topic)).value()
+        except RuntimeError as error:
+            answer = str(error)
+        if answer is False:
+            yield Shortfall(TopicCheck.EXPRESSION, "expression", _values(part.text, topic), wanted)
+        elif answer is not True:
+            yield Shortfall(TopicCheck.EXPRESSION, "expression", _reason(str(answer)), wanted, decided=False)
+
+    return check
+
+
+def _data(topic: Subject) -> dict[str, Any]:
+    """The variables that are known; CEL answers for the rest where the answer does not depend on them."""
+    counts = {name: topic.count(name) for name in ("partitions", "replicationFactor", "brokers")}
+    return {
+        "name": topic.name,
+        "cluster": topic.cluster,
+        "labels": dict(topic.labels),
+        "configs": {name: _typed(name, text) for name, text in topic.configs.items()},
+        **{name: number for name, number in counts.items() if number is not None},
+    }
+
+
+def _typed(name: str, text: str) -> Any:
+    config_type = TOPIC_CONFIGS.get(name)
+    try:
+        if config_type in _NUMBERS:
+            return int(text)
+        if config_type is ConfigType.DOUBLE:
+            return float(text)
+    except ValueError:
+        return text
+    if config_type is ConfigType.BOOLEAN:
+        return text == "true"
+    return [item for item in text.split(",") if item] if config_type is ConfigType.LIST else text
+
+
+def _values(text: str, topic: Subject) -> str:
+    """The values that the expression speaks of."""
+    counts = {name: topic.count(name) for name in ("partitions", "replicationFactor", "brokers")}
+    known = {"name": topic.name, **counts, "cluster": topic.cluster}
+    words = frozenset(_WORD.findall(text))
+    found = [f"{name} is {value}" for name, value in known.items() if name in words]
+    for kind, values in (("labels", topic.labels), ("configs", topic.configs)):
+        found += [f"{name} is {value}" for name, value in values.items() if kind in words and name in text]
+    return ", ".join(found) or "false"
+
+
+def _reason(answer: str) -> str:
+    unknown, unset = _UNKNOWN.search(answer), _UNSET.search(answer)
+    if unknown is not None:
+        name = unknown[1]
+        return "how many brokers there are is not known" if name == "brokers" else f"{name} left to the broker"
+    if unset is not None:
+        return f"{unset[1]} is not set"
+    return _STATUS.sub("", answer)

@@ -1,0 +1,183 @@
+"""Which declared topics break which rules of a ``TopicPolicy``; decided on what is declared, asks no cluster.
+
+``TopicPolicy(rules).decide(desired, as_of, around)`` is all; with ``around.live``, what a declaration leaves to the
+broker is what an existing topic has.
+"""
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reconciler.model import (
+    CountRule,
+    DesiredState,
+    ExpressionRule,
+    NameRule,
+    Origin,
+    RelationRule,
+    RulePart,
+    SettingRule,
+    TopicCheck,
+    TopicRule,
+    TopicWaiver,
+)
+from reconciler.policy.topic_checks import (
+    Check,
+    Shortfall,
+    count_check,
+    name_check,
+    relation_check,
+    setting_check,
+)
+from reconciler.policy.topic_expressions import Fault, expression_checks
+from reconciler.policy.topic_subject import Subject, Surroundings, subject
+
+_NOTHING = Surroundings()
+
+
+class ExpressionError(Exception):
+    """Expressions that cannot be compiled; ``faults`` are the first of each."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        """Keeps them."""
+        self.faults = tuple(faults)
+        super().__init__(self.faults)
+
+
+class TopicStanding(StrEnum):
+    """How a topic stands to a rule that it does not keep. ``UNDECIDED`` is no pass: the broker might break the rule."""
+
+    BROKEN = "broken"
+    UNDECIDED = "undecided"
+    #: Broken or undecided, and accepted for a while.
+    WAIVED = "waived"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFinding:
+    """One topic that does not keep one part of a rule. ``waiver`` is the one that accepts it, or that did."""
+
+    code: TopicCheck
+    standing: TopicStanding
+    topic: str
+    origin: Origin
+    rule: TopicRule
+    rule_origin: Origin
+    about: str
+    found: str
+    wanted: str
+    waiver: TopicWaiver | None = None
+
+    @property
+    def stops(self) -> bool:
+        """Whether it ends a command with status 3: a breach or a doubt that is neither a warning nor waived."""
+        return self.standing is not TopicStanding.WAIVED and self.rule.severity == "error"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPolicyResult:
+    """What came of the rules: ``rules`` and ``topics`` are how many, ``idle_waivers`` those that accept nothing."""
+
+    findings: tuple[TopicFinding, ...] = ()
+    rules: int = 0
+    topics: int = 0
+    idle_waivers: tuple[TopicWaiver, ...] = ()
+
+    @property
+    def stopping(self) -> tuple[TopicFinding, ...]:
+        """The findings that end a command with status 3."""
+        return tuple(finding for finding in self.findings if finding.stops)
+
+
+class TopicPolicy:
+    """The rules of one cluster, compiled. Raises :class:`ExpressionError` or ``MissingEngineError``."""
+
+    __slots__ = ("_rules",)
+
+    def __init__(self, rules: Iterable[TopicRule]) -> None:
+        """Compiles patterns and expressions, each once."""
+        rules = tuple(rules)
+        expressions = [part for rule in rules for part in rule.parts if isinstance(part, ExpressionRule)]
+        compiled, faults = expression_checks(expressions)
+        if faults:
+            raise ExpressionError(faults)
+        self._rules = [(rule, [(part, _check(part, compiled)) for part in rule.parts]) for rule in rules]
+
+    @property
+    def asks_for_brokers(self) -> bool:
+        """Whether a rule depends on how many brokers there are."""
+        return any(_needs_brokers(part) for rule, _ in self._rules for part in rule.parts)
+
+    def decide(self, desired: DesiredState, as_of: datetime.date, around: Surroundings = _NOTHING) -> TopicPolicyResult:
+        """Everything that declared topics do not keep, in the order of places; absent topics keep every rule."""
+        topics = [subject(wanted, around) for wanted in desired.topics.values() if not wanted.absent]
+        found = [finding for topic in topics for finding in self._of_topic(topic, as_of)]
+        found.sort(key=lambda one: (one.origin, one.topic, one.code, one.rule_origin, one.about))
+        used = {finding.waiver for finding in found}
+        waivers = (waiver for rule, _ in self._rules for waiver in rule.waivers)
+        idle = tuple(waiver for waiver in waivers if waiver.stands(as_of) and waiver not in used)
+        return TopicPolicyResult(tuple(found), len(self._rules), len(topics), idle)
+
+    def _of_topic(self, topic: Subject, as_of: datetime.date) -> Iterator[TopicFinding]:
+        for rule, checks in self._rules:
+            if _is_about(rule, topic):
+                for part, check in checks:
+                    for lack in check(topic):
+                        yield _finding(rule, part, topic, lack, as_of)
+
+
+def _check(part: RulePart, expressions: dict[ExpressionRule, Check]) -> Check:
+    match part:
+        case NameRule():
+            return name_check(part, None if part.pattern is None else _matcher(part.pattern))
+        case CountRule():
+            return count_check(part)
+        case SettingRule():
+            return setting_check(part)
+        case RelationRule():
+            return relation_check(part)
+        case ExpressionRule():
+            return expressions[part]
+
+
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    import re2  # noqa: PLC0415 - native code, for policies with patterns only
+
+    compiled = re2.compile(pattern)
+    return lambda name: compiled.fullmatch(name) is not None
+
+
+def _is_about(rule: TopicRule, topic: Subject) -> bool:
+    if rule.topics is not None and not rule.topics.selects_name(topic.name):
+        return False
+    if rule.excluded is not None and rule.excluded.selects_name(topic.name):
+        return False
+    return all(topic.labels.get(label) == value for label, value in rule.labels.items())
+
+
+def _needs_brokers(part: RulePart) -> bool:
+    match part:
+        case CountRule():
+            return part.min_per_broker is not None or part.max_per_broker is not None
+        case RelationRule():
+            return "brokers" in (part.value, part.other)
+        case ExpressionRule():
+            return "brokers" in part.text
+        case _:
+            return False
+
+
+def _finding(rule: TopicRule, part: RulePart, topic: Subject, lack: Shortfall, as_of: datetime.date) -> TopicFinding:
+    about = [
+        waiver
+        for waiver in rule.waivers
+        if waiver.topics.selects_name(topic.name) and (not waiver.codes or lack.code in waiver.codes)
+    ]
+    standing = TopicStanding.BROKEN if lack.decided else TopicStanding.UNDECIDED
+    waiver = max(about, key=lambda one: one.expires, default=None)
+    if waiver is not None and waiver.stands(as_of):
+        standing = TopicStanding.WAIVED
+    return TopicFinding(
+        lack.code, standing, topic.name, topic.origin, rule, part.origin, lack.about, lack.found, lack.wanted, waiver
+    )
