@@ -77,6 +77,8 @@ TOPIC_CONFIGS: Final[Mapping[str, ConfigType]] = MappingProxyType(
 THROTTLE_CONFIGS: Final = frozenset(
     {"follower.replication.throttled.replicas", "leader.replication.throttled.replicas"}
 )
+#: Limits of what is kept, in which -1 is no limit; of the local ones -2 is what the others say.
+UNLIMITED_CONFIGS: Final = frozenset({"local.retention.bytes", "local.retention.ms", "retention.bytes", "retention.ms"})
 
 _NUMBERS = {ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES}
 _UNLIMITED: Final = -1
