@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
-from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
+from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic, TopicUse
 
 
 class ClusterError(Exception):
@@ -50,6 +50,7 @@ class ReadRequest:
 
     ``acls`` and ``all_topics`` can be left out where a command does not need them. ``principal`` is our own and
     ``super_users`` the declared ones: a topic listing is whole only if they show that nothing can be hidden from us.
+    With ``broker_defaults``, also what a broker chooses where nobody says.
     """
 
     acls: bool = True
@@ -57,6 +58,7 @@ class ReadRequest:
     topic_names: Collection[str] = ()
     principal: str | None = None
     super_users: Collection[str] = ()
+    broker_defaults: bool = False
 
 
 class ClusterReader(Protocol):
@@ -98,8 +100,40 @@ class ClusterWriter(Protocol):
         ...
 
 
+class TopicValidator(Protocol):
+    """Asks a cluster what it would say to a change of topics; nothing is changed.
+
+    The cluster runs the whole request, its policies, quotas and limits included, and throws the result away
+    (KIP-108). One answer for each item, in order: DONE would be done.
+    """
+
+    def validate_topics(self, topics: Sequence[Topic]) -> list[Answer]:
+        """What :meth:`ClusterWriter.create_topics` would answer."""
+        ...
+
+    def validate_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+        """What :meth:`ClusterWriter.create_partitions` would answer."""
+        ...
+
+    def validate_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+        """What :meth:`ClusterWriter.alter_configs` would answer."""
+        ...
+
+
+class TopicInspector(Protocol):
+    """Looks at what topics are used for; changes nothing."""
+
+    def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
+        """A use for each name, with gaps where something was refused; never raises for what one topic refuses."""
+        ...
+
+
 class Cluster(ClusterReader, ClusterWriter, Protocol):
     """A cluster that can be read and written."""
+
+
+class InspectableCluster(Cluster, TopicValidator, TopicInspector, Protocol):
+    """A cluster that can also be asked what a plan's reviewer wants to know."""
 
 
 class Clock(Protocol):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reconciler.manifest import ClusterDeclaration, Connection, Manifests, Problem, Source
     from reconciler.model import DesiredState
     from reconciler.plan import Terms
-    from reconciler.ports import Cluster, ReadRequest
+    from reconciler.ports import InspectableCluster, ReadRequest
 
 SNAPSHOT: Final = "snapshot:"
 
@@ -26,7 +26,7 @@ class Target:
     """A cluster to talk to, and its declaration where there is one."""
 
     name: str
-    cluster: "Cluster"
+    cluster: "InspectableCluster"
     declaration: "ClusterDeclaration | None"
     bootstrap_servers: tuple[str, ...] = ()
     settings: "ClientSettings | None" = None
@@ -197,7 +197,7 @@ def read_connections(file: str) -> "dict[str, Connection]":
         raise manifest_failure(error.problems) from error
 
 
-def _snapshot(file: str) -> "Cluster":
+def _snapshot(file: str) -> "InspectableCluster":
     from reconciler.adapters.snapshot import SnapshotCluster
 
     return SnapshotCluster(Path(file))
@@ -237,4 +237,5 @@ def read_request(declaration: "ClusterDeclaration", desired: "DesiredState") -> 
         topic_names=tuple(desired.topics),
         principal=declaration.principal,
         super_users=declaration.super_users,
+        broker_defaults=bool(desired.topics) or declaration.prune_topics,
     )

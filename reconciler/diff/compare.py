@@ -94,6 +94,9 @@ def _topics(
                 left.append(_impossible(possible, wanted))
             else:
                 found.append((possible, wanted.origin))
+                if isinstance(possible, CreateTopic):
+                    # Kafka itself does not look for collisions among the topics of one request.
+                    taken[collision_key(name)] = name
     if rules.prune:
         for change in _pruned(desired, live, scope):
             if isinstance(change, Impossible):
@@ -107,7 +110,7 @@ def _without_collision(change: Change, taken: dict[str, str]) -> Change:
     if isinstance(change, CreateTopic):
         other = taken.get(collision_key(change.topic.name))
         if other is not None:
-            reason = f"the name collides with the live topic {other}: Kafka takes '.' and '_' for the same in metrics"
+            reason = f"the name collides with the topic {other}: Kafka takes '.' and '_' for the same in metrics"
             return Impossible("topic", change.topic.name, "absent", "exists", reason)
     return change
 

@@ -4,6 +4,7 @@ Only what is set on the topic itself is compared, in Kafka's normal form, so tha
 """
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Final
 
 from reconciler.model import (
@@ -21,7 +22,11 @@ from reconciler.model import (
 )
 
 _FEWER: Final = "Kafka cannot remove partitions; create a new topic, copy the records, and move the clients to it"
-_REPLICAS: Final = "this tool does not move replicas yet; use kafka-reassign-partitions.sh"
+_REPLICAS: Final = (
+    "this tool does not move replicas: write the wanted brokers of each partition as JSON, "
+    "run kafka-reassign-partitions.sh --execute --throttle with it, then --verify until it is done"
+)
+_FIRST_MOVE: Final = "new partitions get as many replicas as the topic has: move the replicas first"
 _INTERNAL: Final = "Kafka keeps this topic for itself; it is never deleted"
 
 
@@ -42,23 +47,36 @@ def removal(live: Topic) -> Change:
     """The deletion of a live topic, impossible for Kafka's own."""
     if live.name in INTERNAL_TOPICS:
         return Impossible("topic", live.name, "exists", "absent", _INTERNAL)
-    return DeleteTopic(live)
+    # Where its replicas are is of no concern to a plan that equals that of another cluster.
+    return DeleteTopic(replace(live, replica_assignments=None))
 
 
 def _partitions(wanted: Topic, live: Topic) -> Iterator[Change]:
     if wanted.num_partitions is None or live.num_partitions is None or wanted.num_partitions == live.num_partitions:
         return
     before, after = live.num_partitions, wanted.num_partitions
-    if after > before:
-        yield CreatePartitions(live.name, before, after, live.topic_id)
-    else:
+    added = None if wanted.replica_assignments is None else wanted.replica_assignments[before:]
+    if after < before:
         yield Impossible("partitions", live.name, str(before), str(after), _FEWER)
+    elif added and len(added[0]) != live.replication_factor:
+        yield Impossible("partitions", live.name, str(before), str(after), _FIRST_MOVE)
+    else:
+        yield CreatePartitions(live.name, before, after, live.topic_id, added)
 
 
 def _replicas(wanted: Topic, live: Topic) -> Iterator[Change]:
     before, after = live.replication_factor, wanted.replication_factor
     if after is not None and before is not None and after != before:
         yield Impossible("replication factor", live.name, str(before), str(after), _REPLICAS)
+    elif wanted.replica_assignments is not None and live.replica_assignments is not None:
+        for number, (new, old) in enumerate(zip(wanted.replica_assignments, live.replica_assignments, strict=False)):
+            if new != old:
+                kind = f"replicas of partition {number}"
+                yield Impossible(kind, live.name, _brokers(old), _brokers(new), _REPLICAS)
+
+
+def _brokers(replicas: tuple[int, ...]) -> str:
+    return ", ".join(map(str, replicas))
 
 
 def _configs(wanted: Topic, live: Topic, ignored: Collection[str]) -> Iterator[Change]:

@@ -60,7 +60,15 @@ from reconciler.model.topic import (
     topic_name_problem,
     topic_names_collide,
 )
-from reconciler.model.topic_configs import THROTTLE_CONFIGS, TOPIC_CONFIGS, UNLIMITED_CONFIGS, ConfigType, data_loss, normal_form
+from reconciler.model.topic_configs import (
+    THROTTLE_CONFIGS,
+    TOPIC_CONFIGS,
+    UNLIMITED_CONFIGS,
+    ConfigType,
+    data_loss,
+    normal_form,
+    readable,
+)
 from reconciler.model.topic_rule import (
     Bound,
     CountRule,
@@ -75,6 +83,7 @@ from reconciler.model.topic_rule import (
     TopicRule,
     TopicWaiver,
 )
+from reconciler.model.topic_use import TopicUse
 
 __all__ = [
     "CLUSTER_NAME",
@@ -135,6 +144,7 @@ __all__ = [
     "TopicCheck",
     "TopicNumber",
     "TopicRule",
+    "TopicUse",
     "TopicWaiver",
     "bridge_on",
     "collision_key",
@@ -143,6 +153,7 @@ __all__ = [
     "marker_of",
     "markers",
     "normal_form",
+    "readable",
     "standing_bridges",
     "topic_name_problem",
     "topic_names_collide",

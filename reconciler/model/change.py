@@ -42,12 +42,13 @@ class DeleteTopic:
 
 @dataclass(frozen=True, slots=True)
 class CreatePartitions:
-    """More partitions for a live topic: ``before`` to ``after``."""
+    """More partitions for a live topic: ``before`` to ``after``; ``assignments`` are the brokers of the new ones."""
 
     name: str
     before: int
     after: int
     topic_id: str | None = None
+    assignments: tuple[tuple[int, ...], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ class ClusterState:
 
     What is missing is said, never left out: ``opaque`` are entries that cannot be named, ``unreadable_topics``
     are names whose state was refused (name to reason), and the two ``…_gap`` texts say why a listing may not be
-    whole (``None`` where it is known to be).
+    whole (``None`` where it is known to be). ``broker_defaults`` are what a broker chooses where nobody says: topic
+    settings, ``num.partitions``, ``default.replication.factor``, ``auto.create.topics.enable``, as far as it told.
     """
 
     cluster_id: str
@@ -24,9 +25,11 @@ class ClusterState:
     unreadable_topics: Mapping[str, str] = field(default_factory=FrozenMap)
     acl_gap: str | None = None
     topic_gap: str | None = None
+    broker_defaults: Mapping[str, str] = field(default_factory=FrozenMap)
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""
         object.__setattr__(self, "topics", FrozenMap(self.topics))
         object.__setattr__(self, "unreadable_topics", FrozenMap(self.unreadable_topics))
+        object.__setattr__(self, "broker_defaults", FrozenMap(self.broker_defaults))
         object.__setattr__(self, "opaque", tuple(sorted(self.opaque, key=repr)))

@@ -82,6 +82,32 @@ UNLIMITED_CONFIGS: Final = frozenset({"local.retention.bytes", "local.retention.
 
 _NUMBERS = {ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES}
 _UNLIMITED: Final = -1
+#: Of ``local.retention.…``: as ``retention.…`` says.
+_AS_ANOTHER: Final = "-2"
+_UNITS: Final[Mapping[ConfigType, tuple[tuple[str, int], ...]]] = MappingProxyType(
+    {
+        ConfigType.MILLIS: (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)),
+        ConfigType.BYTES: (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)),
+    }
+)
+_TOMBSTONES: Final = "tombstones and old values of a key go sooner, after {}"
+#: What goes when a limit shrinks to the value that is put in.
+_SHRINKING: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "retention.ms": "records older than {} go",
+        "retention.bytes": "the oldest records of partitions larger than {} go",
+        "local.retention.ms": "records older than {} go from the brokers' disks",
+        "local.retention.bytes": "the oldest records of partitions larger than {} go from the brokers' disks",
+        "delete.retention.ms": _TOMBSTONES,
+        "max.compaction.lag.ms": _TOMBSTONES,
+    }
+)
+_GAINED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "compact": "compact: of each key only the newest record stays, and records without a key are refused",
+        "delete": "delete: records past the retention go",
+    }
+)
 
 
 def normal_form(name: str, value: str) -> str:
@@ -107,29 +133,40 @@ def normal_form(name: str, value: str) -> str:
     return value
 
 
+def readable(name: str, text: str) -> str:
+    """A time or a size with the largest unit that divides it: ``604800000`` is ``7d``; anything else as it is."""
+    config_type = TOPIC_CONFIGS.get(name)
+    units = _UNITS.get(config_type, ()) if config_type else ()
+    if not (text.isascii() and text.isdigit()) or str(int(text)) != text:
+        return text
+    number = int(text)
+    return next((f"{number // size}{unit}" for unit, size in units if number and number % size == 0), text)
+
+
 def data_loss(name: str, before: str | None, after: str | None) -> str | None:
-    """Why changing this setting may lose records, or ``None``; ``None`` as a value is the broker's default.
+    """What goes when this setting changes, or ``None``; ``None`` as a value is the broker's default.
 
     Where the default is not known the answer errs on the side of loss.
     """
-    if name in ("retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes"):
-        return f"{name} gets shorter: older records go" if _may_shrink(before, after) else None
+    if (goes := _SHRINKING.get(name)) is not None:
+        kept = "the broker's default" if after is None else readable(name, after)
+        return f"{name} gets shorter: {goes.format(kept)}" if _may_shrink(before, after) else None
     if name == "cleanup.policy":
-        gained = _policies(after) - _policies(before)
-        return f"cleanup.policy gains {', '.join(sorted(gained))}" if gained else None
+        gained = [_GAINED[item] for item in sorted(_policies(after) - _policies(before)) if item in _GAINED]
+        return f"cleanup.policy gains {'; '.join(gained)}" if gained else None
     if name == "unclean.leader.election.enable" and after == "true":
-        return "unclean leader election may drop acknowledged records"
-    if name in ("max.compaction.lag.ms", "delete.retention.ms"):
-        return f"{name} gets shorter: tombstones and old values go sooner" if _may_shrink(before, after) else None
+        return "unclean leader election may drop acknowledged records: a replica that lags behind may become leader"
     if name == "remote.log.delete.on.disable" and after == "true":
         return "disabling remote storage will delete the remote log"
     return None
 
 
 def _may_shrink(before: str | None, after: str | None) -> bool:
-    """Whether a limit may get smaller; -1 is no limit, ``None`` an unknown default."""
+    """Whether a limit may get smaller; -1 is no limit, ``None`` an unknown default, -2 that of another setting."""
+    if before == after:
+        return False
     try:
-        old, new = (None if text is None else int(text) for text in (before, after))
+        old, new = (None if text in (None, _AS_ANOTHER) else int(text or "") for text in (before, after))
     except ValueError:
         return True
     if new == _UNLIMITED:

@@ -76,7 +76,7 @@ def _topic(change: TopicChange, live: ClusterState) -> Finding:
             return _PENDING if topic is None else _created(wanted, topic)
         case DeleteTopic(expected):
             return _DONE if topic is None else _same_topic(expected.topic_id, topic)
-        case CreatePartitions(_, before, after, topic_id):
+        case CreatePartitions(_, before, after, topic_id, _):
             return _partitions(before, after, topic_id, topic, name)
         case AlterConfigs(_, _, _, topic_id):
             return _configs(change, topic_id, topic)
@@ -89,7 +89,8 @@ def _created(wanted: Topic, topic: Topic) -> Finding:
     replicas = wanted.replication_factor in (None, topic.replication_factor)
     mine = {key: normal_form(key, value) for key, value in wanted.configs.items()}
     theirs = {key: normal_form(key, value) for key, value in topic.configs.items()}
-    if partitions and replicas and mine == theirs:
+    assigned = wanted.replica_assignments is None or topic.replica_assignments in (None, wanted.replica_assignments)
+    if partitions and replicas and assigned and mine == theirs:
         return _DONE
     return Finding(Standing.STALE, f"topic {topic.name}", "absent", f"exists with {_shape(topic)}")
 

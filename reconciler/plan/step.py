@@ -61,9 +61,10 @@ def sides(change: Change) -> tuple[str, Side, Side]:
             return "CreateTopic", None, topic_side(topic)
         case DeleteTopic(topic):
             return "DeleteTopic", topic_side(topic), None
-        case CreatePartitions(name, before, after, topic_id):
+        case CreatePartitions(name, before, after, topic_id, assignments):
             identity = {"name": name, "topicId": topic_id}
-            return "CreatePartitions", {**identity, "partitions": before}, {**identity, "partitions": after}
+            wanted = {**identity, "partitions": after, **_assignments_side(assignments)}
+            return "CreatePartitions", {**identity, "partitions": before}, wanted
         case AlterConfigs(name, old, new, topic_id):
             identity = {"name": name, "topicId": topic_id}
             return "AlterConfigs", {**identity, "configs": dict(old)}, {**identity, "configs": dict(new)}
@@ -94,7 +95,13 @@ def topic_side(topic: Topic) -> dict[str, Any]:
         "partitions": topic.num_partitions,
         "replicationFactor": topic.replication_factor,
         "configs": dict(topic.configs),
+        **_assignments_side(topic.replica_assignments),
     }
+
+
+def _assignments_side(assignments: tuple[tuple[int, ...], ...] | None) -> dict[str, Any]:
+    """The brokers of each partition, where they are asked for."""
+    return {} if assignments is None else {"replicaAssignments": [list(replicas) for replicas in assignments]}
 
 
 def describe(change: Change) -> str:

@@ -1,21 +1,23 @@
 """A Kafka cluster behind the ports: one ``AdminClient``, ACL listings by child processes, nothing believed unproven."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
 from reconciler.adapters.kafka import writes
 from reconciler.adapters.kafka.belief import believed
 from reconciler.adapters.kafka.bindings import Listing
+from reconciler.adapters.kafka.broker_defaults import broker_defaults
 from reconciler.adapters.kafka.client import Connection
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.kafka.listing import AclListing, Listed, Reader, features
-from reconciler.adapters.kafka.preflight import Authorizer, greet, probe_authorizer
+from reconciler.adapters.kafka.preflight import Authorizer, Greeting, greet, probe_authorizer
 from reconciler.adapters.kafka.settings import ClientSettings
+from reconciler.adapters.kafka.topic_uses import topic_uses
 from reconciler.adapters.kafka.topics import TopicsRead, is_unknown, read_topics, visible_names
 from reconciler.adapters.kafka.visibility import listing_is_whole
-from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
+from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic, TopicUse
 from reconciler.ports import Answer, ReadRequest
 
 _EMPTY: Final = Listing(frozenset(), ())
@@ -75,6 +77,7 @@ class KafkaCluster:
             gap = self._topic_gap(request, listed) if request.all_topics else None
             wanted = {*names, *(request.topic_names if gap or not request.all_topics else ())}
             found = read_topics(self._connection, wanted) if wanted else TopicsRead()
+            defaults = self._defaults(greeting, found) if request.broker_defaults else {}
         finally:
             if listing:
                 listing.stop()
@@ -87,6 +90,7 @@ class KafkaCluster:
             unreadable_topics=found.unreadable,
             acl_gap=listed.gap if listed else None,
             topic_gap=gap,
+            broker_defaults=defaults,
         )
 
     def inspect(self) -> Inspection:
@@ -130,11 +134,30 @@ class KafkaCluster:
         """See ``ports``; at most 1,000 changes, each topic once."""
         return writes.alter_configs(self._connection, changes)
 
+    def validate_topics(self, topics: Sequence[Topic]) -> list[Answer]:
+        """See ``ports``; at most 1,000 topics, each name once."""
+        return writes.create_topics(self._connection, topics, only_validate=True)
+
+    def validate_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+        """See ``ports``; at most 1,000 changes, each topic once."""
+        return writes.create_partitions(self._connection, changes, only_validate=True)
+
+    def validate_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+        """See ``ports``; at most 1,000 changes, each topic once."""
+        return writes.alter_configs(self._connection, changes, only_validate=True)
+
+    def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
+        """See ``ports``: size, records, newest timestamp and groups, each as far as it is permitted."""
+        return topic_uses(self._connection, names)
+
     def _take_listing(self) -> AclListing:
         """The listing that was made ready early, or a new one; each is used once."""
         self.prepare_listing()
         listing, self._listing = self._listing, None
         return listing or AclListing(self._connection.settings, self._readers)
+
+    def _defaults(self, greeting: Greeting, found: TopicsRead) -> dict[str, str]:
+        return {**found.defaults, **broker_defaults(self._connection, [broker.id for broker in greeting.brokers])}
 
     def _topic_gap(self, request: ReadRequest, listed: Listed | None) -> str | None:
         if listed is None and request.principal not in request.super_users:

@@ -9,7 +9,7 @@ import marshal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -164,6 +164,21 @@ def features(settings: ClientSettings) -> dict[str, int] | None:
             return dict(found)
         case _:
             return None
+
+
+def log_dir_sizes(settings: ClientSettings, partitions: Mapping[str, Sequence[int]]) -> dict[str, int] | str:
+    """Bytes on all brokers' disks by topic, or why these settings or the brokers do not tell."""
+    task = _task(Reader.MESSAGES, settings)
+    if task is None:
+        return "the client library that can ask for it does not take these settings"
+    wanted = {name: list(ids) for name, ids in partitions.items()}
+    match _start(Reader.MESSAGES, {**task, "sizes": wanted}).reply():
+        case ("sizes", found):
+            return dict(found)
+        case ("failed", text):
+            return settings.redact(str(text))
+        case _:
+            return "the process that asks for it did not answer"
 
 
 def refusal(code: int, name: str = "", message: str = "") -> ClusterError:

@@ -1,4 +1,6 @@
-"""Reads all ACLs, or the features, with kafka-python's raw messages: codes kept, errors kept, no limit but memory.
+"""Reads all ACLs, the features, or the sizes of topics, with kafka-python's raw messages.
+
+Codes and errors are kept, and there is no limit but memory.
 
 Runs as a child process. The only file that touches kafka-python, whose generic send is private: it is pinned to 3.0.*.
 """
@@ -37,7 +39,10 @@ class _Fixed(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has n
 
 
 def read(task: Task) -> Reply:
-    """The reply to ``task``: ``{"settings": …, "tls": …, "token": …, "features": bool, "timeout": seconds}``."""
+    """The reply to ``task``: ``{"settings": …, "tls": …, "token": …, "features": bool, "timeout": seconds}``.
+
+    With ``sizes``, partitions by topic, the reply is the bytes that each topic takes on all brokers' disks.
+    """
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
     settings = dict(task["settings"])
     if task["tls"] is not None:
@@ -51,6 +56,8 @@ def read(task: Task) -> Reply:
         request_timeout_ms=milliseconds,
         bootstrap_timeout_ms=milliseconds,
     )
+    if task.get("sizes"):
+        return _sizes(client, task["sizes"])
     return _features(client) if task["features"] else _acls(client)
 
 
@@ -85,6 +92,20 @@ def _features(client: KafkaAdminClient) -> Reply:
         client, ApiVersionsRequest(client_software_name="kafka-reconciler", client_software_version="1", min_version=3)
     )
     return ("features", {f.name: f.max_version_level for f in answer.finalized_features or ()})
+
+
+def _sizes(client: KafkaAdminClient, partitions: Mapping[str, list[int]]) -> Reply:
+    sizes = dict.fromkeys(partitions, 0)
+    for broker in client.describe_log_dirs(partitions):
+        if not broker["log_dirs"]:
+            return (
+                "failed",
+                f"broker {broker['broker']} tells nothing of its log directories: is DESCRIBE on the cluster missing?",
+            )
+        for directory in broker["log_dirs"]:
+            for topic in directory["topics"]:
+                sizes[topic["name"]] += sum(one["partition_size"] for one in topic["partitions"])
+    return ("sizes", sizes)
 
 
 def _send(client: KafkaAdminClient, request: Any) -> Any:

@@ -3,7 +3,7 @@
 A listing of all names is only the start: ``visibility`` says whether it can be whole.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -34,10 +34,11 @@ _NOT_AUTHORISED: Final = {
 
 @dataclass(slots=True)
 class TopicsRead:
-    """Topics by name, and the names whose state was refused, with the reason."""
+    """Topics by name, the names whose state was refused, with the reason, and what settings are where nobody says."""
 
     topics: dict[str, Topic] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, str] = field(default_factory=dict)
 
 
 def visible_names(connection: Connection) -> list[str]:
@@ -79,7 +80,8 @@ def _add_configs(connection: Connection, read: TopicsRead) -> None:
     groups = list(_groups(sorted(read.topics), _CONFIGS_AT_ONCE))
     pool = ThreadPoolExecutor(_GROUPS_AT_ONCE)  # the broker answers one group while the client unpacks another
     try:
-        for answered in pool.map(lambda group: _own_configs(connection, group), groups):
+        for answered, defaults in pool.map(lambda group: _own_configs(connection, group), groups):
+            read.defaults.update(defaults)
             for name, configs in answered.items():
                 topic = read.topics.pop(name)
                 if not isinstance(configs, Failure):
@@ -90,8 +92,13 @@ def _add_configs(connection: Connection, read: TopicsRead) -> None:
         pool.shutdown(cancel_futures=True)
 
 
-def _own_configs(connection: Connection, names: Sequence[str]) -> dict[str, dict[str, str | None] | Failure]:
-    """What is set on each topic itself; of the client's objects, which hold every default, nothing is kept."""
+def _own_configs(
+    connection: Connection, names: Sequence[str]
+) -> tuple[dict[str, dict[str, str | None] | Failure], dict[str, str]]:
+    """What is set on each topic itself, and what the first one has by default.
+
+    Of the client's objects, which hold every default of every topic, nothing is kept.
+    """
     timeout = connection.settings.request_timeout
 
     def ask(asked: Sequence[str]) -> Mapping[str, "Future[Any]"]:
@@ -99,12 +106,24 @@ def _own_configs(connection: Connection, names: Sequence[str]) -> dict[str, dict
         futures = connection.admin.describe_configs(resources, request_timeout=timeout)
         return {resource.name: future for resource, future in futures.items()}
 
-    return {
+    answers = _ask_each(connection, names, ask)
+    told: list[Mapping[str, Any]] = [answer for answer in answers.values() if not isinstance(answer, Failure)]
+    own: dict[str, dict[str, str | None] | Failure] = {
         name: answer
         if isinstance(answer, Failure)
         else {entry.name: entry.value for entry in answer.values() if entry.source == _SET_ON_TOPIC}
-        for name, answer in _ask_each(connection, names, ask).items()
+        for name, answer in answers.items()
     }
+    return own, dict(_defaults(told[0].values() if told else ()))
+
+
+def _defaults(entries: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """The value that each setting of a topic has, or would have, if it were not set on the topic."""
+    for entry in entries:
+        known = [entry, *entry.synonyms.values()]
+        value = next((item.value for item in known if item.source != _SET_ON_TOPIC), None)
+        if value is not None:
+            yield entry.name, value
 
 
 def _topic_id(described: TopicDescription) -> str | None:

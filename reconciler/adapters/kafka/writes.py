@@ -1,4 +1,4 @@
-"""The six writes: one request a call, one answer an item, nothing sent twice.
+"""The six writes: one request a call, one answer an item, nothing sent twice; those of topics may be asked only.
 
 An item that the client cannot carry fails alone. Domain values become the client's objects at the last moment,
 because the client's filters equal its bindings.
@@ -6,6 +6,7 @@ because the client's filters equal its bindings.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from confluent_kafka import KafkaException
@@ -48,11 +49,12 @@ def delete_acls(connection: Connection, bindings: Sequence[AclBinding]) -> list[
     return _acl_answers(connection, bindings, sendable, connection.admin.delete_acls)
 
 
-def create_topics(connection: Connection, topics: Sequence[Topic]) -> list[Answer]:
+def create_topics(connection: Connection, topics: Sequence[Topic], *, only_validate: bool = False) -> list[Answer]:
     """Creates topics with their settings and, where given, their replica assignments."""
     names = [topic.name for topic in topics]
     _check(names)
-    return _named_answers(connection, names, connection.admin.create_topics, [_new_topic(t) for t in topics])
+    call = partial(connection.admin.create_topics, validate_only=only_validate)
+    return _named_answers(connection, names, call, [_new_topic(t) for t in topics])
 
 
 def delete_topics(connection: Connection, names: Sequence[str]) -> list[Answer]:
@@ -61,19 +63,24 @@ def delete_topics(connection: Connection, names: Sequence[str]) -> list[Answer]:
     return _named_answers(connection, names, connection.admin.delete_topics, list(names))
 
 
-def create_partitions(connection: Connection, changes: Sequence[CreatePartitions]) -> list[Answer]:
+def create_partitions(
+    connection: Connection, changes: Sequence[CreatePartitions], *, only_validate: bool = False
+) -> list[Answer]:
     """Raises partition counts to ``after``."""
     names = [change.name for change in changes]
     _check(names)
-    wanted = [NewPartitions(change.name, change.after) for change in changes]
-    return _named_answers(connection, names, connection.admin.create_partitions, wanted)
+    call = partial(connection.admin.create_partitions, validate_only=only_validate)
+    return _named_answers(connection, names, call, [_new_partitions(change) for change in changes])
 
 
-def alter_configs(connection: Connection, changes: Sequence[AlterConfigs]) -> list[Answer]:
+def alter_configs(
+    connection: Connection, changes: Sequence[AlterConfigs], *, only_validate: bool = False
+) -> list[Answer]:
     """Sets and resets the named settings, incrementally; what is not named stays."""
     _check([change.name for change in changes])
     resources = {change: _alteration(change) for change in changes if change.after}
-    futures = _send(connection, connection.admin.incremental_alter_configs, list(resources.values()))
+    call = partial(connection.admin.incremental_alter_configs, validate_only=only_validate)
+    futures = _send(connection, call, list(resources.values()))
     return [_outcome(connection, futures[resources[c]]) if c in resources else _DONE for c in changes]
 
 
@@ -137,6 +144,12 @@ def _new_topic(topic: Topic) -> NewTopic:
         assignment = [list(replicas) for replicas in topic.replica_assignments]
         return NewTopic(topic.name, len(assignment), replica_assignment=assignment, config=configs)
     return NewTopic(topic.name, topic.num_partitions or -1, topic.replication_factor or -1, config=configs)
+
+
+def _new_partitions(change: CreatePartitions) -> NewPartitions:
+    if change.assignments is None:
+        return NewPartitions(change.name, change.after)
+    return NewPartitions(change.name, change.after, replica_assignment=[list(ids) for ids in change.assignments])
 
 
 def _alteration(change: AlterConfigs) -> ConfigResource:

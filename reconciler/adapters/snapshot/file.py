@@ -3,7 +3,7 @@
 import fcntl
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from reconciler.adapters.snapshot.memory import MemoryCluster
 from reconciler.adapters.snapshot.parse import parse_document
 from reconciler.adapters.snapshot.text import snapshot_text
 from reconciler.adapters.snapshot.view import requested
-from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
+from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic, TopicUse
 from reconciler.ports import Answer, ClusterError, ReadRequest, Verdict
 
 
@@ -26,7 +26,7 @@ class SnapshotCluster:
 
     def read(self, request: ReadRequest) -> ClusterState:
         """What ``request`` asks for; raises :class:`ClusterError` where the file cannot be read or believed."""
-        return requested(_load(self.path).state, request)
+        return requested(_load(self.path), request)
 
     def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
         """See :class:`reconciler.ports.ClusterWriter`."""
@@ -51,6 +51,30 @@ class SnapshotCluster:
     def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
         """See :class:`reconciler.ports.ClusterWriter`."""
         return self._write(len(changes), lambda cluster: cluster.alter_configs(changes))
+
+    def validate_topics(self, topics: Sequence[Topic]) -> list[Answer]:
+        """See :class:`reconciler.ports.TopicValidator`."""
+        return self._ask(len(topics), lambda cluster: cluster.validate_topics(topics))
+
+    def validate_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+        """See :class:`reconciler.ports.TopicValidator`."""
+        return self._ask(len(changes), lambda cluster: cluster.validate_partitions(changes))
+
+    def validate_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+        """See :class:`reconciler.ports.TopicValidator`."""
+        return self._ask(len(changes), lambda cluster: cluster.validate_configs(changes))
+
+    def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
+        """See :class:`reconciler.ports.TopicInspector`; a snapshot holds no records."""
+        return MemoryCluster(ClusterState("")).topic_uses(names)
+
+    def _ask(self, items: int, ask: Callable[[MemoryCluster], list[Answer]]) -> list[Answer]:
+        """A file that cannot be read answers nothing, of no item."""
+        try:
+            now = _load(self.path)
+            return ask(MemoryCluster(now.state, now.broker))
+        except ClusterError as error:
+            return [Answer(Verdict.UNKNOWN, error.code, error.message)] * items
 
     def _write(self, items: int, change: Callable[[MemoryCluster], list[Answer]]) -> list[Answer]:
         """A file that cannot be read or replaced refuses every item."""

@@ -1,12 +1,12 @@
 """A cluster in memory: a real implementation of the port, under the same rules as the file."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.adapters.snapshot import acl_rules, topic_rules
 from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
 from reconciler.adapters.snapshot.view import requested
-from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
+from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic, TopicUse
 from reconciler.ports import Answer, ReadRequest
 
 _DEFAULTS = BrokerFacts()
@@ -26,7 +26,7 @@ class MemoryCluster:
 
     def read(self, request: ReadRequest) -> ClusterState:
         """What ``request`` asks for."""
-        return requested(self.state, request)
+        return requested(self.snapshot, request)
 
     def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
         """See :class:`reconciler.ports.ClusterWriter`."""
@@ -54,6 +54,22 @@ class MemoryCluster:
     def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
         """See :class:`reconciler.ports.ClusterWriter`."""
         return self._keep(*topic_rules.alter_configs(self.state, changes))
+
+    def validate_topics(self, topics: Sequence[Topic]) -> list[Answer]:
+        """See :class:`reconciler.ports.TopicValidator`."""
+        return topic_rules.create_topics(self.snapshot, topics)[1]
+
+    def validate_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+        """See :class:`reconciler.ports.TopicValidator`."""
+        return topic_rules.create_partitions(self.state, changes)[1]
+
+    def validate_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+        """See :class:`reconciler.ports.TopicValidator`."""
+        return topic_rules.alter_configs(self.state, changes)[1]
+
+    def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
+        """See :class:`reconciler.ports.TopicInspector`; a snapshot holds no records."""
+        return {name: TopicUse(gaps=("a snapshot does not say what a topic holds",)) for name in names}
 
     def _keep(self, state: ClusterState, answers: list[Answer]) -> list[Answer]:
         self.snapshot = replace(self.snapshot, state=state)

@@ -2,12 +2,22 @@
 
 from dataclasses import replace
 
+from reconciler.adapters.snapshot.broker import Snapshot
 from reconciler.model import ClusterState
 from reconciler.ports import ReadRequest
 
 
-def requested(state: ClusterState, request: ReadRequest) -> ClusterState:
+def requested(snapshot: Snapshot, request: ReadRequest) -> ClusterState:
     """What ``request`` asks for. A gap is said of what was asked for only: named topics have none."""
+    state = snapshot.state
+    if request.broker_defaults:
+        broker = snapshot.broker
+        defaults = {
+            "auto.create.topics.enable": "false",
+            "default.replication.factor": str(broker.default_replication_factor),
+            "num.partitions": str(broker.default_partitions),
+        }
+        state = replace(state, broker_defaults=defaults)
     if not request.acls:
         state = replace(state, bindings=frozenset(), opaque=(), acl_gap=None)
     if not request.all_topics:

@@ -3,15 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from reconciler.model import TOPIC_CONFIGS, ConfigType, Topic
+from reconciler.model import Topic, readable
 from reconciler.report.export.file_names import stem
 from reconciler.report.export.yaml_text import mapping, scalar
 
 #: More than these are split into files by what stands before the first dot.
 ONE_FILE: Final = 50
-
-_MILLIS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000))
-_BYTES: Final = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
 def topic_files(topics: Sequence[Topic]) -> dict[str, list[str]]:
@@ -51,13 +48,3 @@ def _topic_lines(topic: Topic) -> list[str]:
         settings = {name: readable(name, text) for name, text in topic.configs.items()}
         lines.extend(mapping("configs", settings, 6))
     return lines
-
-
-def readable(name: str, text: str) -> str:
-    """A time or a size with the largest unit that divides it: ``604800000`` is ``7d``; anything else as it is."""
-    config_type = TOPIC_CONFIGS.get(name)
-    units = _MILLIS if config_type is ConfigType.MILLIS else _BYTES if config_type is ConfigType.BYTES else ()
-    if not (text.isascii() and text.isdigit()) or str(int(text)) != text:
-        return text
-    number = int(text)
-    return next((f"{number // size}{unit}" for unit, size in units if number and number % size == 0), text)

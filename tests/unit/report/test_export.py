@@ -13,10 +13,10 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
     Topic,
+    readable,
 )
 from reconciler.report.export import cluster_document, export_manifests
 from reconciler.report.export.file_names import file_stems
-from reconciler.report.export.topics import readable
 from reconciler.report.export.yaml_text import comment, scalar
 
 PAYMENTS = "User:svc-payments"

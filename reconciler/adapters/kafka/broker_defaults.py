@@ -1,0 +1,23 @@
+"""What a broker chooses where nobody says: counts of a new topic, and whether it makes topics on demand."""
+
+from collections.abc import Collection
+from typing import Final
+
+from confluent_kafka.admin import ConfigResource, ResourceType
+
+from reconciler.adapters.kafka.client import Connection
+from reconciler.adapters.kafka.codes import Failure
+
+_NAMES: Final = ("auto.create.topics.enable", "default.replication.factor", "num.partitions")
+
+
+def broker_defaults(connection: Connection, brokers: Collection[int]) -> dict[str, str]:
+    """As one broker tells it; empty where it refuses (that takes DESCRIBE_CONFIGS on the cluster)."""
+    if not brokers:
+        return {}
+    resource = ConfigResource(ResourceType.BROKER, str(min(brokers)))
+    timeout = connection.settings.request_timeout
+    told = connection.outcome(connection.admin.describe_configs([resource], request_timeout=timeout)[resource])
+    if isinstance(told, Failure):
+        return {}
+    return {name: told[name].value for name in _NAMES if name in told and told[name].value is not None}

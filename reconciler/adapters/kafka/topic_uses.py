@@ -1,0 +1,133 @@
+"""What topics are used for: size on disk, records, the newest timestamp, groups; each as far as we are permitted.
+
+A deletion is reviewed with this beside it. Nothing here decides anything, so what cannot be read is a gap, never an
+error.
+"""
+
+import datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+from confluent_kafka import ConsumerGroupTopicPartitions, TopicCollection, TopicPartition
+from confluent_kafka.admin import OffsetSpec
+
+from reconciler.adapters.kafka.client import Connection
+from reconciler.adapters.kafka.codes import Failure
+from reconciler.adapters.kafka.listing import log_dir_sizes
+from reconciler.model import TopicUse
+
+#: More are not looked into: a review can do without, a broker should not be asked this often.
+MAX_TOPICS: Final = 200
+MAX_GROUPS: Final = 500
+_NO_TIMESTAMP: Final = -1
+_OFFSETS: Final[Any] = OffsetSpec  # the client does not type its factories
+_SPECS: Final = (_OFFSETS.earliest(), _OFFSETS.latest(), _OFFSETS.max_timestamp())
+
+
+class _Offsets(NamedTuple):
+    """First, end and newest timestamp of one partition; the last in milliseconds, -1 where there is no record."""
+
+    first: int
+    end: int
+    newest: int
+
+
+def topic_uses(connection: Connection, names: Collection[str]) -> dict[str, TopicUse]:
+    """A use for each name."""
+    wanted = sorted(names)
+    if len(wanted) > MAX_TOPICS:
+        gap = f"more than {MAX_TOPICS} topics go: what they hold was not looked into"
+        return {name: TopicUse(gaps=(gap,)) for name in wanted}
+    partitions, unknown = _partitions(connection, wanted)
+    offsets = {**unknown, **_offsets(connection, partitions)}
+    sizes = log_dir_sizes(connection.settings, partitions) if partitions else {}
+    groups = _groups(connection)
+    return {name: _use(name, offsets[name], groups, sizes) for name in wanted}
+
+
+def _use(
+    name: str, offsets: Sequence[_Offsets] | str, groups: Mapping[str, set[str]] | str, sizes: Mapping[str, int] | str
+) -> TopicUse:
+    gaps = tuple(
+        f"{what}: {found}"
+        for what, found in (("size", sizes), ("records", offsets), ("groups", groups))
+        if isinstance(found, str)
+    )
+    told = () if isinstance(offsets, str) else offsets
+    newest = max((one.newest for one in told), default=_NO_TIMESTAMP)
+    return TopicUse(
+        size_bytes=None if isinstance(sizes, str) else sizes.get(name),
+        records=None if isinstance(offsets, str) else sum(one.end - one.first for one in offsets),
+        last_write=None if isinstance(offsets, str) else _timestamp(newest),
+        groups=None if isinstance(groups, str) else tuple(sorted(groups.get(name, ()))),
+        gaps=gaps,
+    )
+
+
+def _timestamp(milliseconds: int) -> str:
+    if milliseconds == _NO_TIMESTAMP:
+        return ""
+    try:
+        return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC).isoformat(timespec="seconds")
+    except (OverflowError, ValueError):  # a producer may write any number
+        return f"{milliseconds} ms since 1970"
+
+
+def _partitions(connection: Connection, names: Sequence[str]) -> tuple[dict[str, list[int]], dict[str, str]]:
+    """The partitions of each topic, and of those that are not described the reason."""
+    timeout = connection.settings.request_timeout
+    described = connection.admin.describe_topics(TopicCollection(list(names)), request_timeout=timeout)
+    told = {name: connection.outcome(future) for name, future in described.items()}
+    return (
+        {name: [one.id for one in it.partitions] for name, it in told.items() if not isinstance(it, Failure)},
+        {name: it.message for name, it in told.items() if isinstance(it, Failure)},
+    )
+
+
+def _offsets(connection: Connection, partitions: Mapping[str, Sequence[int]]) -> dict[str, list[_Offsets] | str]:
+    """Of each topic its partitions' offsets, or why they could not be read."""
+    asked = [_list_offsets(connection, partitions, spec) for spec in _SPECS]
+    found: dict[str, list[_Offsets] | str] = {}
+    for name, ids in partitions.items():
+        answers = [[by_partition[name, number] for by_partition in asked] for number in ids]
+        failed = next((one for one in chain.from_iterable(answers) if isinstance(one, Failure)), None)
+        found[name] = failed.message if failed else [_partition(*one) for one in answers]
+    return found
+
+
+def _list_offsets(
+    connection: Connection, partitions: Mapping[str, Iterable[int]], spec: OffsetSpec
+) -> dict[tuple[str, int], Any]:
+    wanted = {TopicPartition(name, number): spec for name, ids in partitions.items() for number in ids}
+    if not wanted:
+        return {}
+    futures = connection.admin.list_offsets(wanted, request_timeout=connection.settings.request_timeout)
+    return {(one.topic, one.partition): connection.outcome(future) for one, future in futures.items()}
+
+
+def _partition(first: Any, end: Any, newest: Any) -> _Offsets:
+    return _Offsets(first.offset, end.offset, newest.timestamp)
+
+
+def _groups(connection: Connection) -> dict[str, set[str]] | str:
+    """The groups that have committed offsets in each topic, or why that is not known."""
+    timeout = connection.settings.request_timeout
+    listed = connection.outcome(connection.admin.list_consumer_groups(request_timeout=timeout))
+    if isinstance(listed, Failure):
+        return listed.message
+    ids = sorted(group.group_id for group in listed.valid)
+    if listed.errors:
+        return "not every broker told its groups"
+    if len(ids) > MAX_GROUPS:
+        return f"there are {len(ids):,} groups, too many to look into"
+    found: dict[str, set[str]] = {}
+    for group in ids:
+        asked = [ConsumerGroupTopicPartitions(group)]
+        (future,) = connection.admin.list_consumer_group_offsets(asked, request_timeout=timeout).values()
+        told = connection.outcome(future)
+        if isinstance(told, Failure):
+            return f"group {group}: {told.message}"
+        for one in told.topic_partitions:
+            found.setdefault(one.topic, set()).add(group)
+    return found
