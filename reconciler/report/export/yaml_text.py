@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from reconciler.model.disguise import undisguised
+
 #: The longest line that is filled; a longer list gets a line for each item.
 WIDTH: Final = 100
 
@@ -61,6 +63,6 @@ def comment(text: str) -> str:
 
 
 def _escape(letter: str) -> str:
-    if letter.isalnum() and letter.isprintable():
+    if letter.isalnum() and letter.isprintable() and undisguised(letter) == letter:
         return letter
     return letter.encode("unicode_escape").decode("ascii")
