@@ -1,0 +1,59 @@
+"""A report as CloudEvents 1.0, one JSON object a line: an event for each plan, step, gain, finding and broken check.
+
+Ids follow from what an event says, so that whoever gets one twice can tell.
+"""
+
+import datetime
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from reconciler.plan import Plan, plan_id, step_side
+from reconciler.report.formats.document import access_summary, check_summary, finding_summary, plan_summary
+from reconciler.report.formats.escaping import json_text
+from reconciler.report.paint import safe
+from reconciler.report.results import Report
+from reconciler.report.results.lines import access_lines
+
+_TYPE = "reconciler.{}.v1"
+
+
+def cloudevents(report: Report, at: datetime.datetime) -> str:
+    """The events' lines; ``at`` is when the report was made, with a time zone."""
+    return "".join(f"{json_text(event, indent=None)}\n" for event in _events(report, at))
+
+
+def _events(report: Report, at: datetime.datetime) -> Iterator[dict[str, Any]]:
+    for plan in report.plans:
+        yield from _plan_events(plan, at, drift=False)
+    for plan in report.drifts:
+        yield from _plan_events(plan, at, drift=True)
+    for finding in report.findings:
+        yield _event("finding", finding.cluster, finding.subject, finding_summary(finding), at)
+    for check in report.checks:
+        yield _event("check", check.cluster, check.name, check_summary(check), at)
+
+
+def _plan_events(plan: Plan, at: datetime.datetime, *, drift: bool) -> Iterator[dict[str, Any]]:
+    cluster, kind = plan.terms.cluster, "drift" if drift else "plan"
+    yield _event(kind, cluster, plan_id(plan), plan_summary(plan, drift=drift), at)
+    tags = {"planId": plan_id(plan)}
+    for line in access_lines(plan.access.consequences):
+        yield _event(f"{kind}.access", cluster, line.who, {**tags, **access_summary(line)}, at)
+    for step in plan.steps:
+        yield _event(f"{kind}.step", cluster, step.id, {**tags, **step_side(step)}, at)
+
+
+def _event(kind: str, cluster: str, subject: str, data: dict[str, Any], at: datetime.datetime) -> dict[str, Any]:
+    source = f"/reconciler/clusters/{quote(cluster, safe='', errors='replace')}"
+    event = {"specversion": "1.0", "type": _TYPE.format(kind), "source": source, "datacontenttype": "application/json"}
+    if subject:
+        event["subject"] = safe(subject)
+    identity = json_text([event, data], indent=None)
+    return {
+        **event,
+        "id": hashlib.sha256(identity.encode()).hexdigest()[:32],
+        "time": at.astimezone(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "data": data,
+    }

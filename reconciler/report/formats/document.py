@@ -1,0 +1,91 @@
+"""A report as one JSON document: verdict, plans with their counts, access, findings and checks, already judged."""
+
+from typing import Any
+
+from reconciler.plan import Plan, change_id, plan_id
+from reconciler.report.formats.escaping import json_text
+from reconciler.report.results import Check, Finding, Report, plan_verdict, verdict
+from reconciler.report.results.lines import AccessLine, access_lines
+from reconciler.report.results.report import tally
+
+
+def report_json(report: Report) -> str:
+    """The document's text."""
+    found = verdict(report)
+    document = {
+        "verdict": found.words,
+        "tone": str(found.tone),
+        "clusters": list(report.clusters),
+        "plans": [_plan(plan, drift=False) for plan in report.plans],
+        "drifts": [_plan(plan, drift=True) for plan in report.drifts],
+        "findings": [finding_summary(one) for one in (*report.open_findings, *report.waived_findings)],
+        "checks": [check_summary(check) for check in report.checks],
+    }
+    return json_text(document) + "\n"
+
+
+def _plan(plan: Plan, *, drift: bool) -> dict[str, Any]:
+    rows = [access_summary(line) for line in access_lines(plan.access.consequences)]
+    callouts = [{"rule": one.rule, "principal": one.principal, "text": one.text} for one in plan.access.callouts]
+    return {**plan_summary(plan, drift=drift), "access": rows, "callouts": callouts}
+
+
+def access_summary(line: AccessLine) -> dict[str, Any]:
+    """A row of gained and lost access."""
+    return {
+        "principal": line.who,
+        "resourceType": line.kind,
+        "names": line.names,
+        "hosts": line.hosts,
+        "gained": line.gained,
+        "lost": line.lost,
+        "certain": line.certain,
+    }
+
+
+def plan_summary(plan: Plan, *, drift: bool) -> dict[str, Any]:
+    """A plan's ids, verdict and counts."""
+    counts = tally(plan)
+    found = plan_verdict(plan, drift=drift)
+    return {
+        "cluster": plan.terms.cluster,
+        "planId": plan_id(plan),
+        "changeId": change_id(plan),
+        "verdict": found.words,
+        "tone": str(found.tone),
+        "accessChange": str(plan.access.change),
+        "create": counts.create,
+        "update": counts.update,
+        "delete": counts.delete,
+        "left": len(plan.left),
+        "refused": len(plan.refusals),
+        "asOf": plan.as_of.isoformat(),
+        "sourceCommit": plan.source_commit,
+    }
+
+
+def finding_summary(finding: Finding) -> dict[str, Any]:
+    """A finding's fields."""
+    return {
+        "cluster": finding.cluster,
+        "rule": finding.rule,
+        "level": str(finding.level),
+        "subject": finding.subject,
+        "message": finding.message,
+        "advice": finding.advice,
+        "place": None if finding.place is None else str(finding.place),
+        "waived": finding.waived,
+    }
+
+
+def check_summary(check: Check) -> dict[str, Any]:
+    """A check's fields."""
+    return {
+        "cluster": check.cluster,
+        "group": check.group,
+        "name": check.name,
+        "standing": str(check.standing),
+        "message": check.message,
+        "lines": list(check.lines),
+        "place": None if check.place is None else str(check.place),
+    }

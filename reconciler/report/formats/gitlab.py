@@ -1,0 +1,41 @@
+"""What GitLab's merge requests read: the counts of a Terraform report, and code quality."""
+
+from typing import Any, Final
+
+from reconciler.report.formats.escaping import json_text
+from reconciler.report.formats.places import location
+from reconciler.report.formats.sarif import fingerprint
+from reconciler.report.paint import safe
+from reconciler.report.results import Finding, Level, Report
+from reconciler.report.results.report import tally
+
+_SEVERITIES: Final = {Level.ERROR: "critical", Level.WARNING: "minor", Level.NOTE: "info"}
+
+
+def terraform_counts(report: Report) -> str:
+    """``artifacts:reports:terraform``: how much is created, updated and deleted."""
+    tallies = [tally(plan) for plan in report.all_plans]
+    counts = {
+        "create": sum(one.create for one in tallies),
+        "update": sum(one.update for one in tallies),
+        "delete": sum(one.delete for one in tallies),
+    }
+    return json_text(counts) + "\n"
+
+
+def code_quality(report: Report, manifests: str = "") -> str:
+    """``artifacts:reports:codequality``: findings that nobody has accepted."""
+    return json_text([_issue(one, manifests) for one in report.open_findings]) + "\n"
+
+
+def _issue(finding: Finding, manifests: str) -> dict[str, Any]:
+    path, line, _ = location(finding, manifests)
+    cluster = f" (cluster {finding.cluster})" if finding.cluster else ""
+    subject = f"{finding.subject}: " if finding.subject else ""
+    return {
+        "description": safe(f"{subject}{finding.message}{cluster}"),
+        "check_name": safe(finding.rule),
+        "fingerprint": fingerprint(finding),
+        "severity": _SEVERITIES[finding.level],
+        "location": {"path": safe(path), "lines": {"begin": line}},
+    }

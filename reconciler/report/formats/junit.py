@@ -1,0 +1,50 @@
+"""Checks as JUnit XML, as Jenkins and GitLab read it: a case for each claim about access, policy and guard.
+
+A doubt is a failure, as it is for the exit status; what is accepted or a warning only is skipped, and says why.
+"""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from reconciler.report.paint import safe
+from reconciler.report.results import Check, Report, Standing
+
+
+def junit(report: Report) -> str:
+    """One suite for each cluster and kind of check."""
+    checks = sorted(report.checks, key=_suite)
+    root = ET.Element("testsuites", {"name": "reconciler", **_counts(checks)})
+    for (cluster, group), found in groupby(checks, key=_suite):
+        _add_suite(root, f"{cluster} {group}".strip(), list(found))
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(check: Check) -> tuple[str, str]:
+    return check.cluster, check.group
+
+
+def _add_suite(root: ET.Element, name: str, checks: Sequence[Check]) -> None:
+    skipped = sum(check.standing in (Standing.WARNED, Standing.WAIVED) for check in checks)
+    suite = ET.SubElement(root, "testsuite", {"name": safe(name), **_counts(checks), "skipped": str(skipped)})
+    for check in checks:
+        _add_case(suite, safe(name).replace(".", "·"), check)
+
+
+def _add_case(suite: ET.Element, group: str, check: Check) -> None:
+    case = ET.SubElement(suite, "testcase", {"name": safe(check.name), "classname": group})
+    place = () if check.place is None else (f"declared at {check.place}",)
+    lines = "\n".join(map(safe, (check.message, *check.lines, *place)))
+    if check.standing.stops:
+        outcome = ET.SubElement(case, "failure", {"type": str(check.standing), "message": safe(check.message)})
+        outcome.text = lines
+    elif check.standing is not Standing.PASSED:
+        outcome = ET.SubElement(case, "skipped", {"type": str(check.standing), "message": safe(check.message)})
+        outcome.text = lines
+
+
+def _counts(checks: Iterable[Check]) -> dict[str, str]:
+    checks = list(checks)
+    failed = sum(check.standing.stops for check in checks)
+    return {"tests": str(len(checks)), "failures": str(failed), "errors": "0"}

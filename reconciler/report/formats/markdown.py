@@ -1,0 +1,227 @@
+"""A report as Markdown: a comment on a pull request that never outgrows it, and a step's summary.
+
+Verdict and counts come first and always stand; then sections that give way to one another. What came from a manifest
+or a cluster is escaped by ``reconciler.report.formats.escaping``.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Final
+
+from reconciler.model import Origin
+from reconciler.plan import TITLES, Plan, change_id, plan_id
+from reconciler.report.formats.escaping import markdown_code as code
+from reconciler.report.formats.escaping import markdown_element as element
+from reconciler.report.formats.escaping import markdown_text as prose
+from reconciler.report.formats.sections import Measure, Section, fitted
+from reconciler.report.paint import counted
+from reconciler.report.results import Check, Finding, Level, Report, Standing, Tone, plan_verdict, verdict
+from reconciler.report.results.lines import AccessLine, StepLine, access_lines, step_lines
+from reconciler.report.results.verdict import plan_counts
+
+#: GitHub takes 65,536 characters for a comment; some room is left for what a bot adds.
+COMMENT_LIMIT: Final = 60_000
+#: GitHub takes 1 MiB for a step's summary.
+SUMMARY_LIMIT: Final = 1024 * 1024
+_SIGNS: Final = {Tone.STOP: "🛑", Tone.CAUTION: "⚠️", Tone.CALM: "✅"}
+_LEVELS: Final = {Level.ERROR: "🛑 error", Level.WARNING: "⚠️ warning", Level.NOTE: "note"}
+_STANDINGS: Final = {Standing.FAILED: "🛑 failed", Standing.UNDECIDED: "🛑 undecided"}
+_MARKER: Final = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*", re.ASCII)
+_MOST_SAID: Final = 200
+
+
+def comment(report: Report, *, marker: str = "") -> str:
+    """A pull request's comment: at most 60,000 characters, the hidden marker first."""
+    return _document(report, marker or default_marker(report), COMMENT_LIMIT, _utf16)
+
+
+def step_summary(report: Report) -> str:
+    """The summary of a workflow's step: at most 1 MiB of UTF-8."""
+    return _document(report, default_marker(report), SUMMARY_LIMIT - 1, _utf8)
+
+
+def marker_problem(marker: str) -> str | None:
+    """Why a text cannot be a marker: in an HTML comment two hyphens would end it."""
+    if _MARKER.fullmatch(marker) and len(marker) <= _MOST_SAID:
+        return None
+    return "a marker is letters and digits with single dots, hyphens and underscores between them"
+
+
+def default_marker(report: Report) -> str:
+    """The same for the same clusters, so that a bot finds its comment again: their name, or a digest."""
+    names = "-".join(report.clusters) or "manifests"
+    return names if marker_problem(names) is None else hashlib.sha256(names.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _document(report: Report, marker: str, limit: int, measure: Measure) -> str:
+    sections = list(_sections(report))
+    return fitted(_head(report, marker), sections, _tail(report), limit, measure)
+
+
+def _head(report: Report, marker: str) -> str:
+    found = verdict(report)
+    lines = [f"<!-- reconciler:{marker} -->", f"### {_SIGNS[found.tone]} {prose(found.words)}", ""]
+    said = [_plan_line(plan) for plan in report.plans[:_MOST_SAID]]
+    said += [_plan_line(plan, drift=True) for plan in report.drifts[:_MOST_SAID]]
+    lines += [f"- {line}" for line in said[:_MOST_SAID]]
+    if len(report.all_plans) > _MOST_SAID:
+        lines.append(f"- {len(report.all_plans) - _MOST_SAID:,} more plans")
+    if report.checks:
+        counts = ", ".join(f"{report.standings[one]:,} {one}" for one in Standing if report.standings[one])
+        lines.append(f"- {counted(len(report.checks), 'check')}: {counts}")
+    if report.findings:
+        levels = [one.level for one in report.open_findings]
+        counts = ", ".join(counted(levels.count(level), level) for level in Level if level in levels)
+        waived = f"{len(report.waived_findings):,} accepted" if report.waived_findings else ""
+        lines.append(f"- findings: {', '.join(filter(None, (counts, waived)))}")
+    return "\n".join(lines) + "\n"
+
+
+def _plan_line(plan: Plan, *, drift: bool = False) -> str:
+    what = "drift of" if drift else "plan for"
+    said = plan_verdict(plan, drift=drift).words
+    return f"{what} {code(plan.terms.cluster)}: {prose(said)} · {plan_counts(plan)} · as of {plan.as_of}"
+
+
+def _tail(report: Report) -> str:
+    if not report.all_plans:
+        return ""
+    lines = ["", "<details><summary>Ids</summary>", ""]
+    for plan in report.all_plans[:_MOST_SAID]:
+        lines += [f"- {code(plan.terms.cluster)} {code(plan_id(plan))}", f"  {code(change_id(plan))}"]
+        if plan.source_commit:
+            lines.append(f"  manifests of {code(plan.source_commit)}")
+    return "\n".join([*lines, "", "</details>", ""])
+
+
+def _sections(report: Report) -> Iterator[Section]:
+    """In the order in which a reviewer needs them."""
+    refusals = [one for one in report.open_findings if one.rule.startswith("guard-")]
+    if refusals:
+        rows = [f"- {code(one.rule.removeprefix('guard-'))}: {prose(one.message)}{_remedy(one)}\n" for one in refusals]
+        yield Section("\n#### Refused\n\n", rows, _more("refusal"), weight=4)
+    yield from _callouts(report)
+    yield from _access(report)
+    yield from _checks(report.broken_checks)
+    found = [one for one in report.open_findings if not one.rule.startswith(("guard-", "access-test", "ownership-"))]
+    yield from _findings(found)
+    yield from _warnings(report)
+    for plan in report.all_plans:
+        yield from _steps(plan, many=len(report.all_plans) > 1)
+
+
+def _remedy(finding: Finding) -> str:
+    return f" <br>{prose(finding.advice)}" if finding.advice else ""
+
+
+def _callouts(report: Report) -> Iterator[Section]:
+    rows = [
+        f"- **{prose(callout.rule)}**: {prose(callout.text)}\n"
+        for plan in report.all_plans
+        for callout in plan.access.callouts
+    ]
+    if rows:
+        yield Section("\n#### What stands out\n\n", rows, _more("grant that stands out", "grants"), weight=4)
+
+
+def _access(report: Report) -> Iterator[Section]:
+    for plan in report.all_plans:
+        rows = [_access_row(line) for line in access_lines(plan.access.consequences)]
+        if not rows:
+            continue
+        of = f" on {code(plan.terms.cluster)}" if len(report.all_plans) > 1 else ""
+        opening = "| who | gains | loses | on | from |\n|---|---|---|---|---|\n"
+        closing = ""
+        if plan.access.more_principals:
+            closing = f"\n{counted(plan.access.more_principals, 'more principal')} through `User:*`, not listed.\n"
+        if any(row.reading for row in plan.access.consequences):
+            closing += "\n*perhaps*: what nobody declared of the cluster decides.\n"
+        yield Section(f"\n#### Access{of}\n\n", rows, _more("row of access", "rows"), opening, closing, weight=4)
+
+
+def _access_row(line: AccessLine) -> str:
+    doubt = "" if line.certain else " *perhaps*"
+    names = prose(line.names) + (f"<br>{prose(line.topics)}" if line.topics else "")
+    gained = f"➕ {line.gained}{doubt}" if line.gained else ""
+    lost = f"➖ {line.lost}{doubt}" if line.lost else ""
+    return f"| {code(line.who)} | {gained} | {lost} | {names} | {code(line.hosts) if line.hosts else 'anywhere'} |\n"
+
+
+def _checks(checks: Iterable[Check]) -> Iterator[Section]:
+    broken = [check for check in checks if check.group != "Guards"]
+    rows = ["".join(_check(check)) for check in broken]
+    if rows:
+        yield Section("\n#### Checks that did not pass\n\n", rows, _more("check"), weight=3)
+
+
+def _check(check: Check) -> Iterator[str]:
+    standing = _STANDINGS.get(check.standing, str(check.standing))
+    yield f"- {standing}: {code(check.name)}{_of(check.cluster)}{_at(check.place)} {prose(check.message)}\n"
+    yield from (f"  - {prose(line)}\n" for line in check.lines)
+
+
+def _findings(findings: Iterable[Finding]) -> Iterator[Section]:
+    rows = [_finding_row(one) for one in findings]
+    if rows:
+        opening = "<details><summary>Findings</summary>\n\n| | rule | what | where |\n|---|---|---|---|\n"
+        closing = "\n</details>\n"
+        yield Section("\n", rows, _more("finding"), opening, closing, weight=2)
+
+
+def _finding_row(one: Finding) -> str:
+    subject = f"{code(one.subject)} " if one.subject else ""
+    advice = f"<br>{prose(one.advice)}" if one.advice else ""
+    where = code(str(one.place)) if one.place else f"cluster {code(one.cluster)}" if one.cluster else ""
+    return f"| {_LEVELS[one.level]} | {code(one.rule)} | {subject}{prose(one.message)}{advice} | {where} |\n"
+
+
+def _warnings(report: Report) -> Iterator[Section]:
+    rows = [f"- {prose(text)}\n" for plan in report.all_plans for text in plan.warnings]
+    if rows:
+        yield Section("\n#### Warnings\n\n", rows, _more("warning"), weight=2)
+
+
+def _steps(plan: Plan, *, many: bool) -> Iterator[Section]:
+    if not plan.steps:
+        return
+    rows: list[str] = []
+    for phase, lines in groupby(step_lines(plan), key=lambda line: line.phase):
+        title = f"\n**{int(phase)}. {TITLES[phase]}**\n\n"
+        for number, line in enumerate(lines):
+            rows.append(("" if number else title) + _step_row(line))
+    of = f" for {element(plan.terms.cluster)}" if many else ""
+    opening = f"<details><summary>{plan_counts(plan).capitalize()}{of}, in order</summary>\n"
+    yield Section("\n", rows, _more("line of steps", "lines"), opening, "\n</details>\n", weight=2)
+
+
+def _step_row(line: StepLine) -> str:
+    effect = f" *{prose(line.effect)}*" if line.effect else ""
+    details = "".join(f"  - {code(text)}\n" for text in line.details)
+    return f"- {code(f'{line.sign} {line.words}')}{effect}{_at(line.origin)}\n{details}"
+
+
+def _of(cluster: str) -> str:
+    return f" on {code(cluster)}" if cluster else ""
+
+
+def _at(place: Origin | None) -> str:
+    return f" <sub>{code(str(place))}</sub>" if place is not None else ""
+
+
+def _more(noun: str, plural: str = "") -> Callable[[int], str]:
+    def words(number: int) -> str:
+        which = counted(number, noun) if number == 1 or not plural else f"{number:,} {plural}"
+        return f"\n*{which} more; the full report has them.*\n"
+
+    return words
+
+
+def _utf16(text: str) -> int:
+    """Characters as JavaScript counts them, never fewer than others do."""
+    return len(text.encode("utf-16-le", "replace")) // 2
+
+
+def _utf8(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

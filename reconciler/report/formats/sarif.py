@@ -1,0 +1,113 @@
+"""Findings as SARIF 2.1.0, within what GitHub code scanning takes: 25,000 results, 5,000 of them shown.
+
+Fingerprints are our own, of what a finding is about and not of the line on which it stands: an alert survives lines
+that move. Messages are plain text; SARIF's embedded links need brackets, which are escaped.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Final
+from urllib.parse import quote
+
+from reconciler.report.formats.escaping import json_text
+from reconciler.report.formats.places import location
+from reconciler.report.paint import safe
+from reconciler.report.results import Finding, Level, Report
+
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+#: GitHub refuses a run with more.
+MOST_RESULTS: Final = 25_000
+#: GitHub keeps 1,024 characters of a rule's text; a message much longer than a screen helps nobody.
+_MOST_TEXT: Final = 1000
+#: GitHub keeps 255 characters of a rule's id.
+_MOST_ID: Final = 255
+_SEVERITY: Final = {Level.ERROR: "8.0", Level.WARNING: "5.0", Level.NOTE: "2.0"}
+
+
+def sarif(report: Report, version: str, manifests: str = "") -> str:
+    """The log; accepted findings are there, suppressed."""
+    found = [*report.open_findings, *report.waived_findings]
+    kept = found[:MOST_RESULTS]
+    rules = sorted({(_rule_id(one), one.name) for one in kept})
+    index = {rule: number for number, (rule, _) in enumerate(rules)}
+    driver = {
+        "name": "reconciler",
+        "semanticVersion": version,
+        "rules": [_rule(rule, name, kept) for rule, name in rules],
+    }
+    run: dict[str, Any] = {
+        "tool": {"driver": driver},
+        "automationDetails": {"id": "reconciler/" + "-".join(quote(name, safe="") for name in report.clusters)},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(one, index[_rule_id(one)], manifests) for one in kept],
+    }
+    if len(found) > len(kept):
+        text = f"{len(found) - len(kept):,} more findings than a log may hold were left out, the lightest"
+        run["invocations"] = [
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": [{"level": "warning", "message": {"text": text}}],
+            }
+        ]
+    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
+
+
+def fingerprint(finding: Finding) -> str:
+    """The same for the same matter: rule, cluster, subject, and the message where nothing else tells them apart."""
+    about = (finding.rule, finding.cluster, finding.subject, finding.message)
+    return hashlib.sha256("\0".join(about).encode("utf-8", "replace")).hexdigest()
+
+
+def _rule(rule: str, name: str, findings: Iterable[Finding]) -> dict[str, Any]:
+    level = next(one.level for one in findings if _rule_id(one) == rule)
+    words = safe(name)[:_MOST_ID].replace("-", " ")
+    return {
+        "id": rule,
+        "name": safe(name)[:_MOST_ID],
+        "shortDescription": {"text": words},
+        "fullDescription": {"text": words},
+        "defaultConfiguration": {"level": str(level)},
+        "properties": {"tags": ["security", "kafka"], "security-severity": _SEVERITY[level]},
+    }
+
+
+def _result(finding: Finding, rule_index: int, manifests: str) -> dict[str, Any]:
+    path, line, column = location(finding, manifests)
+    side: dict[str, Any] = {
+        "ruleId": _rule_id(finding),
+        "ruleIndex": rule_index,
+        "level": str(finding.level),
+        "message": {"text": _message(finding)},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(path, safe="/%" if finding.place is None else "/")},
+                    "region": {"startLine": line, "startColumn": column},
+                }
+            }
+        ],
+        "partialFingerprints": {"reconcilerSubject/v1": fingerprint(finding)},
+    }
+    if finding.waived:
+        side["suppressions"] = [{"kind": "external", "justification": _escaped(finding.waived)}]
+    return side
+
+
+def _message(finding: Finding) -> str:
+    cluster = f" (cluster {finding.cluster})" if finding.cluster else ""
+    subject = f"{finding.subject}: " if finding.subject else ""
+    lines = [f"{subject}{finding.message}{cluster}", *finding.details, finding.advice]
+    return _escaped(". ".join(line for line in lines if line))
+
+
+def _escaped(text: str) -> str:
+    """Plain text: a bracket would begin a link, a brace a placeholder."""
+    shown = safe(text)
+    if len(shown) > _MOST_TEXT:
+        shown = shown[: _MOST_TEXT - 1] + "…"
+    shown = shown.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    return shown.replace("{", "{{").replace("}", "}}")
+
+
+def _rule_id(finding: Finding) -> str:
+    return safe(finding.rule)[:_MOST_ID] or "unnamed"

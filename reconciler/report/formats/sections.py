@@ -1,0 +1,75 @@
+"""A text that must not become too long: what has to be said first, then sections that give way to one another.
+
+Each section keeps its title and says how many of its rows were left out; nothing is cut in the middle.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+#: How long a text is, in the unit of a limit.
+Measure: TypeAlias = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows between an opening and a closing. ``weight`` is its share where not everything fits.
+
+    ``heading`` stays even where no row does. ``left_out`` gives the words for a number of rows that did not fit.
+    """
+
+    heading: str
+    rows: Sequence[str]
+    left_out: Callable[[int], str]
+    opening: str = ""
+    closing: str = ""
+    weight: int = 1
+
+
+def fitted(head: str, sections: Sequence[Section], tail: str, limit: int, measure: Measure = len) -> str:
+    """Head, sections and tail in at most ``limit``; head and tail have to fit."""
+    bare = [_bare(section) for section in sections]
+    room = limit - measure(head) - measure(tail) - sum(measure(text) for text in bare)
+    shares = _shares([_wanted(section, measure) for section in sections], [one.weight for one in sections], room)
+    parts = [_filled(section, share, measure) for section, share in zip(sections, shares, strict=True)]
+    return "".join((head, *parts, tail))
+
+
+def _bare(section: Section) -> str:
+    """What a section takes whatever becomes of its rows; the longest form, without a row."""
+    rows = len(section.rows)
+    return section.heading + section.opening + section.closing + (section.left_out(rows) if rows else "")
+
+
+def _wanted(section: Section, measure: Measure) -> int:
+    return sum(measure(row) for row in section.rows)
+
+
+def _shares(wanted: Sequence[int], weights: Sequence[int], room: int) -> list[int]:
+    """Room by weight; what one does not need goes to the others."""
+    given = [0] * len(wanted)
+    hungry = [index for index, size in enumerate(wanted) if size]
+    while hungry and room > 0:
+        unit = room / sum(weights[index] for index in hungry)
+        content = [index for index in hungry if wanted[index] <= unit * weights[index]]
+        for index in content or hungry:
+            given[index] = wanted[index] if content else int(unit * weights[index])
+            room -= given[index]
+        if not content:
+            break
+        hungry = [index for index in hungry if index not in content]
+    return given
+
+
+def _filled(section: Section, share: int, measure: Measure) -> str:
+    used, kept = 0, []
+    for row in section.rows:
+        used += measure(row)
+        if used > share:
+            break
+        kept.append(row)
+    missing = len(section.rows) - len(kept)
+    if not kept:
+        return section.heading + (section.left_out(missing) if missing else "")
+    text = section.heading + section.opening + "".join(kept) + section.closing
+    return text + (section.left_out(missing) if missing else "")

@@ -1,0 +1,41 @@
+"""A report as text for a terminal or a job's log: the verdict, then each plan as ``plan`` prints it, then the rest."""
+
+from collections.abc import Iterator
+
+from reconciler.report.paint import Paint, plain, safe
+from reconciler.report.plan_text import plan_lines
+from reconciler.report.results import Finding, Level, Report, Standing, Tone, verdict
+
+_TONES = {Tone.STOP: "error", Tone.CAUTION: "warn", Tone.CALM: "add"}
+_LEVELS = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
+_SHOWN_ELSEWHERE = ("guard-", "left-", "access-test", "ownership-")
+
+
+def report_lines(report: Report, paint: Paint = plain, *, expand: bool = False) -> Iterator[str]:
+    """The lines, without line ends."""
+    found = verdict(report)
+    yield paint(_TONES[found.tone], found.words)
+    for plan in report.all_plans:
+        yield ""
+        yield from plan_lines(plan, paint, expand=expand)
+    broken = [check for check in report.broken_checks if check.group != "Guards"]
+    if report.checks:
+        yield ""
+        counts = ", ".join(f"{report.standings[one]:,} {one}" for one in Standing if report.standings[one])
+        yield paint("title", f"Checks: {counts}")
+    for check in broken:
+        yield paint("error" if check.standing.stops else "warn", f"  {check.standing}") + f"  {safe(check.name)}"
+        yield from (f"    {safe(line)}" for line in (check.message, *check.lines))
+    told = [one for one in report.open_findings if not one.rule.startswith(_SHOWN_ELSEWHERE)]
+    if told:
+        yield ""
+        yield paint("title", f"Findings ({len(told):,})")
+    for one in told:
+        yield from _finding_lines(one, paint)
+
+
+def _finding_lines(one: Finding, paint: Paint) -> Iterator[str]:
+    place = paint("dim", f"  {safe(str(one.place))}") if one.place else ""
+    subject = f"{one.subject}: " if one.subject else ""
+    yield paint(_LEVELS[one.level], f"  {one.level} {safe(one.rule)}") + f"  {safe(subject + one.message)}{place}"
+    yield from (f"    {safe(line)}" for line in (*one.details, one.advice) if line)

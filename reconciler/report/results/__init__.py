@@ -1,0 +1,22 @@
+"""What commands print for programs, read back: the one value that every format is made from."""
+
+from reconciler.report.results.finding import LEVELS, Check, Finding, Level, Standing
+from reconciler.report.results.reading import ResultError, read_result
+from reconciler.report.results.report import Report, join
+from reconciler.report.results.verdict import Tone, Verdict, plan_verdict, verdict
+
+__all__ = [
+    "LEVELS",
+    "Check",
+    "Finding",
+    "Level",
+    "Report",
+    "ResultError",
+    "Standing",
+    "Tone",
+    "Verdict",
+    "join",
+    "plan_verdict",
+    "read_result",
+    "verdict",
+]

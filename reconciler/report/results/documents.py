@@ -1,0 +1,184 @@
+"""The JSON of ``lint``, ``test`` and ``validate`` as values: what is missing or of another shape is refused by name."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from pydantic.dataclasses import dataclass
+
+from reconciler.model import AclBinding, Origin
+from reconciler.plan.binding_form import binding_from, origin_from
+from reconciler.report.results.finding import Level
+
+_SHAPE = ConfigDict(alias_generator=to_camel, arbitrary_types_allowed=True, populate_by_name=True)
+
+
+def _origin(value: object) -> object:
+    if value is None or isinstance(value, Origin):
+        return value
+    if not isinstance(value, str):
+        raise ValueError("a place is a text")
+    return origin_from(value)
+
+
+def _binding(value: Any) -> object:
+    try:
+        return value if isinstance(value, AclBinding) else binding_from(value)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not a binding: {error!r}") from error
+
+
+Place = Annotated[Origin, BeforeValidator(_origin)]
+Binding = Annotated[AclBinding, BeforeValidator(_binding)]
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class WaiverForm:
+    """Why and until when something is accepted."""
+
+    reason: str
+    expires: str
+    ticket: str | None = None
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class FindingForm:
+    """One finding of ``lint``."""
+
+    rule: str
+    name: str
+    severity: Level
+    binding: Binding
+    message: str
+    advice: str
+    evidence: tuple[str, ...]
+    related: tuple[Binding, ...]
+    place: Place | None
+    waiver: WaiverForm | None = None
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class LintStateForm:
+    """What ``lint`` says of one state."""
+
+    cluster: str
+    basis: str
+    findings: tuple[FindingForm, ...]
+    waived: tuple[FindingForm, ...]
+    idle_waivers: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class LintForm:
+    """``lint --output json``."""
+
+    states: tuple[LintStateForm, ...]
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class WitnessForm:
+    """A request that breaks a claim, and why it is allowed or denied."""
+
+    principal: str
+    host: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    via: str | None
+    bindings: tuple[Binding, ...]
+    origins: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class MendingForm:
+    """Bindings to create and to delete."""
+
+    create: tuple[Binding, ...]
+    delete: tuple[Binding, ...]
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class ClaimForm:
+    """One claim of an AccessTest and its result."""
+
+    test: str
+    document: str
+    claim: str
+    place: Place
+    severity: Level
+    standing: str
+    stops: bool
+    words: str
+    about_nobody: tuple[str, ...] = ()
+    witness: WitnessForm | None = None
+    reason: str | None = None
+    mending: MendingForm | None = None
+    waiver: WaiverForm | None = None
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class TestedForm:
+    """The claims of one state."""
+
+    cluster: str
+    basis: str
+    claims: tuple[ClaimForm, ...]
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class TestForm:
+    """``test --output json``."""
+
+    passed: bool
+    clusters: tuple[TestedForm, ...]
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class BreachForm:
+    """A breach of ownership."""
+
+    place: Place
+    kind: str
+    message: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class ProblemForm:
+    """A problem in a manifest."""
+
+    code: str
+    severity: Level
+    file: str
+    line: int
+    column: int
+    message: str
+    advice: str
+    related: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class ValidatedForm:
+    """What ``validate`` says of one cluster."""
+
+    claims: tuple[ClaimForm, ...]
+    breaches: tuple[BreachForm, ...]
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class ValidateForm:
+    """``validate --output json``."""
+
+    valid: bool
+    clusters: dict[str, ValidatedForm] = Field(default_factory=dict)
+    problems: tuple[ProblemForm, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class RefusalForm:
+    """What a guard refuses."""
+
+    guard: str
+    object: str
+    message: str
+    remedy: str

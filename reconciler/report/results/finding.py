@@ -1,0 +1,69 @@
+"""What commands found, in one shape: findings, each with a stable rule, and checks that passed or did not."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from reconciler.model import Origin
+
+
+class Level(StrEnum):
+    """How much a finding weighs."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+#: The heaviest first.
+LEVELS: Final = tuple(Level)
+
+
+class Standing(StrEnum):
+    """What came of a check. Only ``FAILED`` and ``UNDECIDED`` stop anything; a doubt is never a pass."""
+
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+    #: Failed or undecided, and declared to be a warning only.
+    WARNED = "warned"
+    #: Failed or undecided, and accepted for a while.
+    WAIVED = "waived"
+    PASSED = "passed"
+
+    @property
+    def stops(self) -> bool:
+        """Whether it fails a pipeline."""
+        return self in (Standing.FAILED, Standing.UNDECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding. ``rule`` is stable (``KA001``, ``KR012``, ``guard-lockout``), ``name`` its slug.
+
+    ``cluster`` is empty where it is about the manifests themselves; ``place`` is ``None`` where nothing declares it.
+    ``waived`` says why and until when it is accepted.
+    """
+
+    rule: str
+    name: str
+    level: Level
+    message: str
+    advice: str = ""
+    cluster: str = ""
+    subject: str = ""
+    place: Origin | None = None
+    details: tuple[str, ...] = ()
+    waived: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A claim about access or a policy, and what came of it; ``lines`` say what broke it and what would mend it."""
+
+    group: str
+    name: str
+    cluster: str
+    standing: Standing
+    message: str
+    lines: tuple[str, ...] = ()
+    place: Origin | None = None

@@ -1,0 +1,64 @@
+"""Findings and checks of a plan: what guards refuse, and differences that stay."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Final
+
+from reconciler.diff import LeftReason
+from reconciler.plan import Plan
+from reconciler.report.results.finding import Check, Finding, Level, Standing
+
+#: What a person has to look at; the others are what was asked for.
+_LEVELS: Final = {
+    LeftReason.IMPOSSIBLE: Level.WARNING,
+    LeftReason.UNREADABLE: Level.WARNING,
+    LeftReason.UNSUPPORTED: Level.WARNING,
+}
+
+
+def guard_findings(plan: Plan) -> tuple[Finding, ...]:
+    """One for each refusal."""
+    return tuple(
+        Finding(
+            f"guard-{refusal.guard}",
+            f"guard-{refusal.guard}",
+            Level.ERROR,
+            refusal.message,
+            refusal.remedy,
+            plan.terms.cluster,
+            refusal.object,
+        )
+        for refusal in plan.refusals
+    )
+
+
+def left_findings(plan: Plan) -> tuple[Finding, ...]:
+    """One for each difference that stays."""
+    return tuple(
+        Finding(
+            f"left-{left.reason}",
+            f"left-{left.reason}",
+            _LEVELS.get(left.reason, Level.NOTE),
+            f"stays as it is: {left.detail}",
+            "",
+            plan.terms.cluster,
+            left.subject,
+            left.origin,
+        )
+        for left in plan.left
+    )
+
+
+def guard_checks(plan: Plan) -> tuple[Check, ...]:
+    """One for each guard that refuses; one that passed where none does."""
+    if not plan.refusals:
+        return (Check("Guards", "guards", plan.terms.cluster, Standing.PASSED, "no guard refuses this plan"),)
+    return tuple(_guards(plan))
+
+
+def _guards(plan: Plan) -> Iterator[Check]:
+    for guard, group in groupby(sorted(plan.refusals, key=lambda one: one.guard), key=lambda one: one.guard):
+        refusals = list(group)
+        lines = tuple(f"{refusal.message}; {refusal.remedy}" for refusal in refusals)
+        message = refusals[0].message if len(refusals) == 1 else f"{len(refusals):,} refusals"
+        yield Check("Guards", f"guard {guard}", plan.terms.cluster, Standing.FAILED, message, lines)

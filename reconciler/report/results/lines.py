@@ -1,0 +1,139 @@
+"""A plan's steps and its access review in the words that reports share; nothing here is escaped."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from reconciler.access.hosts import ANY_HOST
+from reconciler.model import (
+    AlterConfigs,
+    CreateAcl,
+    CreatePartitions,
+    CreateTopic,
+    DeleteAcl,
+    DeleteTopic,
+    Impossible,
+    Origin,
+)
+from reconciler.plan import EVERYBODY_ELSE, Consequence, Effect, Phase, Plan, Step, losses, operations_words
+from reconciler.report.paint import counted
+from reconciler.report.review_text import effect_words
+from reconciler.report.words import binding_words
+
+_TOPICS_NAMED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class StepLine:
+    """One or several steps that share a line. ``sign`` is ``+``, ``-`` or ``~``; ``about`` the principal or topic."""
+
+    phase: Phase
+    sign: str
+    about: str
+    words: str
+    details: tuple[str, ...] = ()
+    effect: str = ""
+    origin: Origin | None = None
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AccessLine:
+    """A row of gained and lost access in words; an empty text where nothing is gained or lost."""
+
+    who: str
+    kind: str
+    names: str
+    hosts: str
+    gained: str
+    lost: str
+    topics: str
+    certain: bool
+
+
+def step_lines(plan: Plan) -> Iterator[StepLine]:
+    """Every step, in order; operations on one pattern share a line."""
+    tagged = zip(plan.steps, plan.access.effects or (None,) * len(plan.steps), strict=True)
+    for _, group in groupby(tagged, key=lambda item: _key(*item)):
+        same = list(group)
+        yield _step_line([step for step, _ in same], same[0][1])
+
+
+def access_lines(rows: Iterable[Consequence]) -> Iterator[AccessLine]:
+    """One for each row, in the review's order."""
+    for row in rows:
+        kind = row.region.resource_type
+        yield AccessLine(
+            row.principal or EVERYBODY_ELSE,
+            kind.name,
+            row.region.describe(),
+            "" if row.hosts == str(ANY_HOST) else row.hosts,
+            operations_words(row.gained, kind),
+            operations_words(row.lost, kind),
+            _topics(row),
+            row.reading is None,
+        )
+
+
+def _topics(row: Consequence) -> str:
+    if row.region.key.literal or not row.topic_count:
+        return ""
+    named = ", ".join(row.topics[:_TOPICS_NAMED])
+    more = row.topic_count - min(len(row.topics), _TOPICS_NAMED)
+    return f"{counted(row.topic_count, 'topic')} known: {named}" + (f" and {more:,} more" if more else "")
+
+
+def _key(step: Step, effect: Effect | None) -> object:
+    match step.change:
+        case CreateAcl(binding) | DeleteAcl(binding):
+            entry = binding.entry
+            return type(step.change), binding.pattern, entry[:2], entry.permission_type, effect, step.origin
+        case _:
+            return step.id
+
+
+def _step_line(steps: list[Step], effect: Effect | None) -> StepLine:
+    sign, about, words, details = _said(steps)
+    first = steps[0]
+    ids = tuple(step.id for step in steps)
+    return StepLine(first.phase, sign, about, words, details, effect_words(effect), first.origin, ids)
+
+
+def _said(steps: list[Step]) -> tuple[str, str, str, tuple[str, ...]]:
+    match steps[0].change:
+        case CreateAcl(binding):
+            return "+", binding.entry.principal, _bindings(steps), ()
+        case DeleteAcl(binding):
+            return "-", binding.entry.principal, _bindings(steps), ()
+        case CreateTopic(topic):
+            size = f"{_number(topic.num_partitions, 'partition')}, {_number(topic.replication_factor, 'replica')}"
+            settings = tuple(f"{key} = {value}" for key, value in topic.configs.items())
+            return "+", topic.name, f"topic {topic.name}: {size}", settings
+        case DeleteTopic(topic):
+            return "-", topic.name, f"topic {topic.name} and all its records", ()
+        case CreatePartitions(name, before, after):
+            note = "records with the same key may go to another partition than before"
+            return "~", name, f"topic {name}: partitions {before} → {after}", (note,)
+        case AlterConfigs(name) as change:
+            return "~", name, f"topic {name}", (*_settings(change), *losses(change))
+        case Impossible(_, name):
+            return "~", name, f"topic {name}", ()
+
+
+def _settings(change: AlterConfigs) -> Iterator[str]:
+    for key, after in change.after.items():
+        yield f"{key}: {_or_default(change.before[key])} → {_or_default(after)}"
+
+
+def _or_default(value: str | None) -> str:
+    return "broker default" if value is None else value
+
+
+def _number(value: int | None, noun: str) -> str:
+    return f"broker default {noun}s" if value is None else counted(value, noun)
+
+
+def _bindings(steps: list[Step]) -> str:
+    bindings = [step.change.binding for step in steps if isinstance(step.change, CreateAcl | DeleteAcl)]
+    return binding_words(bindings[0], ", ".join(binding.entry.operation.name for binding in bindings))

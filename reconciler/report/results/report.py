@@ -1,0 +1,92 @@
+"""Everything that one report speaks of."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+from reconciler.model import AlterConfigs, CreateAcl, CreatePartitions, CreateTopic, DeleteAcl, DeleteTopic
+from reconciler.plan import Plan
+from reconciler.report.results.finding import LEVELS, Check, Finding, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Plans, drift reports (plans that only report), findings and checks; ``looked`` are states with their basis."""
+
+    plans: tuple[Plan, ...] = ()
+    drifts: tuple[Plan, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    checks: tuple[Check, ...] = ()
+    looked: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def all_plans(self) -> tuple[Plan, ...]:
+        """Plans, then drift reports."""
+        return (*self.plans, *self.drifts)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """Every cluster that is spoken of, each once, sorted."""
+        planned = (plan.terms.cluster for plan in self.all_plans)
+        return tuple(sorted({*planned, *(cluster for cluster, _ in self.looked)}))
+
+    @property
+    def open_findings(self) -> tuple[Finding, ...]:
+        """Findings that nobody has accepted, the heaviest first, then by place."""
+        found = (one for one in self.findings if not one.waived)
+        return tuple(sorted(found, key=_order))
+
+    @property
+    def waived_findings(self) -> tuple[Finding, ...]:
+        """Findings that somebody has accepted for a while."""
+        return tuple(sorted((one for one in self.findings if one.waived), key=_order))
+
+    @property
+    def broken_checks(self) -> tuple[Check, ...]:
+        """Checks that did not pass, those that stop something first."""
+        order = tuple(Standing)
+        found = (check for check in self.checks if check.standing is not Standing.PASSED)
+        return tuple(sorted(found, key=lambda check: (order.index(check.standing), check.cluster, check.group)))
+
+    @property
+    def standings(self) -> Counter[Standing]:
+        """How many checks ended how."""
+        return Counter(check.standing for check in self.checks)
+
+
+def join(reports: Iterable[Report]) -> Report:
+    """Several results as one report, in their order."""
+    reports = tuple(reports)
+    return Report(
+        tuple(chain.from_iterable(one.plans for one in reports)),
+        tuple(chain.from_iterable(one.drifts for one in reports)),
+        tuple(dict.fromkeys(chain.from_iterable(one.findings for one in reports))),
+        tuple(dict.fromkeys(chain.from_iterable(one.checks for one in reports))),
+        tuple(dict.fromkeys(chain.from_iterable(one.looked for one in reports))),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many steps of a plan come, change and go."""
+
+    create: int
+    update: int
+    delete: int
+
+
+def tally(plan: Plan) -> Tally:
+    """Counts of a plan's steps."""
+    kinds = Counter(type(step.change) for step in plan.steps)
+    return Tally(
+        kinds[CreateAcl] + kinds[CreateTopic],
+        kinds[AlterConfigs] + kinds[CreatePartitions],
+        kinds[DeleteAcl] + kinds[DeleteTopic],
+    )
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    place = finding.place
+    where = ("\uffff", 0, 0) if place is None else (place.file, place.line, place.column)
+    return LEVELS.index(finding.level), where, finding.rule, finding.cluster, finding.subject, finding.message

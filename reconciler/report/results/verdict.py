@@ -1,0 +1,102 @@
+"""The first line of every report: may this go ahead, and what does it do to access."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from reconciler.plan import AccessChange, Plan
+from reconciler.report.paint import counted
+from reconciler.report.plan_text import summary
+from reconciler.report.results.finding import LEVELS, Standing
+from reconciler.report.results.report import Report
+
+_ACCESS: Final = {
+    AccessChange.NONE: "Nobody's access changes",
+    AccessChange.NARROWING: "Access narrows",
+    AccessChange.WIDENING: "Access widens",
+    AccessChange.MIXED: "Access widens and narrows",
+}
+
+
+class Tone(StrEnum):
+    """How a verdict is to be taken, the gravest first."""
+
+    STOP = "stop"
+    CAUTION = "caution"
+    CALM = "calm"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A sentence, and how it is to be taken."""
+
+    tone: Tone
+    words: str
+
+
+def verdict(report: Report) -> Verdict:
+    """The verdict on everything together."""
+    if len(report.all_plans) == 1 and not _spoilt(report):
+        return plan_verdict(report.all_plans[0], drift=bool(report.drifts))
+    found = [plan_verdict(plan) for plan in report.plans] + [plan_verdict(plan, drift=True) for plan in report.drifts]
+    parts = []
+    tone = min((one.tone for one in found), key=tuple(Tone).index, default=Tone.CALM)
+    if _spoilt(report):
+        tone = Tone.STOP
+        parts.append(_spoilt(report))
+    if len(found) == 1:
+        parts.append(found[0].words)
+    elif found:
+        parts.append(_many(report, found))
+    levels = [one.level for one in report.open_findings if not one.rule.startswith(("guard-", "left-"))]
+    if not found and not parts and levels:
+        tone = Tone.CAUTION
+        counts = [counted(levels.count(level), level) for level in LEVELS if level in levels]
+        parts.append(", ".join(counts))
+    return Verdict(tone, ". ".join(parts) or "Nothing was found")
+
+
+def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
+    """The verdict on one plan, or on one drift report."""
+    if drift:
+        count = len(plan.steps) + len(plan.left)
+        if not count:
+            return Verdict(Tone.CALM, "The cluster is as declared")
+        return Verdict(Tone.CAUTION, f"The cluster differs from what is declared: {counted(count, 'difference')}")
+    if plan.refusals:
+        return Verdict(Tone.STOP, f"Refused: {counted(len(plan.refusals), 'thing')} that a guard does not let pass")
+    if not plan.steps:
+        if plan.left:
+            return Verdict(Tone.CAUTION, f"Nothing that this plan may do: {counted(len(plan.left), 'difference')} stay")
+        return Verdict(Tone.CALM, "Nothing to do")
+    change = plan.access.change
+    narrow = change in (AccessChange.NONE, AccessChange.NARROWING) and not any(step.destructive for step in plan.steps)
+    words = _ACCESS[change]
+    if any(row.reading for row in plan.access.consequences):
+        words += ", in part only if what nobody declared has it so"
+    return Verdict(Tone.CALM if narrow else Tone.CAUTION, words)
+
+
+def plan_counts(plan: Plan) -> str:
+    """``3 bindings to create, 1 topic to alter``."""
+    return summary(plan) or "no step"
+
+
+def _spoilt(report: Report) -> str:
+    """What speaks against it beside the plans: broken checks and errors."""
+    broken = sum(found for standing, found in report.standings.items() if standing.stops)
+    guards = sum(check.group == "Guards" and check.standing is Standing.FAILED for check in report.checks)
+    parts = [f"{counted(broken - guards, 'check')} failed"] if broken > guards else []
+    rules = ("guard-", "left-", "access-test", "ownership-")
+    errors = sum(one.level is LEVELS[0] and not one.rule.startswith(rules) for one in report.open_findings)
+    if errors:
+        parts.append(counted(errors, "error"))
+    return ", ".join(parts)
+
+
+def _many(report: Report, found: list[Verdict]) -> str:
+    stopped = sum(one.tone is Tone.STOP for one in found)
+    calm = sum(one.tone is Tone.CALM for one in found)
+    clusters = counted(len({plan.terms.cluster for plan in report.all_plans}), "cluster")
+    parts = [f"{stopped:,} refused"] * bool(stopped) + [f"{len(found) - stopped - calm:,} to look at"]
+    return f"{counted(len(found), 'plan')} for {clusters}: " + ", ".join([*parts, f"{calm:,} without concern"])
