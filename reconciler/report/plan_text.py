@@ -15,6 +15,7 @@ from reconciler.model import (
     Impossible,
 )
 from reconciler.plan import TITLES, Effect, Plan, Refusal, Step, change_id, losses, plan_id
+from reconciler.plan.lasting import lasting
 from reconciler.report.paint import Paint, counted, plain, safe
 from reconciler.report.review_text import effect_words, review_lines
 from reconciler.report.words import binding_words, pattern_words
@@ -36,6 +37,7 @@ def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False) -> Ite
         following = [step.phase for step in plan.steps if step.phase > phase]
         if following and any(phase <= barrier < following[0] for barrier in plan.barriers):
             yield paint("dim", f"── barrier: {_barrier(plan)} ──")
+    yield from _lasting(plan, paint)
     yield from _left(plan.left, paint)
     yield from _coverage(plan, paint)
     yield from _warnings(plan, paint)
@@ -110,7 +112,7 @@ def _tag(effect: str, paint: Paint) -> str:
 def _configs(change: AlterConfigs, paint: Paint) -> Iterator[str]:
     for key, after in change.after.items():
         before = change.before[key]
-        yield paint("change", f"      {key}: {_or_default(before)} → {_or_default(after)}")
+        yield paint("change", f"      {safe(key)}: {_or_default(before)} → {_or_default(after)}")
     for reason in losses(change):
         yield paint("warn", f"      {reason}")
 
@@ -130,6 +132,14 @@ def _bindings(steps: list[Step]) -> str:
 
 def _origin(step: Step, paint: Paint) -> str:
     return "" if step.origin is None else paint("dim", f"  {safe(str(step.origin))}")
+
+
+def _lasting(plan: Plan, paint: Paint) -> Iterator[str]:
+    sentences = list(lasting(plan.steps))
+    if sentences:
+        yield ""
+        yield paint("title", f"For good, whatever is undone later ({len(sentences):,})")
+        yield from (f"  {safe(sentence)}" for sentence in sentences)
 
 
 def _left(left: tuple[Left, ...], paint: Paint) -> Iterator[str]:
