@@ -1,11 +1,11 @@
 """Changes to an ordered, guarded, saved proposal: the plan is a value, and the only input of apply."""
 
-from reconciler.plan.access_review import AccessChange, AccessReview
+from reconciler.plan.access_review import AccessChange, AccessReview, difference_review
 from reconciler.plan.bridge import Bridge, Bridges, Means, Side, Unbridged
 from reconciler.plan.bridging import bridges
 from reconciler.plan.callouts import Callout
 from reconciler.plan.conditional import possible_barriers
-from reconciler.plan.consequence import EVERYBODY_ELSE, Consequence, consequences, operations_words
+from reconciler.plan.consequence import EVERYBODY_ELSE, Consequence, Spared, operations_words
 from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns
 from reconciler.plan.dependencies import Undone
 from reconciler.plan.document import FORMAT_VERSION, plan_document, plan_text, step_side
@@ -23,11 +23,13 @@ from reconciler.plan.propose import Request, UnsafeSelectionError, propose
 from reconciler.plan.reading import PlanFileError, parse_plan, plan_from
 from reconciler.plan.schema import plan_schema, plan_schema_text
 from reconciler.plan.selection import Selection
-from reconciler.plan.step import Step, describe
+from reconciler.plan.step import Step, binding_side, describe
+from reconciler.plan.topic_review import AUTO_CREATE, BrokerAnswer, Ruling, TopicReview, Validation
 from reconciler.plan.transition import Facts, Transition, transition
 from reconciler.plan.unreviewed import unreviewed
 
 __all__ = [
+    "AUTO_CREATE",
     "EVERYBODY_ELSE",
     "FORMAT_VERSION",
     "TITLES",
@@ -36,6 +38,7 @@ __all__ = [
     "Acknowledgement",
     "Bridge",
     "Bridges",
+    "BrokerAnswer",
     "Callout",
     "Consequence",
     "Counts",
@@ -53,26 +56,31 @@ __all__ = [
     "PlanFileError",
     "Refusal",
     "Request",
+    "Ruling",
     "Selection",
     "Side",
+    "Spared",
     "Standing",
     "Step",
     "Surroundings",
     "Terms",
+    "TopicReview",
     "Transition",
     "Unbridged",
     "Undone",
     "UnsafeOrderError",
     "UnsafeSelectionError",
+    "Validation",
     "Violation",
     "barriers",
+    "binding_side",
     "bindings_after",
     "bridges",
     "change_id",
-    "consequences",
     "coverage_change",
     "covering_patterns",
     "describe",
+    "difference_review",
     "file_digest",
     "losses",
     "meaning_refusals",

@@ -18,6 +18,7 @@ from reconciler.plan.identity import acknowledgement_side, change_id, options_si
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.scope_form import scope_side
 from reconciler.plan.step import Step, sides
+from reconciler.plan.topic_review_form import topic_review_side
 
 FORMAT_VERSION: Final = "1.0"
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
@@ -64,6 +65,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "accessChange": str(plan.access.change),
         "access": access_side(plan.access),
         "callouts": [callout_side(callout) for callout in plan.access.callouts],
+        "topics": topic_review_side(plan.topics),
         "left": [_left_side(left) for left in plan.left],
         "steps": [
             {**step_side(step), "effect": effect_side(effect)}

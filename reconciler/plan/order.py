@@ -39,13 +39,13 @@ def ordered(
     """
     found = list(changes)
     vanishing = [c.binding for c, _ in found if isinstance(c, DeleteAcl) and c.binding.entry.permission_type is _ALLOW]
-    reached = _TopicReach(binding.pattern for binding in vanishing)
+    reached = TopicReach(binding.pattern for binding in vanishing)
     opened = () if default_allow is False else _uncovered_topics((change for change, _ in found), after)
     steps = [Step(_phase(change, reached, opened, frame), change, origin) for change, origin in found]
     return tuple(sorted(steps, key=lambda step: (step.phase, _key(step.change))))
 
 
-def _phase(change: Change, vanishing: "_TopicReach", opened: Iterable[str], frame: Collection[AclBinding]) -> Phase:
+def _phase(change: Change, vanishing: "TopicReach", opened: Iterable[str], frame: Collection[AclBinding]) -> Phase:
     match change:
         case CreateAcl(binding) if binding in frame:
             return Phase.CREATE_FIRST
@@ -93,15 +93,17 @@ def _uncovered_topics(changes: Iterable[Change], after: Iterable[ResourcePattern
     deleted = [change.topic.name for change in changes if isinstance(change, DeleteTopic)]
     if not deleted:
         return ()
-    covered = _TopicReach(after)
+    covered = TopicReach(after)
     return tuple(name for name in deleted if not covered.reaches(name))
 
 
-class _TopicReach:
+class TopicReach:
     """Whether some TOPIC pattern matches a name."""
 
     def __init__(self, patterns: Iterable[ResourcePattern]) -> None:
+        """Index the TOPIC patterns among ``patterns``."""
         self._index = pattern_indexes(patterns).get(ResourceType.TOPIC)
 
     def reaches(self, name: str) -> bool:
+        """Whether one of them matches ``name``."""
         return self._index is not None and self._index.contains(ResourcePattern(ResourceType.TOPIC, name))

@@ -13,6 +13,7 @@ from reconciler.plan.guards import Acknowledgement, Limits, Refusal
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step
+from reconciler.plan.topic_review import TopicReview
 from reconciler.plan.transition import Facts
 
 
@@ -83,6 +84,7 @@ class Plan:
     tool_version: str = ""
     source_commit: str | None = None
     access: AccessReview = field(default_factory=AccessReview)
+    topics: TopicReview = field(default_factory=TopicReview)
     bridges: Bridges = field(default_factory=Bridges)
 
     @property

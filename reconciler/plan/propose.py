@@ -28,6 +28,8 @@ from reconciler.plan.outermost import outermost
 from reconciler.plan.proof import prove
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.step import Step, describe
+from reconciler.plan.topic_review import review_topics
+from reconciler.plan.topic_warnings import topic_warnings
 from reconciler.plan.transition import transition
 
 Found: TypeAlias = tuple[Change, Origin | None]
@@ -110,7 +112,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         as_of=request.as_of,
         steps=steps,
         left=(*compared.left, *sieve.left),
-        warnings=(*request.warnings, *_warnings(live, terms, bool(coverage))),
+        warnings=(*request.warnings, *_warnings(live, terms, bool(coverage)), *topic_warnings(steps, live, terms)),
         acknowledgements=used,
         coverage=coverage,
         counts=counts,
@@ -120,6 +122,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         ),
         access=review(found, steps, live, desired),
         bridges=bridges(live, steps, terms),
+        topics=review_topics(steps, live.broker_defaults),
         tool_version=request.tool_version,
         source_commit=request.source_commit,
     )

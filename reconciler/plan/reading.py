@@ -32,6 +32,7 @@ from reconciler.plan.proposal import Counts, Options, Plan, Terms
 from reconciler.plan.scope_form import scope_from
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step
+from reconciler.plan.topic_review_form import topic_review_from
 
 _DIGEST_LINE = re.compile(r',\n"digest":"(sha256:[0-9a-f]{64})"\n}\n')
 
@@ -101,6 +102,7 @@ def _plan(side: dict[str, Any]) -> Plan:
         counts=Counts(*(counts[camel(name)] for name in Counts.__slots__)),
         tool_version=side["toolVersion"],
         source_commit=side["sourceCommit"],
+        topics=topic_review_from(side.get("topics")),
         access=access_from(side["access"], side["callouts"], [step["effect"] for step in side["steps"]]),
         bridges=bridges_from(side["conditional"], side["unbridged"]),
     )

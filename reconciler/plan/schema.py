@@ -11,6 +11,7 @@ from reconciler.plan.effects import EffectKind
 from reconciler.plan.guards import Guard
 from reconciler.plan.phase import TITLES, Phase
 from reconciler.plan.selection import FIELDS
+from reconciler.plan.topic_review_form import topic_review_schema
 
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}
@@ -46,6 +47,7 @@ def plan_schema() -> dict[str, Any]:
         "accessChange": {**_enum(*AccessChange), "description": "The plan's effect on access in one word."},
         "access": _access(),
         "callouts": _list(_object({"rule": _TEXT, "principal": _TEXT, "text": _TEXT})),
+        "topics": topic_review_schema(),
         "left": _list(_left()),
         "steps": _list(_step()),
         "digest": {**_TEXT, "pattern": "^sha256:[0-9a-f]{64}$", "description": "Of every byte before this line."},
@@ -111,16 +113,19 @@ def _access() -> dict[str, Any]:
     names = {"oneOf": [_object({key: _TEXT}) for key in ("literal", "prefix", "longerThan")]}
     names["oneOf"].append(_object({"any": {"const": True}}))
     operations = _list(_enum(*(item.name for item in AclOperation if item > AclOperation.ALL)))
+    region = {
+        "resourceType": _resource_type(),
+        "names": names,
+        "except": _list(names),
+        "description": {**_TEXT, "description": "The names in plain words."},
+    }
     row = _object(
         {
             "principal": _or_null(
                 {**_TEXT, "description": "null: everybody who has no row or exception of their own."}
             ),
             "hosts": _TEXT,
-            "resourceType": _resource_type(),
-            "names": names,
-            "except": _list(names),
-            "description": {**_TEXT, "description": "The names in plain words."},
+            **region,
             "gained": operations,
             "lost": operations,
             "witness": _object({"principal": _TEXT, "host": _TEXT, "name": _TEXT}),
@@ -129,7 +134,8 @@ def _access() -> dict[str, Any]:
         }
     )
     row["properties"]["reading"]["enum"].append(None)
-    return _object({"rows": _list(row), "exceptedPrincipals": _TEXTS, "morePrincipals": _COUNT})
+    spared = _object({"principal": _TEXT, **region})
+    return _object({"rows": _list(row), "exceptions": _list(spared), "morePrincipals": _COUNT})
 
 
 def _left() -> dict[str, Any]:
