@@ -20,14 +20,18 @@ _MAX_TOPICS: Final = 100
 #: A request of more than 10,000 records is refused as a whole; topics whose partitions the broker chooses count 1.
 _MAX_RECORDS: Final = 5_000
 
-_DELETES = {Phase.DELETE_ALLOW, Phase.DELETE_WAITING_ALLOW, Phase.DELETE_DENY}
-_CREATES = {Phase.CREATE_DENY, Phase.CREATE_ALLOW}
+_DELETES = {Phase.DELETE_LAST, Phase.DELETE_ALLOW, Phase.DELETE_WAITING_ALLOW, Phase.DELETE_DENY}
+#: What we and the brokers need on the cluster goes in one request, however small others are to be.
+_UNDIVIDED = {Phase.CREATE_FIRST, Phase.DELETE_LAST}
+_CREATES = {Phase.CREATE_FIRST, Phase.CREATE_DENY, Phase.CREATE_ALLOW}
 
 
 def batches(
     phase: Phase, steps: Sequence[Step], live_bindings: int, most: int | None = None
 ) -> Iterator[Sequence[Step]]:
     """Cut the steps of one phase, of one kind of change, into requests of at most ``most``, order kept."""
+    if phase in _UNDIVIDED:
+        most = None
     if phase in _CREATES:
         yield from _chunks(steps, min(MAX_BINDINGS, most or MAX_BINDINGS))
     elif phase in _DELETES:

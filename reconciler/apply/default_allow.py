@@ -12,6 +12,7 @@ from reconciler.apply.preflight import Preflight, UndeclaredDefaultError
 from reconciler.apply.proof import Proof
 from reconciler.apply.run import StoppedError
 from reconciler.model import (
+    NOBODY,
     WILDCARD,
     AccessControlEntry,
     AclBinding,
@@ -25,8 +26,6 @@ from reconciler.plan import covering_patterns
 from reconciler.ports import CONTROLLER, Sees
 
 FLAG_PREFIX: Final = "__kr-flag."
-#: Nobody can log in as this: a binding of it covers a name and permits nothing.
-NOBODY: Final = "User:__kr.nobody"
 
 
 class Observed(StrEnum):

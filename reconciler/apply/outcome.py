@@ -39,6 +39,7 @@ class Result:
 
     ``stopped`` says why the run ended early (``""``: it did not); ``differences`` name what the last reading does
     not show although it was reported done; ``verified`` is whether that reading took place.
+    ``notes`` say whom the plan may have refused for a moment where nothing could bridge it.
     """
 
     plan: Plan
@@ -47,6 +48,7 @@ class Result:
     differences: tuple[str, ...] = ()
     stopped: str = ""
     interrupted: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def succeeded(self) -> bool:

@@ -11,16 +11,17 @@ from typing import TypeAlias
 from reconciler.apply import records
 from reconciler.apply.barrier import Barrier, FixedWait
 from reconciler.apply.batches import batches, pause_behind
-from reconciler.apply.default_allow import compare, observe
+from reconciler.apply.bridges import Crossing
+from reconciler.apply.default_allow import Observed, compare, observe
 from reconciler.apply.lease import Lease, LeaseHeldError, standing_claim, time_of
-from reconciler.apply.outcome import Outcome, Result, StepOutcome
+from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.proof import Proof
 from reconciler.apply.run import Run, StoppedError, World
 from reconciler.apply.sending import send
 from reconciler.apply.sighting import exact_read, look_again, resolve, settle
-from reconciler.model import AclBinding, ClusterState
-from reconciler.plan import Phase, Plan, Standing, Step, describe, standing
+from reconciler.model import AclBinding, ClusterState, without_bridges
+from reconciler.plan import Phase, Plan, Standing, Step, barriers, describe, standing
 from reconciler.ports import Answer, RecordError, Verdict
 
 _OUTCOMES = {
@@ -46,22 +47,24 @@ def perform(
     run = Run(plan, world, start, plan.terms.default_allow)
     barrier: FixedWait | Proof = FixedWait(run) if world.probing is None else Proof(run, world.probing)
     lease = None if world.leasing is None else Lease(run, world.leasing)
+    crossing = Crossing(run, preflight.bridges)
     try:
         run.open()
         _take(run, lease)
         barrier.begin()
         if lease or isinstance(barrier, Proof):
-            preflight = _exactly(run, barrier, preflight, recheck)
+            preflight = _exactly(run, barrier, crossing, preflight, recheck)
         run.recognise(preflight)
-        _perform_phases(run, barrier)
+        _perform_phases(run, barrier, crossing)
     except StoppedError as stop:
         run.stopped = str(stop)
     except Exception as error:  # of the plan nothing was sent, and whoever called says why
         _leave(barrier, lease)
         _closed(run, Result(plan, run.told(), verified=False, stopped=str(error)))
         raise
+    bridges = crossing.end()
     left = barrier.end()
-    result = _end(run, left)
+    result = replace(_end(run, left, bridges), notes=crossing.interruptions())
     if lease is not None:
         lease.release()
     return _closed(run, result)
@@ -82,27 +85,42 @@ def _leave(barrier: Barrier, lease: Lease | None) -> None:
         lease.release()
 
 
-def _exactly(run: Run, barrier: FixedWait | Proof, preflight: Preflight, recheck: Recheck | None) -> Preflight:
+def _exactly(
+    run: Run, barrier: FixedWait | Proof, crossing: Crossing, preflight: Preflight, recheck: Recheck | None
+) -> Preflight:
     """What the plan is held against: a reading that cannot be old, by brokers that are as they were declared."""
     held = run.hold.placed
-    run.start = exact_read(run, [*barrier.placed, *held])
+    live = exact_read(run, [*barrier.placed, *held], preflight.request)
+    run.start = without_bridges(live)
     barrier.trust(run.start)
-    found = recheck(run.start) if recheck else preflight
-    if isinstance(barrier, Proof):
-        compare(observe(barrier, run.start), found, run.plan.terms.cluster, declared=run.default_allow)
+    found = recheck(live) if recheck else preflight
+    crossing.wished = found.bridges
+    observed = observe(barrier, live) if isinstance(barrier, Proof) else Observed.UNSEEN
+    compare(observed, found, run.plan.terms.cluster, declared=run.default_allow)
+    crossing.take_over(live)
+    if observed is Observed.OFF:
+        crossing.tear_down("default-allow is off: it would grant what nothing else grants")
+    elif observed is Observed.ON:
+        crossing.build()
     return found
 
 
-def _perform_phases(run: Run, barrier: Barrier) -> None:
-    phases = [(phase, list(steps)) for phase, steps in groupby(run.plan.steps, key=lambda step: step.phase)]
+def _perform_phases(run: Run, barrier: Barrier, crossing: Crossing) -> None:
+    phases = crossing.stages()
+    places = barriers({phase for phase, _ in phases})
     for number, (phase, steps) in enumerate(phases):
         live = look_again(run) if number else run.start
         run.hold.keep(live)
-        _perform_phase(run, phase, steps, live)
+        crossing.check()
+        if steps:
+            _perform_phase(run, crossing, phase, steps, live)
         if run.world.interrupted():
             return
+        if phase is Phase.CREATE_FIRST and any(run.outcomes[step].outcome not in GOOD for step in steps):
+            raise StoppedError("what has to come before everything else could not be created")
         following = phases[number + 1][0] if number + 1 < len(phases) else phase
-        if any(phase <= place < following for place in run.plan.barriers) and _unsettled(run, phases[number + 1 :]):
+        relied_on = bool(crossing.standing) or _unsettled(run, phases[number + 1 :])
+        if any(phase <= place < following for place in places) and relied_on:
             barrier.stand()
 
 
@@ -111,7 +129,7 @@ def _unsettled(run: Run, phases: Sequence[tuple[Phase, list[Step]]]) -> bool:
     return any(step not in run.outcomes for _, steps in phases for step in steps)
 
 
-def _perform_phase(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> None:
+def _perform_phase(run: Run, crossing: Crossing, phase: Phase, steps: list[Step], live: ClusterState) -> None:
     run.world.progress.phase(phase, len(steps))
     ready = _ready(run, steps, live)
     run.world.progress.sent(len(steps) - len(ready))
@@ -119,6 +137,7 @@ def _perform_phase(run: Run, phase: Phase, steps: list[Step], live: ClusterState
         for batch in batches(phase, list(kind), len(live.bindings), run.world.max_batch):
             if run.world.interrupted():
                 return
+            crossing.check()
             _send(run, phase, batch)
 
 
@@ -162,10 +181,14 @@ def _outcome(step: Step, answer: Answer) -> StepOutcome:
     return StepOutcome(step, _OUTCOMES[answer.verdict], answer.code, answer.message)
 
 
-def _end(run: Run, left: Sequence[AclBinding]) -> Result:
-    """Read until everything done shows, and name the rest; ``left`` are sentinels that could not be removed."""
+def _end(run: Run, left: Sequence[AclBinding], bridges: Sequence[str]) -> Result:
+    """Read until everything done shows, and name the rest.
+
+    ``left`` are sentinels that could not be removed, ``bridges`` says which of those still stand, and why.
+    """
     interrupted, stopped = run.world.interrupted(), run.stopped
     differences = [f"{binding}: could not be removed; “reconciler sweep” does" for binding in left]
+    differences += bridges
     verified = False
     try:
         _, sight = settle(run)

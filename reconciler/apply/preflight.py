@@ -19,18 +19,20 @@ from reconciler.plan import (
     Transition,
     bindings_after,
     bridges,
-    consequences,
     coverage_change,
     covering_patterns,
+    difference_review,
     meaning_refusals,
     ordered,
     outermost,
     refusals,
     standing,
+    touched_topics,
     transition,
     unacknowledged,
     unreviewed,
 )
+from reconciler.ports import ReadRequest
 
 
 class StalePlanError(Exception):
@@ -67,12 +69,22 @@ class UndeclaredDefaultError(Exception):
 class Preflight:
     """What was found: each step's standing, in the plan's order, and what depends on default-allow.
 
-    ``undeclared`` are the patterns that do where nobody declared it, ``bridges`` what it needs where it is on.
+    ``undeclared`` are the patterns that do where nobody declared it, ``bridges`` what it needs where it is on;
+    ``request`` is what has to be read to look again.
     """
 
     findings: tuple[Finding, ...]
     undeclared: CoverageChange = field(default_factory=CoverageChange)
     bridges: Bridges = field(default_factory=Bridges)
+    request: ReadRequest = field(default_factory=lambda: ReadRequest(all_topics=False))
+
+
+def reading(plan: Plan, terms: Terms) -> ReadRequest:
+    """What :func:`check` has to see; where default-allow is on, every topic, for its coverage may change."""
+    names, facts = touched_topics(plan.steps), terms.facts
+    if terms.default_allow is not True or not plan.moves_access:
+        return ReadRequest(all_topics=False, topic_names=names)
+    return ReadRequest(topic_names=names, principal=facts.principal, super_users=facts.super_users)
 
 
 def check(plan: Plan, live: ClusterState, terms: Terms, *, observable: bool = False) -> Preflight:
@@ -93,7 +105,7 @@ def check(plan: Plan, live: ClusterState, terms: Terms, *, observable: bool = Fa
     undeclared = coverage if terms.default_allow is None else CoverageChange()
     if undeclared and not observable:
         raise UndeclaredDefaultError(terms.cluster, undeclared)
-    return Preflight(findings, undeclared, bridges(live, plan.steps, terms))
+    return Preflight(findings, undeclared, bridges(live, plan.steps, terms), reading(plan, terms))
 
 
 def _check_scope(plan: Plan, terms: Terms) -> None:
@@ -156,7 +168,7 @@ def _check_grants(plan: Plan, found: Transition | None) -> None:
             "no other gain of access than was reviewed",
             f"{', '.join(operation.name for operation in row.gained)} from {row.hosts}, such as {row.witness}",
         )
-        for row in unreviewed(consequences(found.difference), plan.access)
+        for row in unreviewed(difference_review(found.difference), plan.access)
     )
     if more:
         raise StalePlanError("the plan would now grant what was not reviewed", more)

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.apply.outcome import Outcome, Result, StepOutcome
-from reconciler.plan import Phase, Plan, Step, change_id, plan_id, step_side
+from reconciler.model import AclBinding
+from reconciler.plan import Phase, Plan, Step, binding_side, change_id, plan_id, step_side
 
 if TYPE_CHECKING:
     from reconciler.apply.run import Identity
@@ -40,6 +41,14 @@ def outcomes(run: str, batch: int | None, found: Iterable[StepOutcome], time: st
     """What became of steps; a later record about a step counts more. No batch: nothing was sent for them."""
     items = [dict(_outcome(item)) for item in found]
     return {"record": "outcomes", "run": run, "batch": batch, "outcomes": items, "time": time}
+
+
+def bridged(
+    facts: Mapping[str, Any], action: str, bridges: Sequence[AclBinding], why: str, time: str
+) -> dict[str, Any]:
+    """Bridges are about to be created or removed, or were; ``action`` says which, ``why`` for which reason."""
+    found = [binding_side(bridge) for bridge in bridges]
+    return {"record": "bridges", **facts, "action": action, "bridges": found, "reason": why, "time": time}
 
 
 def ended(run: str, result: Result, time: str) -> dict[str, Any]:

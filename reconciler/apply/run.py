@@ -146,6 +146,12 @@ class Run:
         self._keep(records.outcomes(self.world.identity.run, batch, found, now))
         self._audit(*(records.audited(self.facts, item, now) for item in found))
 
+    def bridged(self, action: str, bridges: Sequence[AclBinding], why: str = "") -> None:
+        """Write down what happens to bridges."""
+        record = records.bridged(self.facts, action, bridges, why, self.world.clock.now())
+        self._keep(record)
+        self._audit(record)
+
     def _keep(self, record: Mapping[str, Any]) -> None:
         try:
             self.world.journal.write(record)

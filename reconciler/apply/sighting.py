@@ -11,9 +11,9 @@ from reconciler.apply.outcome import Outcome, StepOutcome
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import pause
 from reconciler.apply.watch import Sight, look
-from reconciler.model import AclBinding, ClusterState
+from reconciler.model import AclBinding, ClusterState, without_bridges
 from reconciler.plan import Standing, Step, standing
-from reconciler.ports import ClusterError
+from reconciler.ports import ClusterError, ReadRequest
 
 #: Seconds that a reading may take to show what was reported done.
 SETTLE_SECONDS: Final = 30.0
@@ -23,23 +23,28 @@ _NOT_SHOWN: Final = "reported done, but the cluster does not show it"
 
 
 def read(run: Run) -> ClusterState:
-    """The cluster as it is; raises :class:`StoppedError`."""
+    """The cluster as it is but for bridges; raises :class:`StoppedError`."""
+    return without_bridges(_read(run, run.request()))
+
+
+def _read(run: Run, request: ReadRequest) -> ClusterState:
     try:
-        return run.world.cluster.read(run.request())
+        return run.world.cluster.read(request)
     except ClusterError as error:
         raise StoppedError(f"the cluster could not be read again: {error}") from error
 
 
-def exact_read(run: Run, placed: Collection[AclBinding]) -> ClusterState:
+def exact_read(run: Run, placed: Collection[AclBinding], request: ReadRequest | None = None) -> ClusterState:
     """Read until the answer shows bindings that this run has just put there: older answers are no use.
 
-    Raises :class:`StoppedError` after a bounded time: a broker that is cut off answers by what it knew.
+    Bridges are in the answer. Raises :class:`StoppedError` after a bounded time: a broker that is cut off answers by
+    what it knew.
     """
     clock = run.world.clock
     deadline = clock.monotonic() + SETTLE_SECONDS
     attempt = 0
     while True:
-        live = read(run)
+        live = _read(run, request or run.request())
         if live.bindings.issuperset(placed):
             return live
         if clock.monotonic() > deadline:

@@ -1,0 +1,231 @@
+"""The bridges of one run: built before its first step, looked after while they stand, taken away behind its last.
+
+A bridge is created in one request with its marker, marker first, and goes before it: at no moment does a bridge stand
+that nobody could recognise. Bridges that an earlier run left are taken over as far as this plan touches their names.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Final
+
+from reconciler.apply.attention import PERIOD, AttentiveClock
+from reconciler.apply.barrier import put, remove
+from reconciler.apply.batches import MAX_BINDINGS, delete_batch
+from reconciler.apply.crossing import Near, interrupts_nobody
+from reconciler.apply.run import Run, StoppedError
+from reconciler.apply.sighting import settle
+from reconciler.model import (
+    AclBinding,
+    ClusterState,
+    CreateAcl,
+    DeleteAcl,
+    is_reserved,
+    marker_of,
+    markers,
+    standing_bridges,
+)
+from reconciler.plan import Bridge, Bridges, Means, Phase, Step, bindings_after
+from reconciler.plan.overlap import PatternIndex, pattern_indexes
+from reconciler.ports import ClusterError, ReadRequest
+
+_ACLS: Final = ReadRequest(all_topics=False)
+_NOT_SEEN: Final = "default-allow was not observed on every broker, so there was no bridge"
+_NO_PATTERNS: Final = PatternIndex(())
+
+
+@dataclass(slots=True)
+class Crossing:
+    """What a run keeps open. ``standing`` maps each bridge to its markers; ``alarm`` says which had to go at once."""
+
+    run: Run
+    wished: Bridges = field(default_factory=Bridges)
+    standing: dict[AclBinding, set[AclBinding]] = field(default_factory=dict)
+    moved: frozenset[AclBinding] = frozenset()
+    built: bool = False
+    alarm: str = ""
+    _looked: float = 0.0
+    _busy: bool = False
+    _known: frozenset[AclBinding] = frozenset()
+
+    def take_over(self, live: ClusterState) -> None:
+        """Answer for the bridges of earlier runs on names that the plan touches; ``live`` still has them."""
+        changes = [step.change for step in self.run.plan.steps]
+        touched = pattern_indexes(c.binding.pattern for c in changes if isinstance(c, CreateAcl | DeleteAcl))
+        there = standing_bridges(live.bindings)
+        for mark, marker in markers(live.bindings).items():
+            index = touched.get(marker.bridge.pattern.resource_type, _NO_PATTERNS)
+            if marker.bridge in there and any(True for _ in index.overlapping(marker.bridge.pattern)):
+                self.standing.setdefault(marker.bridge, set()).add(mark)
+        if self.standing:
+            self._record("taken over", self.standing)
+            self._attend()
+
+    def build(self) -> None:
+        """Create what is wished for, before any step; raises ``StoppedError`` where one cannot be created."""
+        wished = self.wished
+        self.moved = frozenset(bridge.binding for bridge in wished.wanted if bridge.means is not Means.BRIDGE)
+        new = [bridge for bridge in wished.wanted if bridge.means is Means.BRIDGE]
+        self.built = True
+        if not wished.wanted:
+            return
+        self._attend()
+        most = min(MAX_BINDINGS, self.run.world.max_batch or MAX_BINDINGS) // 2 or 1
+        for start in range(0, len(new), most):
+            self._create(new[start : start + most])
+
+    def tear_down(self, why: str) -> None:
+        """Take away every bridge at once, whomever it interrupts."""
+        self._remove(list(self.standing), why)
+
+    def stages(self) -> list[tuple[Phase, list[Step]]]:
+        """The plan's steps by phase; a binding that is a bridge itself comes first, or goes last."""
+        steps = self.run.plan.steps
+        if not self.standing and not self.moved:
+            return [(phase, list(found)) for phase, found in groupby(steps, key=lambda step: step.phase)]
+        stages: dict[Phase, list[Step]] = {Phase.CREATE_FIRST: []}
+        last: list[Step] = []
+        for step in steps:
+            phase = self._phase(step)
+            (last if phase is Phase.DELETE_LAST else stages.setdefault(phase, [])).append(step)
+        return [*stages.items(), (Phase.DELETE_LAST, last)]
+
+    def look(self) -> None:
+        """Where the last look is a second ago: read again, and take away a bridge on whose names a stranger came."""
+        clock = self.run.world.clock
+        if self._busy or not self.standing or clock.monotonic() - self._looked < PERIOD:
+            return
+        self._looked = clock.monotonic()
+        self._busy = True
+        try:
+            foreign = self._foreign(self.run.world.cluster.read(_ACLS))
+            for bridge, stranger in foreign.items():
+                self.alarm = f"somebody else changed what a bridge keeps open: {stranger} appeared"
+                self.run.world.progress.note(f"{self.alarm}; the bridge on {bridge.pattern} goes at once")
+            self._remove(list(foreign), self.alarm)
+        except ClusterError:
+            pass  # before the next phase it has to be read, or the run stops
+        finally:
+            self._busy = False
+
+    def check(self) -> None:
+        """Look, if it is time; raise ``StoppedError`` where a bridge had to go."""
+        self.look()
+        if self.alarm:
+            raise StoppedError(self.alarm)
+
+    def end(self) -> tuple[str, ...]:
+        """Take away each bridge whose going interrupts nobody; a sentence for each one that stays."""
+        if not self.standing:
+            return ()
+        try:
+            live, _ = settle(self.run)
+            self._forget_what_is_no_bridge()
+        except (StoppedError, ClusterError) as stop:
+            return self._left(self.standing, f"the cluster could not be read: {stop}")
+        start, after = self._start(), bindings_after(self.run.start.bindings, self.run.plan.steps)
+        sides = Near(start), Near(live.bindings), Near(after)
+        free = [bridge for bridge in self.standing if bridge in after or interrupts_nobody(bridge.pattern, *sides)]
+        stay = [bridge for bridge in self.standing if bridge not in free]
+        self._remove(free, "the plan is through" if not stay else "it keeps nobody in", but=after)
+        stuck = [bridge for bridge in free if bridge in self.standing]
+        return (
+            *self._left(stay, "without it some would be refused whom the plan permits before and after"),
+            *self._left(stuck, "it could not be removed"),
+        )
+
+    def _forget_what_is_no_bridge(self) -> None:
+        """Somebody took the markers away and kept the binding: it is theirs now."""
+        live = self.run.world.cluster.read(_ACLS).bindings
+        for bridge in (live & self.standing.keys()) - standing_bridges(live):
+            del self.standing[bridge]
+
+    def interruptions(self) -> tuple[str, ...]:
+        """Whom the plan may have refused for a moment although both states permit them, one sentence a pattern."""
+        found = [(item.pattern, item.principals, item.reason) for item in self.wished.unbridged]
+        if not self.built:
+            found += ((item.pattern, item.principals, _NOT_SEEN) for item in self.wished.wanted)
+        return tuple(
+            f"{pattern}: {', '.join(principals)} may have been refused for a moment: {reason}"
+            for pattern, principals, reason in sorted(found)
+            if principals
+        )
+
+    def _attend(self) -> None:
+        run = self.run
+        if not isinstance(run.world.clock, AttentiveClock):
+            run.world = replace(run.world, clock=AttentiveClock(run.world.clock, self.look))
+            self._looked = run.world.clock.monotonic()
+        self._known = run.start.bindings | bindings_after(run.start.bindings, run.plan.steps) | self._start()
+
+    def _start(self) -> frozenset[AclBinding]:
+        """The bindings as if no step had been performed: of a run that is resumed too."""
+        changes = [step.change for step in self.run.plan.steps]
+        created = {change.binding for change in changes if isinstance(change, CreateAcl)}
+        deleted = {change.binding for change in changes if isinstance(change, DeleteAcl)}
+        return (self.run.start.bindings - created) | deleted
+
+    def _phase(self, step: Step) -> Phase:
+        match step.change:
+            case CreateAcl(binding) if binding in self.moved:
+                return Phase.CREATE_FIRST
+            case DeleteAcl(binding) if binding in self.moved:
+                return Phase.DELETE_LAST
+        return step.phase
+
+    def _create(self, new: Sequence[Bridge]) -> None:
+        pairs: list[AclBinding] = []
+        for bridge in new:
+            marker = marker_of(self.run.world.identity.run, bridge.pattern)
+            self.standing.setdefault(bridge.binding, set()).add(marker)
+            pairs += (marker, bridge.binding)
+        self._record("create", (bridge.binding for bridge in new))
+        put(self.run, pairs, "bridges")
+        self._record("created", (bridge.binding for bridge in new))
+
+    def _foreign(self, live: ClusterState) -> dict[AclBinding, AclBinding]:
+        """Bridges on whose names a binding stands that is neither ours nor was there."""
+        bridges = standing_bridges(live.bindings) | self.standing.keys()
+        strange = (live.bindings - self._known) - bridges
+        near = Near(binding for binding in strange if not is_reserved(binding.pattern.name))
+        found = {bridge: near.to(bridge.pattern) for bridge in self.standing}
+        return {bridge: min(strangers) for bridge, strangers in found.items() if strangers}
+
+    def _remove(self, bridges: Sequence[AclBinding], why: str, but: frozenset[AclBinding] = frozenset()) -> None:
+        """Delete bridges, then the markers of those that are gone; those that the plan wants (``but``) stay."""
+        if not bridges:
+            return
+        most = delete_batch(len(self.run.start.bindings))
+        self._record("remove", bridges, why)
+        busy, self._busy = self._busy, True
+        for start in range(0, len(bridges), most):
+            chunk = list(bridges[start : start + most])
+            left = set(remove(self.run, [bridge for bridge in chunk if bridge not in but]))
+            gone = [bridge for bridge in chunk if bridge not in left]
+            marks = {mark: bridge for bridge in gone for mark in self.standing[bridge]}
+            marked = {marks[mark] for mark in remove(self.run, sorted(marks))}
+            for bridge in set(gone) - marked:
+                del self.standing[bridge]
+        self._busy = busy
+        self._record("removed", (bridge for bridge in bridges if bridge not in self.standing))
+
+    def _left(self, bridges: Iterable[AclBinding], why: str) -> tuple[str, ...]:
+        found = sorted(bridges)
+        self._record("left", found, why)
+        cluster = self.run.plan.terms.cluster
+        return tuple(
+            f"the bridge on {bridge.pattern} still stands ({why}): apply this plan again, or take it away by "
+            f"“reconciler sweep --cluster {cluster}”"
+            for bridge in found
+        )
+
+    def _record(self, action: str, bridges: Iterable[AclBinding], why: str = "") -> None:
+        """Write down; what cannot be written down stops the run, and keeps no bridge from going."""
+        found = sorted(bridges)
+        try:
+            if found:
+                self.run.bridged(action, found, why)
+        except StoppedError as stop:
+            if action == "create":
+                raise
+            self.run.stopped = self.run.stopped or str(stop)

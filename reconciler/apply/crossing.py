@@ -1,0 +1,49 @@
+"""When a bridge may go: only if that refuses nobody whom both the state before and the state after permit.
+
+A bridge stands where one of the two states has no binding at all, and permits everything. So what both permit is what
+the other one permits; that is permitted now if all its ALLOWs on these names stand and no other DENY does, or if
+nothing covers them at all.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from reconciler.model import AclBinding, AclPermissionType, ResourcePattern
+from reconciler.plan.overlap import PatternIndex, pattern_indexes
+
+_NO_PATTERNS: Final = PatternIndex(())
+
+
+class Near:
+    """Bindings, asked for those that share a name with a pattern."""
+
+    def __init__(self, bindings: Iterable[AclBinding]) -> None:
+        """Index them by pattern."""
+        self._by_pattern: dict[ResourcePattern, list[AclBinding]] = {}
+        for binding in bindings:
+            self._by_pattern.setdefault(binding.pattern, []).append(binding)
+        self._indexes = pattern_indexes(self._by_pattern)
+
+    def to(self, pattern: ResourcePattern) -> set[AclBinding]:
+        """The bindings whose pattern shares a name with ``pattern``."""
+        index = self._indexes.get(pattern.resource_type, _NO_PATTERNS)
+        return {binding for other in index.overlapping(pattern) for binding in self._by_pattern[other]}
+
+
+def interrupts_nobody(pattern: ResourcePattern, before: Near, now: Near, after: Near) -> bool:
+    """Whether the bridge on ``pattern`` may go; none of the three counts bridges."""
+    there = now.to(pattern)
+    if not there:
+        return True
+    first, last = before.to(pattern), after.to(pattern)
+    # Covered by both: the bridge of an earlier run, which this plan's end replaces.
+    other = last or first
+    return bool(other) and _allows(other) <= there and _denies(there) <= _denies(first) | _denies(last)
+
+
+def _allows(bindings: Iterable[AclBinding]) -> set[AclBinding]:
+    return {binding for binding in bindings if binding.entry.permission_type is AclPermissionType.ALLOW}
+
+
+def _denies(bindings: Iterable[AclBinding]) -> set[AclBinding]:
+    return set(bindings) - _allows(bindings)
