@@ -62,22 +62,21 @@ def command(
     \b
     reconciler apply PLAN PATH              perform a saved plan, connecting as PATH's Cluster says
     reconciler apply PATH --cluster NAME    plan and perform in one go
+    With PLAN, --cluster NAME=snapshot:FILE performs it on a snapshot file.
     """
     from reconciler.apply import Leasing
-    from reconciler.cli.applying import Consent, apply_fresh, apply_saved
+    from reconciler.cli.applying import Consent, SavedPlan, apply_fresh, apply_saved
     from reconciler.cli.recording import Records
 
     records = Records(journal, audit, audit_topic, operator)
     leasing = None if break_lease is None and not lease else Leasing(records.who(), break_lease)
     consent = Consent(yes=yes, require_id=require_id, records=records, leasing=leasing)
     _check_consent(consent)
-    if cluster is not None:
-        if second is not None:
-            raise CommandError("give PLAN and PATH, or PATH and --cluster", status=Exit.USAGE)
+    if cluster is not None and second is None:
         result = apply_fresh(first, cluster, reach, planning, consent, expand=expand)
     else:
         _check_saved_form(first, planning)
-        result = apply_saved(first, second or ".", reach, consent, expand=expand)
+        result = apply_saved(SavedPlan(first, second or ".", cluster), reach, consent, expand=expand)
     if result is None:
         return Exit.OK
     if output == "json":

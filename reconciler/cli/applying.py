@@ -23,15 +23,16 @@ from reconciler.apply import (
     check,
     perform,
 )
+from reconciler.cli.agreements import Agreements, agreement_lines, agreements_behind
 from reconciler.cli.console import paint_for, tell
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import PlanningOptions, Reach
-from reconciler.cli.planning import plan_on, read_cluster
+from reconciler.cli.planning import Planned, plan_on, read_cluster
 from reconciler.cli.probing import probing
 from reconciler.cli.progress import progress_for
 from reconciler.cli.recording import Records, earlier_runs, ledgers, new_run, tell_earlier
 from reconciler.cli.show import saved_plan
-from reconciler.cli.wiring import Target, opened, terms
+from reconciler.cli.wiring import Target, desired, opened, terms, today
 from reconciler.plan import Plan, Standing, change_id, plan_id, touched_topics
 from reconciler.ports import ReadRequest
 from reconciler.report.paint import safe
@@ -65,25 +66,40 @@ def apply_fresh(
             _tell_plan(planned.plan, expand=expand)
             raise CommandError("a guard refuses this plan: nothing was sent", status=Exit.REFUSED)
         _check_id(planned.plan, consent)
-        return _perform(planned.plan, planned.live, _Reached(target, reach), consent, expand=expand)
+        agreed = agreements_behind(planned, planned.plan.as_of)
+        return _perform(planned.plan, planned.live, _Reached(target, reach, agreed), consent, expand=expand)
 
 
-def apply_saved(plan_file: str, path: str, reach: Reach, consent: Consent, *, expand: bool) -> Result | None:
+@dataclass(frozen=True, slots=True)
+class SavedPlan:
+    """A plan file, the manifests whose Cluster it is for, and where that cluster is, if not where its document says."""
+
+    file: str
+    path: str
+    cluster: str | None = None
+
+
+def apply_saved(saved: SavedPlan, reach: Reach, consent: Consent, *, expand: bool) -> Result | None:
     """Perform a saved plan on the cluster that it is for; ``None`` if there is nothing to do."""
-    plan, digest = saved_plan(plan_file)
+    plan, digest = saved_plan(saved.file)
     _check_id(plan, consent, digest)
-    with opened(path, plan.terms.cluster, reach) as (_, target):
+    with opened(saved.path, saved.cluster or plan.terms.cluster, reach) as (manifests, target):
         live = read_cluster(target.cluster, ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps)))
-        recorded = replace(consent, records=consent.records.beside(plan_file))
-        return _perform(plan, live, _Reached(target, reach), recorded, expand=expand, digest=digest)
+        recorded = replace(consent, records=consent.records.beside(saved.file))
+        agreed = Agreements()
+        if target.declaration is not None:
+            wanted = desired(manifests, plan.terms.cluster, today())
+            agreed = agreements_behind(Planned(plan, live, target.declaration, wanted, manifests), today())
+        return _perform(plan, live, _Reached(target, reach, agreed), recorded, expand=expand, digest=digest)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reached:
-    """An open cluster, and by what it was reached."""
+    """An open cluster, by what it was reached, and what was agreed about the state that is about to be made."""
 
     target: Target
     reach: Reach
+    agreed: Agreements
 
 
 def _perform(
@@ -97,6 +113,9 @@ def _perform(
         observable = now.probe is not None and target.settings is not None
         preflight = check(plan, live, now, observable=observable)
     _tell_plan(plan, expand=expand)
+    if reached.agreed.stops:
+        tell("\n".join(agreement_lines(reached.agreed, paint_for(sys.stderr))))
+        raise CommandError("this plan breaks what was agreed: nothing was sent", status=Exit.FAILED_CHECK)
     if not plan.steps:
         return None
     records = consent.records

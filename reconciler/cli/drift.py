@@ -35,5 +35,5 @@ def command(*, path: str, cluster: str, expand: bool, reach: Reach, as_of: datet
     planned = make_plan(path, cluster, reach, PlanningOptions(as_of=as_of, allow_deletes=True))
     # A report refuses nothing: guards speak when somebody plans to change the cluster.
     report = dataclasses.replace(planned, plan=dataclasses.replace(planned.plan, refusals=()))
-    print_plan(report, expand=expand, output=output, command="drift")
+    print_plan(report, None, expand=expand, output=output, command="drift")
     return Exit.DIFFERENT if planned.plan.steps or planned.plan.left else Exit.OK

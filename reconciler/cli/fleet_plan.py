@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -49,6 +49,10 @@ from reconciler.fleet import (
 )
 from reconciler.plan import file_digest
 from reconciler.report.fleet_plan_text import fleet_plan_lines
+
+
+#: What a cluster without a plan means for the command; anything else is an error.
+_STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
 
 
 @click.command("plan", short_help="Save a plan for every cluster that differs, and one for the fleet")
@@ -98,9 +102,7 @@ def command(
         complain("a limit of the fleet refuses this plan: it was not saved")
         return Exit.REFUSED
     _save(plan, sides, Path(out))
-    guarded = any(failure.code == "refused" for failure in plan.failures)
-    unknown = any(failure.code != "refused" for failure in plan.failures)
-    return worst(Exit.REFUSED if guarded else Exit.OK, Exit.ERROR if unknown else Exit.OK)
+    return worst(*(_STATUS.get(failure.code, Exit.ERROR) for failure in plan.failures))
 
 
 def assembled(fleet: Fleet, sides: Iterable[dict[str, Any]], day: str, commit: str | None) -> FleetPlan:

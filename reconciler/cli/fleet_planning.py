@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.adapters.spark.compiling import loaded
 from reconciler.adapters.spark.tasks import reason
+from reconciler.cli.agreements import agreements_behind
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.fleet_members import Means, opened_member
 from reconciler.cli.options import PlanningOptions
@@ -50,6 +51,9 @@ def _plan_one(name: str, manifests: Manifests, order: Order) -> dict[str, Any]:
         return {"cluster": name, "code": code, "message": error.message, "advice": error.advice}
     except Exception as error:  # one cluster's trouble, whatever it is, must not end the others
         return {"cluster": name, "code": "unexpected", "message": reason(error), "advice": ""}
+    if agreements_behind(planned, planned.plan.as_of).stops:
+        advice = f"reconciler plan --cluster {name} shows which of AccessTests and Ownership"
+        return {"cluster": name, "code": "disagreed", "message": "the plan breaks what was agreed", "advice": advice}
     return _said(name, replace(planned.plan, source_commit=order.commit))
 
 

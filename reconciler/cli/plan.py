@@ -59,25 +59,52 @@ def command(
     decided on the state that the plan makes: exit 3 if one fails, or a file names what another team owns (Ownership).
     """
     planned = make_plan(path, cluster, reach, planning)
-    print_plan(planned, expand=expand, output=output)
-    if planned.plan.refusals:
-        complain("a guard refuses this plan" + (": it was not saved" if out else ""))
-        return Exit.REFUSED
-    if out is not None:
+    agreed = agreements_behind(planned, planned.plan.as_of)
+    print_plan(planned, agreed, expand=expand, output=output)
+    status = verdict(planned, agreed, saved=out is not None)
+    if status is Exit.OK and out is not None:
         save_plan(planned, out)
-    return Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
+    different = Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
+    return worst(status, _gate(planned.plan, fail_on), different)
 
 
-def print_plan(planned: Planned, *, expand: bool, output: str, command: str = "plan") -> None:
-    """Print a plan to stdout, as text or as JSON, which names the command."""
+def print_plan(
+    planned: Planned, agreed: Agreements | None, *, expand: bool, output: str, command: str = "plan"
+) -> None:
+    """Print a plan to stdout, as text or as JSON, which names the command; with what was agreed about its end."""
     if output == "json":
         from reconciler.report.plan_json import plan_report
 
-        say_json(plan_report(planned.plan, command=command))
+        more = {} if agreed is None else agreement_document(agreed)
+        say_json({**plan_report(planned.plan, command=command), **more})
         return
     from reconciler.report.plan_text import plan_lines
 
-    say(plan_lines(planned.plan, paint_for(sys.stdout), expand=expand))
+    paint = paint_for(sys.stdout)
+    say(plan_lines(planned.plan, paint, expand=expand))
+    if agreed is not None:
+        say(agreement_lines(agreed, paint))
+
+
+def verdict(planned: Planned, agreed: Agreements, *, saved: bool) -> Exit:
+    """Say whether a guard, a claim or an owner stands against a plan; such a plan is not saved."""
+    unsaved = ": it was not saved" if saved else ""
+    if planned.plan.refusals:
+        complain(f"a guard refuses this plan{unsaved}")
+        return Exit.REFUSED
+    if agreed.stops:
+        complain(f"this plan breaks what was agreed{unsaved}")
+        return Exit.FAILED_CHECK
+    return Exit.OK
+
+
+def _gate(plan: "Plan", fail_on: tuple[str, ...]) -> Exit:
+    from reconciler.plan import AccessChange
+
+    if _NEW_ACCESS in fail_on and plan.access.change in (AccessChange.WIDENING, AccessChange.MIXED):
+        complain("this plan gives somebody access that they do not have now (--fail-on new-access)")
+        return Exit.FAILED_CHECK
+    return Exit.OK
 
 
 def save_plan(planned: Planned, out: str) -> None:

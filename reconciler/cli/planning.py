@@ -16,18 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reconciler.manifest import ClusterDeclaration, Manifests
-    from reconciler.model import AclBinding, ClusterState
+    from reconciler.model import AclBinding, ClusterState, DesiredState
     from reconciler.plan import Acknowledgement, Plan
     from reconciler.ports import Cluster, ReadRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, the state that it was made from, and the declaration."""
+    """A plan, the state that it was made from, and what the manifests declare."""
 
     plan: "Plan"
     live: "ClusterState"
     declaration: "ClusterDeclaration"
+    desired: "DesiredState"
+    manifests: "Manifests"
 
 
 def make_plan(path: str, cluster: str, reach: Reach, options: PlanningOptions) -> Planned:
@@ -61,7 +63,7 @@ def plan_on(target: Target, manifests: "Manifests", path: str, options: Planning
         source_commit=source_commit(path),
     )
     try:
-        return Planned(propose(wanted, live, terms(declaration), request), live, declaration)
+        return Planned(propose(wanted, live, terms(declaration), request), live, declaration, wanted, manifests)
     except UnsafeSelectionError as error:
         raise CommandError(str(error), status=Exit.REFUSED) from error
 

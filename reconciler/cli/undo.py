@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import complain, tell
+from reconciler.cli.console import tell
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import (
     PlanningOptions,
@@ -55,7 +55,8 @@ def command(
 
     Nothing is written to the cluster: save the plan with --out and apply it. What cannot be restored is said.
     """
-    from reconciler.cli.plan import print_plan, save_plan
+    from reconciler.cli.agreements import agreements_behind
+    from reconciler.cli.plan import print_plan, save_plan, verdict
     from reconciler.cli.recording import earlier_runs, journal_of
     from reconciler.cli.show import saved_plan
     from reconciler.plan import plan_id
@@ -64,14 +65,13 @@ def command(
     runs = _chosen(earlier_runs(journal_of(plan_file, journal), plan_id(plan)), only_run)
     options = PlanningOptions(as_of, allow_deletes=allow_deletes, accept=accept)
     planned = _planned(plan, plan_file, path, runs, reach, options)
-    print_plan(planned, expand=expand, output=output)
+    agreed = agreements_behind(planned, planned.plan.as_of)
+    print_plan(planned, agreed, expand=expand, output=output, command="undo")
     tell(_git_advice(plan))
-    if planned.plan.refusals:
-        complain("a guard refuses this plan" + (": it was not saved" if out else ""))
-        return Exit.REFUSED
-    if out is not None:
+    status = verdict(planned, agreed, saved=out is not None)
+    if status is Exit.OK and out is not None:
         save_plan(planned, out)
-    return Exit.OK
+    return status
 
 
 def _chosen(runs: "list[PastRun]", only_run: str | None) -> "list[PastRun]":
@@ -123,7 +123,7 @@ def _planned(
         )
         # Only what the run touched: that manifests are silent about other topics is no wish here.
         quiet = replace(terms(declaration), prune_topics=False)
-        return Planned(propose(back.desired, live, quiet, request), live, declaration)
+        return Planned(propose(back.desired, live, quiet, request), live, declaration, declared, manifests)
 
 
 def _git_advice(plan: "Plan") -> str:

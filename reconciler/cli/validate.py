@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.asserting import breaches, decide_tests
+from reconciler.cli.agreements import Agreements, agreement_document, agreement_lines, agreements
 from reconciler.cli.console import paint_for, say, say_json
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import as_of_option, output_option, path_argument
@@ -17,8 +17,6 @@ from reconciler.cli.wiring import desired, load, today
 if TYPE_CHECKING:
     from reconciler.manifest import ClusterDeclaration, Manifests, Problem
     from reconciler.model import DesiredState
-    from reconciler.policy import Breach
-    from reconciler.report.claim_results import ClaimResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +26,7 @@ class _Checked:
     name: str
     desired: "DesiredState"
     warnings: "tuple[Problem, ...]"
-    claims: "tuple[ClaimResult, ...]"
-    breaches: "tuple[Breach, ...]"
-
-    @property
-    def stops(self) -> bool:
-        """Whether a claim or an owner says no."""
-        return bool(self.breaches) or any(result.stops for result in self.claims)
+    agreed: Agreements
 
 
 @click.command("validate", short_help="Parse and check manifests; offline")
@@ -53,7 +45,7 @@ def command(*, path: str, output: str, as_of: datetime.date | None) -> int:
     manifests = load(path)
     checked = [_check(manifests, declaration, day) for declaration in manifests.clusters.values()]
     _print(manifests, checked)
-    return Exit.FAILED_CHECK if any(one.stops for one in checked) else Exit.OK
+    return Exit.FAILED_CHECK if any(one.agreed.stops for one in checked) else Exit.OK
 
 
 def _check(manifests: "Manifests", declaration: "ClusterDeclaration", day: datetime.date) -> _Checked:
@@ -65,15 +57,12 @@ def _check(manifests: "Manifests", declaration: "ClusterDeclaration", day: datet
         name,
         wanted,
         cluster_warnings(manifests, name, day),
-        decide_tests(manifests, name, authorizer(declaration, wanted.bindings), day),
-        breaches(manifests, name, wanted, day),
+        agreements(manifests, name, wanted, authorizer(declaration, wanted.bindings), day),
     )
 
 
 def _print(manifests: "Manifests", checked: "list[_Checked]") -> None:
     from reconciler.manifest import render_problem
-    from reconciler.report.claims_text import claims_lines
-    from reconciler.report.ownership_text import breach_lines
 
     paint = paint_for(sys.stdout)
     for warning in dict.fromkeys((*manifests.warnings, *(item for one in checked for item in one.warnings))):
@@ -82,12 +71,10 @@ def _print(manifests: "Manifests", checked: "list[_Checked]") -> None:
         wanted = one.desired
         expired = f", {len(wanted.expired)} expired" if wanted.expired else ""
         say([f"cluster {one.name}: {len(wanted.bindings):,} bindings, {len(wanted.topics):,} topics declared{expired}"])
-        if one.claims:
-            say(claims_lines(one.claims, paint))
-        say(breach_lines(one.breaches, paint))
+        say(agreement_lines(one.agreed, paint))
     if not checked:
         say([paint("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
-    if any(one.stops for one in checked):
+    if any(one.agreed.stops for one in checked):
         say([paint("error", "not valid: what is declared breaks what was agreed")])
     else:
         say([paint("add", "valid")])
@@ -111,15 +98,12 @@ def _json(path: str, day: datetime.date) -> int:
         problems.extend(failure.__cause__.problems)
         say_json(_document(checked, problems, valid=False))
         return Exit.ERROR
-    valid = not any(one.stops for one in checked)
+    valid = not any(one.agreed.stops for one in checked)
     say_json(_document(checked, problems, valid=valid))
     return Exit.OK if valid else Exit.FAILED_CHECK
 
 
 def _document(checked: "list[_Checked]", problems: "list[Problem]", *, valid: bool) -> dict[str, object]:
-    from reconciler.report.claims_text import claim_document
-    from reconciler.report.ownership_text import breach_document
-
     return {
         "valid": valid,
         "clusters": {
@@ -127,8 +111,7 @@ def _document(checked: "list[_Checked]", problems: "list[Problem]", *, valid: bo
                 "bindings": len(one.desired.bindings),
                 "topics": len(one.desired.topics),
                 "expired": len(one.desired.expired),
-                "claims": [claim_document(result) for result in one.claims],
-                "breaches": [breach_document(breach) for breach in one.breaches],
+                **agreement_document(one.agreed),
             }
             for one in checked
         },

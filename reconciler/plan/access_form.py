@@ -8,7 +8,7 @@ from reconciler.model import WILDCARD, AclOperation, ResourceType
 from reconciler.plan.access_review import AccessReview
 from reconciler.plan.binding_form import binding_from, origin_from
 from reconciler.plan.callouts import Callout
-from reconciler.plan.consequence import Consequence
+from reconciler.plan.consequence import Consequence, Spared
 from reconciler.plan.effects import Effect, EffectKind
 from reconciler.plan.step import binding_side
 
@@ -17,7 +17,7 @@ def access_side(access: AccessReview) -> dict[str, Any]:
     """Rows of gained and lost access, and whom they leave out."""
     return {
         "rows": [_row_side(row) for row in access.consequences],
-        "exceptedPrincipals": list(access.excepted),
+        "exceptions": [{"principal": spared.principal, **_region_side(spared.region)} for spared in access.exceptions],
         "morePrincipals": access.more_principals,
     }
 
@@ -47,7 +47,7 @@ def access_from(side: dict[str, Any], callouts: list[Any], effects: list[Any]) -
         tuple(map(_row_from, side["rows"])),
         tuple(map(_effect_from, effects)),
         tuple(Callout(item["rule"], item["principal"], item["text"]) for item in callouts),
-        tuple(side["exceptedPrincipals"]),
+        tuple(Spared(item["principal"], _region_from(item)) for item in side["exceptions"]),
         side["morePrincipals"],
     )
 
@@ -56,10 +56,7 @@ def _row_side(row: Consequence) -> dict[str, Any]:
     return {
         "principal": row.principal,
         "hosts": row.hosts,
-        "resourceType": row.region.resource_type.name,
-        "names": _key_side(row.region.key),
-        "except": [_key_side(cut) for cut in row.region.cuts],
-        "description": row.region.describe(),
+        **_region_side(row.region),
         "gained": [operation.name for operation in row.gained],
         "lost": [operation.name for operation in row.lost],
         "witness": {"principal": row.witness.principal, "host": row.witness.host, "name": row.witness.resource_name},
@@ -73,7 +70,7 @@ def _row_from(side: dict[str, Any]) -> Consequence:
     return Consequence(
         side["principal"],
         side["hosts"],
-        Region(ResourceType[side["resourceType"]], _key_from(side["names"]), tuple(map(_key_from, side["except"]))),
+        _region_from(side),
         tuple(AclOperation[name] for name in side["gained"]),
         tuple(AclOperation[name] for name in side["lost"]),
         Witness(witness["principal"], witness["host"], witness["name"]),
@@ -81,6 +78,19 @@ def _row_from(side: dict[str, Any]) -> Consequence:
         side["topics"]["count"],
         side["reading"],
     )
+
+
+def _region_side(region: Region) -> dict[str, Any]:
+    return {
+        "resourceType": region.resource_type.name,
+        "names": _key_side(region.key),
+        "except": [_key_side(cut) for cut in region.cuts],
+        "description": region.describe(),
+    }
+
+
+def _region_from(side: dict[str, Any]) -> Region:
+    return Region(ResourceType[side["resourceType"]], _key_from(side["names"]), tuple(map(_key_from, side["except"])))
 
 
 def _key_side(key: Key) -> dict[str, Any]:

@@ -4,12 +4,13 @@ Only what a reviewer saw may be granted: apply computes the consequences again a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from reconciler.access import Difference
 from reconciler.model import ClusterState, DesiredState
 from reconciler.plan.callouts import Callout, callouts
-from reconciler.plan.consequence import Consequence, consequences, excepted_principals, more_principals
+from reconciler.plan.consequence import Consequence, Spared, consequences, exceptions, more_principals
 from reconciler.plan.effects import Effect, effects
 from reconciler.plan.step import Step
 from reconciler.plan.transition import Transition
@@ -28,14 +29,14 @@ class AccessChange(StrEnum):
 class AccessReview:
     """All consequences of a plan, one effect for each step (``None`` for topics), and what stands out.
 
-    ``excepted`` are principals for whom a row of everybody else does not hold, and that have none of their own.
-    ``more_principals`` were reached through ``User:*`` or coverage, and only counted.
+    ``exceptions`` say for whom, and where, a row of everybody else does not hold. ``more_principals`` were reached
+    through ``User:*`` or coverage, and only counted.
     """
 
     consequences: tuple[Consequence, ...] = ()
     effects: tuple[Effect | None, ...] = ()
     callouts: tuple[Callout, ...] = ()
-    excepted: tuple[str, ...] = ()
+    exceptions: tuple[Spared, ...] = ()
     more_principals: int = 0
 
     @property
@@ -50,16 +51,23 @@ class AccessReview:
         return AccessChange.NARROWING if losses else AccessChange.NONE
 
 
+def difference_review(difference: Difference, topics: Sequence[str] = ()) -> AccessReview:
+    """The review of an access difference alone; ``topics`` are those that are known, sorted."""
+    return AccessReview(
+        consequences=consequences(difference, topics),
+        exceptions=exceptions(difference),
+        more_principals=more_principals(difference),
+    )
+
+
 def review(found: Transition | None, steps: Sequence[Step], live: ClusterState, desired: DesiredState) -> AccessReview:
     """The review of ``steps``, which make of ``live`` what ``found`` says."""
     if found is None:
         return AccessReview(effects=(None,) * len(steps))
     topics = {name for name, topic in desired.topics.items() if not topic.absent} | live.topics.keys()
-    rows = consequences(found.difference, sorted(topics))
-    return AccessReview(
-        rows,
-        effects(steps, rows, found.after.bindings, desired),
-        callouts(rows, desired),
-        excepted_principals(found.difference, rows),
-        more_principals(found.difference),
+    plain = difference_review(found.difference, sorted(topics))
+    return replace(
+        plain,
+        effects=effects(steps, plain.consequences, found.after.bindings, desired),
+        callouts=callouts(plain.consequences, desired),
     )

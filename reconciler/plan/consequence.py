@@ -3,7 +3,7 @@
 The rows are exact over all names, principals and hosts there could be (``reconciler.access``).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,17 +41,26 @@ class Consequence:
     reading: str | None = None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Spared:
+    """A principal whose own bindings keep what happens to everybody else on these names from it."""
+
+    principal: str
+    region: Region
+
+
 def consequences(difference: Difference, topics: Sequence[str] = ()) -> tuple[Consequence, ...]:
     """The rows of a difference, those of reached principals included up to a bound; ``topics`` is sorted."""
     rows = (*difference.rows, *difference.reached(MAX_REACHED))
     return tuple(_consequence(row, topics) for row in rows)
 
 
-def excepted_principals(difference: Difference, rows: Iterable[Consequence]) -> tuple[str, ...]:
-    """Principals whose own bindings keep a row of everybody else from them, without a row of their own; sorted."""
-    own = {row.principal for row in rows}
-    spared = (*difference.exceptions, *difference.reached_with_exceptions(MAX_REACHED))
-    return tuple(sorted({row.principal for row in spared if row.principal is not None} - own))
+def exceptions(difference: Difference) -> tuple[Spared, ...]:
+    """Where a row of everybody else does not hold for a principal, and nothing else does; sorted, each once."""
+    rows = (*difference.exceptions, *difference.reached_with_exceptions(MAX_REACHED))
+    return tuple(
+        sorted({Spared(row.principal, row.region) for row in rows if row.principal and not row.gained and not row.lost})
+    )
 
 
 def more_principals(difference: Difference) -> int:

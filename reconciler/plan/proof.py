@@ -131,10 +131,9 @@ def _shared(row: Row, other: Row, operations: frozenset[AclOperation]) -> Iterat
     name = shortest_name(row.region.resource_type, key, (*row.region.cuts, *other.region.cuts))
     if name is None:
         return
-    principals = {row.witness.principal, other.witness.principal}
-    for principal in principals:
-        for host in {row.witness.host, other.witness.host}:
-            for operation in operations:
+    for principal in dict.fromkeys((row.witness.principal, other.witness.principal)):
+        for host in dict.fromkeys((row.witness.host, other.witness.host)):
+            for operation in sorted(operations):
                 yield principal, host, operation, row.region.resource_type, name
 
 

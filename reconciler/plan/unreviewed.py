@@ -1,7 +1,11 @@
-"""Grants that nobody reviewed: what would be gained now and stands in no row of the plan."""
+"""Grants that nobody reviewed: what would be gained now and stands in no row of the plan.
 
-from collections import defaultdict
+A row of everybody else holds for a principal on the names of which no row or exception of its own speaks; those hold
+for every host between them.
+"""
+
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from reconciler.access import Region
 from reconciler.access.hosts import ANY_HOST
@@ -10,16 +14,49 @@ from reconciler.plan.access_review import AccessReview
 from reconciler.plan.consequence import Consequence, narrower
 
 
-def unreviewed(now: Iterable[Consequence], reviewed: AccessReview) -> Iterator[Consequence]:
+def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[Consequence]:
     """The rows of ``now`` that grant something on a name, to somebody, where ``reviewed`` does not."""
-    known: dict[str | None, list[Consequence]] = defaultdict(list)
-    for row in reviewed.consequences:
-        known[row.principal].append(row)
-    spoken_of = known.keys() | set(reviewed.excepted)
-    for row in now:
-        who = row.principal if row.principal in spoken_of else None
-        if row.gained and not _reviewed(row, known.get(who, ())):
-            yield row
+    new, old = _Rows(now), _Rows(reviewed)
+    for principal in sorted(new.principals | old.principals, key=lambda name: (name is not None, name or "")):
+        known = list(old.own(principal))
+        gained = list(new.own(principal))
+        if principal is not None and new.zones(principal) != old.zones(principal):
+            known += old.inherited(principal)
+            gained += new.inherited(principal)
+        yield from (row for row in gained if not _reviewed(row, known))
+
+
+class _Rows:
+    """What is gained, by principal; ``None`` is everybody else."""
+
+    def __init__(self, access: AccessReview) -> None:
+        self._own: dict[str | None, list[Consequence]] = {}
+        self._zones: dict[str, set[Region]] = {}
+        for row in access.consequences:
+            self._own.setdefault(row.principal, []).append(row)
+            if row.principal is not None:
+                self._zones.setdefault(row.principal, set()).add(row.region)
+        for spared in access.exceptions:
+            self._zones.setdefault(spared.principal, set()).add(spared.region)
+
+    @property
+    def principals(self) -> set[str | None]:
+        """Everybody of whom a row or an exception speaks."""
+        return {*self._own, *self._zones}
+
+    def own(self, principal: str | None) -> Iterator[Consequence]:
+        """The rows of a principal itself that grant something."""
+        return (row for row in self._own.get(principal, ()) if row.gained)
+
+    def zones(self, principal: str) -> set[Region]:
+        """The names on which rows of everybody else do not hold for a principal."""
+        return self._zones.get(principal, set())
+
+    def inherited(self, principal: str) -> Iterator[Consequence]:
+        """What a principal gains as everybody else does."""
+        for row in self.own(None):
+            for part in _less([row.region], self.zones(principal)):
+                yield replace(row, principal=principal, region=part)
 
 
 def _reviewed(row: Consequence, rows: Sequence[Consequence]) -> bool:
@@ -31,19 +68,21 @@ def _reviewed(row: Consequence, rows: Sequence[Consequence]) -> bool:
 
 
 def _within(region: Region, others: Sequence[Region]) -> bool:
-    """Whether every name of ``region`` is one of some of the others: what each leaves over goes to the next."""
-    if region in others:
-        return True
-    left = [region]
+    """Whether every name of ``region`` is one of some of the others."""
+    return region in others or not any(True for _ in _less([region], others))
+
+
+def _less(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
+    """What the others leave of ``regions``, without parts that hold no name."""
+    left = list(regions)
     for other in others:
-        if other.resource_type is region.resource_type and other.key.meets(region.key):
-            left = [part for piece in left for part in _without(piece, other)]
-    return all(shortest_name(part.resource_type, part.key, part.cuts) is None for part in left)
+        left = [part for region in left for part in _without(region, other)]
+    return [part for part in left if shortest_name(part.resource_type, part.key, part.cuts) is not None]
 
 
 def _without(region: Region, other: Region) -> Iterator[Region]:
     """The names of ``region`` that are none of ``other``, as regions."""
-    if not other.key.meets(region.key):
+    if region.resource_type is not other.resource_type or not other.key.meets(region.key):
         yield region
         return
     if not other.key.contains(region.key):

@@ -109,6 +109,52 @@ def test_on_a_cluster_what_is_in_scope_is_as_declared(here: Place) -> None:
     assert here.bare("test", directory, *here.cluster, "--offline").status == Exit.OK
 
 
+def test_a_plan_that_breaks_a_claim_is_neither_saved_nor_applied(here: Place, tmp_path: Path) -> None:
+    """Decided on the state that the plan makes: what the manifests do not declare, and the plan leaves, counts."""
+    here.live("TOPIC:L:pay.x User:a@* ALLOW READ")
+    directory = guard(here, "{name: t, onlyReaders: User:pay, topics: {any: true}}")
+    saved = tmp_path / "plan.json"
+    ran = here.bare("plan", directory, *here.cluster, "--out", str(saved))
+    assert ran.status == Exit.FAILED_CHECK
+    assert "User:a may READ topic pay.x" in ran.out
+    assert "this plan breaks what was agreed: it was not saved" in ran.err
+    assert not saved.exists()
+    document = here.document("plan", directory, *here.cluster)
+    assert [claim["standing"] for claim in document["claims"]] == ["failed"]
+    ran = here.bare("apply", directory, *here.cluster, "--yes")
+    assert ran.status == Exit.FAILED_CHECK
+    assert "nothing was sent" in ran.err
+    ran = here.bare("plan", directory, *here.cluster, "--allow-deletes", "--out", str(saved))
+    assert ran.status == Exit.OK
+    assert "1 claim about access: 1 passed" in ran.out
+    assert here.bare("apply", directory, *here.cluster, "--allow-deletes", "--yes").status == Exit.OK
+
+
+def test_apply_decides_the_claims_again(here: Place, tmp_path: Path) -> None:
+    """What was agreed after a plan was saved counts, too."""
+    here.live("TOPIC:L:pay.orders User:pay@* ALLOW READ")
+    saved = tmp_path / "plan.json"
+    assert here.bare("plan", str(here.directory), *here.cluster, "--out", str(saved)).status == Exit.OK
+    guard(here, "{name: t, onlyWriters: User:x, topics: {any: true}}")
+    ran = here.bare("apply", str(saved), str(here.directory), *here.cluster, "--yes")
+    assert ran.status == Exit.FAILED_CHECK, ran.err
+    assert "User:pay may WRITE topic pay.orders" in ran.err
+    assert "nothing was sent" in ran.err
+
+
+def test_new_access_can_fail_a_pipeline(here: Place) -> None:
+    here.live("TOPIC:L:pay.orders User:pay@* ALLOW READ", "GROUP:L:pay User:pay@* ALLOW READ")
+    arguments = ("plan", str(here.directory), *here.cluster)
+    assert here.document(*arguments)["accessChange"] == "widening"
+    ran = here.bare(*arguments, "--fail-on", "new-access")
+    assert ran.status == Exit.FAILED_CHECK
+    assert "+ User:pay: WRITE on topic `pay.orders`" in ran.out
+    here.live("TOPIC:L:pay.orders User:pay@* ALLOW ALL", "GROUP:L:pay User:pay@* ALLOW READ")
+    ran = here.bare(*arguments, "--allow-deletes", "--fail-on", "new-access")
+    assert ran.status == Exit.OK
+    assert "Access: 1 principal loses" in ran.out
+
+
 def test_what_is_unknown_is_undecided_and_no_pass(here: Place) -> None:
     text = (here.directory / "cluster.yaml").read_text()
     here.write("cluster.yaml", text.replace("  allowEveryoneIfNoAclFound: false\n", ""))
@@ -195,6 +241,15 @@ def test_a_breach_names_the_owner_and_the_consent_to_ask_for(here: Place) -> Non
     document = here.document("validate", str(here.directory))
     assert not document["valid"]
     assert [breach["owners"] for breach in document["clusters"]["prod"]["breaches"]] == [["data"]]
+
+
+def test_a_breach_ends_a_plan_and_an_apply(here: Place) -> None:
+    here.live()
+    here.write("ownership.yaml", OWNERS.replace("pay.o}", "other.}"))
+    for arguments in (("plan",), ("apply", "--yes")):
+        ran = here.bare(arguments[0], str(here.directory), *here.cluster, *arguments[1:])
+        assert ran.status == Exit.FAILED_CHECK
+        assert "not yours  pay.yaml:7:39" in ran.out + ran.err
 
 
 def test_the_consent_that_is_asked_for_is_enough(here: Place) -> None:

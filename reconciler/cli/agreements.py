@@ -1,0 +1,84 @@
+"""What was agreed about a cluster, held against a state: AccessTests, and Ownership of what the manifests name.
+
+``validate`` asks on what is declared, ``plan`` on the state that the plan makes, ``apply`` on the state that it is
+about to make. Where something speaks against it, the command ends with status 3.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reconciler.cli.asserting import breaches, decide_tests
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Iterator
+
+    from reconciler.access import Authorizer
+    from reconciler.cli.planning import Planned
+    from reconciler.manifest import ClusterDeclaration, Manifests
+    from reconciler.model import ClusterState, DesiredState
+    from reconciler.plan import Plan
+    from reconciler.policy import Breach
+    from reconciler.report.claim_results import ClaimResult
+    from reconciler.report.paint import Paint
+
+
+@dataclass(frozen=True, slots=True)
+class Agreements:
+    """What came of every claim, and what files name without owning it."""
+
+    claims: "tuple[ClaimResult, ...]" = ()
+    breaches: "tuple[Breach, ...]" = ()
+
+    @property
+    def stops(self) -> bool:
+        """Whether a claim or an owner says no."""
+        return bool(self.breaches) or any(result.stops for result in self.claims)
+
+
+def agreements(
+    manifests: "Manifests", cluster: str, wanted: "DesiredState", authorizer: "Authorizer", as_of: "datetime.date"
+) -> Agreements:
+    """Of one declared cluster, with access as ``authorizer`` has it."""
+    return Agreements(
+        decide_tests(manifests, cluster, authorizer, as_of),
+        breaches(manifests, cluster, wanted, as_of),
+    )
+
+
+def agreements_behind(planned: "Planned", as_of: "datetime.date") -> Agreements:
+    """On the state that a plan makes: what stays, what is created, each binding with its line where it is declared."""
+    after = authorizer_behind(planned.plan, planned.live, planned.declaration, planned.desired)
+    return agreements(planned.manifests, planned.declaration.name, planned.desired, after, as_of)
+
+
+def authorizer_behind(
+    plan: "Plan", live: "ClusterState", declaration: "ClusterDeclaration", wanted: "DesiredState"
+) -> "Authorizer":
+    """The authorizer of the state that a plan makes of ``live``."""
+    from reconciler.cli.views import authorizer
+    from reconciler.plan import bindings_after
+
+    bindings = bindings_after(live.bindings, plan.steps)
+    return authorizer(declaration, {binding: wanted.bindings.get(binding) for binding in bindings}, live.opaque)
+
+
+def agreement_lines(found: Agreements, paint: "Paint") -> "Iterator[str]":
+    """The claims that do not hold, the breaches, and how many claims there are; nothing where nothing was agreed."""
+    from reconciler.report.claims_text import claims_lines
+    from reconciler.report.ownership_text import breach_lines
+
+    if found.claims:
+        yield from claims_lines(found.claims, paint)
+    yield from breach_lines(found.breaches, paint)
+
+
+def agreement_document(found: Agreements) -> dict[str, list[Any]]:
+    """For programs."""
+    from reconciler.report.claims_text import claim_document
+    from reconciler.report.ownership_text import breach_document
+
+    return {
+        "claims": [claim_document(result) for result in found.claims],
+        "breaches": [breach_document(breach) for breach in found.breaches],
+    }

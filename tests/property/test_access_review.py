@@ -1,0 +1,206 @@
+"""What a plan says about access, against the naive authorizer: nothing gained or lost is missing from its rows."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.access import Authorizer
+from reconciler.apply import StalePlanError, check
+from reconciler.model import (
+    SUPPORTED_OPERATIONS,
+    AclBinding,
+    AclPermissionType,
+    ClusterState,
+    CreateAcl,
+    DeleteAcl,
+    ResourceType,
+)
+from reconciler.plan import (
+    EffectKind,
+    Phase,
+    Plan,
+    Step,
+    UnsafeOrderError,
+    bindings_after,
+    difference_review,
+    plan_document,
+    prove,
+    transition,
+    unreviewed,
+)
+from reconciler.plan.transition import Facts
+from tests.property.naive import Ask, applies, covers, permitted
+from tests.property.transitions import ASKS, Transition, bindings, crowded, declared, transitions
+from tests.unit.apply.test_perform import acl
+
+_TAGS = {
+    (AclPermissionType.ALLOW, True): EffectKind.GRANT,
+    (AclPermissionType.ALLOW, False): EffectKind.REVOKE,
+    (AclPermissionType.DENY, True): EffectKind.NARROWS,
+    (AclPermissionType.DENY, False): EffectKind.WIDENS,
+}
+
+
+def moved(plan: Plan, live: ClusterState, *, default_allow: bool) -> tuple[list[Ask], list[Ask]]:
+    """The requests that a plan newly permits, and those that it no longer permits."""
+    before, after = live.bindings, bindings_after(live.bindings, plan.steps)
+    answers = [
+        (ask, permitted(before, ask, default_allow=default_allow), permitted(after, ask, default_allow=default_allow))
+        for ask in ASKS
+        if ask.operation in SUPPORTED_OPERATIONS[ask.resource_type]
+    ]
+    return [ask for ask, old, new in answers if new and not old], [ask for ask, old, new in answers if old and not new]
+
+
+@given(transitions(), st.booleans())
+def test_every_gain_and_every_loss_has_a_row(found: Transition, default_allow: bool) -> None:
+    plan = found.plan(default_allow=default_allow)
+    for gained, asks in zip((True, False), moved(plan, found.live, default_allow=default_allow), strict=True):
+        for ask in asks:
+            assert any(
+                row.principal in (None, ask.principal)
+                and row.region.resource_type is ask.resource_type
+                and row.region.contains(ask.name)
+                and ask.operation in (row.gained if gained else row.lost)
+                for row in plan.access.consequences
+            ), ask
+
+
+@given(transitions())
+def test_the_word_for_the_whole_plan_is_true(found: Transition) -> None:
+    plan = found.plan()
+    gained, lost = moved(plan, found.live, default_allow=False)
+    document = plan_document(plan)
+    if gained:
+        assert document["accessChange"] in ("widening", "mixed")
+    if lost:
+        assert document["accessChange"] in ("narrowing", "mixed")
+
+
+@given(transitions())
+def test_a_step_with_a_share_in_a_change_is_tagged_with_it(found: Transition) -> None:
+    plan = found.plan()
+    gained, lost = moved(plan, found.live, default_allow=False)
+    for step, effect in zip(plan.steps, plan.access.effects, strict=True):
+        if not isinstance(step.change, CreateAcl | DeleteAcl):
+            assert effect is None
+            continue
+        assert effect is not None
+        binding, created = step.change.binding, isinstance(step.change, CreateAcl)
+        tag = _TAGS[binding.entry.permission_type, created]
+        asks = gained if tag in (EffectKind.GRANT, EffectKind.WIDENS) else lost
+        if any(covers(binding, ask) and applies(binding, ask) for ask in asks):
+            assert effect.kind is tag
+        if effect.kind is EffectKind.REDUNDANT:
+            other = effect.covered_by
+            assert other in bindings_after(found.live.bindings, plan.steps)
+            assert other != binding
+            assert not [ask for ask in ASKS if _says(binding, ask) and not _says(other, ask)]
+
+
+def _says(binding: AclBinding | None, ask: Ask) -> bool:
+    return binding is not None and covers(binding, ask) and applies(binding, ask)
+
+
+@given(transitions(), st.permutations([Phase.CREATE_DENY, Phase.CREATE_ALLOW, Phase.DELETE_ALLOW, Phase.DELETE_DENY]))
+def test_a_wrong_order_is_caught_with_a_request_that_shows_it(found: Transition, order: list[Phase]) -> None:
+    plan = found.plan()
+    acl = [step for step in plan.steps if step.phase in order]
+    shuffled = sorted(acl, key=lambda step: order.index(step.phase))
+    before = Authorizer(found.live.bindings)
+    wrong = _naive_violation(found.live, shuffled)
+    try:
+        prove(before, shuffled, default_allow=False)
+    except UnsafeOrderError as error:
+        said = error.violation
+    else:
+        assert wrong is None
+        return
+    if said.resource_type is ResourceType.CLUSTER or said.operation not in {ask.operation for ask in ASKS}:
+        return
+    ask = Ask(said.principal, said.host, said.operation, said.resource_type, said.name)
+    states = [found.live.bindings, _behind(found.live, shuffled, said.phase), bindings_after(found.live.bindings, acl)]
+    old, now, new = (permitted(state, ask, default_allow=False) for state in states)
+    assert (old, now, new) in ((False, True, False), (True, False, True))
+
+
+def _behind(live: ClusterState, steps: list[Step], phase: Phase) -> frozenset[AclBinding]:
+    last = max(index for index, step in enumerate(steps) if step.phase is phase)
+    return bindings_after(live.bindings, steps[: last + 1])
+
+
+def _naive_violation(live: ClusterState, steps: list[Step]) -> Ask | None:
+    """A request that some state between phases answers as neither end does."""
+    after = bindings_after(live.bindings, steps)
+    for phase in {step.phase for step in steps}:
+        now = _behind(live, steps, phase)
+        for ask in ASKS:
+            old, seen, new = (permitted(state, ask, default_allow=False) for state in (live.bindings, now, after))
+            if old == new != seen:
+                return ask
+    return None
+
+
+def test_the_order_of_other_tools_is_caught() -> None:
+    """Deleting before creating interrupts whoever both states permit."""
+    old, new = acl("x"), acl("x", operation="ALL")
+    steps = [Step(Phase.DELETE_ALLOW, DeleteAcl(old)), Step(Phase.CREATE_ALLOW, CreateAcl(new))]
+    with pytest.raises(UnsafeOrderError, match="READ TOPIC x would be interrupted"):
+        prove(Authorizer({old}), steps, default_allow=False)
+
+
+@given(transitions(), st.frozensets(bindings | crowded, max_size=4), st.frozensets(bindings, max_size=3), st.data())
+def test_no_grant_slips_through_that_nobody_reviewed(
+    drawn: Transition, kept: frozenset[AclBinding], foreign: frozenset[AclBinding], data: st.DataObject
+) -> None:
+    """Whatever else somebody changes meanwhile: a gain that was none at review time is named."""
+    found = Transition(
+        replace(drawn.live, bindings=drawn.live.bindings | kept),
+        replace(drawn.desired, bindings={**drawn.desired.bindings, **declared(kept, {}).bindings}),
+    )
+    plan = found.plan()
+    mine = {step.change.binding for step in plan.steps if isinstance(step.change, CreateAcl | DeleteAcl)}
+    gone = {binding for binding in sorted(found.live.bindings - mine) if data.draw(st.booleans())}
+    now = ClusterState(found.live.cluster_id, (found.live.bindings - gone) | (foreign - mine))
+    reviewed = set(moved(plan, found.live, default_allow=False)[0])
+    more = [ask for ask in moved(plan, now, default_allow=False)[0] if ask not in reviewed]
+    again = transition(now, plan.steps, Facts(), default_allow=False)
+    named = () if again is None else tuple(unreviewed(difference_review(again.difference), plan.access))
+    for ask in more:
+        assert any(row.region.contains(ask.name) and ask.operation in row.gained for row in named), ask
+    if now.bindings == found.live.bindings:
+        assert named == ()
+
+
+@given(transitions(), st.data())
+def test_a_plan_that_is_half_done_still_means_what_was_reviewed(found: Transition, data: st.DataObject) -> None:
+    plan = found.plan()
+    done = [step for step in plan.steps if isinstance(step.change, CreateAcl | DeleteAcl) and data.draw(st.booleans())]
+    half = ClusterState(
+        found.live.cluster_id, bindings_after(found.live.bindings, done), found.live.topics, found.live.opaque
+    )
+    check(plan, half, plan.terms)
+
+
+def test_a_grant_that_was_not_reviewed_is_stale() -> None:
+    """A DENY that stood at review time and is gone at apply: the same step would grant more."""
+    deny, other = acl("x", permission="DENY", principal="User:b"), acl("other")
+    everyone = acl("x", principal="User:*")
+    live = ClusterState("cluster", frozenset({deny, other}))
+    found = Transition(live, declared(frozenset({deny, other, everyone}), {}))
+    plan = found.plan()
+    check(plan, found.live, plan.terms)
+    with pytest.raises(StalePlanError, match="not reviewed") as caught:
+        check(plan, ClusterState("cluster", frozenset({other})), plan.terms)
+    assert [finding.subject for finding in caught.value.findings] == ["User:b on topic `x`"]
+
+
+@given(transitions())
+def test_the_document_names_every_principal_that_gains(found: Transition) -> None:
+    plan = found.plan()
+    rows = json.loads(json.dumps(plan_document(plan)["access"]))["rows"]
+    gaining = {row["principal"] for row in rows if row["gained"]}
+    assert gaining == {row.principal for row in plan.access.consequences if row.gained}
