@@ -1,22 +1,37 @@
-"""What a run that was cut off left on the cluster: bindings on reserved names, found by their names alone."""
+"""What a run that was cut off left on the cluster: bindings on reserved names, and the bridges that those mark.
+
+A bridge is removed only where its marker stands, and before it; one that another run marks too stays for that run.
+"""
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from reconciler.apply.batches import delete_batch
 from reconciler.apply.lease import LEASE_PREFIX, Claim, claims
 from reconciler.apply.sending import ATTEMPTS, pause
 from reconciler.apply.sentinels import PREFIX
-from reconciler.model import AclBinding, ClusterState, is_reserved
-from reconciler.ports import Clock, Cluster, ClusterError, ReadRequest, Verdict
+from reconciler.model import AclBinding, ClusterState, is_reserved, markers, standing_bridges
+from reconciler.ports import Clock, Cluster, ClusterError, ReadRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """What one run left; ``run`` is its name, which begins with the time at which it began."""
+    """What one run left; ``run`` is its name, which begins with the time at which it began.
+
+    ``bindings`` are those on reserved names, ``bridges`` the others, which keep a resource open to everyone.
+    """
 
     run: str
     bindings: tuple[AclBinding, ...]
+    bridges: tuple[AclBinding, ...] = ()
+
+    def began(self) -> datetime.datetime | None:
+        """When the run began, as its name says; ``None`` where it does not."""
+        try:
+            return datetime.datetime.strptime(self.run.partition("-")[0], "%Y%m%dT%H%M%S%z")
+        except ValueError:
+            return None
 
 
 def leftovers(live: ClusterState) -> tuple[Leftover, ...]:
@@ -25,7 +40,10 @@ def leftovers(live: ClusterState) -> tuple[Leftover, ...]:
     for binding in sorted(live.bindings):
         if is_reserved(binding.pattern.name):
             runs.setdefault(_run(binding.pattern.name), []).append(binding)
-    return tuple(Leftover(run, tuple(bindings)) for run, bindings in sorted(runs.items()))
+    return tuple(
+        Leftover(run, tuple(bindings), tuple(sorted(_bridges(bindings, live.bindings))))
+        for run, bindings in sorted(runs.items())
+    )
 
 
 def holding(leftover: Leftover, now: datetime.datetime) -> Claim | None:
@@ -40,20 +58,40 @@ def sweep(cluster: Cluster, wanted: Iterable[Leftover], clock: Clock) -> tuple[A
     """
     asked = {binding for leftover in wanted for binding in leftover.bindings}
     for attempt in range(ATTEMPTS):
-        there = tuple(sorted(asked & cluster.read(ReadRequest(all_topics=False)).bindings))
-        if not there:
+        live = _read(cluster)
+        marks = asked & live
+        if not marks:
             return ()
         if attempt:
             clock.sleep(pause(attempt, clock))
-        _delete(cluster, there)
-    return tuple(sorted(asked & cluster.read(ReadRequest(all_topics=False)).bindings))
+        if bridges := _bridges(marks, live):
+            _delete(cluster, sorted(bridges), len(live))
+            standing = _bridges(marks, _read(cluster))
+            marks -= {mark for mark, marker in markers(marks).items() if marker.bridge in standing}
+        _delete(cluster, sorted(marks), len(live))
+    live = _read(cluster)
+    return tuple(sorted((asked & live) | _bridges(asked & live, live)))
 
 
-def _delete(cluster: Cluster, bindings: Sequence[AclBinding]) -> bool:
-    try:
-        return all(answer.verdict is Verdict.DONE for answer in cluster.delete_acls(bindings))
-    except ClusterError:
-        return False
+def _read(cluster: Cluster) -> frozenset[AclBinding]:
+    return cluster.read(ReadRequest(all_topics=False)).bindings
+
+
+def _bridges(marks: Collection[AclBinding], live: frozenset[AclBinding]) -> frozenset[AclBinding]:
+    """The live bridges that these markers stand for, and no other one."""
+    return (standing_bridges(live) - standing_bridges(live.difference(marks))) & {
+        marker.bridge for marker in markers(marks).values()
+    }
+
+
+def _delete(cluster: Cluster, bindings: Sequence[AclBinding], live: int) -> None:
+    """One attempt; what it did not delete shows when the cluster is read again."""
+    most = delete_batch(live)
+    for start in range(0, len(bindings), most):
+        try:
+            cluster.delete_acls(bindings[start : start + most])
+        except ClusterError:
+            continue
 
 
 def _run(name: str) -> str:

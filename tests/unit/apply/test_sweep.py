@@ -6,7 +6,7 @@ from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply.lease import marker
 from reconciler.apply.sentinels import barrier_name, deny_sentinels, start_sentinels
 from reconciler.apply.sweep import holding, leftovers, sweep
-from reconciler.model import ClusterState
+from reconciler.model import ClusterState, bridge_on, marker_of
 from reconciler.ports import Answer, ClusterError, Verdict
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.faults.scenario import acl
@@ -39,6 +39,28 @@ def test_what_could_not_be_removed_is_told_and_what_was_unknown_is_read_again() 
     cluster = MemoryCluster(LIVE)
     assert sweep(FaultyCluster(cluster, faults), leftovers(LIVE), StillClock()) == (OLD[0],)
     assert cluster.state.bindings == {OLD[0], *OTHERS}
+
+
+def test_a_bridge_goes_only_where_its_marker_stands_and_no_other_run_needs_it() -> None:
+    own, shared, meant = (acl(name, "").pattern for name in ("own", "shared", "meant"))
+    marks = {marker_of("a", own), marker_of("a", shared), marker_of("a", acl("gone", "").pattern)}
+    other = marker_of("b", shared)
+    bridges = {bridge_on(pattern) for pattern in (own, shared, meant)}
+    cluster = MemoryCluster(ClusterState("cluster", frozenset({*marks, other, *bridges})))
+    found = leftovers(cluster.state)
+    assert [(leftover.run, leftover.bridges) for leftover in found] == [("a", (bridge_on(own),)), ("b", ())]
+    assert sweep(cluster, found[:1], StillClock()) == ()
+    assert cluster.state.bindings == {other, bridge_on(shared), bridge_on(meant)}
+
+
+def test_a_marker_stays_as_long_as_its_bridge_does() -> None:
+    pattern = acl("x", "").pattern
+    live = ClusterState("cluster", frozenset({marker_of("a", pattern), bridge_on(pattern)}))
+    never = Answer(Verdict.FAILED, "CLUSTER_AUTHORIZATION_FAILED", "no")
+    cluster = MemoryCluster(live)
+    faults = [Fault("delete_acls", bridge_on(pattern), never, times=99)]
+    assert set(sweep(FaultyCluster(cluster, faults), leftovers(live), StillClock())) == live.bindings
+    assert cluster.state == live
 
 
 def test_a_request_that_fails_as_a_whole_is_repeated() -> None:
