@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "access": "Everything that principals may do",
     "fleet": "The same on many clusters, on Spark",
     "export": "Write manifests, or a snapshot, from a cluster",
+    "convert": "Write manifests from what another tool keeps",
     "doctor": "Check connection, rights, authorizer, brokers",
     "sandbox": "A real local Kafka broker, with access control on",
     "demo": "A tour on a sandbox: validate, plan, apply, drift",

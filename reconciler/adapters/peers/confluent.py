@@ -1,0 +1,84 @@
+"""Confluent's exports: ``confluent kafka acl list -o json`` or ``-o yaml``, and answers of its REST API, version 3.
+
+The REST API gives topics and their settings apart: a topic whose settings are not among the files is left, because
+declaring it without them would reset them.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reconciler.adapters.peers.conversion import Conversion, Resource
+from reconciler.adapters.peers.files import PeerFiles
+from reconciler.adapters.peers.tree import SourceError, Tree
+
+_ACL: Final = ("principal", "permission", "operation", "host", "resource_type", "resource_name", "pattern_type")
+_REST: Final = ("kind", "metadata", "cluster_id")
+_NO_SETTINGS: Final = "its settings are not here: add the answer of /topics/NAME/configs, or use reconciler export"
+
+
+def read_confluent(files: PeerFiles, conversion: Conversion) -> None:
+    """ACLs, topics and topics' settings from any number of files; of one cluster only."""
+    items = [item for name in files.ending(".json", ".yaml", ".yml") for item in _items(files, name)]
+    clusters = sorted({found for item in items if (found := item.text("cluster_id")) is not None})
+    if files.cluster is None and len(clusters) > 1:
+        raise SourceError(f"the files speak of several clusters: choose one of {', '.join(clusters)}")
+    if files.cluster is not None and files.cluster not in clusters:
+        raise SourceError(f"nothing belongs to {files.cluster!r}; there are: {', '.join(clusters) or 'none'}")
+    settings: dict[str, dict[str, str]] = {}
+    topics = []
+    for item in items:
+        if files.cluster is not None and item.text("cluster_id") not in (None, files.cluster):
+            conversion.aside(item.where, item.text("kind") or "an entry", f"it belongs to {item.text('cluster_id')}")
+        elif "value" in item.fields() and item.text("topic_name") is not None:
+            _setting(item, settings)
+        elif item.text("topic_name") is not None:
+            topics.append(item)
+        elif "resource_type" in item.fields():
+            _acl(item, conversion)
+        else:
+            conversion.leave(item.where, item.text("kind") or "an entry", "neither an ACL, a topic nor a setting")
+    for item in topics:
+        _topic(item, settings, conversion)
+
+
+def _items(files: PeerFiles, name: str) -> Iterator[Tree]:
+    for tree in files.trees(name):
+        if tree.text("kind") if isinstance(tree.value, dict) else None:
+            yield from tree.items("data") if "data" in tree.fields() else [tree]
+            if tree.text("metadata", "next") is not None:
+                raise SourceError(f"{name}: this is one page of several: {tree.text('metadata', 'next')}")
+        else:
+            yield from tree.items()
+
+
+def _acl(item: Tree, conversion: Conversion) -> None:
+    conversion.expect(item, (*_ACL, *_REST))
+    conversion.bind(
+        item.text("principal") or "",
+        Resource(item.text("resource_type") or "", item.text("resource_name") or "", item.text("pattern_type") or ""),
+        (item.text("operation") or "",),
+        item.where,
+        permission=item.text("permission") or "",
+        # The cloud has no hosts.
+        host=item.text("host") or "*",
+    )
+
+
+def _setting(item: Tree, settings: dict[str, dict[str, str]]) -> None:
+    """Keeps what is set on the topic itself; everything else is a default of the broker."""
+    own = settings.setdefault(item.text("topic_name") or "", {})
+    source = item.text("source")
+    if source == "DYNAMIC_TOPIC_CONFIG" or (source is None and not item.flag("is_default")):
+        own[item.text("name") or ""] = item.text("value") or ""
+
+
+def _topic(item: Tree, settings: dict[str, dict[str, str]], conversion: Conversion) -> None:
+    name = item.text("topic_name") or ""
+    if item.flag("is_internal"):
+        conversion.aside(item.where, f"topic {name}", "Kafka keeps this topic itself")
+    elif name not in settings:
+        conversion.leave(item.where, f"topic {name}", _NO_SETTINGS)
+    else:
+        conversion.add_topic(
+            name, item.text("partitions_count"), item.text("replication_factor"), settings[name], item.where
+        )

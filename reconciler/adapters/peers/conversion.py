@@ -1,0 +1,150 @@
+"""What a conversion has found so far: bindings, topics, and a remark on everything that is neither."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from reconciler.adapters.peers.tree import Tree
+from reconciler.model import (
+    WILDCARD,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    FrozenMap,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"[^a-z]", "", word.lower())
+
+
+# Tools spell Kafka's words their own way: CLUSTER_ACTION, ClusterAction, cluster-action.
+_KINDS: Final = {_plain(kind.name): kind for kind in ResourceType if kind >= ResourceType.TOPIC}
+_FORMS: Final = {"literal": PatternType.LITERAL, "prefixed": PatternType.PREFIXED, "prefix": PatternType.PREFIXED}
+_OPERATIONS: Final = {_plain(operation.name): operation for operation in AclOperation if operation >= AclOperation.ALL}
+_PERMISSIONS: Final = {"allow": AclPermissionType.ALLOW, "deny": AclPermissionType.DENY}
+
+
+class Remark(NamedTuple):
+    """Something that is not in the manifests: where it stands, what it is, and why."""
+
+    where: str
+    subject: str
+    reason: str
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"{self.where}: {self.subject}: {self.reason}"
+
+
+class Resource(NamedTuple):
+    """A resource pattern in a tool's own words."""
+
+    kind: str
+    name: str
+    form: str = "literal"
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What the source would create, as far as it can be known.
+
+    ``left`` is what the source grants, refuses or creates and this does not hold; ``beside`` is what the source holds
+    and this tool does not manage.
+    """
+
+    bindings: frozenset[AclBinding]
+    topics: Mapping[str, Topic]
+    left: tuple[Remark, ...]
+    beside: tuple[Remark, ...]
+
+
+class Conversion:
+    """Collects; nothing that is handed to it is lost."""
+
+    def __init__(self) -> None:
+        """Starts empty."""
+        self._bindings: set[AclBinding] = set()
+        self._topics: dict[str, Topic] = {}
+        self._left: dict[Remark, None] = {}
+        self._beside: dict[Remark, None] = {}
+
+    def bind(
+        self,
+        principal: str,
+        resource: Resource,
+        operations: Collection[str],
+        where: str,
+        *,
+        permission: str = "allow",
+        host: str = WILDCARD,
+    ) -> None:
+        """Adds one binding for each operation; words that Kafka does not have are left, each with its place."""
+        for operation in operations:
+            binding = self._binding(principal, resource, operation, permission, host)
+            if isinstance(binding, str):
+                subject = f"{principal} {permission} {operation} on {resource.kind} {resource.form} {resource.name}"
+                self.leave(where, subject, binding)
+            else:
+                self._bindings.add(binding)
+
+    @staticmethod
+    def _binding(principal: str, resource: Resource, operation: str, permission: str, host: str) -> AclBinding | str:
+        """The binding, or why there is none."""
+        kind, form = _KINDS.get(_plain(resource.kind)), _FORMS.get(_plain(resource.form))
+        action, effect = _OPERATIONS.get(_plain(operation)), _PERMISSIONS.get(_plain(permission))
+        if kind is None:
+            return f"there is no resource type {resource.kind!r}"
+        if form is None:
+            return f"there is no pattern type {resource.form!r} for a binding"
+        if action is None:
+            return f"there is no operation {operation!r}"
+        if effect is None:
+            return f"there is no permission {permission!r}"
+        if not resource.name:
+            return "it names no resource"
+        return AclBinding(
+            ResourcePattern(kind, resource.name, form), AccessControlEntry(principal, host, action, effect)
+        )
+
+    def add_topic(
+        self, name: str, partitions: str | None, replicas: str | None, configs: Mapping[str, str], where: str
+    ) -> None:
+        """Adds a topic; numbers are texts as the source has them, ``None`` or ``-1`` where the broker decides."""
+        counts = []
+        for text in (partitions, replicas):
+            count = None if text in (None, "-1") else text
+            if count is not None and not re.fullmatch(r"[1-9][0-9]{0,8}", count):
+                self.leave(where, f"topic {name}", f"{text!r} is no number of partitions or replicas")
+                return
+            counts.append(None if count is None else int(count))
+        topic = Topic(name, counts[0], counts[1], FrozenMap(configs))
+        if self._topics.setdefault(name, topic) != topic:
+            self.leave(where, f"topic {name}", "it is declared before, and differently")
+
+    def leave(self, where: str, subject: str, reason: str) -> None:
+        """Says that the source would create something that the result does not hold."""
+        self._left[Remark(where, subject, reason)] = None
+
+    def aside(self, where: str, subject: str, reason: str) -> None:
+        """Says that the source holds something that this tool does not manage."""
+        self._beside[Remark(where, subject, reason)] = None
+
+    def expect(self, node: Tree, known: Collection[str], beside: Mapping[str, str] = FrozenMap()) -> None:
+        """Remarks on the fields of ``node`` that are not ``known``: ``beside`` says of some why they do not matter."""
+        for field, value in node.fields().items():
+            if field in beside:
+                self.aside(value.where, field, beside[field])
+            elif field not in known:
+                self.leave(value.where, field, "this field is not known here, and may matter")
+
+    def result(self) -> Converted:
+        """What was found, remarks in the order of the source."""
+        topics = FrozenMap(dict(sorted(self._topics.items())))
+        return Converted(frozenset(self._bindings), topics, tuple(self._left), tuple(self._beside))

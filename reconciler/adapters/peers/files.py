@@ -1,0 +1,85 @@
+"""The files of another tool, none from outside the directory that was named."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from reconciler.adapters.kafka.java_properties import parse_properties
+from reconciler.adapters.peers.tree import SourceError, Tree, json_tree, yaml_trees
+from reconciler.model import FrozenMap
+
+#: A terraform state of a hundred thousand ACLs has about 60 MB.
+MAX_FILE_BYTES: Final = 256 * 1024 * 1024
+#: Stands for standard input.
+STDIN: Final = "-"
+_JSON: Final = (".json", ".tfstate")
+
+
+@dataclass(frozen=True, slots=True)
+class PeerFiles:
+    """The files to begin with, by paths relative to ``root``, and what the command line says beside them.
+
+    ``settings`` are the tool's own; ``cluster`` chooses one where the files speak of several.
+    """
+
+    root: Path
+    names: Sequence[str]
+    settings: Mapping[str, str] = field(default_factory=FrozenMap)
+    cluster: str | None = None
+    stdin: str = ""
+
+    def ending(self, *suffixes: str) -> Sequence[str]:
+        """Those files that end so; a file that was named alone, whatever its ending. Raises :class:`SourceError`."""
+        found = self.names if len(self.names) == 1 else [name for name in self.names if name.endswith(suffixes)]
+        if not found:
+            raise SourceError(f"{self.root}: there is no file ending in {' or '.join(suffixes)}")
+        return found
+
+    def text(self, name: str) -> str:
+        """The text of a file; raises :class:`SourceError` where it cannot be read or lies outside."""
+        if name == STDIN:
+            return self.stdin
+        path = self.root / name
+        if not path.resolve().is_relative_to(self.root.resolve()):
+            raise SourceError(f"{name}: the file lies outside {self.root}")
+        try:
+            if path.stat().st_size > MAX_FILE_BYTES:
+                raise SourceError(f"{name}: the file has more than {MAX_FILE_BYTES:,} bytes")
+            return path.read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise SourceError(f"{name}: the file cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise SourceError(f"{name}: the file is not UTF-8") from error
+
+    def trees(self, name: str) -> list[Tree]:
+        """A file's documents: JSON where its name ends so, else YAML, of which JSON is nearly a part."""
+        text = self.text(name)
+        return [json_tree(name, text)] if name.endswith(_JSON) else yaml_trees(name, text)
+
+    def one(self, name: str) -> Tree:
+        """The one document of a file; raises :class:`SourceError` where there is none, or another."""
+        trees = self.trees(name)
+        if len(trees) != 1:
+            raise SourceError(f"{name}: one document is expected, there are {len(trees)}")
+        return trees[0]
+
+
+def peer_files(path: str, *, config: str | None = None, cluster: str | None = None, stdin: str = "") -> PeerFiles:
+    """A file, all files of a directory, or ``-`` for ``stdin``; ``config`` is a file of Java properties.
+
+    Raises :class:`SourceError`.
+    """
+    settings = {}
+    if config is not None:
+        settings = parse_properties(PeerFiles(Path(config).parent, ()).text(Path(config).name))
+    if path == STDIN:
+        return PeerFiles(Path(), (STDIN,), settings, cluster, stdin)
+    chosen = Path(path)
+    if chosen.is_dir():
+        names = (file.relative_to(chosen) for file in chosen.rglob("*") if file.is_file())
+        shown = sorted(name.as_posix() for name in names if not any(part.startswith(".") for part in name.parts))
+        return PeerFiles(chosen, shown, settings, cluster)
+    if not chosen.is_file():
+        raise SourceError(f"{path}: there is no such file or directory")
+    return PeerFiles(chosen.parent, (chosen.name,), settings, cluster)

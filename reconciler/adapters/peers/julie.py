@@ -1,0 +1,143 @@
+"""JulieOps: a topology as its ACL provider expands it (kafka-ops/julie, e75d005).
+
+Sources: ``TopologyCustomDeserializer``, ``ProjectImpl.namePrefix``, ``Topic.toString``, ``AccessControlManager``.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from reconciler.adapters.peers.conversion import Conversion
+from reconciler.adapters.peers.files import PeerFiles
+from reconciler.adapters.peers.julie_access import JulieAccess
+from reconciler.adapters.peers.julie_settings import JulieSettings, filled, julie_settings
+from reconciler.adapters.peers.tree import SourceError, Tree
+
+_APART: Final = ("context", "projects", "platform", "special_topics")
+_PLATFORM: Final = {"schema_registry", "control_center", "ksql"}
+_APPLICATIONS: Final = ("consumers", "producers", "streams", "connectors", "ksql")
+_RBAC: Final = "Confluent's RBAC is no ACL"
+_BELOW: Final = "JulieOps reads it with --recursive only: convert it by itself"
+_TOPIC_ONLY: Final = {
+    "metadata": "topics have labels here, for you to add",
+    "schemas": "schemas are not managed",
+    "subject.name.strategy": "schemas are not managed",
+}
+_NUMBERS: Final = ("num.partitions", "replication.factor")
+
+
+class _Topology(NamedTuple):
+    """What holds for the whole of a topology."""
+
+    context: Mapping[str, str]
+    prefix: str
+    settings: JulieSettings
+    plans: Mapping[str, Mapping[str, str]]
+    roles: Mapping[str, Tree]
+
+
+def read_julie(files: PeerFiles, conversion: Conversion) -> None:
+    """The topologies of a file or a directory; plans and roles lie beside them, or where the settings say."""
+    settings = julie_settings(files.settings)
+    plans: dict[str, Mapping[str, str]] = {}
+    roles: dict[str, Tree] = {}
+    topologies = []
+    names = [*files.ending(".yaml", ".yml"), *filter(None, [files.settings.get("julie.roles")])]
+    for name in dict.fromkeys(names):
+        if "/" in name and name != files.settings.get("julie.roles"):
+            conversion.leave(name, "a file in a directory below", _BELOW)
+            continue
+        for tree in files.trees(name):
+            if "context" in tree.fields():
+                topologies.append(tree)
+            elif "plans" in tree.fields():
+                plans |= {plan: node.settings("config") for plan, node in tree.fields("plans").items()}
+            elif "roles" in tree.fields():
+                roles |= {role.text("name") or "": role for role in tree.items("roles")}
+            else:
+                conversion.leave(tree.where, name, "neither a topology, nor plans, nor roles")
+    if not topologies:
+        raise SourceError(f"{files.root}: there is no topology: no document has a context")
+    for tree in topologies:
+        _topology(tree, settings, plans, roles, conversion)
+
+
+def _topology(
+    tree: Tree,
+    settings: JulieSettings,
+    plans: Mapping[str, Mapping[str, str]],
+    roles: Mapping[str, Tree],
+    conversion: Conversion,
+) -> None:
+    """Every field that is not JulieOps' own is a part of the names, in the order of the file."""
+    others = {name: tree.text(name) or "" for name in tree.fields() if name not in _APART}
+    context = tree.text("context") or ""
+    prefix = settings.separator.join([context, *others.values()])
+    topology = _Topology({"context": context, **others}, prefix, settings, plans, roles)
+    access = JulieAccess(conversion, settings)
+    for project in tree.items("projects"):
+        _project(project, topology, access, conversion)
+    for topic in tree.items("special_topics"):
+        name = topic.text("name") or ""
+        _topic(topic, name, topology, conversion)
+        access.of_topic(name, topic, ())
+    _platform(tree.get("platform"), access, conversion)
+
+
+def _project(project: Tree, topology: _Topology, access: JulieAccess, conversion: Conversion) -> None:
+    settings, name = topology.settings, project.text("name") or ""
+    context = {**topology.context, "project": name}
+    if settings.project_format == "default":
+        prefix = f"{topology.prefix}{settings.separator}{name}{settings.separator}"
+    else:
+        prefix = filled(settings.project_format, context)
+    for topic in project.items("topics"):
+        full = _full_name(topic, prefix, context, settings)
+        _topic(topic, full, topology, conversion)
+        access.of_topic(full, topic, () if settings.optimized else (project,))
+    if settings.optimized:
+        access.of_project(prefix, project)
+    access.applications(project, prefix)
+    for field, node in project.fields().items():
+        if field in ("rbac", "schemas"):
+            conversion.leave(node.where, f"{field} of {name}", _RBAC)
+        elif field not in ("name", "topics", "zookeepers", *_APPLICATIONS):
+            access.custom_role(field, topology.roles.get(field), node)
+
+
+def _full_name(topic: Tree, prefix: str, context: Mapping[str, str], settings: JulieSettings) -> str:
+    name, data = topic.text("name") or "", topic.text("dataType")
+    match settings.topic_format:
+        case "default":
+            return f"{prefix}{name}" + (f"{settings.separator}{data}" if data is not None else "")
+        case "name":
+            return name
+        case template:
+            return filled(template, {**context, "topic": name, **({"dataType": data} if data is not None else {})})
+
+
+def _topic(topic: Tree, name: str, topology: _Topology, conversion: Conversion) -> None:
+    known = ("name", "dataType", "config", "plan", "consumers", "producers")
+    conversion.expect(topic, known, _TOPIC_ONLY)
+    config, plan = topic.settings("config"), topic.text("plan")
+    if plan is not None and plan not in topology.plans:
+        conversion.leave(topic.where, f"topic {name}", f"there is no plan {plan!r}")
+        return
+    # A topic's own settings win over its plan's.
+    config = {**topology.plans.get(plan or "", {}), **config}
+    own = {key: value for key, value in config.items() if key not in _NUMBERS}
+    conversion.add_topic(name, config.get("num.partitions"), config.get("replication.factor"), own, topic.where)
+
+
+def _platform(platform: Tree, access: JulieAccess, conversion: Conversion) -> None:
+    for part, node in platform.fields().items():
+        for field, value in node.fields().items():
+            if field == "rbac":
+                conversion.leave(value.where, f"rbac of {part}", _RBAC)
+            elif field != "instances" or part not in _PLATFORM:
+                conversion.leave(value.where, f"{part}.{field}", "this part of a platform is not known here")
+    for instance in platform.items("schema_registry", "instances"):
+        access.schema_registry(instance)
+    for instance in platform.items("control_center", "instances"):
+        access.control_center(instance)
+    for instance in platform.items("ksql", "instances"):
+        access.ksql_server(instance)

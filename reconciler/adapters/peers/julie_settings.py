@@ -1,0 +1,60 @@
+"""JulieOps' own settings, as far as they decide which topics and ACLs it makes of a topology."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.adapters.peers.tree import SourceError
+
+_PLACEHOLDER: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+#: These narrow what JulieOps manages, or add topics of its own making.
+_REFUSED: Final = (
+    "topology.topic.managed.prefixes",
+    "topology.group.managed.prefixes",
+    "topology.service.accounts.managed.prefixes",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JulieSettings:
+    """Values as in ``reference.conf`` unless the properties file has others."""
+
+    separator: str = "."
+    topic_format: str = "default"
+    project_format: str = "default"
+    optimized: bool = False
+    connectors_create_topics: bool = True
+    control_center_topics: tuple[str, ...] = ("_confluent-monitoring", "_confluent-command", "_confluent-metrics")
+
+
+def julie_settings(properties: Mapping[str, str]) -> JulieSettings:
+    """The settings; raises :class:`SourceError` for those that this conversion does not follow."""
+    for name in _REFUSED:
+        if properties.get(name, "").strip("[] "):
+            raise SourceError(f"{name} is set: remove it, and give the Cluster a scope instead")
+    if properties.get("topology.dlq.topics.generate", "").lower() == "true":
+        raise SourceError("topology.dlq.topics.generate is set: add those topics to the topology, and turn it off")
+    provider = properties.get("topology.builder.access.control.class", "SimpleAclsProvider")
+    if not provider.endswith("SimpleAclsProvider"):
+        raise SourceError(f"topology.builder.access.control.class is {provider}: only ACLs can be converted")
+    default = JulieSettings()
+    return JulieSettings(
+        properties.get("topology.topic.prefix.separator", default.separator),
+        properties.get("topology.topic.prefix.format", default.topic_format),
+        properties.get("topology.project.prefix.format", default.project_format),
+        properties.get("topology.acls.optimized", "false").lower() == "true",
+        properties.get("topology.connector.allow.topic.create", "true").lower() == "true",
+        tuple(
+            properties.get(f"confluent.{part}.topic", name)
+            for part, name in zip(("monitoring", "command", "metrics"), default.control_center_topics, strict=True)
+        ),
+    )
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """``{{ name }}`` replaced, absent names by nothing, as Jinja does; raises :class:`SourceError` for other Jinja."""
+    text = _PLACEHOLDER.sub(lambda match: values.get(match[1], ""), template)
+    if "{{" in text or "{%" in text:
+        raise SourceError(f"{template!r}: only plain {{{{ names }}}} can be converted")
+    return text

@@ -1,0 +1,188 @@
+"""kafka-gitops: services, users and custom ACLs as its own code expands them (devshawn/kafka-gitops, 8f3afc9).
+
+Sources: ``ApplicationService``, ``KafkaConnectService``, ``KafkaConnectorDetails``, ``KafkaStreamsService``,
+``RoleService`` and ``StateManager``.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from reconciler.adapters.peers.conversion import Conversion, Resource
+from reconciler.adapters.peers.files import PeerFiles
+from reconciler.adapters.peers.tree import SourceError, Tree
+from reconciler.model import CLUSTER_NAME, FrozenMap
+
+_FILES: Final = ("services", "topics", "users")
+_CLOUD: Final = "Confluent Cloud gives the account its id; turn ccloud off and write principal: User:sa-… into a copy"
+_STREAMS: Final = ("READ", "WRITE", "DESCRIBE", "DELETE", "CREATE", "ALTER", "ALTER_CONFIGS", "DESCRIBE_CONFIGS")
+_ROLES: Final[Mapping[str, tuple[tuple[Resource, tuple[str, ...]], ...]]] = FrozenMap(
+    {
+        "reader": ((Resource("topic", "*"), ("READ",)), (Resource("group", "*"), ("READ",))),
+        "writer": ((Resource("topic", "*"), ("WRITE",)),),
+        "operator": (
+            (Resource("cluster", CLUSTER_NAME), ("DESCRIBE",)),
+            (Resource("topic", "*"), ("DESCRIBE", "DESCRIBE_CONFIGS")),
+            (Resource("group", "*"), ("READ", "DESCRIBE")),
+        ),
+    }
+)
+
+
+def read_kafka_gitops(files: PeerFiles, conversion: Conversion) -> None:
+    """The state file, and the files that its settings name."""
+    name = next((name for name in files.names if name in ("state.yaml", "state.yml")), files.names[0])
+    state = files.one(name)
+    conversion.expect(state, ("settings", "topics", "services", "users", "customServiceAcls", "customUserAcls"))
+    parts = {part: dict(state.fields(part)) for part in _FILES}
+    for part in _FILES:
+        other = state.text("settings", "files", part)
+        if other is not None:
+            document = files.one(other)
+            conversion.expect(document, (part,))
+            parts[part] |= document.fields(part)
+    _settings(state.get("settings"), conversion)
+    _topics(parts["topics"], state.text("settings", "topics", "defaults", "replication"), conversion)
+    expansion = _Expansion(
+        conversion,
+        describe=state.flag("settings", "services", "acls", "describe-topic-enabled"),
+        cloud=state.flag("settings", "ccloud", "enabled"),
+    )
+    for service, node in parts["services"].items():
+        expansion.service(service, node)
+    for user, node in parts["users"].items():
+        expansion.user(user, node)
+    _custom(state, parts["services"], "customServiceAcls", expansion)
+    _custom(state, parts["users"], "customUserAcls", expansion)
+
+
+def _settings(settings: Tree, conversion: Conversion) -> None:
+    conversion.expect(settings, ("ccloud", "topics", "services", "files"))
+    conversion.expect(
+        settings.get("topics"),
+        ("defaults",),
+        {"blacklist": "topics that no manifest declares are never deleted here, so none needs to be listed"},
+    )
+    conversion.expect(settings.get("topics", "defaults"), ("replication",))
+
+
+def _topics(topics: Mapping[str, Tree], replication: str | None, conversion: Conversion) -> None:
+    for name, node in topics.items():
+        conversion.expect(node, ("partitions", "replication", "configs"))
+        replicas = node.text("replication") or replication
+        if node.text("partitions") is None or replicas is None:
+            conversion.leave(node.where, f"topic {name}", "it has no partitions, or no replication")
+        else:
+            conversion.add_topic(name, node.text("partitions"), replicas, node.settings("configs"), node.where)
+
+
+class _Expansion:
+    """What services and users mean, with the settings that hold for all of them."""
+
+    def __init__(self, conversion: Conversion, *, describe: bool, cloud: bool) -> None:
+        self.conversion = conversion
+        self._describe, self._cloud = describe, cloud
+
+    def principal(self, kind: str, name: str, node: Tree) -> str | None:
+        """Whom the ACLs are for; says it where that cannot be known."""
+        principal = node.text("principal")
+        if self._cloud or principal is None:
+            self.conversion.leave(node.where, f"{kind} {name}", _CLOUD if self._cloud else "it has no principal")
+            return None
+        return principal
+
+    def service(self, name: str, node: Tree) -> None:
+        """One service, by its type."""
+        principal = self.principal("service", name, node)
+        if principal is None:
+            return
+        common = ("type", "principal", "produces")
+        match node.text("type"):
+            case "application":
+                self.conversion.expect(node, (*common, "consumes", "group-id"))
+                self._flow(principal, node, node.text("group-id") or name)
+            case "kafka-streams":
+                self.conversion.expect(node, (*common, "consumes", "application-id"))
+                self._flow(principal, node, None)
+                self._streams(principal, node.text("application-id") or name, node.where)
+            case "kafka-connect":
+                self.conversion.expect(node, (*common, "group-id", "storage-topics", "connectors"))
+                self._flow(principal, node, None)
+                self._connect(principal, name, node)
+            case other:
+                self.conversion.leave(node.where, f"service {name}", f"there is no service type {other!r}")
+
+    def _flow(self, principal: str, node: Tree, group: str | None) -> None:
+        produces, consumes = node.texts("produces"), node.texts("consumes")
+        self._topics(principal, produces, ("WRITE",), node.where)
+        self._topics(principal, consumes, ("READ",), node.where)
+        if self._describe:
+            self._topics(principal, [*produces, *consumes], ("DESCRIBE",), node.where)
+        if consumes and group is not None:
+            self.conversion.bind(principal, Resource("group", group), ("READ",), node.where)
+
+    def _topics(self, principal: str, names: Iterable[str], operations: tuple[str, ...], where: str) -> None:
+        for name in names:
+            self.conversion.bind(principal, Resource("topic", name), operations, where)
+
+    def _streams(self, principal: str, application: str, where: str) -> None:
+        bind = self.conversion.bind
+        bind(principal, Resource("topic", application, "prefixed"), _STREAMS, where)
+        bind(principal, Resource("group", application), ("READ", "DESCRIBE", "DELETE"), where)
+        bind(principal, Resource("cluster", CLUSTER_NAME), ("DESCRIBE_CONFIGS",), where)
+
+    def _connect(self, principal: str, name: str, node: Tree) -> None:
+        storage = node.get("storage-topics")
+        self.conversion.expect(storage, ("config", "offset", "status"))
+        topics = [
+            storage.text(part) or f"connect-{part}{plural}-{name}"
+            for part, plural in (("config", "s"), ("offset", "s"), ("status", ""))
+        ]
+        self._topics(principal, topics, ("READ", "WRITE"), node.where)
+        self.conversion.bind(principal, Resource("group", node.text("group-id") or name), ("READ",), node.where)
+        for connector, details in node.fields("connectors").items():
+            self.conversion.expect(details, ("produces", "consumes"))
+            self._flow(principal, details, f"connect-{connector}")
+
+    def user(self, name: str, node: Tree) -> None:
+        """One user, by the roles."""
+        self.conversion.expect(node, ("principal", "roles"))
+        principal = self.principal("user", name, node)
+        for role in node.texts("roles") if principal is not None else ():
+            grants = _ROLES.get(role.lower())
+            if grants is None:
+                self.conversion.leave(node.where, f"user {name}", f"there is no role {role!r}")
+            for resource, operations in grants or ():
+                self.conversion.bind(principal or "", resource, operations, node.where)
+
+
+def _custom(state: Tree, owners: Mapping[str, Tree], field: str, expansion: _Expansion) -> None:
+    """Custom ACLs; those whose service or user is not declared are never created."""
+    known = ("name", "type", "pattern", "principal", "host", "operation", "permission")
+    for name, acls in state.fields(field).items():
+        owner = owners.get(name)
+        if owner is None:
+            expansion.conversion.aside(acls.where, f"{field} {name}", "there is no service or user of that name")
+            continue
+        for title, acl in acls.fields().items():
+            expansion.conversion.expect(acl, known)
+            # A user's ACLs may leave the principal to the user; a service's may not.
+            node = acl if acl.text("principal") or field == "customServiceAcls" else owner
+            principal = expansion.principal(f"{field} {name}", title, node)
+            if principal is None:
+                continue
+            resource = Resource(*(_required(acl, part) for part in ("type", "name", "pattern")))
+            expansion.conversion.bind(
+                principal,
+                resource,
+                (_required(acl, "operation"),),
+                acl.where,
+                permission=acl.text("permission") or "ALLOW",
+                host=acl.text("host") or "*",
+            )
+
+
+def _required(node: Tree, field: str) -> str:
+    text = node.text(field)
+    if text is None:
+        raise SourceError(f"{node.where}: {field} is missing")
+    return text

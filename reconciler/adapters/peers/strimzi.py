@@ -1,0 +1,113 @@
+"""Strimzi: ``KafkaUser`` and ``KafkaTopic`` resources, as its user and topic operators perform them (8541da1).
+
+Sources: ``KafkaUserModel.getUserName``, ``SimpleAclRule``, ``TopicOperatorUtil.configValueAsString``.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reconciler.adapters.peers.conversion import Conversion, Resource
+from reconciler.adapters.peers.files import PeerFiles
+from reconciler.adapters.peers.tree import SourceError, Tree
+from reconciler.model import CLUSTER_NAME
+
+_CLUSTER: Final = "strimzi.io/cluster"
+_USER: Final = {
+    "quotas": "quotas are not managed",
+    "template": "what Kubernetes keeps of a user is not managed",
+}
+
+
+def read_strimzi(files: PeerFiles, conversion: Conversion) -> None:
+    """All resources of YAML files, also of ``kubectl get -o yaml``; those of one cluster only."""
+    found = [resource for name in files.ending(".yaml", ".yml", ".json") for resource in _resources(files, name)]
+    mine = [node for node in found if node.text("kind") in ("KafkaUser", "KafkaTopic")]
+    for node in _of_cluster(mine, files.cluster, conversion):
+        if node.text("kind") == "KafkaUser":
+            _user(node, conversion)
+        else:
+            _topic(node, conversion)
+    for node in found:
+        if node not in mine:
+            conversion.aside(node.where, f"{node.text('kind')} {_name(node)}", "neither a KafkaUser nor a KafkaTopic")
+
+
+def _resources(files: PeerFiles, name: str) -> Iterator[Tree]:
+    for tree in files.trees(name):
+        if (tree.text("kind") or "").endswith("List"):
+            yield from tree.items("items")
+        else:
+            yield tree
+
+
+def _of_cluster(nodes: list[Tree], wanted: str | None, conversion: Conversion) -> Iterator[Tree]:
+    """Those of the wanted cluster, or all where they speak of one; raises :class:`SourceError` where of several."""
+    clusters = sorted({label for node in nodes if (label := _label(node)) is not None})
+    if wanted is None and len(clusters) > 1:
+        raise SourceError(f"the resources belong to several clusters: choose one of {', '.join(clusters)}")
+    if wanted is not None and wanted not in clusters:
+        raise SourceError(f"no resource belongs to a cluster {wanted!r}; there are: {', '.join(clusters) or 'none'}")
+    for node in nodes:
+        if wanted is None or _label(node) == wanted:
+            yield node
+        else:
+            conversion.aside(node.where, f"{node.text('kind')} {_name(node)}", f"it belongs to {_label(node)}")
+
+
+def _label(node: Tree) -> str | None:
+    return node.text("metadata", "labels", _CLUSTER)
+
+
+def _name(node: Tree) -> str:
+    return node.text("metadata", "name") or "without a name"
+
+
+def _user(node: Tree, conversion: Conversion) -> None:
+    spec, name = node.get("spec"), _name(node)
+    conversion.expect(spec, ("authentication", "authorization"), _USER)
+    method = spec.text("authentication", "type")
+    principal = f"User:CN={name}" if method in ("tls", "tls-external") else f"User:{name}"
+    if method is not None:
+        conversion.aside(spec.get("authentication").where, f"{name} authentication {method}", "users are not managed")
+    kind = spec.text("authorization", "type")
+    if kind not in (None, "simple"):
+        conversion.leave(spec.get("authorization").where, f"KafkaUser {name}", f"authorization {kind!r} is not known")
+        return
+    conversion.expect(spec.get("authorization"), ("type", "acls"))
+    for rule in spec.items("authorization", "acls"):
+        conversion.expect(rule, ("type", "resource", "host", "operations", "operation"))
+        conversion.expect(rule.get("resource"), ("type", "name", "patternType"))
+        # One operation, in the singular, before the API version v1.
+        operations = [*rule.texts("operations"), *filter(None, [rule.text("operation")])]
+        conversion.bind(
+            principal,
+            _resource(rule.get("resource")),
+            operations,
+            rule.where,
+            permission=rule.text("type") or "allow",
+            host=rule.text("host") or "*",
+        )
+        if not operations:
+            conversion.leave(rule.where, f"a rule of KafkaUser {name}", "it has no operation")
+
+
+def _resource(node: Tree) -> Resource:
+    kind = node.text("type") or ""
+    name = CLUSTER_NAME if kind == "cluster" else node.text("name") or ""
+    return Resource(kind, name, "literal" if kind == "cluster" else node.text("patternType") or "literal")
+
+
+def _topic(node: Tree, conversion: Conversion) -> None:
+    spec = node.get("spec")
+    name = spec.text("topicName") or _name(node)
+    for annotation in ("strimzi.io/managed", "strimzi.io/pause-reconciliation"):
+        value = (node.text("metadata", "annotations", annotation) or "").lower()
+        if value == ("false" if annotation == "strimzi.io/managed" else "true"):
+            conversion.aside(node.where, f"KafkaTopic {name}", f"{annotation} is {value}: Strimzi leaves it alone")
+            return
+    conversion.expect(spec, ("topicName", "partitions", "replicas", "config"))
+    configs = {}
+    for key, setting in spec.fields("config").items():
+        several = not isinstance(setting.value, str | None)
+        configs[key] = ",".join(setting.texts()) if several else setting.text() or ""
+    conversion.add_topic(name, spec.text("partitions"), spec.text("replicas"), configs, node.where)

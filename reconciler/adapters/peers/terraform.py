@@ -1,0 +1,117 @@
+"""Terraform: the state of Mongey's provider (678b3c7) and of Confluent's, as a file or as ``terraform show -json``.
+
+The state says what was created, whatever expressions made it: modules, ``for_each`` and variables are behind it.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from reconciler.adapters.peers.conversion import Conversion, Resource
+from reconciler.adapters.peers.files import PeerFiles
+from reconciler.adapters.peers.tree import SourceError, Tree
+
+_ACLS: Final = ("kafka_acl", "confluent_kafka_acl")
+_TOPICS: Final = ("kafka_topic", "confluent_kafka_topic")
+_NOT_MANAGED: Final = "neither an ACL nor a topic"
+_NO_STATE: Final = "this is no terraform state: a version 4 state file or `terraform show -json` is expected"
+
+
+class _Instance(NamedTuple):
+    """One resource instance, its attributes, and the provider configuration that made it."""
+
+    kind: str
+    address: str
+    attributes: Tree
+    provider: str
+
+
+def read_terraform(files: PeerFiles, conversion: Conversion) -> None:
+    """All ACLs and topics of the states; of one provider configuration, which stands for one cluster."""
+    names = files.ending(".tfstate", ".json")
+    instances = [found for name in names for found in _instances(files.one(name), conversion)]
+    mine = [item for item in instances if item.kind in (*_ACLS, *_TOPICS)]
+    providers = sorted({item.provider for item in mine})
+    if files.cluster is None and len(providers) > 1:
+        raise SourceError(f"the state speaks of several clusters: choose one of {', '.join(providers)}")
+    if files.cluster is not None and files.cluster not in providers:
+        raise SourceError(f"nothing belongs to {files.cluster!r}; there are: {', '.join(providers) or 'none'}")
+    for item in instances:
+        if item not in mine:
+            conversion.aside(item.attributes.where, item.address, _NOT_MANAGED)
+        elif files.cluster not in (None, item.provider):
+            conversion.aside(item.attributes.where, item.address, f"it belongs to {item.provider}")
+        elif item.kind in _ACLS:
+            _acl(item, conversion)
+        else:
+            _topic(item, conversion)
+
+
+def _instances(state: Tree, conversion: Conversion) -> Iterator[_Instance]:
+    if state.text("version") == "4":
+        yield from _of_file(state, conversion)
+    elif state.text("format_version") is not None:
+        yield from _of_module(state.get("values", "root_module"))
+    else:
+        raise SourceError(f"{state.where} {_NO_STATE}")
+
+
+def _of_file(state: Tree, conversion: Conversion) -> Iterator[_Instance]:
+    for resource in state.items("resources"):
+        kind, name = resource.text("type") or "", resource.text("name") or ""
+        module = resource.text("module")
+        address = f"{module + '.' if module else ''}{kind}.{name}"
+        if resource.text("mode") != "managed":
+            conversion.aside(resource.where, f"data.{address}", "data is read, not created")
+            continue
+        for instance in resource.items("instances"):
+            key = instance.text("index_key")
+            place = f"{address}[{key}]" if key is not None else address
+            if instance.text("deposed") is not None:
+                conversion.leave(instance.where, place, "a deposed object that terraform is about to destroy")
+            else:
+                attributes = instance.get("attributes")
+                yield _Instance(kind, place, attributes, _cluster(attributes, resource.text("provider")))
+
+
+def _of_module(module: Tree) -> Iterator[_Instance]:
+    for resource in module.items("resources"):
+        if resource.text("mode") == "managed":
+            kind, values = resource.text("type") or "", resource.get("values")
+            # This form of the state does not say which provider configuration made a resource.
+            yield _Instance(kind, resource.text("address") or kind, values, _cluster(values, None))
+    for child in module.items("child_modules"):
+        yield from _of_module(child)
+
+
+def _cluster(attributes: Tree, provider: str | None) -> str:
+    """Which cluster a resource is in: Confluent's say it themselves, the others by their provider configuration."""
+    own = attributes.items("kafka_cluster") if "kafka_cluster" in attributes.fields() else ()
+    return (own[0].text("id") if own else None) or provider or "the only provider"
+
+
+def _acl(item: _Instance, conversion: Conversion) -> None:
+    of = item.attributes
+    if item.kind == "kafka_acl":
+        form = of.text("resource_pattern_type_filter")
+        who, permission = of.text("acl_principal"), of.text("acl_permission_type")
+        operation, host = of.text("acl_operation"), of.text("acl_host")
+    else:
+        form = of.text("pattern_type")
+        who, permission = of.text("principal"), of.text("permission")
+        operation, host = of.text("operation"), of.text("host")
+    resource = Resource(of.text("resource_type") or "", of.text("resource_name") or "", form or "Literal")
+    where = f"{of.where.partition(':')[0]}:{item.address}"
+    conversion.bind(who or "", resource, (operation or "",), where, permission=permission or "", host=host or "")
+
+
+def _topic(item: _Instance, conversion: Conversion) -> None:
+    of = item.attributes
+    where = f"{of.where.partition(':')[0]}:{item.address}"
+    if item.kind == "kafka_topic":
+        name, partitions, configs = of.text("name"), of.text("partitions"), of.settings("config")
+    else:
+        name, partitions, configs = of.text("topic_name"), of.text("partitions_count"), of.settings("config")
+    if name is None:
+        conversion.leave(where, "a topic", "it has no name")
+    else:
+        conversion.add_topic(name, partitions, of.text("replication_factor"), configs, where)

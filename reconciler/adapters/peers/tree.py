@@ -1,0 +1,143 @@
+"""YAML and JSON of other tools, every value with its place, every scalar as the text that stands there.
+
+Texts, because ``1234`` may be a group and ``7200000`` a setting: the field decides. Anchors are read, as those tools
+do; duplicate keys are refused, as they hide one of two wishes.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import yaml
+
+_Value: TypeAlias = "str | Mapping[str, Tree] | Sequence[Tree] | None"
+
+
+class SourceError(Exception):
+    """Input that cannot be read; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A text, ``None``, a mapping or a sequence, with its place: ``file:line``, or a path in a JSON file."""
+
+    where: str
+    value: _Value
+
+    def get(self, *path: str) -> "Tree":
+        """The value at the end of a path of keys; one that holds ``None`` where there is nothing."""
+        node = self
+        for key in path:
+            value = node.value
+            found = value.get(key) if isinstance(value, Mapping) else None
+            node = found if found is not None else Tree(node.where, None)
+        return node
+
+    def text(self, *path: str) -> str | None:
+        """The text at the end of a path, ``None`` where it is absent or empty. Raises :class:`SourceError`."""
+        node = self.get(*path)
+        if node.value is None or isinstance(node.value, str):
+            return node.value or None
+        raise SourceError(f"{node.where}: a text is expected as {'.'.join(path)}")
+
+    def flag(self, *path: str) -> bool:
+        """Whether ``true`` stands there."""
+        return (self.text(*path) or "").lower() == "true"
+
+    def items(self, *path: str) -> Sequence["Tree"]:
+        """The items of a list, none where it is absent. Raises :class:`SourceError` for anything else."""
+        node = self.get(*path)
+        if node.value in (None, ""):
+            return ()
+        if isinstance(node.value, str | Mapping) or node.value is None:
+            raise SourceError(f"{node.where}: a list is expected{' as ' if path else ''}{'.'.join(path)}")
+        return node.value
+
+    def texts(self, *path: str) -> list[str]:
+        """The items of a list of texts."""
+        return [text for item in self.items(*path) if (text := item.text()) is not None]
+
+    def fields(self, *path: str) -> Mapping[str, "Tree"]:
+        """The fields of a mapping, none where it is absent. Raises :class:`SourceError` for anything else."""
+        node = self.get(*path)
+        if node.value in (None, ""):
+            return {}
+        if not isinstance(node.value, Mapping):
+            raise SourceError(f"{node.where}: a mapping is expected{' as ' if path else ''}{'.'.join(path)}")
+        return node.value
+
+    def settings(self, *path: str) -> dict[str, str]:
+        """A mapping of texts, as settings are."""
+        return {key: value.text() or "" for key, value in self.fields(*path).items()}
+
+
+def yaml_trees(name: str, text: str) -> list[Tree]:
+    """The documents of a YAML text that are not empty."""
+    try:
+        nodes = list(yaml.compose_all(text, Loader=yaml.CBaseLoader))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{name}:{mark.line + 1}" if mark is not None else name
+        raise SourceError(f"{where}: this is no YAML: {getattr(error, 'problem', None) or error}") from error
+    known: dict[int, Tree] = {}
+    return [_from_node(name, node, known) for node in nodes if node is not None]
+
+
+def _from_node(name: str, node: Any, known: dict[int, Tree]) -> Tree:
+    """A node as a tree; an anchor's node is built once, however often it is named."""
+    if id(node) in known:
+        return known[id(node)]
+    where = f"{name}:{node.start_mark.line + 1}"
+    if isinstance(node, yaml.ScalarNode):
+        absent = not node.style and node.value in ("", "~", "null")
+        tree = Tree(where, None if absent else node.value)
+    elif isinstance(node, yaml.SequenceNode):
+        tree = Tree(where, tuple(_from_node(name, item, known) for item in node.value))
+    else:
+        tree = Tree(where, _fields(name, node, known))
+    known[id(node)] = tree
+    return tree
+
+
+def _fields(name: str, node: Any, known: dict[int, Tree]) -> dict[str, Tree]:
+    fields: dict[str, Tree] = {}
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise SourceError(f"{name}:{line}: a key must be a text")
+        if key.value in fields:
+            raise SourceError(f"{name}:{line}: {key.value} stands there twice")
+        # A value stands where its key stands, also where it begins on the next line.
+        fields[key.value] = Tree(f"{name}:{line}", _from_node(name, value, known).value)
+    return fields
+
+
+def json_tree(name: str, text: str) -> Tree:
+    """A JSON text; places are paths such as ``state.json:resources[3].type``."""
+    try:
+        document = json.loads(text, object_pairs_hook=_once, parse_int=str, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{name}: this is no JSON: {error}") from error
+    return _from_json(f"{name}:", document)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
+
+
+def _from_json(where: str, value: Any) -> Tree:
+    if isinstance(value, dict):
+        return Tree(where, {key: _from_json(_below(where, key), item) for key, item in value.items()})
+    if isinstance(value, list):
+        return Tree(where, tuple(_from_json(f"{where}[{index}]", item) for index, item in enumerate(value)))
+    if isinstance(value, bool):
+        return Tree(where, str(value).lower())
+    return Tree(where, value)
+
+
+def _below(where: str, key: str) -> str:
+    return f"{where}{key}" if where.endswith(":") else f"{where}.{key}"

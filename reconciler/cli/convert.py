@@ -1,0 +1,160 @@
+"""``reconciler convert``: manifests from what another tool keeps, proven against it."""
+
+import dataclasses
+import sys
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from reconciler.cli.console import say, say_json, tell
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.export import write_files
+from reconciler.cli.options import output_option
+
+if TYPE_CHECKING:
+    from reconciler.adapters.peers import Converted, Remark
+    from reconciler.model import ClusterState
+    from reconciler.report.export import Export
+
+#: Kept beside ``FORMATS``, which is expensive to import; a test holds the two together.
+_FORMATS: Final = ("kafka-gitops", "julie", "jikkou", "strimzi", "terraform", "kafka-acls", "confluent")
+_LEFT_FILE: Final = "not-converted.yaml"
+
+
+@click.command("convert", short_help="Write manifests from what another tool keeps")
+@click.argument("path", default=".", metavar="[PATH]", type=click.Path(allow_dash=True))
+@click.option(
+    "--from", "source_format", required=True, type=click.Choice(_FORMATS), help="The tool, or the kind of text."
+)
+@click.option("--out", metavar="DIR", type=click.Path(file_okay=False), help="Write files there; it must be empty.")
+@click.option(
+    "--name", default="my-cluster", show_default=True, metavar="NAME", help="The name of the cluster in the manifests."
+)
+@click.option(
+    "--source-cluster",
+    metavar="CLUSTER",
+    help="Which one, where the source speaks of several: a Strimzi label, a terraform provider, a Confluent id.",
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="JulieOps' properties file, which decides how topics are called.",
+)
+@click.option("--no-roles", is_flag=True, help="Write every rule out, also where a built-in role says the same.")
+@output_option
+def command(
+    *,
+    path: str,
+    source_format: str,
+    out: str | None,
+    name: str,
+    source_cluster: str | None,
+    config: str | None,
+    no_roles: bool,
+    output: str,
+) -> int:
+    """Write manifests that declare exactly the ACLs and topics that another tool would create from PATH.
+
+    PATH is a file, a directory, or - for standard input. Nothing is asked of any cluster. The manifests are read back
+    and held against the source before they are written. Exit 2 if the source grants, refuses or creates something that
+    the manifests do not say; each such thing is named, on stderr and in not-converted.yaml.
+    """
+    from reconciler.model import ClusterState
+
+    _refuse(source_format, source_cluster, config)
+    converted = _converted(path, source_format, source_cluster, config)
+    state = ClusterState(name, converted.bindings, converted.topics)
+    export, remarks = _proven(state, converted, name, heading=f"Converted from {source_format}.", roles=not no_roles)
+    if output == "json":
+        say_json(_document(export, remarks, converted, state))
+    elif out is not None:
+        write_files(export.files, out)
+    else:
+        say(text for file, text in export.files.items() for text in (f"---\n# {file}", text.rstrip("\n")))
+    for remark in converted.beside:
+        tell(f"not managed here: {_shown(remark)}")
+    for remark in remarks:
+        tell(f"not converted: {_shown(remark)}")
+    bindings, topics = _counts(export, state)
+    tell(
+        f"read back from the manifests: {bindings:,} bindings, {topics:,} topics, as {source_format} would create them"
+    )
+    if remarks:
+        tell(f"not in the manifests: {len(remarks):,}")
+    return Exit.DIFFERENT if remarks else Exit.OK
+
+
+def _refuse(source_format: str, source_cluster: str | None, config: str | None) -> None:
+    if config is not None and source_format != "julie":
+        raise CommandError(f"--config is for julie, not for {source_format}", status=Exit.USAGE)
+    if source_cluster is not None and source_format not in ("strimzi", "terraform", "confluent"):
+        raise CommandError(f"{source_format} speaks of one cluster: --source-cluster says nothing", status=Exit.USAGE)
+
+
+def _converted(path: str, source_format: str, cluster: str | None, config: str | None) -> "Converted":
+    from reconciler.adapters.peers import SourceError, convert, peer_files
+
+    try:
+        stdin = sys.stdin.read() if path == "-" else ""
+        return convert(source_format, peer_files(path, config=config, cluster=cluster, stdin=stdin))
+    except SourceError as error:
+        raise CommandError(str(error)) from error
+
+
+def _proven(
+    state: "ClusterState", converted: "Converted", name: str, *, heading: str, roles: bool
+) -> "tuple[Export, list[Remark]]":
+    """The manifests with their cluster, and everything that is not in them; fails if they say anything else."""
+    from reconciler.adapters.peers import Remark
+    from reconciler.report.export import cluster_document, differences, export_manifests
+    from reconciler.report.export.yaml_text import comment
+
+    export = export_manifests(state, heading=heading, roles=roles)
+    try:
+        cluster = {"cluster.yaml": cluster_document(name, ["your-broker.example:9093"], {})}
+        wrong = differences(export, state, cluster, name)
+    except ValueError as error:
+        raise CommandError(f"--name: {error}", status=Exit.USAGE) from error
+    if wrong:
+        raise CommandError("\n".join(["the manifests do not say what the source says: a defect", *wrong[:20]]))
+    remarks = [
+        *converted.left,
+        *(Remark("the source", str(binding), reason) for binding, reason in export.left),
+        *(Remark("the source", f"topic {topic}", reason) for topic, reason in export.left_topics),
+    ]
+    files = {"cluster.yaml": _STUB + cluster["cluster.yaml"], **export.files}
+    if remarks:
+        lines = [heading, "The source says this, and no manifest here does:", *(f"  {item}" for item in remarks)]
+        files[_LEFT_FILE] = "".join(f"{comment(line)}\n" for line in lines)
+    return dataclasses.replace(export, files=files), remarks
+
+
+_STUB: Final = """\
+# Say how to reach the cluster, here or in a connections file, and add below spec (docs/manifests.md, Cluster):
+#   principal: User:…                    the principal that this tool logs in as
+#   superUsers: [User:…]                 the brokers' super.users
+#   allowEveryoneIfNoAclFound: false     the brokers' allow.everyone.if.no.acl.found
+"""
+
+
+def _document(
+    export: "Export", remarks: "list[Remark]", converted: "Converted", state: "ClusterState"
+) -> dict[str, object]:
+    bindings, topics = _counts(export, state)
+    return {
+        "files": dict(export.files),
+        "bindings": bindings,
+        "topics": topics,
+        "left": [remark._asdict() for remark in remarks],
+        "beside": [remark._asdict() for remark in converted.beside],
+    }
+
+
+def _counts(export: "Export", state: "ClusterState") -> tuple[int, int]:
+    return len(state.bindings) - len(export.left), len(state.topics) - len(export.left_topics)
+
+
+def _shown(remark: "Remark") -> str:
+    text = str(remark)
+    return text if text.isprintable() else ascii(text)[1:-1]

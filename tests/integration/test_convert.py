@@ -1,0 +1,246 @@
+"""What other tools keep becomes manifests that declare exactly what those tools would create.
+
+Each directory below ``moving`` holds input in a tool's own format and ``expected.txt``, written by hand after the
+tool's documentation and code: every binding and topic, and everything that must be named as left or beside.
+"""
+
+import datetime
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.manifest_files import read_manifest_files
+from reconciler.adapters.peers import FORMATS
+from reconciler.cli.convert import command
+from reconciler.cli.main import run
+from reconciler.manifest import desired_state, load
+from reconciler.model import Topic
+
+_MOVING = Path(__file__).parent / "moving"
+_SOURCES = sorted(path for path in _MOVING.iterdir() if path.is_dir())
+
+
+def _format(source: Path) -> str:
+    return "terraform" if source.name == "terraform-show" else source.name
+
+
+def _arguments(source: Path) -> list[str]:
+    """A directory holds ``expected.txt`` too, which is no text of kafka-acls."""
+    path = source / "acls.txt" if source.name == "kafka-acls" else source
+    return ["convert", "--from", _format(source), str(path)]
+
+
+def _topic(topic: Topic) -> str:
+    counts = ("-" if count is None else str(count) for count in (topic.num_partitions, topic.replication_factor))
+    return " ".join(["topic", topic.name, *counts, *(f"{key}={value}" for key, value in sorted(topic.configs.items()))])
+
+
+def _declared(directory: Path, name: str = "my-cluster") -> set[str]:
+    wanted = desired_state(load(read_manifest_files(directory)), name, datetime.date.max)
+    return {str(binding) for binding in wanted.bindings} | {_topic(topic.topic) for topic in wanted.topics.values()}
+
+
+@pytest.mark.parametrize("source", _SOURCES, ids=lambda path: path.name)
+def test_the_manifests_declare_what_the_source_would_create(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (source / "expected.txt").read_text(encoding="utf-8").splitlines()
+    remarks = [line for line in lines if line.startswith(("left ", "beside "))]
+    assert run([*_arguments(source), "--out", str(tmp_path / "out")]) == (2 if "left" in " ".join(remarks) else 0)
+    assert _declared(tmp_path / "out") == set(lines) - set(remarks)
+
+    capsys.readouterr()
+    run([*_arguments(source), "--output", "json"])
+    document = json.loads(capsys.readouterr().out)
+    found = [f"{kind} {remark['where']} {remark['reason']}" for kind in ("left", "beside") for remark in document[kind]]
+    assert [text[: len(line)] for text, line in zip(sorted(found), sorted(remarks), strict=True)] == sorted(remarks)
+
+
+@pytest.mark.parametrize("source", _SOURCES, ids=lambda path: path.name)
+def test_what_is_left_is_named_where_people_look(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run([*_arguments(source), "--out", str(tmp_path / "out")])
+    told = capsys.readouterr().err
+    left = [line for line in told.splitlines() if line.startswith("not converted: ")]
+    file = tmp_path / "out" / "not-converted.yaml"
+    assert file.exists() is bool(left)
+    for line in left:
+        assert line.removeprefix("not converted: ") in file.read_text(encoding="utf-8")
+    assert "read back from the manifests" in told
+
+
+def test_every_format_is_offered_and_tried() -> None:
+    [option] = [parameter for parameter in command.params if parameter.name == "source_format"]
+    assert getattr(option.type, "choices", None) == tuple(FORMATS)
+    assert {_format(source) for source in _SOURCES} == set(FORMATS)
+
+
+def test_standard_input_is_a_source(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (_MOVING / "kafka-acls" / "acls.txt").read_text(encoding="utf-8").split("[2026")[0]
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert run(["convert", "--from", "kafka-acls", "-", "--name", "prod"]) == 0
+    assert "principal: User:carol" in capsys.readouterr().out
+
+
+JULIE = """\
+context: corp
+projects:
+  - name: orders
+    consumers: [{principal: "User:reader", group: g}]
+    producers: [{principal: "User:writer"}]
+    connectors: [{principal: "User:connect"}]
+    topics:
+      - name: placed
+        dataType: avro
+        consumers: [{principal: "User:own", group: g}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        (
+            "topology.topic.prefix.separator=-\ntopology.connector.allow.topic.create=false\n",
+            {"topic corp-orders-placed-avro - -", "User:reader ALLOW READ on TOPIC corp-orders-placed-avro"},
+        ),
+        ("topology.topic.prefix.format=name\n", {"topic placed - -", "User:own ALLOW READ on TOPIC placed"}),
+        (
+            "topology.topic.prefix.format={{project}}_{{ topic }}.{{dataType}}\n"
+            "topology.project.prefix.format={{context}}_{{project}}.\n"
+            "topology.acls.optimized=true\n",
+            {
+                "topic orders_placed.avro - -",
+                "User:reader ALLOW READ on TOPIC PREFIXED corp_orders.",
+                "User:writer ALLOW WRITE on TOPIC PREFIXED corp_orders.",
+                "User:own ALLOW READ on TOPIC orders_placed.avro",
+            },
+        ),
+    ],
+)
+def test_julie_settings_decide_names_and_reach(properties: str, expected: set[str], tmp_path: Path) -> None:
+    (tmp_path / "topology.yaml").write_text(JULIE, encoding="utf-8")
+    (tmp_path / "julie.properties").write_text(properties, encoding="utf-8")
+    source = [str(tmp_path / "topology.yaml"), "--config", str(tmp_path / "julie.properties")]
+    assert run(["convert", "--from", "julie", *source, "--out", str(tmp_path / "out")]) == 0
+    found = _declared(tmp_path / "out")
+    assert expected <= found
+    creates = "User:connect ALLOW CREATE on CLUSTER kafka-cluster" in found
+    assert creates is ("create=false" not in properties)
+    optimized = "User:reader ALLOW READ on TOPIC orders_placed.avro" in found
+    assert not ("optimized" in properties and optimized)
+
+
+@pytest.mark.parametrize(
+    ("source_format", "name", "text", "message"),
+    [
+        ("julie", "t.yaml", "projects: []", "there is no topology"),
+        ("julie", "t.yaml", "context: a\nprojects: {}", "a list is expected as projects"),
+        ("kafka-gitops", "state.yaml", "topics: [a]", "a mapping is expected"),
+        ("kafka-gitops", "state.yaml", "topics: {a: {partitions: 1}\n", "this is no YAML"),
+        ("kafka-gitops", "state.yaml", "topics: {a: {}, a: {}}", "a stands there twice"),
+        ("kafka-gitops", "state.yaml", "settings: {files: {users: ../users.yaml}}", "lies outside"),
+        ("kafka-gitops", "state.yaml", "settings: {files: {users: users.yaml}}", "cannot be read"),
+        ("jikkou", "a.yaml", "name: {{ value }}", "this is a template"),
+        ("terraform", "s.json", '{"version": 3}', "this is no terraform state"),
+        ("terraform", "s.json", '{"version": 4, "version": 4}', "a key stands twice"),
+        (
+            "confluent",
+            "a.json",
+            '{"kind": "KafkaAclList", "data": [], "metadata": {"next": "x"}}',
+            "one page of several",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(
+    source_format: str, name: str, text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert run(["convert", "--from", source_format, str(tmp_path / name), "--out", str(tmp_path / "out")]) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        "topology.topic.managed.prefixes=a",
+        "topology.dlq.topics.generate=true",
+        "topology.builder.access.control.class=com.purbon.kafka.topology.roles.RBACProvider",
+        "topology.topic.prefix.format={% if a %}b{% endif %}",
+    ],
+)
+def test_julie_settings_that_are_not_followed_are_refused(
+    properties: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "topology.yaml").write_text(JULIE, encoding="utf-8")
+    (tmp_path / "julie.properties").write_text(properties, encoding="utf-8")
+    source = [str(tmp_path / "topology.yaml"), "--config", str(tmp_path / "julie.properties")]
+    assert run(["convert", "--from", "julie", *source]) == 1
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("source_format", "name", "one", "other"),
+    [
+        (
+            "strimzi",
+            "users.yaml",
+            "kind: KafkaTopic\nmetadata: {name: a, labels: {strimzi.io/cluster: east}}\nspec: {partitions: 1}\n---\n",
+            "kind: KafkaTopic\nmetadata: {name: b, labels: {strimzi.io/cluster: west}}\nspec: {partitions: 1}\n",
+        ),
+        (
+            "confluent",
+            "acls.json",
+            '{"kind": "KafkaAclList", "data": [{"cluster_id": "east", "resource_type": "TOPIC", "resource_name": "a", '
+            '"pattern_type": "LITERAL", "principal": "User:a", "operation": "READ", "permission": "ALLOW"}, ',
+            '{"cluster_id": "west", "resource_type": "TOPIC", "resource_name": "b", "pattern_type": "LITERAL", '
+            '"principal": "User:a", "operation": "READ", "permission": "ALLOW"}]}',
+        ),
+        (
+            "terraform",
+            "terraform.tfstate",
+            '{"version": 4, "resources": [{"mode": "managed", "type": "kafka_topic", "name": "a", "provider": "east", '
+            '"instances": [{"attributes": {"name": "a", "partitions": 1, "replication_factor": 1}}]}, ',
+            '{"mode": "managed", "type": "kafka_topic", "name": "b", "provider": "west", '
+            '"instances": [{"attributes": {"name": "b", "partitions": 1, "replication_factor": 1}}]}]}',
+        ),
+    ],
+)
+def test_several_clusters_are_never_made_one(
+    source_format: str, name: str, one: str, other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text(one + other, encoding="utf-8")
+    convert = ["convert", "--from", source_format, str(tmp_path / name)]
+    assert run(convert) == 1
+    assert "choose one of east, west" in capsys.readouterr().err
+    assert run([*convert, "--source-cluster", "north"]) == 1
+    assert run([*convert, "--source-cluster", "west", "--out", str(tmp_path / "out")]) == 0
+    [only] = _declared(tmp_path / "out")
+    assert only in ("topic b 1 -", "topic b 1 1", "User:a ALLOW READ on TOPIC b")
+    assert "it belongs to east" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--from", "strimzi", "--config", "FILE"],
+        ["--from", "julie", "--source-cluster", "x"],
+        ["--from", "kafka-gitops", "--name", "a\u202eb"],
+        ["--from", "unknown"],
+    ],
+)
+def test_options_that_would_say_nothing_are_refused(options: list[str], tmp_path: Path) -> None:
+    (tmp_path / "state.yaml").write_text("context: a\ntopics: {}\n", encoding="utf-8")
+    (tmp_path / "FILE").write_text("", encoding="utf-8")
+    arguments = [str(tmp_path / "FILE") if option == "FILE" else option for option in options]
+    assert run(["convert", str(tmp_path / "state.yaml"), *arguments]) == 64
+
+
+def test_an_account_that_the_file_does_not_name_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = "settings: {ccloud: {enabled: true}}\nservices: {shop: {type: application, produces: [a]}}\n"
+    (tmp_path / "state.yaml").write_text(state, encoding="utf-8")
+    assert run(["convert", "--from", "kafka-gitops", str(tmp_path)]) == 2
+    assert "Confluent Cloud gives the account its id" in capsys.readouterr().err
