@@ -1,27 +1,15 @@
 """Saved plans on disk: written whole or not at all, read with their digest."""
 
-import os
-import tempfile
 from pathlib import Path
 
+from reconciler.adapters.whole_files import write_whole
 from reconciler.plan import Plan, PlanFileError, file_digest, parse_plan, plan_text
 
 
 def write_plan(plan: Plan, out: str) -> str:
     """Write the plan and return its ``file-…`` digest; raises ``OSError``."""
     text = plan_text(plan)
-    target = Path(out)
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(text, out)
     return file_digest(text)
 
 

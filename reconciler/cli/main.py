@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "undo": "Plan to revert what applying a saved plan did",
     "sweep": "Remove what an apply that was cut off left behind",
     "drift": "Report how a cluster differs from the manifests",
+    "report": "Results as a comment, a page, SARIF, JUnit, metrics and more",
     "test": "Decide the AccessTests, on what is declared or on a cluster",
     "lint": "Find what is redundant, dead, risky or forgotten; propose a smaller set",
     "can-i": "Whether a principal may do something; exit 3 if not",

@@ -34,7 +34,12 @@ class Target:
 
 def today() -> datetime.date:
     """Today in UTC; the one place that asks."""
-    return datetime.datetime.now(datetime.UTC).date()
+    return now().date()
+
+
+def now() -> datetime.datetime:
+    """This moment in UTC."""
+    return datetime.datetime.now(datetime.UTC)
 
 
 def read_sources(path: str) -> "list[Source]":

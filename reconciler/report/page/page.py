@@ -1,0 +1,86 @@
+"""The page's text: a template, its style and its script in one file, under a policy that permits these two only."""
+
+import base64
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from reconciler.report.formats.escaping import unformulaic
+from reconciler.report.page import changes
+from reconciler.report.page.view import page_view
+from reconciler.report.paint import counted, safe
+from reconciler.report.results import Report
+
+
+def page(report: Report, version: str) -> str:
+    """The whole page. Nothing in it is fetched, and nothing but its own script may run."""
+    style, script = _file("page.css"), _file("page.js")
+    template = _environment().get_template("page.html")
+    return template.render(
+        view=page_view(report),
+        version=version,
+        policy=content_policy(style, script),
+        style=Markup(style),  # noqa: S704 - a file of this package
+        script=Markup(script),  # noqa: S704 - a file of this package
+        cell={"width": changes.CELL_WIDTH, "height": changes.CELL_HEIGHT},
+    )
+
+
+def content_policy(style: str, script: str) -> str:
+    """What the page may do: show itself, with this style, and run this script."""
+    return (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _file(name: str) -> str:
+    return (files("reconciler.report.page") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    """Whatever is printed is made safe to show, then escaped; there is no way around it but ``Markup``."""
+    environment = Environment(
+        loader=PackageLoader("reconciler.report.page", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: dict[str, Callable[..., Any]] = {
+        "coded": _coded,
+        "counted": counted,
+        "name": unformulaic,
+        "number": _number,
+    }
+    environment.filters.update(filters)
+    return environment
+
+
+def _shown(value: object) -> object:
+    return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _number(value: int) -> str:
+    return f"{value:,}"
+
+
+def _coded(text: str) -> Markup:
+    """A sentence, with what stands between backticks as code; whatever is in it is escaped."""
+    parts = unformulaic(text).split("`")
+    if len(parts) % 2 == 0:
+        return escape("`".join(parts))
+    code = Markup("<code>{}</code>")
+    return Markup().join(code.format(part) if number % 2 else escape(part) for number, part in enumerate(parts))

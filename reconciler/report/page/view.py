@@ -1,0 +1,165 @@
+"""What the page shows, in the order and portions in which it shows it; the template only writes it down."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from reconciler.plan import TITLES, Phase, Plan, change_id, plan_id
+from reconciler.report.page.changes import Changes, changes_of
+from reconciler.report.results import Check, Finding, Report, Standing, Verdict, plan_verdict, verdict
+from reconciler.report.results.lines import AccessLine, StepLine, access_lines, step_lines
+from reconciler.report.results.report import Tally, tally
+from reconciler.report.results.verdict import plan_counts
+from reconciler.report.words import pattern_words
+
+#: A principal with more rows gets several portions, so that a page of principals stays small whatever they hold.
+ROWS_OF_A_PORTION: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Rows of one principal; ``part`` and ``parts`` count from 1 where there are several portions."""
+
+    who: str
+    rows: tuple[AccessLine, ...]
+    gains: int
+    losses: int
+    part: int = 1
+    parts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseView:
+    """The steps of one phase; ``first`` is the number of its first line."""
+
+    phase: Phase
+    title: str
+    lines: tuple[StepLine, ...]
+    first: int
+    barrier: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """A plan or a drift report, ready to be written down; ``anchor`` is unique on the page."""
+
+    anchor: str
+    plan: Plan
+    drift: bool
+    verdict: Verdict
+    counts: str
+    tally: Tally
+    portions: tuple[Portion, ...]
+    gaining: int
+    losing: int
+    changes: Changes | None
+    phases: tuple[PhaseView, ...]
+    coverage: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def plan_id(self) -> str:
+        """The plan's id."""
+        return plan_id(self.plan)
+
+    @property
+    def change_id(self) -> str:
+        """The id of its changes."""
+        return change_id(self.plan)
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether some rows hold only if what nobody declared has it so."""
+        return any(row.reading for row in self.plan.access.consequences)
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """The whole page."""
+
+    title: str
+    verdict: Verdict
+    plans: tuple[PlanView, ...]
+    refusals: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
+    waived: tuple[Finding, ...]
+    checks: tuple[Check, ...]
+    passed: tuple[Check, ...]
+    standings: tuple[tuple[str, int], ...]
+    levels: tuple[tuple[str, int], ...]
+
+
+def page_view(report: Report) -> PageView:
+    """The view of a report."""
+    plans = [*((plan, False) for plan in report.plans), *((plan, True) for plan in report.drifts)]
+    told = [one for one in report.open_findings if not one.rule.startswith(("guard-", "access-test", "ownership-"))]
+    levels = Counter(str(one.level) for one in told)
+    return PageView(
+        _title(report),
+        verdict(report),
+        tuple(_plan_view(number, plan, drift=drift) for number, (plan, drift) in enumerate(plans, 1)),
+        tuple(one for one in report.open_findings if one.rule.startswith("guard-")),
+        tuple(told),
+        report.waived_findings,
+        tuple(check for check in report.broken_checks if check.group != "Guards"),
+        tuple(check for check in report.checks if check.standing is Standing.PASSED),
+        tuple((str(one), report.standings[one]) for one in Standing if report.standings[one]),
+        tuple(levels.items()),
+    )
+
+
+def _title(report: Report) -> str:
+    what = "Plan for" if report.plans else "Drift of" if report.drifts else "Report on"
+    clusters = sorted({plan.terms.cluster for plan in report.all_plans}) or report.clusters
+    named = " and ".join(clusters) if len(clusters) < 3 else f"{len(clusters):,} clusters"
+    return f"{what} {named}" if named else "Report on manifests"
+
+
+def _plan_view(number: int, plan: Plan, *, drift: bool) -> PlanView:
+    rows = plan.access.consequences
+    return PlanView(
+        f"plan-{number}",
+        plan,
+        drift,
+        plan_verdict(plan, drift=drift),
+        plan_counts(plan),
+        tally(plan),
+        tuple(portions(access_lines(rows))),
+        len({row.principal for row in rows if row.gained}),
+        len({row.principal for row in rows if row.lost}),
+        changes_of(rows),
+        tuple(_phases(plan)),
+        tuple(_coverage(plan)),
+    )
+
+
+def portions(lines: Iterable[AccessLine]) -> Iterator[Portion]:
+    """Rows by principal, everybody else first, then by name; no portion has more than a hundred."""
+    ordered = sorted(lines, key=lambda line: (line.who != "everybody else", line.who))
+    for who, group in groupby(ordered, key=lambda line: line.who):
+        rows = tuple(group)
+        gains, losses = sum(bool(row.gained) for row in rows), sum(bool(row.lost) for row in rows)
+        parts = -(-len(rows) // ROWS_OF_A_PORTION)
+        for part in range(parts):
+            some = rows[part * ROWS_OF_A_PORTION : (part + 1) * ROWS_OF_A_PORTION]
+            yield Portion(who, some, gains, losses, part + 1, parts)
+
+
+def _phases(plan: Plan) -> Iterator[PhaseView]:
+    first = 1
+    found = [(phase, tuple(lines)) for phase, lines in groupby(step_lines(plan), key=lambda line: line.phase)]
+    for number, (phase, lines) in enumerate(found):
+        following = [later for later, _ in found[number + 1 :]]
+        barrier = bool(following) and any(phase <= behind < following[0] for behind in plan.barriers)
+        yield PhaseView(phase, TITLES[phase], lines, first, barrier)
+        first += len(lines)
+
+
+def _coverage(plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for words, patterns in (
+        ("gets its first binding: closed to everyone else, if default-allow is on", plan.coverage.closed),
+        ("loses its last binding: opened to everyone, if default-allow is on", plan.coverage.opened),
+    ):
+        if patterns:
+            yield words, tuple(map(pattern_words, patterns))
