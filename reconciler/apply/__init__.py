@@ -11,9 +11,11 @@ from reconciler.apply.preflight import (
     StalePlanError,
     UndeclaredDefaultError,
     check,
+    reading,
 )
 from reconciler.apply.progress import Progress, Silent
 from reconciler.apply.run import Identity, Leasing, NoLedger, World
+from reconciler.apply.validation import validate
 
 __all__ = [
     "GOOD",
@@ -40,4 +42,6 @@ __all__ = [
     "claims",
     "past_runs",
     "perform",
+    "reading",
+    "validate",
 ]

@@ -8,7 +8,7 @@ about half a second of its time and is followed by a pause as long. Topics: boun
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reconciler.model import CreateTopic
+from reconciler.model import AlterConfigs, CreatePartitions, CreateTopic
 from reconciler.plan import Phase, Step
 
 MAX_BINDINGS: Final = 1_000
@@ -37,7 +37,7 @@ def batches(
     elif phase in _DELETES:
         yield from _chunks(steps, min(delete_batch(live_bindings), most or MAX_BINDINGS))
     else:
-        for batch in _topic_batches(steps):
+        for batch in topic_batches(steps):
             yield from _chunks(batch, most or _MAX_TOPICS)
 
 
@@ -51,7 +51,8 @@ def pause_behind(phase: Phase, seconds: float) -> float:
     return min(seconds, 2 * DELETE_BUDGET) if phase in _DELETES else 0.0
 
 
-def _topic_batches(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
+def topic_batches(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
+    """Cut steps on topics, of one kind of change, so that no request makes more records than a broker takes."""
     batch: list[Step] = []
     records = 0
     for step in steps:
@@ -69,6 +70,10 @@ def _records(step: Step) -> int:
     match step.change:
         case CreateTopic(topic):
             return 1 + (topic.num_partitions or 1) + len(topic.configs)
+        case CreatePartitions(_, before, after):
+            return after - before
+        case AlterConfigs(_, _, new):
+            return len(new)
         case _:
             return 1
 

@@ -4,7 +4,7 @@ Only answers that say "not applied, try again" are repeated. An unknown outcome 
 calls reads the state first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from reconciler.model import AlterConfigs, CreateAcl, CreatePartitions, CreateTopic, DeleteAcl, DeleteTopic
@@ -18,10 +18,15 @@ _LONGEST_PAUSE: Final = 5.0
 
 def send(cluster: ClusterWriter, steps: Sequence[Step], clock: Clock) -> list[Answer]:
     """One answer for each step, in order. All steps are of one kind of change."""
+    return answered(lambda some: _call(cluster, some), steps, clock)
+
+
+def answered(call: Callable[[Sequence[Step]], list[Answer]], steps: Sequence[Step], clock: Clock) -> list[Answer]:
+    """What ``call`` says of each step, repeated for those that were not applied and may be tried again."""
     answers: dict[int, Answer] = {}
     waiting = list(range(len(steps)))
     for attempt in range(ATTEMPTS):
-        answers.update(zip(waiting, _once(cluster, [steps[index] for index in waiting]), strict=True))
+        answers.update(zip(waiting, _once(call, [steps[index] for index in waiting]), strict=True))
         waiting = [index for index in waiting if answers[index].verdict is Verdict.FAILED and answers[index].retriable]
         if not waiting or attempt == ATTEMPTS - 1:
             break
@@ -34,9 +39,9 @@ def pause(attempt: int, clock: Clock) -> float:
     return min(_LONGEST_PAUSE, _FIRST_PAUSE * float(2**attempt)) * (0.5 + clock.jitter() / 2)
 
 
-def _once(cluster: ClusterWriter, steps: Sequence[Step]) -> list[Answer]:
+def _once(call: Callable[[Sequence[Step]], list[Answer]], steps: Sequence[Step]) -> list[Answer]:
     try:
-        answers = _call(cluster, steps)
+        answers = call(steps)
     except ClusterError as error:
         # Nothing says how far the request got.
         return [Answer(Verdict.UNKNOWN, error.code, error.message)] * len(steps)

@@ -14,10 +14,11 @@ from reconciler.model import (
     DeleteTopic,
     Impossible,
 )
-from reconciler.plan import TITLES, Effect, Plan, Refusal, Step, change_id, losses, plan_id
+from reconciler.plan import TITLES, Effect, Plan, Refusal, Step, change_id, plan_id
 from reconciler.plan.lasting import lasting
 from reconciler.report.paint import Paint, counted, plain, safe
 from reconciler.report.review_text import effect_words, review_lines
+from reconciler.report.topic_text import TopicWords, validation_lines
 from reconciler.report.words import binding_words, pattern_words
 
 _Tagged: TypeAlias = tuple[Step, Effect | None]
@@ -29,11 +30,12 @@ def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False) -> Ite
     if plan.steps:
         yield ""
         yield from review_lines(plan.access, paint, expand=expand)
+    words = TopicWords.of(plan)
     tagged = zip(plan.steps, plan.access.effects or repeat(None), strict=False)
     for phase, steps in groupby(tagged, key=lambda item: item[0].phase):
         yield ""
         yield paint("title", f"{int(phase)}. {TITLES[phase]}")
-        yield from _steps(list(steps), paint, expand=expand)
+        yield from _steps(list(steps), words, paint, expand=expand)
         following = [step.phase for step in plan.steps if step.phase > phase]
         if following and any(phase <= barrier < following[0] for barrier in plan.barriers):
             yield paint("dim", f"── barrier: {_barrier(plan)} ──")
@@ -41,6 +43,7 @@ def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False) -> Ite
     yield from _left(plan.left, paint)
     yield from _coverage(plan, paint)
     yield from _warnings(plan, paint)
+    yield from validation_lines(plan.topics.validation, paint)
     yield from refusal_lines(plan.refusals, paint)
     yield ""
     yield from _summary(plan, paint)
@@ -65,10 +68,10 @@ def _head(plan: Plan, paint: Paint) -> Iterator[str]:
     )
 
 
-def _steps(steps: list[_Tagged], paint: Paint, *, expand: bool) -> Iterator[str]:
+def _steps(steps: list[_Tagged], words: TopicWords, paint: Paint, *, expand: bool) -> Iterator[str]:
     for _, group in groupby(steps, key=lambda item: _line_key(*item, expand=expand)):
         same = list(group)
-        yield from _line([step for step, _ in same], effect_words(same[0][1]), paint)
+        yield from _line([step for step, _ in same], effect_words(same[0][1]), words, paint)
 
 
 def _line_key(step: Step, effect: Effect | None, *, expand: bool) -> object:
@@ -81,48 +84,21 @@ def _line_key(step: Step, effect: Effect | None, *, expand: bool) -> object:
             return step.id
 
 
-def _line(steps: list[Step], effect: str, paint: Paint) -> Iterator[str]:
+def _line(steps: list[Step], effect: str, words: TopicWords, paint: Paint) -> Iterator[str]:
     end = _origin(steps[0], paint)
     match steps[0].change:
         case CreateAcl():
             yield paint("add", f"  + {_bindings(steps)}") + _tag(effect, paint) + end
         case DeleteAcl():
             yield paint("remove", f"  - {_bindings(steps)}") + _tag(effect, paint) + end
-        case CreateTopic(topic):
-            size = f"{_number(topic.num_partitions, 'partition')}, {_number(topic.replication_factor, 'replica')}"
-            yield paint("add", f"  + topic {safe(topic.name)}: {size}") + end
-            for key, value in topic.configs.items():
-                yield paint("add", f"      {key} = {safe(value)}")
-        case DeleteTopic(topic):
-            yield paint("remove", f"  - topic {safe(topic.name)} and all its records") + end
-        case CreatePartitions(name, before, after):
-            yield paint("change", f"  ~ topic {safe(name)}: partitions {before} → {after}") + end
-            yield paint("dim", "      records with the same key may go to another partition than before")
-        case AlterConfigs(name) as change:
-            yield paint("change", f"  ~ topic {safe(name)}") + end
-            yield from _configs(change, paint)
+        case CreateTopic() | DeleteTopic() | CreatePartitions() | AlterConfigs():
+            yield from words.lines(steps[0], paint, end)
         case Impossible():
             return
 
 
 def _tag(effect: str, paint: Paint) -> str:
     return paint("dim", f"  [{safe(effect)}]") if effect else ""
-
-
-def _configs(change: AlterConfigs, paint: Paint) -> Iterator[str]:
-    for key, after in change.after.items():
-        before = change.before[key]
-        yield paint("change", f"      {safe(key)}: {_or_default(before)} → {_or_default(after)}")
-    for reason in losses(change):
-        yield paint("warn", f"      {reason}")
-
-
-def _number(value: int | None, noun: str) -> str:
-    return f"broker default {noun}s" if value is None else counted(value, noun)
-
-
-def _or_default(value: object) -> str:
-    return "broker default" if value is None else safe(str(value))
 
 
 def _bindings(steps: list[Step]) -> str:
