@@ -17,6 +17,7 @@ from reconciler.apply.lease import Lease, LeaseHeldError, standing_claim, time_o
 from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.proof import Proof
+from reconciler.apply.returned import returned_topics
 from reconciler.apply.run import Run, StoppedError, World
 from reconciler.apply.sending import send
 from reconciler.apply.sighting import exact_read, look_again, resolve, settle
@@ -44,7 +45,7 @@ def perform(
     With a probe the cluster is read again, exactly, and ``recheck`` decides; raises what it raises, and
     :class:`UnprovenError`, with nothing of the plan sent.
     """
-    run = Run(plan, world, start, plan.terms.default_allow)
+    run = Run(plan, world, without_bridges(start), plan.terms.default_allow)
     barrier: FixedWait | Proof = FixedWait(run) if world.probing is None else Proof(run, world.probing)
     lease = None if world.leasing is None else Lease(run, world.leasing)
     crossing = Crossing(run, preflight.bridges)
@@ -197,6 +198,7 @@ def _end(run: Run, left: Sequence[AclBinding], bridges: Sequence[str]) -> Result
             f"{describe(step.change)}: reported done, but the cluster does not show it" for step in sight.missing
         )
         differences += (f"meanwhile, by somebody else: {text}" for text in sight.foreign if not stopped)
+        differences += returned_topics(run)
     except StoppedError as stop:
         run.stopped = stopped or str(stop)
     return Result(

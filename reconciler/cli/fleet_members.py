@@ -11,7 +11,7 @@ from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import Reach
 from reconciler.cli.wiring import Target, live
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, desired_state
-from reconciler.model import ClusterState, Scope
+from reconciler.model import ClusterState, Scope, without_own
 from reconciler.ports import ClusterError, ReadRequest
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def read_live(declaration: ClusterDeclaration, means: Means, names: tuple[str, .
     request = ReadRequest(topic_names=names, principal=declaration.principal, super_users=declaration.super_users)
     try:
         with opened_member(declaration, means) as target:
-            return target.cluster.read(request)
+            return without_own(target.cluster.read(request))
     except CommandError as error:
         raise ClusterError("connection_unusable", error.message, error.advice) from error
 
@@ -109,6 +109,6 @@ def read_file(file: str) -> ClusterState:
     from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError
 
     try:
-        return SnapshotCluster(Path(file)).read(ReadRequest())
+        return without_own(SnapshotCluster(Path(file)).read(ReadRequest()))
     except SnapshotError as error:
         raise ClusterError("invalid_snapshot", f"{Path(file).name}: {error}") from error

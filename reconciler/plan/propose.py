@@ -15,7 +15,7 @@ from reconciler.model import (
     DeleteTopic,
     DesiredState,
     Origin,
-    without_bridges,
+    without_own,
 )
 from reconciler.plan.access_review import review
 from reconciler.plan.bridging import bridges
@@ -86,7 +86,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     That no moment of the plan breaks the safety law is proven each time: were the order at fault, there is no plan but
     :class:`UnsafeOrderError`.
     """
-    live = without_bridges(live)
+    live = without_own(live)
     compared = compare(desired, live, terms.scope, TopicRules(terms.prune_topics, terms.ignore_configs))
     sieve = _sift(compared, terms, request)
     steps = _steps(sieve.kept, live, terms)
