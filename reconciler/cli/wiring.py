@@ -132,10 +132,15 @@ def opened(path: str, cluster: str, reach: Reach) -> "Iterator[tuple[Manifests, 
 def live(name: str, declaration: "ClusterDeclaration | None", reach: Reach) -> Iterator[Target]:
     """A cluster reached over the network: by the connections file, or by its own declaration."""
     from reconciler.adapters.kafka.cluster import connect
+    from reconciler.ports import ClusterError
 
     reached = connection(name, declaration, reach)
     settings = connection_settings(name, reached.servers, reached.client, reached.origin, reach)
-    with connect(settings) as cluster:
+    try:
+        cluster = connect(settings)
+    except ClusterError as error:
+        raise CommandError(f"the connection of cluster {name} cannot be used: {error}", error.advice) from error
+    with cluster:
         cluster.prepare_listing()
         yield Target(name, cluster, declaration, reached.servers, settings)
 
