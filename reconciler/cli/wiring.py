@@ -238,12 +238,14 @@ def terms(declaration: "ClusterDeclaration") -> "Terms":
 
 
 def read_request(declaration: "ClusterDeclaration", desired: "DesiredState") -> "ReadRequest":
-    """What planning needs to see: all ACLs, the declared topics, and all topics where some may be pruned or collide."""
+    """What planning needs to see: all ACLs, and all topics where some may be pruned, collide or need a bridge."""
     from reconciler.ports import ReadRequest
 
     return ReadRequest(
         acls=True,
-        all_topics=declaration.prune_topics or bool(desired.topics),
+        all_topics=declaration.prune_topics
+        or bool(desired.topics)
+        or declaration.allow_everyone_if_no_acl_found is True,
         topic_names=tuple(desired.topics),
         principal=declaration.principal,
         super_users=declaration.super_users,

@@ -15,6 +15,8 @@ def result_lines(result: Result, paint: Paint = plain) -> Iterator[str]:
             yield paint("error", f"  {item.outcome}: {safe(describe(item.step.change))}") + _why(item)
     for text in result.differences:
         yield paint("error", f"  {safe(text)}")
+    for text in result.notes:
+        yield paint("warn", f"  {safe(text)}")
     if result.stopped:
         yield paint("error", f"stopped: {safe(result.stopped)}")
     yield _counts(result)
@@ -32,6 +34,7 @@ def result_document(result: Result) -> dict[str, Any]:
         "stopped": result.stopped,
         "interrupted": result.interrupted,
         "differences": list(result.differences),
+        "notes": list(result.notes),
         "counts": {str(outcome): result.count(outcome) for outcome in Outcome},
         "steps": [_step(item) for item in result.outcomes],
     }
