@@ -1,0 +1,35 @@
+"""Deleted topics that are there again: brokers may make a topic when a client asks for it, so we look twice."""
+
+from typing import Final
+
+from reconciler.apply.outcome import GOOD
+from reconciler.apply.run import Run
+from reconciler.apply.sighting import read
+from reconciler.apply.watch import has_returned
+from reconciler.model import DeleteTopic
+from reconciler.plan import AUTO_CREATE
+
+#: Seconds within which a client that still uses a topic asks for it again (a producer's retry.backoff.max.ms is one).
+SECOND_LOOK_SECONDS: Final = 2.0
+
+
+def returned_topics(run: Run) -> tuple[str, ...]:
+    """A sentence for each deleted topic that came back; raises :class:`StoppedError` if it cannot be read.
+
+    Where brokers are known not to make topics on demand there is nothing to look for.
+    """
+    deleted = [
+        item.step
+        for item in run.outcomes.values()
+        if item.outcome in GOOD and isinstance(item.step.change, DeleteTopic)
+    ]
+    if not deleted or run.plan.topics.defaults.get(AUTO_CREATE) == "false":
+        return ()
+    run.world.clock.sleep(SECOND_LOOK_SECONDS)
+    live = read(run)
+    return tuple(
+        f"topic {step.change.topic.name} is there again, as another one and empty: a client still asks for it, and "
+        f"brokers make topics on demand ({AUTO_CREATE})"
+        for step in deleted
+        if isinstance(step.change, DeleteTopic) and has_returned(step, live)
+    )

@@ -1,0 +1,46 @@
+"""A topic that is deleted and made again by a broker, because a client asks for it."""
+
+from collections.abc import Sequence
+
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply import Result, Silent, World, check, perform
+from reconciler.model import ClusterState, DesiredState, DesiredTopic, Origin, Topic
+from reconciler.plan import Acknowledgement, Guard, Options, Request, Terms, propose
+from reconciler.ports import Answer
+from tests.property.clock import StillClock
+from tests.property.transitions import DAY
+
+
+class OnDemand(MemoryCluster):
+    """Makes a deleted topic again at once, as a broker does for a client that still asks for it."""
+
+    def delete_topics(self, names: Sequence[str]) -> list[Answer]:
+        answers = super().delete_topics(names)
+        self.create_topics([Topic(name, 1, 1) for name in names])
+        return answers
+
+
+def deleted(cluster: MemoryCluster, auto_create: str) -> Result:
+    live = cluster.state
+    wish = DesiredState({}, {"a": DesiredTopic(Topic("a"), Origin("t.yaml", 1, 1), absent=True)})
+    request = Request(DAY, Options(allow_deletes=True), (Acknowledgement(Guard.TOPIC_DELETE, "a"),))
+    asked = ClusterState(
+        live.cluster_id, topics=live.topics, broker_defaults={"auto.create.topics.enable": auto_create}
+    )
+    plan = propose(wish, asked, Terms("c", default_allow=False), request)
+    return perform(plan, live, check(plan, live, plan.terms), World(cluster, StillClock(), Silent()))
+
+
+def live() -> ClusterState:
+    return ClusterState("c", topics={"a": Topic("a", 1, 1, topic_id="before")})
+
+
+def test_it_is_named_and_the_run_is_no_success() -> None:
+    result = deleted(OnDemand(live()), "true")
+    assert not result.succeeded
+    assert [text for text in result.differences if "topic a is there again" in text]
+
+
+def test_a_topic_that_stays_away_is_a_success() -> None:
+    assert deleted(MemoryCluster(live()), "true").succeeded
+    assert deleted(MemoryCluster(live()), "false").succeeded
