@@ -3,6 +3,7 @@
 Principals and names are hostile input: control and bidirectional characters are shown by their code.
 """
 
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -11,7 +12,8 @@ from reconciler.model.disguise import undisguised
 #: Takes a style (``add``, ``remove``, ``change``, ``warn``, ``error``, ``dim``, ``title``) and a text.
 Paint: TypeAlias = Callable[[str, str], str]
 
-#: Besides those: what no encoding can carry, and what some build servers take for a command wherever it stands.
+#: Besides those: what build servers take for a command wherever it stands, and what XML cannot carry.
+_BESIDES = re.compile("(?<=#)#|[\ufffe\uffff]")
 
 
 def plain(_style: str, text: str) -> str:
@@ -20,8 +22,8 @@ def plain(_style: str, text: str) -> str:
 
 
 def safe(text: str) -> str:
-    """``text`` with every character that could steer a terminal or hide shown by its code."""
-    return undisguised(text)
+    """``text`` with every character that could steer a terminal or a build server, or hide, shown by its code."""
+    return _BESIDES.sub(lambda match: f"\\u{ord(match.group()):04x}", undisguised(text))
 
 
 def counted(number: int, noun: str) -> str:

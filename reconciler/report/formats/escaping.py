@@ -25,10 +25,15 @@ def markdown_code(text: str) -> str:
     A code span where nothing in the text could end one; otherwise an element with each sign as its number, which
     CommonMark never takes for structure, and in which GitHub and GitLab look for no mention.
     """
-    text = unformulaic(text)
+    text = safe(text)
     if text and _PLAIN_CODE.fullmatch(text) and text == text.strip():
         return f"`{text}`"
     return markdown_element(text)
+
+
+def markdown_cell(text: str) -> str:
+    """The same for a cell of a table, which somebody may copy into a spreadsheet."""
+    return markdown_code(unformulaic(text))
 
 
 def markdown_element(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 
 from reconciler.model import Origin
 from reconciler.plan import TITLES, Plan, change_id, plan_id
+from reconciler.report.formats.escaping import markdown_cell as cell
 from reconciler.report.formats.escaping import markdown_code as code
 from reconciler.report.formats.escaping import markdown_element as element
 from reconciler.report.formats.escaping import markdown_text as prose
@@ -146,7 +147,7 @@ def _access_row(line: AccessLine) -> str:
     names = prose(line.names) + (f"<br>{prose(line.topics)}" if line.topics else "")
     gained = f"➕ {line.gained}{doubt}" if line.gained else ""
     lost = f"➖ {line.lost}{doubt}" if line.lost else ""
-    return f"| {code(line.who)} | {gained} | {lost} | {names} | {code(line.hosts) if line.hosts else 'anywhere'} |\n"
+    return f"| {cell(line.who)} | {gained} | {lost} | {names} | {cell(line.hosts) if line.hosts else 'anywhere'} |\n"
 
 
 def _checks(checks: Iterable[Check]) -> Iterator[Section]:
@@ -171,10 +172,10 @@ def _findings(findings: Iterable[Finding]) -> Iterator[Section]:
 
 
 def _finding_row(one: Finding) -> str:
-    subject = f"{code(one.subject)} " if one.subject else ""
+    subject = f"{cell(one.subject)} " if one.subject else ""
     advice = f"<br>{prose(one.advice)}" if one.advice else ""
-    where = code(str(one.place)) if one.place else f"cluster {code(one.cluster)}" if one.cluster else ""
-    return f"| {_LEVELS[one.level]} | {code(one.rule)} | {subject}{prose(one.message)}{advice} | {where} |\n"
+    where = cell(str(one.place)) if one.place else f"cluster {code(one.cluster)}" if one.cluster else ""
+    return f"| {_LEVELS[one.level]} | {cell(one.rule)} | {subject}{prose(one.message)}{advice} | {where} |\n"
 
 
 def _warnings(report: Report) -> Iterator[Section]:
