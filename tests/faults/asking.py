@@ -18,7 +18,7 @@ from reconciler.model import AclBinding, AclOperation
 from reconciler.model import ResourceType as ModelResourceType
 from tests.property.naive import Ask, permitted
 
-_REFUSED, _UNKNOWN = 29, 3
+_SHOWN, _UNKNOWN, _REFUSED = 0, 3, 29
 
 
 class Logins(Protocol):
@@ -31,11 +31,15 @@ class Logins(Protocol):
 
 @dataclass(frozen=True)
 class Watch:
-    """What one principal asks for: names that both states refuse it, and names that both permit it."""
+    """What one principal asks for: names that both states refuse it, and names that both permit it.
+
+    ``unseen`` are topics that it must never see: there when it may look, or made while it still may.
+    """
 
     user: str
     refused: tuple[str, ...]
     permitted: tuple[str, ...]
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass
@@ -98,22 +102,23 @@ def _ask(settings: Mapping[str, str], watch: Watch, broker: int, seen: Seen, end
     """DESCRIBE_CONFIGS of topics, there or not: one request for all names, judged one by one."""
     with AdminClient({**settings, "log_level": "0"}) as admin:
         admin.poll(0)
-        resources = {name: ConfigResource(ResourceType.TOPIC, name) for name in (*watch.refused, *watch.permitted)}
+        names = (*watch.refused, *watch.permitted, *watch.unseen)
+        resources = {name: ConfigResource(ResourceType.TOPIC, name) for name in names}
         while not ended.is_set():
             futures = admin.describe_configs(list(resources.values()), broker=broker, request_timeout=10)
             for name, resource in resources.items():
                 code = _code(futures[resource])
-                seen.answers += code in (_REFUSED, _UNKNOWN)
-                if code == _UNKNOWN and name in watch.refused:
+                seen.answers += code in (_SHOWN, _REFUSED, _UNKNOWN)
+                if (code == _UNKNOWN and name in watch.refused) or (code == _SHOWN and name not in watch.permitted):
                     seen.leaks.append(f"{watch.user} on broker {broker}: {name}")
                 if code == _REFUSED and name in watch.permitted:
                     seen.cuts.append(f"{watch.user} on broker {broker}: {name}")
 
 
 def _code(future: "Future[object]") -> int:
-    """The answer's error code; settings of a topic that is there count as the other way to be permitted."""
+    """The answer's error code; the settings of a topic that is there show that it may be seen."""
     try:
         future.result()
     except KafkaException as error:
         return int(error.args[0].code())
-    return _UNKNOWN
+    return _SHOWN
