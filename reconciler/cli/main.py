@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "sandbox": "A real local Kafka broker, with access control on",
     "demo": "A tour on a sandbox: validate, plan, apply, drift",
     "schema": "Print the JSON Schema of manifests, for editors",
+    "completion": "Print the completion script of a shell",
 }
 
 

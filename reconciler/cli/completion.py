@@ -1,0 +1,31 @@
+"""``reconciler completion``: the script with which a shell completes commands and options."""
+
+from typing import Final
+
+import click
+from click.shell_completion import BashComplete, FishComplete, ZshComplete
+
+from reconciler.cli.console import say
+from reconciler.cli.exits import Exit
+
+#: The script calls the program again with this variable set, which click looks for.
+_VARIABLE: Final = "_RECONCILER_COMPLETE"
+_SHELLS: Final = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+
+
+@click.command("completion", short_help="Print the completion script of a shell")
+@click.argument("shell", type=click.Choice(list(_SHELLS)))
+def command(*, shell: str) -> int:
+    """Print the script with which SHELL completes commands, options and their values.
+
+    \b
+    bash: reconciler completion bash > ~/.local/share/bash-completion/completions/reconciler
+    zsh:  reconciler completion zsh > "${fpath[1]}/_reconciler"
+    fish: reconciler completion fish > ~/.config/fish/completions/reconciler.fish
+    """
+    from reconciler.cli.main import program
+
+    script = _SHELLS[shell](program, {}, "reconciler", _VARIABLE)
+    # Not script.source(), which starts a bash to ask for its version.
+    say([(script.source_template % script.source_vars()).strip("\n")])
+    return Exit.OK
