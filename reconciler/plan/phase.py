@@ -35,7 +35,7 @@ BARRIER_BEHIND: Final = (
 )
 
 TITLES: Final = {
-    Phase.CREATE_FIRST: "create bridges, and what we and the brokers need on the cluster",
+    Phase.CREATE_FIRST: "create what has to stand before everything else",
     Phase.CREATE_DENY: "create DENY bindings",
     Phase.CREATE_ALLOW: "create ALLOW bindings",
     Phase.CREATE_TOPIC: "create topics",
@@ -46,7 +46,7 @@ TITLES: Final = {
     Phase.DELETE_TOPIC: "delete topics and alter settings that lose data",
     Phase.DELETE_WAITING_ALLOW: "delete ALLOW bindings that covered a deleted topic",
     Phase.DELETE_DENY: "delete DENY bindings",
-    Phase.DELETE_LAST: "remove bridges, and what we and the brokers needed on the cluster",
+    Phase.DELETE_LAST: "delete what has to stand until everything else is through",
 }
 
 

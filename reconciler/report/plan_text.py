@@ -16,6 +16,7 @@ from reconciler.model import (
 )
 from reconciler.plan import TITLES, Effect, Plan, Refusal, Step, change_id, plan_id
 from reconciler.plan.lasting import lasting
+from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.paint import Paint, counted, plain, safe
 from reconciler.report.review_text import effect_words, review_lines
 from reconciler.report.topic_text import TopicWords, validation_lines
@@ -30,6 +31,7 @@ def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False) -> Ite
     if plan.steps:
         yield ""
         yield from review_lines(plan.access, paint, expand=expand)
+    yield from opening_lines(plan, paint)
     words = TopicWords.of(plan)
     tagged = zip(plan.steps, plan.access.effects or repeat(None), strict=False)
     for phase, steps in groupby(tagged, key=lambda item: item[0].phase):
@@ -39,6 +41,7 @@ def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False) -> Ite
         following = [step.phase for step in plan.steps if step.phase > phase]
         if following and any(phase <= barrier < following[0] for barrier in plan.barriers):
             yield paint("dim", f"── barrier: {_barrier(plan)} ──")
+    yield from closing_lines(plan, paint)
     yield from _lasting(plan, paint)
     yield from _left(plan.left, paint)
     yield from _coverage(plan, paint)

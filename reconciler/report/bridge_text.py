@@ -1,0 +1,53 @@
+"""Conditional steps of a plan as text: what apply keeps open while it runs, and whom it may refuse for a moment."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reconciler.model import CreateAcl, DeleteAcl
+from reconciler.plan import Bridge, Means, Phase, Plan, possible_barriers
+from reconciler.report.paint import Paint, counted, safe
+from reconciler.report.words import pattern_words
+
+_IF: Final = "only where every broker is seen to have default-allow"
+_OWN: Final = {
+    Means.CREATED_FIRST: "the plan's own ALLOW User:* ALL is created here",
+    Means.DELETED_LAST: "the plan's own ALLOW User:* ALL is deleted last",
+}
+
+
+def opening_lines(plan: Plan, paint: Paint) -> Iterator[str]:
+    """What stands before the first step: the probe's sentinels, and bridges."""
+    probe = plan.terms.probe
+    if probe is not None and any(isinstance(step.change, CreateAcl | DeleteAcl) for step in plan.steps):
+        yield ""
+        yield paint("dim", f"── sentinels: {safe(probe)} on names under __kr.<run>., until the end ──")
+    if plan.bridges.wanted:
+        yield ""
+        yield paint("title", f"{int(Phase.CREATE_FIRST)}. create bridges, {_IF}")
+        for bridge in plan.bridges.wanted:
+            yield paint("change", f"  ? {_bridge(bridge)}")
+
+
+def closing_lines(plan: Plan, paint: Paint) -> Iterator[str]:
+    """What stands behind the last step, and what nothing keeps open."""
+    bridges = plan.bridges
+    if bridges.wanted:
+        behind = max(step.phase for step in plan.steps)
+        if any(phase >= behind for phase in possible_barriers(plan)):
+            yield paint("dim", "── barrier, for bridges ──")
+        yield ""
+        yield paint("title", f"{int(Phase.DELETE_LAST)}. remove bridges")
+        yield paint("change", f"  ? {counted(len(bridges.wanted), 'bridge')}")
+    if bridges.unbridged:
+        yield ""
+        yield paint("title", f"Changes its coverage without a bridge ({len(bridges.unbridged):,})")
+        for item in bridges.unbridged:
+            who = ", ".join(map(safe, item.principals))
+            whom = f"{who} may be refused for a moment" if who else "nobody is permitted both before and after"
+            yield paint("warn", f"  {safe(pattern_words(item.pattern))}: {whom}")
+            yield paint("dim", f"      {safe(item.reason)}")
+
+
+def _bridge(bridge: Bridge) -> str:
+    how = _OWN.get(bridge.means, f"as open as {'before' if bridge.side == 'closing' else 'behind'} the plan")
+    return f"{safe(pattern_words(bridge.pattern))}: {how}"
