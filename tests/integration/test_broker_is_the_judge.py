@@ -86,6 +86,8 @@ def test_the_broker_and_the_model_agree(cluster: Sandbox, request: pytest.Fixtur
     with opened(cluster) as admin:
         answers = admin.create_topics([Topic(name, 1, 1) for name in TOPICS])
         assert {answer.verdict for answer in answers} == {Verdict.DONE}
+        boss = Witness(cluster.settings("admin", "OAUTHBEARER"))
+        assert all(boss.produces(name) for name in TOPICS)
         witnesses = {name: Witness(cluster.settings(name, "OAUTHBEARER")) for name in PRINCIPALS}
         for _ in range(ROUNDS):
             live = some_bindings(rng)
@@ -100,9 +102,9 @@ def test_the_broker_and_the_model_agree(cluster: Sandbox, request: pytest.Fixtur
                 wrong += create_differences(model, f"User:{name}", witness.new_topic(NEW_TOPIC))
             topic = rng.choice(TOPICS)
             for name, witness in witnesses.items():
-                compared += 1
-                seen = (ResourceType.TOPIC, topic, AclOperation.WRITE, witness.produces(topic))
-                wrong += differences(model, f"User:{name}", seen)
+                compared += 2
+                wrong += client_differences(model, name, AclOperation.WRITE, topic, permitted=witness.produces(topic))
+                wrong += client_differences(model, name, AclOperation.READ, topic, permitted=witness.fetches(topic))
             admin.delete_acls(live)
             enforced(admin, set())
     assert wrong == []
@@ -121,6 +123,17 @@ def differences(model: Authorizer, principal: str, seen: Seen) -> list[str]:
     if decision.allowed is permitted:
         return []
     return [f"{principal} {operation.name} {resource_type.name} {name}: broker {permitted}, model {decision}"]
+
+
+def client_differences(
+    model: Authorizer, name: str, operation: AclOperation, topic: str, *, permitted: bool
+) -> list[str]:
+    """A client asks for the topic's leader first, and so needs DESCRIBE besides what it came for."""
+    asked = (operation, AclOperation.DESCRIBE)
+    decisions = [model.authorize(f"User:{name}", HOST, one, ResourceType.TOPIC, topic) for one in asked]
+    if all(decision.allowed for decision in decisions) is permitted:
+        return []
+    return [f"User:{name} as a client {operation.name} {topic}: broker {permitted}, model {decisions}"]
 
 
 def create_differences(model: Authorizer, principal: str, permitted: bool) -> list[str]:
