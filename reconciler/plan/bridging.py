@@ -51,9 +51,10 @@ def bridges(live: ClusterState, steps: Sequence[Step], terms: Terms) -> Bridges:
     new = {*opaque, *(binding.pattern for binding in after)}
     change = coverage_change(old, new)
     ground = _Ground(live, terms, steps)
+    olds, news = pattern_indexes(old), pattern_indexes(new)
     found = [
-        *_Sweep(ground, Side.CLOSING, change.closed, pattern_indexes(old), _Holders(after)).results(),
-        *_Sweep(ground, Side.OPENING, change.opened, pattern_indexes(new), _Holders(before)).results(),
+        *_Sweep(ground, Side.CLOSING, change.closed, olds, _Holders(after, olds)).results(),
+        *_Sweep(ground, Side.OPENING, change.opened, news, _Holders(before, news)).results(),
     ]
     if terms.probe is None:  # nobody could observe default-allow
         found = [
@@ -67,9 +68,10 @@ def bridges(live: ClusterState, steps: Sequence[Step], terms: Terms) -> Bridges:
 
 
 class _Holders:
-    """Who holds an ALLOW on patterns that share a name with another one."""
+    """Who holds an ALLOW on names of a pattern that no pattern of the other state covers."""
 
-    def __init__(self, bindings: Iterable[AclBinding]) -> None:
+    def __init__(self, bindings: Iterable[AclBinding], other: dict[ResourceType, PatternIndex]) -> None:
+        self._other = other
         self._principals: dict[ResourcePattern, set[str]] = {}
         for binding in bindings:
             if binding.entry.permission_type is AclPermissionType.ALLOW:
@@ -77,8 +79,9 @@ class _Holders:
         self._indexes = pattern_indexes(self._principals)
 
     def on(self, pattern: ResourcePattern) -> tuple[str, ...]:
-        overlapping = self._indexes.get(pattern.resource_type, _NO_PATTERNS).overlapping(pattern)
-        return tuple(sorted({name for other in overlapping for name in self._principals[other]}))
+        other = self._other.get(pattern.resource_type, _NO_PATTERNS)
+        meeting = self._indexes.get(pattern.resource_type, _NO_PATTERNS).overlapping(pattern)
+        return tuple(sorted({name for own in meeting if not other.contains(own) for name in self._principals[own]}))
 
 
 @dataclass(slots=True)

@@ -2,11 +2,13 @@
 
 A step that failed, is unknown, blocked or left out holds back only what would be unsafe without it (design:
 "Order"): an ALLOW its DENY, a revocation the grants that replace it, a lifted DENY the revocations behind it, a
-topic the bindings that reach it. Topic steps never hold back ACL steps: one team's rejected topic must not hold up
-an urgent revocation. The one exception is a binding that waits for a topic to go, which exists for that topic only.
+topic the bindings that reach it. Under default-allow, what covers a resource waits for what shall cover it instead.
+Topic steps never hold back ACL steps: one team's rejected topic must not hold up an urgent revocation. The one
+exception is a binding that waits for a topic to go, which exists for that topic only.
 """
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from reconciler.model import (
     AclBinding,
@@ -22,7 +24,9 @@ from reconciler.plan.overlap import OverlapIndex
 from reconciler.plan.phase import Phase
 from reconciler.plan.step import Step
 
-_WAITS_FOR = {
+_Kinds: TypeAlias = dict[Phase, tuple[tuple[type[CreateAcl] | type[DeleteAcl], AclPermissionType], ...]]
+
+_WAITS_FOR: _Kinds = {
     Phase.CREATE_ALLOW: ((CreateAcl, AclPermissionType.DENY),),
     Phase.DELETE_ALLOW: ((CreateAcl, AclPermissionType.ALLOW),),
     Phase.DELETE_WAITING_ALLOW: ((CreateAcl, AclPermissionType.ALLOW),),
@@ -35,12 +39,20 @@ _WAITS_FOR = {
     ),
 }
 
+#: Where an uncovered resource is open to everyone, what still covers it waits for whatever shall cover it instead.
+_COVERS_UNTIL: _Kinds = {
+    Phase.DELETE_ALLOW: ((CreateAcl, AclPermissionType.DENY),),
+    Phase.DELETE_WAITING_ALLOW: ((CreateAcl, AclPermissionType.DENY),),
+    Phase.DELETE_DENY: ((CreateAcl, AclPermissionType.ALLOW),),
+}
+
 
 class Undone:
     """Changes that were not performed, asked for the first one that holds a step back."""
 
     def __init__(self, changes: Iterable[Change], *, default_allow: bool | None) -> None:
         """Unless default-allow is known to be off, bindings of different principals hold each other back."""
+        self._covering = default_allow is not False
         self._topics: dict[str, Change] = {}
         acls: dict[tuple[type[Change], AclPermissionType], list[AclBinding]] = {}
         for change in changes:
@@ -69,7 +81,8 @@ class Undone:
                 return None
 
     def _acl(self, phase: Phase, binding: AclBinding) -> Change | None:
-        for kind, permission_type in _WAITS_FOR.get(phase, ()):
+        covering = _COVERS_UNTIL.get(phase, ()) if self._covering else ()
+        for kind, permission_type in (*_WAITS_FOR.get(phase, ()), *covering):
             index = self._index.get((kind, permission_type))
             if index is not None and (other := index.first(binding)) is not None:
                 return kind(other)
