@@ -32,6 +32,7 @@ from reconciler.cli.probing import probing
 from reconciler.cli.progress import progress_for
 from reconciler.cli.recording import Records, earlier_runs, ledgers, new_run, tell_earlier
 from reconciler.cli.show import saved_plan
+from reconciler.cli.topic_policies import look
 from reconciler.cli.wiring import Target, desired, opened, terms, today
 from reconciler.plan import Plan, Standing, change_id, plan_id, touched_topics
 from reconciler.ports import ReadRequest
@@ -89,7 +90,8 @@ def apply_saved(saved: SavedPlan, reach: Reach, consent: Consent, *, expand: boo
         agreed = Agreements()
         if target.declaration is not None:
             wanted = desired(manifests, plan.terms.cluster, today())
-            agreed = agreements_behind(Planned(plan, live, target.declaration, wanted, manifests), today())
+            seen = look(target, manifests, wanted)
+            agreed = agreements_behind(Planned(plan, live, target.declaration, wanted, manifests, seen), today())
         return _perform(plan, live, _Reached(target, reach, agreed), recorded, expand=expand, digest=digest)
 
 

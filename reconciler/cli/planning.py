@@ -15,6 +15,7 @@ from reconciler.cli.wiring import Target, desired, opened, read_request, terms, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reconciler.cli.topic_policies import Seen
     from reconciler.manifest import ClusterDeclaration, Manifests
     from reconciler.model import AclBinding, ClusterState, DesiredState
     from reconciler.plan import Acknowledgement, Plan
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, the state that it was made from, and what the manifests declare."""
+    """A plan, the state that it was made from, and what the manifests declare; ``seen`` is for topic policies."""
 
     plan: "Plan"
     live: "ClusterState"
     declaration: "ClusterDeclaration"
     desired: "DesiredState"
     manifests: "Manifests"
+    seen: "Seen | None" = None
 
 
 def make_plan(path: str, cluster: str, reach: Reach, options: PlanningOptions) -> Planned:
@@ -40,6 +42,7 @@ def make_plan(path: str, cluster: str, reach: Reach, options: PlanningOptions) -
 
 def plan_on(target: Target, manifests: "Manifests", path: str, options: PlanningOptions) -> Planned:
     """Plan for a cluster that is already open."""
+    from reconciler.cli.topic_policies import look
     from reconciler.plan import Options, Request, Selection, UnsafeSelectionError, propose
 
     declaration = target.declaration
@@ -63,7 +66,8 @@ def plan_on(target: Target, manifests: "Manifests", path: str, options: Planning
         source_commit=source_commit(path),
     )
     try:
-        return Planned(propose(wanted, live, terms(declaration), request), live, declaration, wanted, manifests)
+        plan = propose(wanted, live, terms(declaration), request)
+        return Planned(plan, live, declaration, wanted, manifests, look(target, manifests, wanted, live))
     except UnsafeSelectionError as error:
         raise CommandError(str(error), status=Exit.REFUSED) from error
 

@@ -95,6 +95,7 @@ def _planned(
         source_commit,
         unsupported_by,
     )
+    from reconciler.cli.topic_policies import look
     from reconciler.cli.wiring import desired, opened, terms, today
     from reconciler.model import Origin
     from reconciler.plan import Options, Request, propose, touched_topics
@@ -123,7 +124,8 @@ def _planned(
         )
         # Only what the run touched: that manifests are silent about other topics is no wish here.
         quiet = replace(terms(declaration), prune_topics=False)
-        return Planned(propose(back.desired, live, quiet, request), live, declaration, declared, manifests)
+        reverting = propose(back.desired, live, quiet, request)
+        return Planned(reverting, live, declaration, declared, manifests, look(target, manifests, declared))
 
 
 def _git_advice(plan: "Plan") -> str:

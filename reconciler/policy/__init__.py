@@ -10,6 +10,7 @@ from reconciler.policy.topic_policy import (
     TopicPolicyResult,
     TopicStanding,
 )
+from reconciler.policy.topic_policy_proposal import Occasion, ProposedRule, propose_policy
 from reconciler.policy.topic_subject import Surroundings
 
 __all__ = [
@@ -19,11 +20,14 @@ __all__ = [
     "ExpressionError",
     "Fault",
     "MissingEngineError",
+    "Occasion",
     "Owner",
     "Ownership",
+    "ProposedRule",
     "Surroundings",
     "TopicFinding",
     "TopicPolicy",
     "TopicPolicyResult",
     "TopicStanding",
+    "propose_policy",
 ]

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
-from reconciler.model import CountRule, NameRule, Relation, RelationRule, SettingRule, TopicCheck, normal_form
+from reconciler.model import CountRule, NameRule, Relation, RelationRule, SettingRule, TopicCheck, normal_form, readable
 from reconciler.policy.topic_subject import Subject
 
 _COMPARISONS: Final[dict[Relation, tuple[Callable[[float, float], bool], str]]] = {
@@ -19,6 +19,7 @@ _COMPARISONS: Final[dict[Relation, tuple[Callable[[float, float], bool], str]]] 
 }
 _COUNTS: Final = ("partitions", "replicationFactor", "brokers")
 _DEFAULT: Final = "left to the broker"
+_BY_DEFAULT: Final = ", which the broker chooses"
 NOT_SET: Final = "not set"
 _UNKNOWN_BROKERS: Final = "how many brokers there are is not known"
 
@@ -60,9 +61,11 @@ def count_check(part: CountRule) -> Check:
 
     def check(topic: Subject) -> Iterator[Shortfall]:
         number, wanted = topic.count(part.subject), _count_words(part, topic.brokers)
-        if number is None:
-            if part.required is not False:
-                yield Shortfall(code, part.subject, _DEFAULT, wanted, part.required is True)
+        chosen = part.subject in topic.chosen
+        if chosen and part.required is False:
+            return
+        if number is None or (chosen and part.required):
+            yield Shortfall(code, part.subject, _DEFAULT, wanted, part.required is True)
             return
         low, high = part.minimum or 0, part.maximum
         if topic.brokers is not None:
@@ -70,7 +73,7 @@ def count_check(part: CountRule) -> Check:
             most = None if part.max_per_broker is None else part.max_per_broker * topic.brokers
             high = min((limit for limit in (high, most) if limit is not None), default=None)
         if number < low or (high is not None and number > high):
-            yield Shortfall(code, part.subject, str(number), wanted)
+            yield Shortfall(code, part.subject, f"{number}{_BY_DEFAULT if chosen else ''}", wanted)
         elif topic.brokers is None and any(limit is not None for limit in per_broker):
             yield Shortfall(code, part.subject, f"{number}, but {_UNKNOWN_BROKERS}", wanted, decided=False)
 
@@ -93,40 +96,41 @@ def setting_check(part: SettingRule) -> Check:
 
     def check(topic: Subject) -> Iterator[Shortfall]:
         value = topic.configs.get(part.name)
-        if value is None:
-            yield from _unset(part)
-        elif part.forbidden:
-            yield Shortfall(TopicCheck.FORBIDDEN_SETTING, part.name, value, NOT_SET)
-        else:
-            yield from _of_value(part, topic, value)
+        if part.forbidden:
+            if value is not None:
+                yield Shortfall(TopicCheck.FORBIDDEN_SETTING, part.name, value, NOT_SET)
+        elif value is not None:
+            yield from _of_value(part, topic, value, value)
+        elif part.required is None and part.name in topic.defaults:
+            value = topic.defaults[part.name]
+            yield from _of_value(part, topic, value, readable(part.name, value) + _BY_DEFAULT)
+        elif part.required is not False:
+            yield _unset(part)
 
     return check
 
 
-def _unset(part: SettingRule) -> Iterator[Shortfall]:
-    if part.forbidden or part.required is False:
-        return
+def _unset(part: SettingRule) -> Shortfall:
     if part.required:
-        yield Shortfall(TopicCheck.MISSING_SETTING, part.name, NOT_SET, _value_words(part) or "set")
-        return
+        return Shortfall(TopicCheck.MISSING_SETTING, part.name, NOT_SET, _value_words(part) or "set")
     code = TopicCheck.SETTING_VALUE if part.allowed is not None else TopicCheck.SETTING_RANGE
-    yield Shortfall(code, part.name, _DEFAULT, _value_words(part), decided=False)
+    return Shortfall(code, part.name, _DEFAULT, _value_words(part), decided=False)
 
 
-def _of_value(part: SettingRule, topic: Subject, value: str) -> Iterator[Shortfall]:
+def _of_value(part: SettingRule, topic: Subject, value: str, shown: str) -> Iterator[Shortfall]:
     if part.allowed is not None and normal_form(part.name, value) not in part.allowed:
-        yield Shortfall(TopicCheck.SETTING_VALUE, part.name, value, _allowed_words(part))
+        yield Shortfall(TopicCheck.SETTING_VALUE, part.name, shown, _allowed_words(part))
     if part.minimum is None and part.maximum is None:
         return
     number = topic.setting_number(part.name)
     if number is None:
         # As of local limits that refer to one which is not set; a text that is no number is refused when it is read.
-        yield Shortfall(TopicCheck.SETTING_RANGE, part.name, f"{value}, {_DEFAULT}", _range_words(part), decided=False)
+        yield Shortfall(TopicCheck.SETTING_RANGE, part.name, f"{shown}, {_DEFAULT}", _range_words(part), decided=False)
         return
     low = part.minimum is not None and number < part.minimum.number
     high = part.maximum is not None and number > part.maximum.number
     if low or high:
-        yield Shortfall(TopicCheck.SETTING_RANGE, part.name, value, _range_words(part))
+        yield Shortfall(TopicCheck.SETTING_RANGE, part.name, shown, _range_words(part))
 
 
 def _value_words(part: SettingRule) -> str:
@@ -152,9 +156,13 @@ def relation_check(part: RelationRule) -> Check:
 
     def check(topic: Subject) -> Iterator[Shortfall]:
         numbers = [_operand(name, topic) for name in (part.value, part.other)]
+        unset = [name for name in (part.value, part.other) if _is_unset(name, topic)]
         missing = [name for name, number in zip((part.value, part.other), numbers, strict=True) if number is None]
-        if missing:
-            yield from _incomplete(part, missing[0], topic, wanted)
+        if unset and part.required is not None:
+            if part.required:
+                yield Shortfall(TopicCheck.MISSING_SETTING, unset[0], NOT_SET, wanted)
+        elif missing:
+            yield _incomplete(part, missing[0], wanted)
         elif not holds(numbers[0] or 0, numbers[1] or 0):
             found = ", ".join(f"{name} {_shown(name, topic)}" for name in (part.value, part.other))
             yield Shortfall(TopicCheck.RELATION, part.value, found, wanted)
@@ -162,13 +170,13 @@ def relation_check(part: RelationRule) -> Check:
     return check
 
 
-def _incomplete(part: RelationRule, missing: str, topic: Subject, wanted: str) -> Iterator[Shortfall]:
-    if missing == "brokers":
-        yield Shortfall(TopicCheck.RELATION, part.value, _UNKNOWN_BROKERS, wanted, decided=False)
-    elif part.required is None or topic.configs.get(missing) is not None:
-        yield Shortfall(TopicCheck.RELATION, part.value, f"{missing} {_DEFAULT}", wanted, decided=False)
-    elif part.required:
-        yield Shortfall(TopicCheck.MISSING_SETTING, missing, NOT_SET, wanted)
+def _is_unset(name: str, topic: Subject) -> bool:
+    return name in topic.chosen if name in _COUNTS else name not in topic.configs
+
+
+def _incomplete(part: RelationRule, missing: str, wanted: str) -> Shortfall:
+    found = _UNKNOWN_BROKERS if missing == "brokers" else f"{missing} {_DEFAULT}"
+    return Shortfall(TopicCheck.RELATION, part.value, found, wanted, decided=False)
 
 
 def _operand(name: str, topic: Subject) -> float | None:
@@ -176,4 +184,5 @@ def _operand(name: str, topic: Subject) -> float | None:
 
 
 def _shown(name: str, topic: Subject) -> str:
-    return str(topic.count(name)) if name in _COUNTS else topic.configs[name]
+    text = str(topic.count(name)) if name in _COUNTS else readable(name, topic.setting(name) or NOT_SET)
+    return text + (_BY_DEFAULT if _is_unset(name, topic) else "")

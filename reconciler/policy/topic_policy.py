@@ -130,7 +130,7 @@ class TopicPolicy:
 def _check(part: RulePart, expressions: dict[ExpressionRule, Check]) -> Check:
     match part:
         case NameRule():
-            return name_check(part, None if part.pattern is None else _matcher(part.pattern))
+            return name_check(part, None if part.pattern is None else matcher(part.pattern))
         case CountRule():
             return count_check(part)
         case SettingRule():
@@ -141,7 +141,8 @@ def _check(part: RulePart, expressions: dict[ExpressionRule, Check]) -> Check:
             return expressions[part]
 
 
-def _matcher(pattern: str) -> Callable[[str], bool]:
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a whole name matches a regular expression of RE2."""
     import re2  # noqa: PLC0415 - native code, for policies with patterns only
 
     compiled = re2.compile(pattern)

@@ -11,24 +11,32 @@ _NO_LIMIT: Final = -1
 #: Of the local limits: whatever the limit without ``local.`` says.
 _AS_THE_OTHER: Final = -2
 _LOCAL: Final = "local."
+#: The brokers' names of what a new topic has where its declaration is silent.
+_DEFAULTS: Final = {"partitions": "num.partitions", "replicationFactor": "default.replication.factor"}
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is known of the cluster: its name, how many brokers it has, and topics that it has already.
+    """What is known of the cluster: its name, how many brokers it has, the topics it has, what brokers choose.
 
-    ``brokers`` is ``None`` where nobody says. ``live`` decides what a declaration leaves to the broker: an existing
-    topic keeps its numbers.
+    ``brokers`` is ``None`` where nobody says. What a declaration leaves to the broker, an existing topic keeps, and a
+    new one takes from ``defaults``: settings, ``num.partitions``, ``default.replication.factor``. Of the
+    ``unreadable`` nobody knows whether they exist.
     """
 
     cluster: str = ""
     brokers: int | None = None
     live: Mapping[str, Topic] = field(default_factory=FrozenMap)
+    defaults: Mapping[str, str] = field(default_factory=FrozenMap)
+    unreadable: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A topic with its numbers (``None``: the broker will choose) and the settings that are declared on it."""
+    """A topic with its numbers, where they are known, and the settings that are declared on it.
+
+    ``chosen`` are the numbers that its declaration leaves to the broker, ``defaults`` what the broker chooses.
+    """
 
     name: str
     origin: Origin
@@ -38,6 +46,8 @@ class Subject:
     brokers: int | None
     configs: Mapping[str, str]
     labels: Mapping[str, str]
+    chosen: frozenset[str] = frozenset()
+    defaults: Mapping[str, str] = field(default_factory=FrozenMap)
 
     def count(self, name: str) -> int | None:
         """``partitions``, ``replicationFactor`` or ``brokers``, as manifests call them."""
@@ -48,9 +58,13 @@ class Subject:
         }
         return known[name]
 
+    def setting(self, name: str) -> str | None:
+        """A setting as declared, or else the broker's default; ``None`` where that is not known."""
+        return self.configs.get(name, self.defaults.get(name))
+
     def setting_number(self, name: str) -> float | None:
-        """A declared setting as a number: no limit is infinite; ``None`` where it is not set, or no number."""
-        text = self.configs.get(name)
+        """A setting as a number: no limit is infinite; ``None`` where it is not known, or no number."""
+        text = self.setting(name)
         if text is None:
             return None
         try:
@@ -65,13 +79,30 @@ class Subject:
 def subject(wanted: DesiredTopic, around: Surroundings) -> Subject:
     """A declared topic in its surroundings; explicit replica assignments are its numbers."""
     topic, live = wanted.topic, around.live.get(wanted.topic.name)
-    partitions, factor = topic.num_partitions, topic.replication_factor
+    declared = {"partitions": topic.num_partitions, "replicationFactor": topic.replication_factor}
     if topic.replica_assignments:
-        partitions = len(topic.replica_assignments)
-        factor = min(map(len, topic.replica_assignments))
-    if live is not None:
-        partitions = live.num_partitions if partitions is None else partitions
-        factor = live.replication_factor if factor is None else factor
+        declared["partitions"] = len(topic.replica_assignments)
+        declared["replicationFactor"] = min(map(len, topic.replica_assignments))
+    kept: dict[str, int | None] = dict.fromkeys(declared)
+    if live is None and topic.name not in around.unreadable:
+        kept = {name: _default(around.defaults, default) for name, default in _DEFAULTS.items()}
+    elif live is not None:
+        kept = {"partitions": live.num_partitions, "replicationFactor": live.replication_factor}
+    numbers = {name: kept[name] if number is None else number for name, number in declared.items()}
     return Subject(
-        topic.name, wanted.origin, around.cluster, partitions, factor, around.brokers, topic.configs, wanted.labels
+        topic.name,
+        wanted.origin,
+        around.cluster,
+        numbers["partitions"],
+        numbers["replicationFactor"],
+        around.brokers,
+        topic.configs,
+        wanted.labels,
+        frozenset(name for name, number in declared.items() if number is None),
+        around.defaults,
     )
+
+
+def _default(defaults: Mapping[str, str], name: str) -> int | None:
+    text = defaults.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() else None

@@ -93,6 +93,10 @@ class KafkaCluster:
             broker_defaults=defaults,
         )
 
+    def brokers(self) -> frozenset[int]:
+        """The ids of the brokers that the cluster names; raises :class:`ClusterError`."""
+        return frozenset(broker.id for broker in greet(self._connection).brokers)
+
     def inspect(self) -> Inspection:
         """What a person wants to know before anything else; writes nothing. Raises :class:`ClusterError`."""
         greeting = greet(self._connection)

@@ -28,6 +28,10 @@ class SnapshotCluster:
         """What ``request`` asks for; raises :class:`ClusterError` where the file cannot be read or believed."""
         return requested(_load(self.path), request)
 
+    def brokers(self) -> frozenset[int]:
+        """The ids of the brokers; empty where the snapshot does not say. Raises :class:`ClusterError`."""
+        return frozenset(_load(self.path).broker.broker_ids or ())
+
     def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
         """See :class:`reconciler.ports.ClusterWriter`."""
         return self._write(len(bindings), lambda cluster: cluster.create_acls(bindings))

@@ -1,0 +1,133 @@
+"""Topics that do not keep a policy, as text: what they have and where, what is wanted and where, what to write."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+from reconciler.model import UNLIMITED_CONFIGS, TopicCheck, readable
+from reconciler.policy import TopicFinding, TopicPolicyResult, TopicStanding
+from reconciler.report.paint import Paint, counted, plain, safe
+
+_STYLE: Final = {TopicStanding.BROKEN: "error", TopicStanding.UNDECIDED: "warn", TopicStanding.WAIVED: "warn"}
+
+
+def policy_lines(result: TopicPolicyResult, paint: Paint = plain) -> Iterator[str]:
+    """Each finding, waivers that accept nothing, then how many there are; nothing where there is no rule."""
+    for finding in result.findings:
+        yield from _finding_lines(finding, paint)
+    for waiver in result.idle_waivers:
+        yield paint("dim", safe(f"the waiver at {waiver.origin} accepts nothing: remove it"))
+    if result.rules:
+        yield summary(result)
+
+
+def summary(result: TopicPolicyResult) -> str:
+    """``12 topics against 3 rules of policies: 1 broken, 2 waived``."""
+    found = Counter(finding.standing for finding in result.findings)
+    parts = ", ".join(f"{found[standing]:,} {standing}" for standing in TopicStanding if found[standing])
+    rules = counted(result.rules, "rule")
+    return f"{counted(result.topics, 'topic')} against {rules} of topic policies: {parts or 'all kept'}"
+
+
+def _finding_lines(finding: TopicFinding, paint: Paint) -> Iterator[str]:
+    word = str(finding.standing)
+    if finding.rule.severity == "warning" and finding.standing is not TopicStanding.WAIVED:
+        word += " (warning)"
+    head = paint(_STYLE[finding.standing], f"{word} {finding.code}")
+    yield f"{head}  {safe(finding.topic)}{paint('dim', safe(f'  {finding.origin}'))}"
+    yield safe(f"    {message(finding)}")
+    if finding.rule.message:
+        yield safe(f"    {finding.rule.message}")
+    yield safe(f"    rule {rule_name(finding)} at {finding.rule_origin}")
+    if finding.waiver is not None:
+        stands = "accepted until" if finding.standing is TopicStanding.WAIVED else "was accepted until"
+        yield safe(f"    {stands} {finding.waiver.expires}: {finding.waiver.reason}")
+    if finding.standing is not TopicStanding.WAIVED:
+        yield safe(f"    {advice(finding)}")
+
+
+def rule_name(finding: TopicFinding) -> str:
+    """``production/replicas``, or the document alone where the rule has no name."""
+    rule = finding.rule
+    return f"{rule.document}/{rule.name}" if rule.name else rule.document
+
+
+def message(finding: TopicFinding) -> str:
+    """What the topic has, and what is wanted; times and sizes both ways."""
+    unlimited = finding.about in UNLIMITED_CONFIGS and finding.found == "-1"
+    shown = "no limit" if unlimited else readable(finding.about, finding.found)
+    found = finding.found if shown == finding.found else f"{finding.found} ({shown})"
+    if finding.code in (TopicCheck.RELATION, TopicCheck.EXPRESSION):
+        return f"{found}; wanted: {finding.wanted}"
+    subject = "its name" if finding.about == "name" else finding.about
+    return f"{subject} is {found}; wanted: {finding.wanted}"
+
+
+def advice(finding: TopicFinding) -> str:
+    """What to write."""
+    if finding.standing is TopicStanding.UNDECIDED:
+        return _advice_in_doubt(finding)
+    match finding.code:
+        case TopicCheck.NAME:
+            return "choose another name; a live topic cannot be renamed"
+        case TopicCheck.PARTITIONS:
+            return "declare partitions; a live topic can get more of them, and never fewer"
+        case TopicCheck.REPLICATION_FACTOR:
+            return "declare replicationFactor; a live topic keeps its replicas until somebody moves them"
+        case TopicCheck.MISSING_SETTING | TopicCheck.SETTING_VALUE | TopicCheck.SETTING_RANGE:
+            return f"declare {finding.about} in configs, of the topic or of the document's defaults"
+        case TopicCheck.FORBIDDEN_SETTING:
+            return f"remove {finding.about} from configs: the topic takes the broker's default"
+        case TopicCheck.RELATION:
+            return "change one of the two"
+        case TopicCheck.EXPRESSION:
+            return "change what the expression speaks of"
+
+
+def _advice_in_doubt(finding: TopicFinding) -> str:
+    if "brokers" in finding.found:
+        return "list brokers in the Cluster document"
+    if finding.code is TopicCheck.EXPRESSION:
+        return "declare what the expression speaks of, or let it ask first: 'retention.ms' in configs"
+    return "declare it, or say in the rule, with required, whether the broker's default will do"
+
+
+def finding_document(finding: TopicFinding) -> dict[str, Any]:
+    """One finding for programs; ``rule`` and ``name`` are stable."""
+    waiver = finding.waiver
+    return {
+        "rule": finding.code.value,
+        "name": finding.code.slug,
+        "severity": finding.rule.severity,
+        "standing": finding.standing.value,
+        "stops": finding.stops,
+        "topic": finding.topic,
+        "place": str(finding.origin),
+        "policy": finding.rule.document,
+        "policyRule": finding.rule.name,
+        "rulePlace": str(finding.rule_origin),
+        "about": finding.about,
+        "found": finding.found,
+        "wanted": finding.wanted,
+        "message": message(finding),
+        "reason": finding.rule.message,
+        "advice": advice(finding),
+        "waiver": None
+        if waiver is None
+        else {
+            "place": str(waiver.origin),
+            "reason": waiver.reason,
+            "expires": str(waiver.expires),
+            "ticket": waiver.ticket,
+        },
+    }
+
+
+def policy_document(result: TopicPolicyResult) -> dict[str, Any]:
+    """A result for programs."""
+    return {
+        "rules": result.rules,
+        "topics": result.topics,
+        "findings": [finding_document(finding) for finding in result.findings],
+        "idleWaivers": [str(waiver.origin) for waiver in result.idle_waivers],
+    }
