@@ -1,6 +1,7 @@
 """A plan's access review as text: who gains and who loses what, what stands out, what each step does."""
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Final
 
@@ -67,14 +68,16 @@ def _without_idempotence(rows: Sequence[Consequence]) -> list[Consequence]:
 def _lines(rows: Sequence[Consequence], *, gained: bool) -> list[str]:
     """One for all rows that differ in nothing but the one name that they speak of."""
     moved = [row for row in rows if (row.gained if gained else row.lost)]
-    grouped = groupby(sorted(moved, key=lambda row: _order(row, gained=gained)), lambda row: _order(row, gained=gained))
+    order = partial(_order, gained=gained)
+    grouped = groupby(sorted(moved, key=order), order)
     return [line for _, group in grouped for line in _of_group(list(group), gained=gained)]
 
 
 def _order(row: Consequence, *, gained: bool) -> tuple[object, ...]:
-    operations = row.gained if gained else row.lost
+    kind = row.region.resource_type
+    operations = operations_words(row.gained if gained else row.lost, kind)
     who = (row.principal is not None, row.principal or "")
-    return (row.region.resource_type, *who, not row.region.key.literal, row.hosts, operations, row.reading or "")
+    return (*who, kind, not row.region.key.literal, row.hosts, operations, row.reading or "")
 
 
 def _of_group(rows: Sequence[Consequence], *, gained: bool) -> Iterator[str]:
