@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
@@ -28,11 +29,18 @@ def broker_jars(version: str, java: Java, progress: Callable[[str], None]) -> Pa
     directory = cache_directory() / version
     if directory.is_dir():
         return directory
-    ivy = _ivy_jar()
     progress(f"fetching Kafka {version} from Maven Central (once; about 45 MB)")
+    return fetched_jars(f"Kafka {version}", artifacts(version), directory, java)
+
+
+def fetched_jars(what: str, wanted: tuple[Artifact, ...], directory: Path, java: Java) -> Path:
+    """``directory``, which holds the jars of ``wanted`` and of all they depend on; fetched if it is not there."""
+    if directory.is_dir():
+        return directory
+    ivy = _ivy_jar()
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{version}-", dir=directory.parent) as scratch:
-        fetched = _resolve(ivy, java, version, Path(scratch))
+    with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
+        fetched = _resolve(ivy, java, _Wish(what, wanted, directory), Path(scratch))
         try:
             fetched.rename(directory)
         except OSError:
@@ -58,9 +66,17 @@ def _ivy_jar() -> Path:
     )
 
 
-def _resolve(ivy: Path, java: Java, version: str, scratch: Path) -> Path:
+class _Wish(NamedTuple):
+    """What to fetch, as a person calls it, and where it is kept then."""
+
+    what: str
+    artifacts: tuple[Artifact, ...]
+    directory: Path
+
+
+def _resolve(ivy: Path, java: Java, wish: _Wish, scratch: Path) -> Path:
     """Runs Ivy with its cache and settings in ``scratch``, so that nothing in the user's ``~/.ivy2`` matters."""
-    (scratch / "ivy.xml").write_text(_module(artifacts(version)), encoding="utf-8")
+    (scratch / "ivy.xml").write_text(_module(wish.artifacts), encoding="utf-8")
     (scratch / "ivysettings.xml").write_text(_settings(), encoding="utf-8")
     command = [
         *(str(java.executable), *_proxy_flags(), f"-Divy.default.ivy.user.dir={scratch}", "-jar", str(ivy)),
@@ -70,23 +86,24 @@ def _resolve(ivy: Path, java: Java, version: str, scratch: Path) -> Path:
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=_RESOLVE_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
-        raise SandboxError(f"Fetching Kafka {version} took more than {_RESOLVE_SECONDS} s.", "Try again.") from error
+        raise SandboxError(f"Fetching {wish.what} took more than {_RESOLVE_SECONDS} s.", "Try again.") from error
     jars = scratch / "jars"
-    if run.returncode != 0 or not (jars / f"kafka_2.13-{version}.jar").is_file():
-        raise _resolve_error(version, run.stdout + run.stderr)
+    first = wish.artifacts[0]
+    if run.returncode != 0 or not (jars / f"{first.name}-{first.revision}.jar").is_file():
+        raise _resolve_error(wish, run.stdout + run.stderr)
     shutil.rmtree(scratch / "cache")
     return jars
 
 
-def _resolve_error(version: str, output: str) -> SandboxError:
+def _resolve_error(wish: _Wish, output: str) -> SandboxError:
     if any(sign in output for sign in _OFFLINE_SIGNS):
         return SandboxError(
-            f"Kafka {version} is not in the cache, and Maven Central ({_CENTRAL}) cannot be reached.",
-            f"Connect once (HTTPS_PROXY is honoured), or copy the jars to {cache_directory() / version}.",
+            f"{wish.what} is not in the cache, and Maven Central ({_CENTRAL}) cannot be reached.",
+            f"Connect once (HTTPS_PROXY is honoured), or copy the jars to {wish.directory}.",
         )
     problems = [line.strip() for line in output.splitlines() if "unresolved" in line.lower() or "FAILED" in line]
     shown = "; ".join(problems[:3]) or output.strip()[-300:] or "Ivy said nothing"
-    return SandboxError(f"Kafka {version} cannot be fetched from Maven Central: {shown}", "Try again later.")
+    return SandboxError(f"{wish.what} cannot be fetched from Maven Central: {shown}", "Try again later.")
 
 
 def _module(wanted: tuple[Artifact, ...]) -> str:
