@@ -25,7 +25,9 @@ def terraform_counts(report: Report) -> str:
 
 def code_quality(report: Report, manifests: str = "") -> str:
     """``artifacts:reports:codequality``: findings that nobody has accepted."""
-    return json_text([_issue(one, manifests) for one in report.open_findings]) + "\n"
+    # GitLab wants every fingerprint once; the heaviest finding stands for others of the same matter.
+    found = {fingerprint(one): one for one in reversed(report.open_findings)}
+    return json_text([_issue(one, manifests) for one in reversed(found.values())]) + "\n"
 
 
 def _issue(finding: Finding, manifests: str) -> dict[str, Any]:

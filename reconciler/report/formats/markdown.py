@@ -20,6 +20,7 @@ from reconciler.report.formats.sections import Measure, Section, fitted
 from reconciler.report.paint import counted
 from reconciler.report.results import Check, Finding, Level, Report, Standing, Tone, plan_verdict, verdict
 from reconciler.report.results.lines import AccessLine, StepLine, access_lines, step_lines
+from reconciler.report.results.notes import plan_notes
 from reconciler.report.results.verdict import plan_counts
 
 #: GitHub takes 65,536 characters for a comment; some room is left for what a bot adds.
@@ -106,9 +107,9 @@ def _sections(report: Report) -> Iterator[Section]:
     yield from _callouts(report)
     yield from _access(report)
     yield from _checks(report.broken_checks)
-    found = [one for one in report.open_findings if not one.rule.startswith(("guard-", "access-test", "ownership-"))]
-    yield from _findings(found)
+    yield from _findings(one for one in report.open_findings if not one.checked)
     yield from _warnings(report)
+    yield from _notes(report)
     for plan in report.all_plans:
         yield from _steps(plan, many=len(report.all_plans) > 1)
 
@@ -128,6 +129,7 @@ def _callouts(report: Report) -> Iterator[Section]:
 
 
 def _access(report: Report) -> Iterator[Section]:
+    drifts = set(map(id, report.drifts))
     for plan in report.all_plans:
         rows = [_access_row(line) for line in access_lines(plan.access.consequences)]
         if not rows:
@@ -139,7 +141,8 @@ def _access(report: Report) -> Iterator[Section]:
             closing = f"\n{counted(plan.access.more_principals, 'more principal')} through `User:*`, not listed.\n"
         if any(row.reading for row in plan.access.consequences):
             closing += "\n*perhaps*: what nobody declared of the cluster decides.\n"
-        yield Section(f"\n#### Access{of}\n\n", rows, _more("row of access", "rows"), opening, closing, weight=4)
+        title = "Access, if it is brought back to what is declared" if id(plan) in drifts else "Access"
+        yield Section(f"\n#### {title}{of}\n\n", rows, _more("row of access", "rows"), opening, closing, weight=4)
 
 
 def _access_row(line: AccessLine) -> str:
@@ -182,6 +185,13 @@ def _warnings(report: Report) -> Iterator[Section]:
     rows = [f"- {prose(text)}\n" for plan in report.all_plans for text in plan.warnings]
     if rows:
         yield Section("\n#### Warnings\n\n", rows, _more("warning"), weight=2)
+
+
+def _notes(report: Report) -> Iterator[Section]:
+    for plan in report.all_plans:
+        for note in plan_notes(plan):
+            heading = f"\n**{prose(note.title)}**\n" + ("\n" if note.items else "")
+            yield Section(heading, [f"- {prose(item)}\n" for item in note.items], _more("line"))
 
 
 def _steps(plan: Plan, *, many: bool) -> Iterator[Section]:

@@ -8,7 +8,6 @@ from reconciler.report.results import Finding, Level, Report, Standing, Tone, ve
 
 _TONES = {Tone.STOP: "error", Tone.CAUTION: "warn", Tone.CALM: "add"}
 _LEVELS = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
-_SHOWN_ELSEWHERE = ("guard-", "left-", "access-test", "ownership-")
 
 
 def report_lines(report: Report, paint: Paint = plain, *, expand: bool = False) -> Iterator[str]:
@@ -26,7 +25,7 @@ def report_lines(report: Report, paint: Paint = plain, *, expand: bool = False) 
     for check in broken:
         yield paint("error" if check.standing.stops else "warn", f"  {check.standing}") + f"  {safe(check.name)}"
         yield from (f"    {safe(line)}" for line in (check.message, *check.lines))
-    told = [one for one in report.open_findings if not one.rule.startswith(_SHOWN_ELSEWHERE)]
+    told = [one for one in report.open_findings if not one.checked and not one.rule.startswith("left-")]
     if told:
         yield ""
         yield paint("title", f"Findings ({len(told):,})")

@@ -10,6 +10,7 @@ from reconciler.plan import TITLES, Phase, Plan, change_id, plan_id
 from reconciler.report.page.changes import Changes, changes_of
 from reconciler.report.results import Check, Finding, Report, Standing, Verdict, plan_verdict, verdict
 from reconciler.report.results.lines import AccessLine, StepLine, access_lines, step_lines
+from reconciler.report.results.notes import Note, plan_notes
 from reconciler.report.results.report import Tally, tally
 from reconciler.report.results.verdict import plan_counts
 from reconciler.report.words import pattern_words
@@ -57,6 +58,7 @@ class PlanView:
     changes: Changes | None
     phases: tuple[PhaseView, ...]
     coverage: tuple[tuple[str, tuple[str, ...]], ...]
+    notes: tuple[Note, ...]
 
     @property
     def plan_id(self) -> str:
@@ -93,7 +95,7 @@ class PageView:
 def page_view(report: Report) -> PageView:
     """The view of a report."""
     plans = [*((plan, False) for plan in report.plans), *((plan, True) for plan in report.drifts)]
-    told = [one for one in report.open_findings if not one.rule.startswith(("guard-", "access-test", "ownership-"))]
+    told = [one for one in report.open_findings if not one.checked]
     levels = Counter(str(one.level) for one in told)
     return PageView(
         _title(report),
@@ -131,6 +133,7 @@ def _plan_view(number: int, plan: Plan, *, drift: bool) -> PlanView:
         changes_of(rows),
         tuple(_phases(plan)),
         tuple(_coverage(plan)),
+        tuple(plan_notes(plan)),
     )
 
 

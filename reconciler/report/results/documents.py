@@ -158,11 +158,41 @@ class ProblemForm:
 
 
 @dataclass(frozen=True, slots=True, config=_SHAPE)
-class ValidatedForm:
-    """What ``validate`` says of one cluster."""
+class PolicyFindingForm:
+    """A topic that does not keep a policy; ``rule`` is a code, ``policy`` and ``policy_rule`` name the rule."""
 
-    claims: tuple[ClaimForm, ...]
-    breaches: tuple[BreachForm, ...]
+    rule: str
+    name: str
+    severity: Level
+    standing: str
+    stops: bool
+    topic: str
+    place: Place
+    policy: str
+    policy_rule: str
+    message: str
+    reason: str
+    advice: str
+    waiver: WaiverForm | None = None
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class PoliciesForm:
+    """Topics held against the rules of topic policies."""
+
+    rules: int
+    topics: int
+    findings: tuple[PolicyFindingForm, ...]
+    idle_waivers: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class AgreedForm:
+    """What was agreed about one cluster; what a command did not decide is not there."""
+
+    claims: tuple[ClaimForm, ...] = ()
+    breaches: tuple[BreachForm, ...] | None = None
+    policies: PoliciesForm | None = None
 
 
 @dataclass(frozen=True, slots=True, config=_SHAPE)
@@ -170,7 +200,7 @@ class ValidateForm:
     """``validate --output json``."""
 
     valid: bool
-    clusters: dict[str, ValidatedForm] = Field(default_factory=dict)
+    clusters: dict[str, AgreedForm] = Field(default_factory=dict)
     problems: tuple[ProblemForm, ...] = ()
 
 

@@ -41,7 +41,7 @@ class Finding:
     """One finding. ``rule`` is stable (``KA001``, ``KR012``, ``guard-lockout``), ``name`` its slug.
 
     ``cluster`` is empty where it is about the manifests themselves; ``place`` is ``None`` where nothing declares it.
-    ``waived`` says why and until when it is accepted.
+    ``waived`` says why and until when it is accepted. ``checked``: a check of the same report says it, too.
     """
 
     rule: str
@@ -54,6 +54,7 @@ class Finding:
     place: Origin | None = None
     details: tuple[str, ...] = ()
     waived: str = ""
+    checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

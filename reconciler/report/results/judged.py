@@ -27,6 +27,7 @@ def guard_findings(plan: Plan) -> tuple[Finding, ...]:
             refusal.remedy,
             plan.terms.cluster,
             refusal.object,
+            checked=True,
         )
         for refusal in plan.refusals
     )

@@ -16,9 +16,10 @@ from reconciler.model import (
     Impossible,
     Origin,
 )
-from reconciler.plan import EVERYBODY_ELSE, Consequence, Effect, Phase, Plan, Step, losses, operations_words
+from reconciler.plan import EVERYBODY_ELSE, Consequence, Effect, Phase, Plan, Step, operations_words
 from reconciler.report.paint import counted
 from reconciler.report.review_text import effect_words
+from reconciler.report.topic_text import TopicWords
 from reconciler.report.words import binding_words
 
 _TOPICS_NAMED: Final = 4
@@ -54,10 +55,11 @@ class AccessLine:
 
 def step_lines(plan: Plan) -> Iterator[StepLine]:
     """Every step, in order; operations on one pattern share a line."""
+    topics = TopicWords.of(plan)
     tagged = zip(plan.steps, plan.access.effects or (None,) * len(plan.steps), strict=True)
     for _, group in groupby(tagged, key=lambda item: _key(*item)):
         same = list(group)
-        yield _step_line([step for step, _ in same], same[0][1])
+        yield _step_line([step for step, _ in same], same[0][1], topics)
 
 
 def access_lines(rows: Iterable[Consequence]) -> Iterator[AccessLine]:
@@ -93,45 +95,26 @@ def _key(step: Step, effect: Effect | None) -> object:
             return step.id
 
 
-def _step_line(steps: list[Step], effect: Effect | None) -> StepLine:
-    sign, about, words, details = _said(steps)
+def _step_line(steps: list[Step], effect: Effect | None, topics: TopicWords) -> StepLine:
+    sign, about, words, details = _said(steps, topics)
     first = steps[0]
     ids = tuple(step.id for step in steps)
     return StepLine(first.phase, sign, about, words, details, effect_words(effect), first.origin, ids)
 
 
-def _said(steps: list[Step]) -> tuple[str, str, str, tuple[str, ...]]:
+def _said(steps: list[Step], topics: TopicWords) -> tuple[str, str, str, tuple[str, ...]]:
     match steps[0].change:
         case CreateAcl(binding):
             return "+", binding.entry.principal, _bindings(steps), ()
         case DeleteAcl(binding):
             return "-", binding.entry.principal, _bindings(steps), ()
-        case CreateTopic(topic):
-            size = f"{_number(topic.num_partitions, 'partition')}, {_number(topic.replication_factor, 'replica')}"
-            settings = tuple(f"{key} = {value}" for key, value in topic.configs.items())
-            return "+", topic.name, f"topic {topic.name}: {size}", settings
-        case DeleteTopic(topic):
-            return "-", topic.name, f"topic {topic.name} and all its records", ()
-        case CreatePartitions(name, before, after):
-            note = "records with the same key may go to another partition than before"
-            return "~", name, f"topic {name}: partitions {before} → {after}", (note,)
-        case AlterConfigs(name) as change:
-            return "~", name, f"topic {name}", (*_settings(change), *losses(change))
-        case Impossible(_, name):
-            return "~", name, f"topic {name}", ()
-
-
-def _settings(change: AlterConfigs) -> Iterator[str]:
-    for key, after in change.after.items():
-        yield f"{key}: {_or_default(change.before[key])} → {_or_default(after)}"
-
-
-def _or_default(value: str | None) -> str:
-    return "broker default" if value is None else value
-
-
-def _number(value: int | None, noun: str) -> str:
-    return f"broker default {noun}s" if value is None else counted(value, noun)
+        case CreateTopic(topic) | DeleteTopic(topic):
+            name = topic.name
+        case CreatePartitions(name) | AlterConfigs(name) | Impossible(_, name):
+            pass
+    first, *details = topics.lines(steps[0])
+    sign, _, words = first.strip().partition(" ")
+    return sign, name, words, tuple(line.strip() for line in details)
 
 
 def _bindings(steps: list[Step]) -> str:

@@ -1,22 +1,16 @@
 """A result's JSON to a report: which command printed it follows from its fields; anything else is refused."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from reconciler.plan import Guard, PlanFileError, Refusal, plan_from
-from reconciler.report.results.documents import LintForm, RefusalForm, TestForm, ValidateForm
+from reconciler.report.results.agreed import agreed_checks, agreed_findings
+from reconciler.report.results.documents import AgreedForm, LintForm, RefusalForm, TestForm, ValidateForm
 from reconciler.report.results.judged import guard_checks, guard_findings, left_findings
-from reconciler.report.results.listed import (
-    claim_check,
-    claim_finding,
-    idle_waivers,
-    lint_finding,
-    ownership_checks,
-    ownership_finding,
-    problem_finding,
-)
+from reconciler.report.results.listed import idle_waivers, lint_finding, problem_finding
 from reconciler.report.results.report import Report
 
 T = TypeVar("T")
@@ -50,7 +44,12 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
         # A report refuses nothing: guards speak when somebody plans to change the cluster.
         return Report(drifts=(plan,), findings=left_findings(plan))
     plan = replace(plan, refusals=_refusals(document))
-    return Report(plans=(plan,), findings=(*guard_findings(plan), *left_findings(plan)), checks=guard_checks(plan))
+    agreed, cluster = _shaped(AgreedForm, document), plan.terms.cluster
+    return Report(
+        plans=(plan,),
+        findings=(*guard_findings(plan), *agreed_findings(agreed, cluster), *left_findings(plan)),
+        checks=(*guard_checks(plan), *agreed_checks(agreed, cluster)),
+    )
 
 
 def _refusals(document: dict[str, Any]) -> tuple[Refusal, ...]:
@@ -70,24 +69,20 @@ def _lint_report(form: LintForm) -> Report:
 
 
 def _test_report(form: TestForm) -> Report:
-    pairs = [(claim, state.cluster) for state in form.clusters for claim in state.claims]
-    return Report(
-        findings=tuple(found for pair in pairs if (found := claim_finding(*pair)) is not None),
-        checks=tuple(claim_check(*pair) for pair in pairs),
-        looked=tuple((state.cluster, state.basis) for state in form.clusters),
-    )
+    return _agreed_report([(state.cluster, state.basis, AgreedForm(state.claims)) for state in form.clusters])
 
 
 def _validate_report(form: ValidateForm) -> Report:
-    findings = [problem_finding(problem) for problem in form.problems]
-    checks = []
-    for cluster, state in form.clusters.items():
-        findings += [found for claim in state.claims if (found := claim_finding(claim, cluster)) is not None]
-        findings += [ownership_finding(breach, cluster) for breach in state.breaches]
-        checks += [claim_check(claim, cluster) for claim in state.claims]
-        checks += ownership_checks(state.breaches, cluster)
-    looked = tuple((cluster, "declared") for cluster in form.clusters)
-    return Report(findings=tuple(findings), checks=tuple(checks), looked=looked)
+    report = _agreed_report([(cluster, "declared", agreed) for cluster, agreed in form.clusters.items()])
+    return replace(report, findings=(*map(problem_finding, form.problems), *report.findings))
+
+
+def _agreed_report(states: Sequence[tuple[str, str, AgreedForm]]) -> Report:
+    return Report(
+        findings=tuple(found for cluster, _, agreed in states for found in agreed_findings(agreed, cluster)),
+        checks=tuple(check for cluster, _, agreed in states for check in agreed_checks(agreed, cluster)),
+        looked=tuple((cluster, basis) for cluster, basis, _ in states),
+    )
 
 
 def _shaped(kind: type[T], document: object) -> T:

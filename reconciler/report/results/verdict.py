@@ -48,11 +48,13 @@ def verdict(report: Report) -> Verdict:
         parts.append(found[0].words)
     elif found:
         parts.append(_many(report, found))
-    levels = [one.level for one in report.open_findings if not one.rule.startswith(("guard-", "left-"))]
+    levels = [one.level for one in report.open_findings if not one.rule.startswith("left-")]
     if not found and not parts and levels:
         tone = Tone.CAUTION
         counts = [counted(levels.count(level), level) for level in LEVELS if level in levels]
         parts.append(", ".join(counts))
+    if not parts and report.checks:
+        parts.append("Every check holds" if set(report.standings) == {Standing.PASSED} else "No check stops this")
     return Verdict(tone, ". ".join(parts) or "Nothing was found")
 
 
@@ -87,8 +89,7 @@ def _spoilt(report: Report) -> str:
     broken = sum(found for standing, found in report.standings.items() if standing.stops)
     guards = sum(check.group == "Guards" and check.standing is Standing.FAILED for check in report.checks)
     parts = [f"{counted(broken - guards, 'check')} failed"] if broken > guards else []
-    rules = ("guard-", "left-", "access-test", "ownership-")
-    errors = sum(one.level is LEVELS[0] and not one.rule.startswith(rules) for one in report.open_findings)
+    errors = sum(one.level is LEVELS[0] and not one.checked for one in report.open_findings)
     if errors:
         parts.append(counted(errors, "error"))
     return ", ".join(parts)

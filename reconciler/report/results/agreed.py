@@ -1,0 +1,183 @@
+"""Findings and checks of what was agreed about a cluster: claims about access, ownership, topic policies."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Final
+
+from reconciler.access import Via
+from reconciler.model import AclBinding
+from reconciler.report.paint import counted
+from reconciler.report.results.documents import (
+    AgreedForm,
+    BreachForm,
+    ClaimForm,
+    PoliciesForm,
+    PolicyFindingForm,
+    WitnessForm,
+)
+from reconciler.report.results.finding import Check, Finding, Level, Standing
+from reconciler.report.results.listed import idle_waivers, waived_words
+
+#: What a claim that did not hold is called as a rule: by what came of it, never by its name.
+_CLAIM_RULES: Final = {"failed": "access-test", "undecided": "access-test-undecided", "waived": "access-test"}
+_BECAUSE: Final = {
+    Via.DEFAULT_ALLOW.value: "because no binding covers it, and allow.everyone.if.no.acl.found is or may be on",
+    Via.SUPER_USER.value: "because it is a super user, whom no ACL limits",
+    Via.CLUSTER_ALTER.value: "because it may ALTER the cluster, and so grant itself anything",
+    Via.OTHER_RESOURCE.value: "because what it holds on another resource is enough",
+}
+
+
+def agreed_findings(agreed: AgreedForm, cluster: str) -> Iterator[Finding]:
+    """What does not hold."""
+    for claim in agreed.claims:
+        if claim.standing != "passed":
+            yield _claim_finding(claim, cluster)
+    for breach in agreed.breaches or ():
+        yield _ownership_finding(breach, cluster)
+    if agreed.policies is not None:
+        yield from (_policy_finding(form, cluster) for form in agreed.policies.findings)
+        yield from idle_waivers(agreed.policies.idle_waivers, cluster)
+
+
+def agreed_checks(agreed: AgreedForm, cluster: str) -> Iterator[Check]:
+    """One for each claim, breach and rule that is not kept; one that passed where nothing speaks against it."""
+    for claim in agreed.claims:
+        yield _claim_check(claim, cluster)
+    if agreed.breaches is not None:
+        yield from _ownership_checks(agreed.breaches, cluster)
+    if agreed.policies is not None:
+        yield from _policy_checks(agreed.policies, cluster)
+
+
+def _claim_finding(claim: ClaimForm, cluster: str) -> Finding:
+    """What a claim that did not pass comes to."""
+    rule = _CLAIM_RULES.get(claim.standing, "access-test")
+    details = tuple(_broken(claim))
+    message = f"claimed: {claim.words}"
+    if claim.standing == "undecided":
+        message = f"undecided, {message}"
+    level = Level.ERROR if claim.stops else Level.WARNING
+    advice = "\n".join(_mending(claim))
+    return Finding(
+        rule,
+        rule,
+        level,
+        message,
+        advice,
+        cluster,
+        claim.test,
+        claim.place,
+        details,
+        waived_words(claim.waiver if claim.standing == "waived" else None),
+        checked=True,
+    )
+
+
+def _claim_check(claim: ClaimForm, cluster: str) -> Check:
+    """A claim and what came of it."""
+    standing = _standing(claim)
+    lines = () if standing is Standing.PASSED else (*_broken(claim), *_mending(claim))
+    message = claim.words
+    if standing is Standing.WAIVED:
+        message = f"{waived_words(claim.waiver)}: {claim.words}"
+    return Check("AccessTests", f"{claim.test}: {claim.claim}", cluster, standing, message, lines, claim.place)
+
+
+def _ownership_finding(breach: BreachForm, cluster: str) -> Finding:
+    """A breach of ownership."""
+    rule = f"ownership-{breach.kind}"
+    return Finding(rule, rule, Level.ERROR, breach.message, breach.advice, cluster, "", breach.place, checked=True)
+
+
+def _ownership_checks(breaches: tuple[BreachForm, ...], cluster: str) -> Iterator[Check]:
+    """One for each breach; one that passed where there is none."""
+    if not breaches:
+        message = "every file names only what belongs to its team"
+        yield Check("Ownership", "ownership", cluster, Standing.PASSED, message)
+    for breach in breaches:
+        name = f"ownership at {breach.place}"
+        yield Check("Ownership", name, cluster, Standing.FAILED, breach.message, (breach.advice,), breach.place)
+
+
+def _policy_finding(form: PolicyFindingForm, cluster: str) -> Finding:
+    level = Level.ERROR if form.stops else Level.WARNING
+    message = f"undecided: {form.message}" if form.standing == "undecided" else form.message
+    details = (form.reason,) if form.reason else ()
+    waived = waived_words(form.waiver) if form.standing == "waived" else ""
+    subject = f"topic {form.topic}"
+    return Finding(
+        form.rule, form.name, level, message, form.advice, cluster, subject, form.place, details, waived, checked=True
+    )
+
+
+def _policy_checks(policies: PoliciesForm, cluster: str) -> Iterator[Check]:
+    """One for each rule that some topic does not keep, and one for all the others."""
+    ordered = sorted(policies.findings, key=_rule_name)
+    broken = 0
+    for rule, group in groupby(ordered, key=_rule_name):
+        found = list(group)
+        broken += 1
+        lines = tuple(f"topic {form.topic} at {form.place}: {form.message}" for form in found)
+        message = found[0].reason or counted(len(found), "finding")
+        standing = min((_policy_standing(form) for form in found), key=tuple(Standing).index)
+        yield Check("TopicPolicy", rule, cluster, standing, message, lines, found[0].place)
+    if policies.rules > broken:
+        kept = f"{counted(policies.topics, 'topic')} against {counted(policies.rules - broken, 'rule')}"
+        name = "the other rules" if broken else "topic policies"
+        yield Check("TopicPolicy", name, cluster, Standing.PASSED, kept)
+
+
+def _rule_name(form: PolicyFindingForm) -> str:
+    return f"{form.policy}/{form.policy_rule}" if form.policy_rule else form.policy
+
+
+def _policy_standing(form: PolicyFindingForm) -> Standing:
+    if form.standing == "waived":
+        return Standing.WAIVED
+    if not form.stops:
+        return Standing.WARNED
+    return Standing.UNDECIDED if form.standing == "undecided" else Standing.FAILED
+
+
+def _standing(claim: ClaimForm) -> Standing:
+    if claim.standing == "passed":
+        return Standing.PASSED
+    if claim.standing == "waived":
+        return Standing.WAIVED
+    if not claim.stops:
+        return Standing.WARNED
+    return Standing.UNDECIDED if claim.standing == "undecided" else Standing.FAILED
+
+
+def _broken(claim: ClaimForm) -> Iterator[str]:
+    for glob in claim.about_nobody:
+        yield f"no principal that is known matches {glob}, so the claim is about nobody"
+    if claim.witness is not None:
+        yield from _witness(claim.witness, may=claim.claim != "must", certain=not claim.reason)
+    if claim.reason:
+        yield f"undecided: {claim.reason}"
+
+
+def _witness(witness: WitnessForm, *, may: bool, certain: bool) -> Iterator[str]:
+    verb = f"{'' if certain else 'perhaps '}{'may' if may else 'may not'}"
+    resource = f"{witness.resource_type} {witness.resource_name}"
+    yield f"but {witness.principal} {verb} {witness.operation} {resource} from {witness.host}"
+    because = _BECAUSE.get(witness.via or "")
+    if because:
+        yield because
+    yield from (f"by {binding}" for binding in witness.bindings)
+    if witness.origins:
+        yield f"declared at {', '.join(witness.origins)}"
+
+
+def _mending(claim: ClaimForm) -> Iterator[str]:
+    if claim.mending is None:
+        return
+    changes = [*_changes("create", claim.mending.create), *_changes("delete", claim.mending.delete)]
+    if changes:
+        yield "it would hold after: " + "; ".join(changes)
+
+
+def _changes(verb: str, bindings: Iterable[AclBinding]) -> Iterator[str]:
+    yield from (f"{verb} {binding}" for binding in bindings)

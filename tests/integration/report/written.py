@@ -1,0 +1,39 @@
+"""What every format is expected to look like, in ``expected``; run as a module it writes the files again.
+
+Read the difference before committing it: it is what readers will see.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from reconciler.report.results import Report
+from tests.integration.report.formats import FORMATS, bare, report_of
+from tests.integration.report.results import example_documents, hostile_documents
+
+EXPECTED: Final = Path(__file__).parent / "expected"
+
+
+def written(name: str, report: Report) -> str:
+    """A format's text as its file holds it."""
+    return bare(FORMATS[name](report)) if name.endswith(".html") else FORMATS[name](report)
+
+
+def main() -> None:
+    """Write all files again."""
+    with tempfile.TemporaryDirectory() as examples, tempfile.TemporaryDirectory() as others:
+        documents = example_documents(Path(examples))
+        reports = {
+            "example": report_of([documents["plan"], documents["lint"], documents["test"]]),
+            "drift": report_of([documents["drift"], documents["validate"]]),
+            "hostile": report_of(hostile_documents(Path(others)).values()),
+        }
+    for kind, report in reports.items():
+        for name in FORMATS:
+            file = EXPECTED / kind / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(written(name, report), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
