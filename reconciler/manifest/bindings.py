@@ -2,16 +2,18 @@
 
 import datetime
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from reconciler.manifest.acls import RoleUse, RuleDeclaration
 from reconciler.manifest.clusters import ClusterDeclaration
 from reconciler.manifest.codes import Code
 from reconciler.manifest.findings import Findings, Trouble
-from reconciler.manifest.grants import EntryTable, Grant, grants
+from reconciler.manifest.grants import EntryTable, Grant, grants, size_of
 from reconciler.manifest.roles import RoleDeclaration, use_problem
-from reconciler.model import AclBinding, Declaration, ResourcePattern
+from reconciler.model import AclBinding, Declaration, Origin, ResourcePattern
 
+#: Kafka's own limits are lower: a controller with so many ACLs no longer keeps up.
+MAX_BINDINGS: Final = 1_000_000
 _FOREVER = datetime.date.max
 
 
@@ -45,13 +47,26 @@ class BindingTable:
         self._declared: dict[AclBinding, Declaration] = {}
         self._brought: set[AclBinding] = set()
         self._entries = EntryTable()
+        self._room = MAX_BINDINGS
 
     def add(self, rules: Iterable[RuleDeclaration]) -> None:
         """Adds the bindings of a document's rules."""
         for rule in rules:
-            if not isinstance(rule.action, RoleUse) or self._usable(rule, rule.action):
+            if (not isinstance(rule.action, RoleUse) or self._usable(rule, rule.action)) and self._fits(rule):
                 for grant in grants(rule, self._roles.here, self._entries):
                     self._add(grant)
+
+    def _fits(self, rule: RuleDeclaration) -> bool:
+        """Whether there is room; a short text can multiply to more than any machine holds."""
+        size = size_of(rule, self._roles.here)
+        if size <= self._room:
+            self._room -= size
+            return True
+        origin = _origin(rule)
+        message = f"this rule comes to {size:,} bindings; all rules of a cluster may come to {MAX_BINDINGS:,}"
+        trouble = Trouble(Code.TOO_MANY_BINDINGS, message, "use a prefix, or make a list shorter")
+        self._findings_of(origin.file).add_at(trouble, origin)
+        return False
 
     def _usable(self, rule: RuleDeclaration, use: RoleUse) -> bool:
         trouble = use_problem(rule, use, self._roles.here)
@@ -125,3 +140,10 @@ class BindingTable:
 def _rank(declaration: Declaration) -> tuple[int, Declaration]:
     """The one that wants a binding longest comes first, then the one that stands first."""
     return -(declaration.expires or _FOREVER).toordinal(), Declaration(declaration.origin)
+
+
+def _origin(rule: RuleDeclaration) -> Origin:
+    """Where a rule stands: at its role, or at the first of its names."""
+    if isinstance(rule.action, RoleUse):
+        return rule.action.declaration.origin
+    return min(declaration.origin for patterns in rule.patterns.values() for _, declaration in patterns)

@@ -45,6 +45,7 @@ class Code(StrEnum):
     UNSUPPORTED_OPERATION = "KR048"
     RULE_FORM = "KR049"
     DUPLICATE_BINDING = "KR050"
+    TOO_MANY_BINDINGS = "KR051"
 
     UNKNOWN_ROLE = "KR060"
     ROLE_PARAMETERS = "KR061"
@@ -111,6 +112,7 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.UNSUPPORTED_OPERATION: "an operation that the resource type does not have",
         Code.RULE_FORM: "a rule is incomplete or contradicts itself",
         Code.DUPLICATE_BINDING: "one binding is declared in two places",
+        Code.TOO_MANY_BINDINGS: "a rule multiplies to more bindings than any cluster holds",
         Code.UNKNOWN_ROLE: "a role is unknown",
         Code.ROLE_PARAMETERS: "a role's parameters do not fit",
         Code.BUILT_IN_ROLE: "a built-in role cannot be redefined",

@@ -48,6 +48,19 @@ def grants(rule: RuleDeclaration, roles: Mapping[str, RoleDeclaration], table: E
         yield Grant(entries, patterns, written=True)
 
 
+def size_of(rule: RuleDeclaration, roles: Mapping[str, RoleDeclaration]) -> int:
+    """How many bindings :func:`grants` would come to, reckoned without making any."""
+    names = {kind: len(patterns) for kind, patterns in rule.patterns.items()}
+    if isinstance(rule.action, RoleUse):
+        each = sum(
+            len(part.permission.operations) * (sum(names.get(kind, 0) for kind in part.takes) + len(part.names))
+            for part in roles[rule.action.name].rules
+        )
+    else:
+        each = len(rule.action.operations) * sum(names.values())
+    return len(rule.principals) * len(rule.hosts) * each
+
+
 def _role_grants(rule: RuleDeclaration, use: RoleUse, role: RoleDeclaration, table: EntryTable) -> Iterator[Grant]:
     for part in role.rules:
         entries = table.entries(rule, part.permission)
