@@ -17,6 +17,8 @@ from reconciler.model import Change, CreateAcl, DeleteAcl, Impossible, Origin
 from reconciler.plan.reading import change_from
 from reconciler.plan.step import sides
 
+#: Differences of small units wait until there are so many: a row group for each would cost more than comparing it.
+_GROUP_ROWS: Final = 4_096
 #: A binding's fields are null for topics, ``detail`` (JSON) for bindings.
 RESULT_SCHEMA: Final = pa.schema(
     [
@@ -55,6 +57,7 @@ class Results:
         self.file = f"results/run={name}/{attempt}.parquet"
         self._sink = io.BytesIO()
         self._writer: pq.ParquetWriter | None = None
+        self._waiting: list[pa.Table] = []
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -62,7 +65,10 @@ class Results:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Writes the file, whole."""
-        if self._writer is not None and kind is None:
+        if kind is not None:
+            return
+        self._flush()
+        if self._writer is not None:
             self._writer.close()
             self._files.write(self.file, self._sink.getvalue())
 
@@ -100,10 +106,19 @@ class Results:
         if not rows:
             return False
         arrays = [pa.array(column, field.type) for column, field in zip(columns, RESULT_SCHEMA, strict=True)]
+        self._waiting.append(pa.Table.from_arrays(arrays, schema=RESULT_SCHEMA))
+        if sum(table.num_rows for table in self._waiting) >= _GROUP_ROWS:
+            self._flush()
+        return True
+
+    def _flush(self) -> None:
+        """Write what waits as one row group."""
+        if not self._waiting:
+            return
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._sink, RESULT_SCHEMA, compression="zstd")
-        self._writer.write_table(pa.Table.from_arrays(arrays, schema=RESULT_SCHEMA))
-        return True
+        self._writer.write_table(pa.concat_tables(self._waiting).combine_chunks())
+        self._waiting.clear()
 
 
 def topic_differences(compared: Comparison) -> list[TopicDifference]:
@@ -133,7 +148,7 @@ def changes_of(
 
 def _sides(files: Files, names: Sequence[str], cluster: str, most: int | None) -> Iterator[dict[str, Any]]:
     for name in names:
-        # Each unit has a row group of its own: those of other clusters are passed over by their statistics.
+        # Row groups of other clusters are passed over by their statistics.
         source = pa.BufferReader(files.read(name))
         table = pq.read_table(source, filters=[("cluster", "=", cluster)], use_threads=False)
         yield from table.slice(0, most).to_pylist()
