@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from reconciler.cli.agreements import Agreements, agreement_document, agreement_lines, agreements_behind
+from reconciler.cli.asking import answer_status
 from reconciler.cli.console import complain, paint_for, say, say_json, tell
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.options import (
@@ -38,6 +39,11 @@ _NEW_ACCESS: Final = "new-access"
     type=click.Choice([_NEW_ACCESS]),
     help="Exit 3 if anybody gains access that they do not have now; the plan is saved all the same.",
 )
+@click.option(
+    "--validate-with-broker",
+    is_flag=True,
+    help="Ask the cluster what it would say to each step on a topic, its policies included; nothing is done.",
+)
 @click.option("--detailed-exitcode", is_flag=True, help="Exit 2 if there is something to do.")
 @connection_options
 @output_option
@@ -49,6 +55,7 @@ def command(
     planning: PlanningOptions,
     expand: bool,
     fail_on: tuple[str, ...],
+    validate_with_broker: bool,
     detailed_exitcode: bool,
     reach: Reach,
     output: str,
@@ -57,11 +64,13 @@ def command(
 
     Nothing is written to the cluster. Deletions are held back unless --allow-deletes asks for them. AccessTests are
     decided on the state that the plan makes: exit 3 if one fails, or a file names what another team owns (Ownership).
+    With --validate-with-broker also if the cluster refuses a step; exit 1 if it gives no answer about one.
     """
-    planned = make_plan(path, cluster, reach, planning)
+    planned = make_plan(path, cluster, reach, planning, ask_broker=validate_with_broker)
     agreed = agreements_behind(planned, planned.plan.as_of)
     print_plan(planned, agreed, expand=expand, output=output)
-    status = verdict(planned, agreed, saved=out is not None)
+    saved = out is not None
+    status = worst(verdict(planned, agreed, saved=saved), answer_status(planned.plan, saved=saved))
     if status is Exit.OK and out is not None:
         save_plan(planned, out)
     different = Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK

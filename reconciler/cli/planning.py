@@ -2,11 +2,12 @@
 
 import datetime
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler import __version__
+from reconciler.cli.asking import with_answers, with_uses
 from reconciler.cli.console import tell
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import PlanningOptions, Reach
@@ -34,10 +35,16 @@ class Planned:
     seen: "Seen | None" = None
 
 
-def make_plan(path: str, cluster: str, reach: Reach, options: PlanningOptions) -> Planned:
-    """Read manifests and cluster, and plan; every failure is a :class:`CommandError`."""
+def make_plan(path: str, cluster: str, reach: Reach, options: PlanningOptions, *, ask_broker: bool = False) -> Planned:
+    """Read manifests and cluster, and plan; every failure is a :class:`CommandError`.
+
+    With ``ask_broker`` the cluster is asked what it would say to the steps on topics.
+    """
     with opened(path, cluster, reach) as (manifests, target):
-        return plan_on(target, manifests, path, options)
+        planned = plan_on(target, manifests, path, options)
+        if not ask_broker:
+            return planned
+        return replace(planned, plan=with_answers(planned.plan, planned.live, target))
 
 
 def plan_on(target: Target, manifests: "Manifests", path: str, options: PlanningOptions) -> Planned:
@@ -66,7 +73,7 @@ def plan_on(target: Target, manifests: "Manifests", path: str, options: Planning
         source_commit=source_commit(path),
     )
     try:
-        plan = propose(wanted, live, terms(declaration), request)
+        plan = with_uses(propose(wanted, live, terms(declaration), request), target)
         return Planned(plan, live, declaration, wanted, manifests, look(target, manifests, wanted, live))
     except UnsafeSelectionError as error:
         raise CommandError(str(error), status=Exit.REFUSED) from error
@@ -81,7 +88,17 @@ def warn(manifests: "Manifests", cluster: str, as_of: datetime.date) -> None:
 
 
 def read_cluster(cluster: "Cluster", request: "ReadRequest") -> "ClusterState":
-    """Read, or end the command with what the cluster said."""
+    """Read everything but bridges, which it says; or end the command with what the cluster said."""
+    from reconciler.cli.leftovers import tell_leftovers
+    from reconciler.model import without_bridges
+
+    live = read_raw(cluster, request)
+    tell_leftovers(live)
+    return without_bridges(live)
+
+
+def read_raw(cluster: "Cluster", request: "ReadRequest") -> "ClusterState":
+    """The same with bridges and without a word about them."""
     from reconciler.adapters.snapshot import SnapshotError
     from reconciler.ports import ClusterError
 

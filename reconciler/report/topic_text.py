@@ -97,7 +97,7 @@ def _value(key: str, value: str | None, review: TopicReview) -> str:
     if value is not None:
         return both_ways(key, value)
     default = review.defaults.get(key)
-    return "broker default" if default is None else f"broker default ({both_ways(key, default)})"
+    return "broker default" if default is None else f"broker default, now {both_ways(key, default)}"
 
 
 def both_ways(key: str, value: str) -> str:
@@ -165,5 +165,5 @@ def validation_lines(validation: Validation | None, paint: Paint = plain) -> Ite
 _NO_ANSWER: Final = (
     "What is without an answer is not refused: nothing is known of it. UNKNOWN_SERVER_ERROR is what a policy plug-in",
     "causes that throws something else than PolicyViolationException; the controller's log says what. Mend that first:",
-    "the controller may resign each time that it is asked.",
+    "some versions' controllers resign each time that they are asked.",
 )
