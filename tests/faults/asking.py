@@ -78,6 +78,18 @@ def watches_between(
     return found
 
 
+def settled(logins: Logins, watches: Sequence[Watch], brokers: Sequence[int]) -> None:
+    """Wait until every broker answers every watch as both states do; an assertion fails where that takes too long."""
+    deadline = time.monotonic() + 20
+    for watch in watches:
+        with AdminClient({**logins.settings(watch.user), "log_level": "0"}) as admin:
+            admin.poll(0)
+            for broker in brokers:
+                while (seen := _answers(admin, watch, broker)).leaks or seen.cuts or not seen.answers:
+                    assert time.monotonic() < deadline, f"broker {broker} does not enforce the state before: {seen}"
+                    time.sleep(0.05)
+
+
 @contextmanager
 def asking(logins: Logins, watches: Sequence[Watch], brokers: Sequence[int]) -> Iterator[Seen]:
     """Ask on every broker until a moment after the block's end. Begin where every answer is right already."""
@@ -102,17 +114,26 @@ def _ask(settings: Mapping[str, str], watch: Watch, broker: int, seen: Seen, end
     """DESCRIBE_CONFIGS of topics, there or not: one request for all names, judged one by one."""
     with AdminClient({**settings, "log_level": "0"}) as admin:
         admin.poll(0)
-        names = (*watch.refused, *watch.permitted, *watch.unseen)
-        resources = {name: ConfigResource(ResourceType.TOPIC, name) for name in names}
         while not ended.is_set():
-            futures = admin.describe_configs(list(resources.values()), broker=broker, request_timeout=10)
-            for name, resource in resources.items():
-                code = _code(futures[resource])
-                seen.answers += code in (_SHOWN, _REFUSED, _UNKNOWN)
-                if (code == _UNKNOWN and name in watch.refused) or (code == _SHOWN and name not in watch.permitted):
-                    seen.leaks.append(f"{watch.user} on broker {broker}: {name}")
-                if code == _REFUSED and name in watch.permitted:
-                    seen.cuts.append(f"{watch.user} on broker {broker}: {name}")
+            found = _answers(admin, watch, broker)
+            seen.answers += found.answers
+            seen.leaks += found.leaks
+            seen.cuts += found.cuts
+
+
+def _answers(admin: AdminClient, watch: Watch, broker: int) -> Seen:
+    names = (*watch.refused, *watch.permitted, *watch.unseen)
+    resources = {name: ConfigResource(ResourceType.TOPIC, name) for name in names}
+    futures = admin.describe_configs(list(resources.values()), broker=broker, request_timeout=10)
+    seen = Seen()
+    for name, resource in resources.items():
+        code = _code(futures[resource])
+        seen.answers += code in (_SHOWN, _REFUSED, _UNKNOWN)
+        if (code == _UNKNOWN and name in watch.refused) or (code == _SHOWN and name not in watch.permitted):
+            seen.leaks.append(f"{watch.user} on broker {broker}: {name}")
+        if code == _REFUSED and name in watch.permitted:
+            seen.cuts.append(f"{watch.user} on broker {broker}: {name}")
+    return seen
 
 
 def _code(future: "Future[object]") -> int:

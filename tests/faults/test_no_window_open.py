@@ -1,0 +1,201 @@
+"""An open cluster closed and opened again while principals ask every broker: no window, thanks to bridges.
+
+The same plans without bridges, and a careless order, do show one.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from reconciler.adapters.clock import SystemClock
+from reconciler.adapters.kafka.cluster import KafkaCluster, connect
+from reconciler.adapters.kafka.probe import KafkaProbe
+from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
+from reconciler.apply import Identity, Probing, Result, Silent, World, check, perform
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    NameSelector,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Scope,
+    Selector,
+    Topic,
+    is_reserved,
+)
+from reconciler.plan import Acknowledgement, Facts, Options, Plan, Request, Terms, propose
+from reconciler.ports import ReadRequest
+from tests.faults.asking import Seen, asking, settled, watches_between
+from tests.integration.kafka.conftest import settings_of
+from tests.property.transitions import DAY, declared
+
+pytestmark = pytest.mark.broker
+BROKERS = (1, 2, 3)
+USERS = ("alice", "bob", "carol")
+NAMES = 40
+
+
+@pytest.fixture(scope="module")
+def open_three(sandbox_root: Path) -> Iterator[Sandbox]:
+    """Three brokers with allow.everyone.if.no.acl.found=true."""
+    users = generated_users("admin", "reconciler", "acl-probe", *USERS)
+    spec = SandboxSpec("open-three", nodes=3, users=users, allow_everyone_if_no_acl_found=True, heap="256m")
+    with running(spec, root=sandbox_root) as sandbox:
+        yield sandbox
+
+
+def _acl(name: str, principal: str, permission: str = "ALLOW", *, prefix: bool = False) -> AclBinding:
+    pattern = ResourcePattern(ResourceType.TOPIC, name, PatternType.PREFIXED if prefix else PatternType.LITERAL)
+    operation = AclOperation.ALL if permission == "DENY" else AclOperation.DESCRIBE_CONFIGS
+    return AclBinding(pattern, AccessControlEntry(principal, "*", operation, AclPermissionType[permission]))
+
+
+@dataclass(frozen=True)
+class Change:
+    """Two states of ACLs under a mark, the names that are asked for, and those of them that are topics."""
+
+    before: frozenset[AclBinding]
+    after: frozenset[AclBinding]
+    names: list[str]
+    topics: tuple[str, ...] = ()
+
+
+def _around(mark: str) -> tuple[set[AclBinding], set[AclBinding], list[str]]:
+    """Beside what opens or closes: names covered in both states, where a prefix with a carve-out replaces literals."""
+    old = {_acl(f"{mark}team-{number}", "User:alice") for number in range(NAMES)}
+    secret = {_acl(f"{mark}team-secret{number}", "User:alice", "DENY") for number in range(NAMES)}
+    keeps = {_acl(f"{mark}team-secret{number}", "User:carol") for number in range(NAMES)}
+    names = [f"{mark}team-{kind}{number}" for kind in ("", "secret") for number in range(0, NAMES, 10)]
+    return old | keeps, {_acl(f"{mark}team-", "User:alice", prefix=True)} | secret | keeps, names
+
+
+def an_open_set_is_closed(mark: str) -> Change:
+    old, new, names = _around(mark)
+    closed = {_acl(f"{mark}n{number}", f"User:{user}") for number in range(NAMES) for user in ("alice", "bob")}
+    closed |= {_acl(f"{mark}n{number}", "User:bob", "DENY") for number in range(0, NAMES, 2)}
+    asked = [f"{mark}n{number}" for number in range(0, NAMES, 8)]
+    return Change(frozenset(old), frozenset(new | closed), names + asked)
+
+
+def a_closed_set_is_opened(mark: str) -> Change:
+    there = an_open_set_is_closed(mark)
+    return Change(there.after, there.before, there.names)
+
+
+def a_prefix_closes_over_existing_topics(mark: str) -> Change:
+    """Some names under the new prefix have bindings already, so only existing ones can be kept open."""
+    covered = {_acl(f"{mark}t{number}", "User:carol") for number in range(10)}
+    prefix = {_acl(mark, f"User:{user}", prefix=True) for user in ("alice", "bob")}
+    more = {_acl(mark, "User:dave", "DENY", prefix=True)}
+    topics = tuple(f"{mark}t{number}" for number in range(20))
+    return Change(frozenset(covered), frozenset(covered | prefix | more), list(topics), topics)
+
+
+Make: TypeAlias = Callable[[str], Change]
+CHANGES: list[Make] = [an_open_set_is_closed, a_closed_set_is_opened, a_prefix_closes_over_existing_topics]
+
+
+def _terms(mark: str, *, bridges: bool) -> Terms:
+    scope = Scope((Selector(None, ResourceType.TOPIC, NameSelector(prefix=mark)),))
+    facts = Facts("User:admin", super_users=("User:admin", "User:reconciler"))
+    probe = "User:acl-probe" if bridges else None
+    return Terms("c", scope, default_allow=True, probe=probe, barrier_wait=0.2, brokers=BROKERS, facts=facts)
+
+
+def _read(admin: KafkaCluster) -> ClusterState:
+    return admin.read(ReadRequest(principal="User:admin", super_users=["User:admin"]))
+
+
+def _plan(admin: KafkaCluster, wanted: frozenset[AclBinding], terms: Terms) -> Plan:
+    """The plan, with everything acknowledged that a guard asks about."""
+    live, request = _read(admin), Request(DAY, Options(allow_deletes=True))
+    asked = propose(declared(wanted, {}), live, terms, request).refusals
+    words = tuple(Acknowledgement(refusal.guard, refusal.object) for refusal in asked)
+    return propose(declared(wanted, {}), live, terms, replace(request, acknowledgements=words))
+
+
+def _perform(cluster: Sandbox, admin: KafkaCluster, plan: Plan) -> Result:
+    live = _read(admin)
+    with (
+        closing(KafkaProbe(settings_of(cluster.settings("acl-probe")))) as probe,
+        closing(KafkaProbe(settings_of(cluster.settings("admin")))) as own,
+    ):
+        probing = Probing(probe, "User:acl-probe", own, "User:admin", True, frozenset(BROKERS))
+        world = World(
+            admin,
+            SystemClock(),
+            Silent(),
+            identity=Identity("window"),
+            probing=probing if plan.terms.probe else None,
+            max_batch=40,
+        )
+        result = perform(plan, live, check(plan, live, plan.terms), world, lambda now: check(plan, now, plan.terms))
+    assert result.succeeded, (result.stopped, result.differences)
+    return result
+
+
+def _watched(cluster: Sandbox, change: Change, mark: str, how: str) -> tuple[Seen, Result | None]:
+    bridged, plain = _terms(mark, bridges=True), _terms(mark, bridges=False)
+    result = None
+    with connect(settings_of(cluster.settings("admin"))) as admin:
+        admin.create_topics([Topic(name, 1, 1) for name in change.topics])
+        admin.create_acls(sorted(change.before))
+        watches = watches_between(change.before, change.after, USERS, change.names, default_allow=True)
+        settled(cluster, watches, BROKERS)
+        plan = _plan(admin, change.after, plain if how == "without bridges" else bridged)
+        with asking(cluster, watches, BROKERS) as seen:
+            if how == "careless":
+                _grants_first(admin, change)
+            else:
+                result = _perform(cluster, admin, plan)
+        assert not any(is_reserved(b.pattern.name) for b in _read(admin).bindings)
+        admin.delete_acls(sorted(change.after))
+    print(f"{how}, {change.names[0]}: {seen}")
+    return seen, result
+
+
+def _grants_first(admin: KafkaCluster, change: Change) -> None:
+    """Grants before restrictions and restrictions lifted before grants go, in requests of a few."""
+    create = sorted(change.after - change.before, key=lambda binding: -binding.entry.permission_type)
+    delete = sorted(change.before - change.after, key=lambda binding: binding.entry.permission_type)
+    for start in range(0, len(create), 40):
+        admin.create_acls(create[start : start + 40])
+    for start in range(0, len(delete), 40):
+        admin.delete_acls(delete[start : start + 40])
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_with_bridges_nobody_is_refused_whom_both_states_permit(open_three: Sandbox, change: Make) -> None:
+    mark = f"b{CHANGES.index(change)}-"
+    seen, result = _watched(open_three, change(mark), mark, "with bridges")
+    assert seen.answers > 1_000
+    assert seen.leaks == []
+    assert seen.cuts == []
+    assert result is not None
+    assert result.notes, "under the prefix, names that do not exist yet are told"
+    assert all("names that do not exist yet" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("change", [CHANGES[0], pytest.param(CHANGES[1], marks=pytest.mark.long)])
+def test_without_bridges_the_same_watchers_see_interruptions_and_the_result_says_so(
+    open_three: Sandbox, change: Make
+) -> None:
+    mark = f"p{CHANGES.index(change)}-"
+    seen, result = _watched(open_three, change(mark), mark, "without bridges")
+    assert seen.leaks == []
+    assert seen.cuts
+    assert result is not None
+    assert any("User:alice" in note and "may have been refused" in note for note in result.notes)
+
+
+def test_the_same_watchers_see_a_careless_order(open_three: Sandbox) -> None:
+    seen, _ = _watched(open_three, an_open_set_is_closed("c0-"), "c0-", "careless")
+    assert seen.leaks
