@@ -22,6 +22,7 @@ from reconciler.apply import (
     World,
     check,
     perform,
+    reading,
 )
 from reconciler.cli.agreements import Agreements, agreement_lines, agreements_behind
 from reconciler.cli.console import paint_for, tell
@@ -85,7 +86,7 @@ def apply_saved(saved: SavedPlan, reach: Reach, consent: Consent, *, expand: boo
     plan, digest = saved_plan(saved.file)
     _check_id(plan, consent, digest)
     with opened(saved.path, saved.cluster or plan.terms.cluster, reach) as (manifests, target):
-        live = read_cluster(target.cluster, ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps)))
+        live = read_cluster(target.cluster, _reading(plan, target))
         recorded = replace(consent, records=consent.records.beside(saved.file))
         agreed = Agreements()
         if target.declaration is not None:
@@ -93,6 +94,12 @@ def apply_saved(saved: SavedPlan, reach: Reach, consent: Consent, *, expand: boo
             seen = look(target, manifests, wanted)
             agreed = agreements_behind(Planned(plan, live, target.declaration, wanted, manifests, seen), today())
         return _perform(plan, live, _Reached(target, reach, agreed), recorded, expand=expand, digest=digest)
+
+
+def _reading(plan: Plan, target: Target) -> ReadRequest:
+    if target.declaration is None:
+        return ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps))
+    return reading(plan, terms(target.declaration))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import click
 
 from reconciler.cli.console import say, say_json, tell
 from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.leftovers import age
 from reconciler.cli.options import Reach, cluster_option, connection_options, output_option
 from reconciler.report.paint import counted, safe
 
@@ -27,17 +28,19 @@ def command(*, path: str | None, cluster: str, only_run: str | None, yes: bool, 
     """Find the bindings on names that only the reconciler uses, and remove them.
 
     A run that is still going on needs them: its barriers are then not reached, and nothing more is deleted by it.
+    A bridge keeps a resource open until a run is through: apply the same plan again if you can, which removes it when
+    nobody is interrupted by that.
     What a run left that holds the lease stays, unless --run names it.
     """
     from reconciler.adapters.clock import SystemClock
     from reconciler.apply.lease import time_of
     from reconciler.apply.sweep import holding, leftovers, sweep
-    from reconciler.cli.planning import read_cluster
+    from reconciler.cli.planning import read_raw
     from reconciler.cli.reading import reached
     from reconciler.ports import ClusterError, ReadRequest
 
     with reached(path, cluster, reach) as target:
-        found = leftovers(read_cluster(target.cluster, ReadRequest(all_topics=False)))
+        found = leftovers(read_raw(target.cluster, ReadRequest(all_topics=False)))
         wanted = [leftover for leftover in found if only_run in (None, leftover.run)]
         held = (
             [] if only_run else [claim for leftover in wanted if (claim := holding(leftover, time_of(SystemClock())))]
@@ -76,7 +79,7 @@ def _ask(wanted: "list[Leftover]", name: str, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise CommandError("nobody can be asked here, because there is no terminal", "give --yes", Exit.USAGE)
-    many = counted(sum(len(leftover.bindings) for leftover in wanted), "binding")
+    many = counted(sum(len(leftover.bindings) + len(leftover.bridges) for leftover in wanted), "binding")
     if not click.confirm(f"Remove {many} from cluster {safe(name)}?", err=True):
         raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
 
@@ -86,7 +89,8 @@ def _lines(wanted: "list[Leftover]") -> list[str]:
         return ["Nothing is left of any run."]
     lines = []
     for leftover in wanted:
-        lines.append(f"Left by run {safe(leftover.run)}:")
+        lines.append(f"Left by run {safe(leftover.run)}{age(leftover)}:")
+        lines += [f"  - bridge: {safe(str(bridge))}" for bridge in leftover.bridges]
         lines += [f"  - {safe(str(binding))}" for binding in leftover.bindings]
     return lines
 
@@ -96,4 +100,8 @@ def _verdict(left: "tuple[AclBinding, ...]") -> list[str]:
 
 
 def _document(leftover: "Leftover") -> dict[str, object]:
-    return {"run": leftover.run, "bindings": [str(binding) for binding in leftover.bindings]}
+    return {
+        "run": leftover.run,
+        "bridges": [str(bridge) for bridge in leftover.bridges],
+        "bindings": [str(binding) for binding in leftover.bindings],
+    }
