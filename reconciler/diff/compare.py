@@ -89,7 +89,7 @@ def _topics(
             left.append(Left(LeftReason.UNREADABLE, f"topic {name}", reason, origin=wanted.origin))
             continue
         for change in topic_changes(wanted, live.topics.get(name), rules.ignore_configs):
-            possible = _without_collision(change, taken)
+            possible = _without_collision(change, taken, desired)
             if isinstance(possible, Impossible):
                 left.append(_impossible(possible, wanted))
             else:
@@ -105,12 +105,17 @@ def _topics(
     return found, tuple(left)
 
 
-def _without_collision(change: Change, taken: dict[str, str]) -> Change:
-    """Kafka refuses a new topic whose name differs from a live one only in ``.`` against ``_``."""
+def _without_collision(change: Change, taken: dict[str, str], desired: DesiredState) -> Change:
+    """Kafka refuses a new topic whose name differs from a live one only in ``.`` against ``_``.
+
+    Deletions come last, so it has to wait also for one that goes.
+    """
     if isinstance(change, CreateTopic):
         other = taken.get(collision_key(change.topic.name))
         if other is not None:
             reason = f"the name collides with the topic {other}: Kafka takes '.' and '_' for the same in metrics"
+            if (going := desired.topics.get(other)) is not None and going.absent:
+                reason += "; once that one is deleted, plan again"
             return Impossible("topic", change.topic.name, "absent", "exists", reason)
     return change
 
