@@ -8,7 +8,7 @@ import pytest
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox
+from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
 from reconciler.ports import ReadRequest
 from tests.integration.main_job import Job, job
 
@@ -29,6 +29,15 @@ def tidy(broker: Sandbox) -> Iterator[None]:
         left = sorted(cluster.read(ReadRequest(all_topics=False)).bindings - before)
         for start in range(0, len(left), 500):
             cluster.delete_acls(left[start : start + 500])
+
+
+@pytest.fixture(scope="session")
+def open_broker(sandbox_root: Path) -> Iterator[Sandbox]:
+    """A broker with allow.everyone.if.no.acl.found=true."""
+    users = generated_users("admin", "reconciler", "acl-probe", "alice", "bob")
+    spec = SandboxSpec(name="open-by-default", users=users, allow_everyone_if_no_acl_found=True)
+    with running(spec, root=sandbox_root) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """The barrier by a probe, declared in manifests and connections, on a real broker."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
+from reconciler.adapters.sandbox import Sandbox
 from tests.integration.main_job import Job, job
 
 pytestmark = pytest.mark.broker
@@ -19,15 +18,6 @@ spec:
   principal: User:svc
   rules: [{allow: READ, topics: ["@orders"]}]
 """
-
-
-@pytest.fixture(scope="module")
-def open_broker(sandbox_root: Path) -> Iterator[Sandbox]:
-    """A broker with allow.everyone.if.no.acl.found=true."""
-    users = generated_users("admin", "reconciler", "acl-probe")
-    spec = SandboxSpec(name="open-by-default", users=users, allow_everyone_if_no_acl_found=True)
-    with running(spec, root=sandbox_root) as sandbox:
-        yield sandbox
 
 
 @pytest.fixture
