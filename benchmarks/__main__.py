@@ -3,7 +3,7 @@
 import os
 import platform
 
-from benchmarks import cluster, manifests, model, startup
+from benchmarks import access, cluster, manifests, model, startup
 
 
 def main() -> None:
@@ -14,6 +14,8 @@ def main() -> None:
     manifests.main()
     print("\nModel")
     model.main(1_000_000)
+    print("\nAccess")
+    access.main(100_000)
     cluster.main()
 
 
