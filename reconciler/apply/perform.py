@@ -132,7 +132,7 @@ def _unsettled(run: Run, phases: Sequence[tuple[Phase, list[Step]]]) -> bool:
 
 def _perform_phase(run: Run, crossing: Crossing, phase: Phase, steps: list[Step], live: ClusterState) -> None:
     run.world.progress.phase(phase, len(steps))
-    ready = _ready(run, steps, live)
+    ready = _ready(run, phase, steps, live)
     run.world.progress.sent(len(steps) - len(ready))
     for _, kind in groupby(ready, key=lambda step: type(step.change)):
         for batch in batches(phase, list(kind), len(live.bindings), run.world.max_batch):
@@ -142,8 +142,8 @@ def _perform_phase(run: Run, crossing: Crossing, phase: Phase, steps: list[Step]
             _send(run, phase, batch)
 
 
-def _ready(run: Run, steps: list[Step], live: ClusterState) -> list[Step]:
-    """The steps that are to be sent; the others get their outcome."""
+def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> list[Step]:
+    """The steps that are to be sent; the others get their outcome. One that was moved waits as its new phase does."""
     undone = run.undone()
     ready, settled = [], []
     for step in steps:
@@ -155,7 +155,7 @@ def _ready(run: Run, steps: list[Step], live: ClusterState) -> list[Step]:
         elif found.standing is not Standing.PENDING:
             message = f"{found.subject}: expected {found.expected}, found {found.found}"
             settled.append(StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message))
-        elif (other := undone.holding_back(step)) is not None:
+        elif (other := undone.holding_back(replace(step, phase=phase))) is not None:
             message = f"waits for “{describe(other)}”"
             settled.append(StepOutcome(step, Outcome.BLOCKED, message=message, blocked_by=other))
         else:
