@@ -23,6 +23,7 @@ from reconciler.model import (
 from reconciler.plan.access_form import access_from
 from reconciler.plan.binding_form import binding_from, origin_from, pattern_from
 from reconciler.plan.conditional import bridges_from
+from reconciler.plan.conformity import misfit
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.document import FORMAT_VERSION, body_digest, camel
 from reconciler.plan.guards import Acknowledgement, Guard, Limits
@@ -52,6 +53,8 @@ def plan_from(document: dict[str, Any]) -> Plan:
     Guards' refusals are no part of it.
     """
     _check_version(document.get("formatVersion"))
+    if (place := misfit(document)) is not None:
+        raise PlanFileError(f"not a plan of format {FORMAT_VERSION}: {place.lstrip('.')} is missing or of another kind")
     try:
         plan = _plan(document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -152,7 +152,13 @@ def _side() -> dict[str, Any]:
     topic = {
         "type": "object",
         "required": ["name", "topicId"],
-        "properties": {"name": _TEXT, "topicId": _or_null(_TEXT)},
+        "properties": {
+            "name": _TEXT,
+            "topicId": _or_null(_TEXT),
+            "partitions": _or_null(_COUNT),
+            "replicationFactor": _or_null(_COUNT),
+            "configs": {"type": "object", "additionalProperties": _or_null(_TEXT)},
+        },
     }
     return {"anyOf": [_binding(), topic]}
 

@@ -1,7 +1,8 @@
 """Two thousand spoilt plans and as many spoilt journals: a clear refusal, or what they say; never anything else."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import pytest
 
 from reconciler.adapters.journal_file import read_records
-from reconciler.apply import JournalError, past_runs
-from reconciler.plan import Plan, PlanFileError, parse_plan, plan_text
+from reconciler.apply import JournalError, RefusedError, StalePlanError, UndeclaredDefaultError, check, past_runs
+from reconciler.plan import PlanFileError, parse_plan, plan_text
 from reconciler.plan.document import seal
+from reconciler.report.plan_text import plan_lines
 from tests.faults.scenario import before, plan_for, wish
 
 _HOSTILE: list[Any] = [
@@ -94,14 +96,40 @@ def _plan_texts() -> Iterator[str]:
 
 
 def test_spoilt_plans_are_refused_or_read() -> None:
-    read = 0
+    """What can be read can be shown and held against a cluster as well."""
+    read, live = 0, before(2)
     for text in _plan_texts():
         try:
-            assert isinstance(parse_plan(text), Plan)
-            read += 1
+            plan = parse_plan(text)
         except PlanFileError:
             continue
-    assert read < 1_000
+        read += 1
+        assert list(plan_lines(plan, expand=True))
+        assert parse_plan(plan_text(plan)) == plan
+        with suppress(StalePlanError, RefusedError, UndeclaredDefaultError):
+            check(plan, live, plan.terms)
+    assert 10 < read < 1_000
+
+
+@pytest.mark.parametrize(
+    ("spoil", "place"),
+    [
+        (lambda plan: plan["steps"][0].update(phase="2"), r"steps\[0\].phase"),
+        (lambda plan: plan["steps"][3].update(phase=2.0), r"steps\[3\].phase"),
+        (lambda plan: plan["steps"][1]["after"].update(principal=7), r"steps\[1\].after.principal"),
+        (lambda plan: plan["terms"].update(barrierWaitSeconds=float("nan")), "terms.barrierWaitSeconds"),
+        (lambda plan: plan["terms"].update(barrierSeconds=10**400), "terms.barrierSeconds"),
+        (lambda plan: plan["counts"].update(owned=True), "counts.owned"),
+        (lambda plan: plan.pop("warnings"), "warnings"),
+        (lambda plan: plan["options"].update(only=["x", None]), r"options.only\[1\]"),
+    ],
+)
+def test_the_place_that_is_of_another_kind_is_named(spoil: Callable[[Any], Any], place: str) -> None:
+    document = json.loads(plan_text(plan_for(before(2), wish(2))))
+    del document["digest"]
+    spoil(document)
+    with pytest.raises(PlanFileError, match=f": {place} is missing or of another kind"):
+        parse_plan(seal(json.dumps(document)[:-1]))
 
 
 def test_spoilt_journals_are_refused_or_read(tmp_path: Path) -> None:
