@@ -52,7 +52,7 @@ def _plan_one(name: str, manifests: Manifests, order: Order) -> dict[str, Any]:
     except Exception as error:  # one cluster's trouble, whatever it is, must not end the others
         return {"cluster": name, "code": "unexpected", "message": reason(error), "advice": ""}
     if agreements_behind(planned, planned.plan.as_of).stops:
-        advice = f"reconciler plan --cluster {name} shows which of AccessTests and Ownership"
+        advice = f"reconciler plan --cluster {name} shows which of AccessTests, Ownership, TopicPolicy"
         return {"cluster": name, "code": "disagreed", "message": "the plan breaks what was agreed", "advice": advice}
     return _said(name, replace(planned.plan, source_commit=order.commit))
 

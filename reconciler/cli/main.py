@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "drift": "Report how a cluster differs from the manifests",
     "report": "Results as a comment, a page, SARIF, JUnit, metrics and more",
     "test": "Decide the AccessTests, on what is declared or on a cluster",
+    "policy": "Propose a topic policy",
     "lint": "Find what is redundant, dead, risky or forgotten; propose a smaller set",
     "can-i": "Whether a principal may do something; exit 3 if not",
     "who-can": "Who may do something",

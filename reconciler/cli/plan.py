@@ -63,8 +63,9 @@ def command(
     """Compare the manifests below PATH with a cluster and print what would be sent, in order.
 
     Nothing is written to the cluster. Deletions are held back unless --allow-deletes asks for them. AccessTests are
-    decided on the state that the plan makes: exit 3 if one fails, or a file names what another team owns (Ownership).
-    With --validate-with-broker also if the cluster refuses a step; exit 1 if it gives no answer about one.
+    decided on the state that the plan makes: exit 3 if one fails, a file names what another team owns (Ownership), or
+    topics break a TopicPolicy. With --validate-with-broker also if the cluster refuses a step; exit 1 if it gives no
+    answer about one.
     """
     planned = make_plan(path, cluster, reach, planning, ask_broker=validate_with_broker)
     agreed = agreements_behind(planned, planned.plan.as_of)

@@ -37,7 +37,8 @@ def command(*, path: str, output: str, as_of: datetime.date | None) -> int:
     """Parse and check the manifests below PATH, for every cluster that they declare.
 
     Nothing is asked of any cluster. Every problem is shown at once, each with its place and what to do about it. Exit 3
-    if AccessTests fail on what is declared, or a file names what belongs to another team (Ownership).
+    if AccessTests fail on what is declared, a file names what belongs to another team (Ownership), or topics break a
+    TopicPolicy.
     """
     day = as_of or today()
     if output == "json":

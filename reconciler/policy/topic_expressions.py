@@ -13,9 +13,10 @@ from reconciler.policy.topic_checks import Check, Shortfall
 from reconciler.policy.topic_subject import Subject
 
 #: The longest text that an expression is given; a topic's name has at most 249 characters.
-_LONGEST: Final = 1000
+_LONGEST: Final = 300
 _NUMBERS: Final = frozenset({ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES})
 _FAULT = re.compile(r"ERROR: <input>:([0-9]+):([0-9]+): (.*)")
+_CONTAINER: Final = " (in container '')"
 _STATUS = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
 _UNKNOWN = re.compile(r'No value with name "(\w+)" found in Activation')
 _UNSET = re.compile(r'Key not found in map : "(.*)"')
@@ -85,7 +86,8 @@ def _variables(types: Any) -> dict[str, Any]:
 def _faults(part: ExpressionRule, text: str) -> Iterator[Fault]:
     found = _FAULT.findall(text)
     for line, column, message in found[:1]:
-        yield Fault(part, int(line), int(column), f"not CEL: {message.removeprefix('Syntax error: ')}")
+        said = message.removeprefix("Syntax error: ").removesuffix(_CONTAINER)
+        yield Fault(part, int(line), int(column), f"not CEL: {said}")
     if not found:
         yield Fault(part, 1, 1, f"not CEL: {_STATUS.sub('', text)}")
 
@@ -94,8 +96,8 @@ def _check(part: ExpressionRule, program: Any) -> Check:
     wanted = " ".join(part.text.split())
 
     def check(topic: Subject) -> Iterator[Shortfall]:
-        longest = max(map(len, (*topic.labels.values(), *topic.configs.values())), default=0)
-        if longest > _LONGEST:
+        texts = (text for values in (topic.labels, topic.configs) for pair in values.items() for text in pair)
+        if any(len(text) > _LONGEST for text in texts):
             found = f"a label or setting has more than {_LONGEST} characters"
             yield Shortfall(TopicCheck.EXPRESSION, "expression", found, wanted, decided=False)
             return
