@@ -1,9 +1,8 @@
 """Performing a plan from the command line: consent, interruption, progress, and refusals as exit statuses."""
 
 import shlex
-import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -33,6 +32,7 @@ from reconciler.cli.probing import probing
 from reconciler.cli.progress import progress_for
 from reconciler.cli.recording import Records, earlier_runs, ledgers, new_run, tell_earlier
 from reconciler.cli.show import saved_plan
+from reconciler.cli.stopping import stoppable
 from reconciler.cli.topic_policies import look
 from reconciler.cli.wiring import Target, desired, opened, terms, today
 from reconciler.plan import Plan, Standing, change_id, plan_id, touched_topics
@@ -131,12 +131,14 @@ def _perform(
     if records.journal is not None:
         tell_earlier(earlier_runs(records.journal, plan_id(plan)))
     _ask(plan, consent)
+    # How long to wait and whom to ask is the declaration's word; a plan's id does not speak of it.
+    plan = replace(plan, terms=replace(now, scope=plan.terms.scope))
     from reconciler.adapters.clock import SystemClock
 
     with (
         probing(target, reached.reach) as probe,
         ledgers(records, _audit_topic(target, records)) as (journal, audit),
-        _stoppable() as interrupted,
+        stoppable("batch") as interrupted,
         progress_for(sys.stderr) as progress,
         _refusals(),
     ):
@@ -223,23 +225,3 @@ def _ask(plan: Plan, consent: Consent) -> None:
     question = f"{summary(plan)} on cluster {safe(plan.terms.cluster)}. Perform these steps?"
     if not click.confirm(question, err=True):
         raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
-
-
-@contextmanager
-def _stoppable() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C finishes the batch in flight; a second one ends at once, with unknown outcomes."""
-    stopped = False
-
-    def stop(_signal: int, _frame: object) -> None:
-        nonlocal stopped
-        if stopped:
-            raise KeyboardInterrupt
-        stopped = True
-        tell("stopping behind the batch in flight; press Ctrl-C again to end at once (outcomes will be unknown)")
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: stopped
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -2,11 +2,9 @@
 
 import datetime
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +20,7 @@ from reconciler.cli.fleet_options import SparkOptions, session_for, spark_option
 from reconciler.cli.fleet_performing import Conditions, Job, apply_all
 from reconciler.cli.fleet_saved import RECORD_FILE, read_fleet_plan, read_record
 from reconciler.cli.options import Reach, connection_options, output_option
+from reconciler.cli.stopping import stoppable
 from reconciler.cli.wiring import read_sources
 from reconciler.fleet import (
     Ending,
@@ -98,7 +97,7 @@ def command(
     texts = read_sources(path)
     endings = latest(read_record(Path(directory), plan))
     if any(pending(wave, endings) for wave in plan.waves):
-        with session_for(spark) as session, _stoppable() as interrupted:
+        with session_for(spark) as session, stoppable("clusters") as interrupted:
             shared = session.sparkContext.broadcast(tuple(texts))
             conditions = Conditions(shared, everywhere(reach), at_once, timeout, operator)
             here = _Pass(Path(directory), plan, conditions, endings, interrupted)
@@ -230,23 +229,3 @@ def _document(plan: FleetPlan, endings: dict[tuple[str, str], Ending]) -> dict[s
             for wave in plan.waves
         ],
     }
-
-
-@contextmanager
-def _stoppable() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C lets the clusters in flight finish their batches and begins no more; a second one ends at once."""
-    stopped = False
-
-    def stop(_signal: int, _frame: object) -> None:
-        nonlocal stopped
-        if stopped:
-            raise KeyboardInterrupt
-        stopped = True
-        tell("stopping behind the clusters in flight; press Ctrl-C again to end at once (outcomes will be unknown)")
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: stopped
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
