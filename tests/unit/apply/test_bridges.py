@@ -215,6 +215,16 @@ def test_the_very_binding_needs_no_bridge_and_comes_first_or_goes_last(closing: 
     assert marked == set()
 
 
+def test_the_very_binding_stays_where_another_one_that_should_go_does_not() -> None:
+    own, grant = bridge_on(acl("x", "").pattern), acl("x", "User:b")
+    never = Fault("delete_acls", grant, Answer(Verdict.FAILED, "POLICY_VIOLATION", "no"), times=99)
+    stage = Stage(OPEN | {own, grant}, OPEN, faults=[never])
+    result = stage.apply()
+    assert {str(item.outcome) for item in result.outcomes} == {"failed", "blocked"}
+    assert stage.bindings == OPEN | {own, grant}
+    assert stage.violations(asks("x")) == []
+
+
 def _appearing(stage: Stage, stranger: AclBinding) -> Callable[[], None]:
     """Somebody else writes as soon as a bridge stands, and a second passes."""
 
