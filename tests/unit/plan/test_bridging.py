@@ -30,6 +30,7 @@ from reconciler.plan import (
     Request,
     Terms,
     change_id,
+    describe,
     parse_plan,
     plan_id,
     plan_schema,
@@ -180,7 +181,7 @@ def test_a_bridge_of_another_run_is_nobodys_difference() -> None:
     there = {bridge_on(pattern), marker_of("dead", pattern)}
     assert planned(there, set()).steps == ()
     meant = planned({bridge_on(pattern)}, set())
-    assert [str(step.change.binding) for step in meant.steps] == [str(bridge_on(pattern))]  # type: ignore[union-attr]
+    assert [describe(step.change) for step in meant.steps] == [f"delete {bridge_on(pattern)}"]
 
 
 @given(transitions())
