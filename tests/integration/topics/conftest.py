@@ -37,7 +37,14 @@ def _policed(version: str, root: Path, classes: Path) -> AbstractContextManager[
     }
     users = generated_users("admin", "reconciler", "alice")
     name = f"policed-{version.replace('.', '-')}"
-    spec = SandboxSpec(name=name, kafka_version=version, users=users, overrides=overrides, class_path=(classes,))
+    spec = SandboxSpec(
+        name=name,
+        kafka_version=version,
+        users=users,
+        auto_create_topics=True,
+        overrides=overrides,
+        class_path=(classes,),
+    )
     return running(spec, root=root)
 
 
@@ -79,16 +86,19 @@ def _asking(sandbox: Sandbox, root: Path, capsys: pytest.CaptureFixture[str]) ->
     connections = root / "connections.yaml"
     connections.write_text(sandbox.connections.read_text(encoding="utf-8").replace(sandbox.name, "policed"))
 
-    def ask(manifests: str, *arguments: str, cluster: str = CLUSTER, expect_json: bool = True) -> Any:
+    def ask(
+        manifests: str, *arguments: str, cluster: str = CLUSTER, expect_json: bool = True, saved: bool = False
+    ) -> Any:
         directory = root / "manifests"
         directory.mkdir(exist_ok=True)
         (directory / "cluster.yaml").write_text(cluster, encoding="utf-8")
         (directory / "wishes.yaml").write_text(manifests, encoding="utf-8")
         command, *options = arguments
-        reach = ["--cluster", "policed", "--connections", str(connections)]
+        reach = [*([] if saved else ["--cluster", "policed"]), "--connections", str(connections)]
         capsys.readouterr()
         output = ["--output", "json"] if expect_json else []
-        status = run([command, str(directory), *reach, *options, *output])
+        plan, options = (options[:1], options[1:]) if saved else ([], options)
+        status = run([command, *plan, str(directory), *reach, *options, *output])
         shown = capsys.readouterr()
         return status, json.loads(shown.out) if expect_json else shown.out + shown.err
 

@@ -61,7 +61,7 @@ def settings_of_the_broker(broker: Sandbox) -> set[str]:
 
 
 def manifest(settings: dict[str, Any]) -> str:
-    topics = [
+    topics: list[dict[str, Any]] = [
         {"name": "rt.any"},
         *({"name": f"rt.{name}", "configs": {name: value}} for name, value in settings.items()),
     ]
