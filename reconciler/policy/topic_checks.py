@@ -81,7 +81,8 @@ def count_check(part: CountRule) -> Check:
 
 
 def _count_words(part: CountRule, brokers: int | None) -> str:
-    each = "for each broker" if brokers is None else f"for each of {brokers} brokers"
+    known = {None: "for each broker", 1: "for the only broker"}
+    each = known.get(brokers, f"for each of {brokers} brokers")
     words = [
         f"at least {part.minimum}" if part.minimum is not None else "",
         f"at most {part.maximum}" if part.maximum is not None else "",

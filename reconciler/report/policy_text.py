@@ -104,13 +104,13 @@ def finding_document(finding: TopicFinding) -> dict[str, Any]:
         "topic": finding.topic,
         "place": str(finding.origin),
         "policy": finding.rule.document,
-        "policyRule": finding.rule.name,
+        "policyRule": finding.rule.name or "",
         "rulePlace": str(finding.rule_origin),
         "about": finding.about,
         "found": finding.found,
         "wanted": finding.wanted,
         "message": message(finding),
-        "reason": finding.rule.message,
+        "reason": finding.rule.message or "",
         "advice": advice(finding),
         "waiver": None
         if waiver is None

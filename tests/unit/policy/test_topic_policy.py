@@ -147,13 +147,16 @@ def test_what_a_topic_breaks(topic: str, rule: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("brokers", "partitions", "kept"), [(3, 6, True), (3, 7, False), (3, 2, False), (1, 2, True), (4, 7, True)]
+    ("brokers", "partitions", "kept"),
+    [(3, 6, True), (3, 7, False), (3, 2, False), (1, 2, True), (1, 3, False), (4, 7, True)],
 )
 def test_limits_for_each_broker(brokers: int, partitions: int, kept: bool) -> None:
     rule = "partitions: {minPerBroker: 1, maxPerBroker: 2}"
     found = told(f"partitions: {partitions}", rule, Surroundings("prod", brokers))
     assert (found == []) is kept
-    assert kept or f"at most 2 for each of {brokers} brokers" in found[0]
+    assert (
+        kept or f"at most 2 {'for the only broker' if brokers == 1 else f'for each of {brokers} brokers'}" in found[0]
+    )
 
 
 def test_the_narrower_limit_counts() -> None:
