@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-long lint format bench schema lock clean
+.PHONY: setup demo test test-long lint format bench schema dist lock clean
 
 setup: $(STAMP)
 
@@ -46,14 +46,25 @@ format: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
+## Wheel, sdist and bill of materials, in dist/.
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/pyproject-build --no-isolation --outdir dist
+	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --validate \
+	  --output-file dist/kafka-reconciler.cdx.json requirements-runtime.lock
+
 ## Write the committed JSON Schemas again.
 schema: $(STAMP)
 	$(BIN)/reconciler schema --out schema
 
-## Resolve requirements.lock again from pyproject.toml (needs uv).
+## Resolve the lock files again from pyproject.toml (needs uv).
 lock:
 	uv pip compile --quiet pyproject.toml --extra sandbox --extra msk-iam --extra fleet --extra policy --group dev --universal \
 	  --python-version 3.11 --generate-hashes --no-header --output-file requirements.lock
+	uv pip compile --quiet pyproject.toml --extra policy --extra msk-iam --group install --universal \
+	  --python-version 3.11 --generate-hashes --no-header --constraint requirements.lock --output-file requirements-runtime.lock
+	uv pip compile --quiet pyproject.toml --extra policy --extra msk-iam --extra fleet --group install --universal \
+	  --python-version 3.11 --generate-hashes --no-header --constraint requirements.lock --output-file requirements-fleet.lock
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

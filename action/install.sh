@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Installs reconciler, from this checkout or from the wheel that is named, into an environment of its own: dependencies by
+# hash, and nothing that they do not need.
+set -euo pipefail
+source_directory=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+environment=${RECONCILER_ENVIRONMENT:-${RUNNER_TEMP:-/tmp}/reconciler}
+
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: Python 3.11 or newer is needed" >&2; exit 1; }
+python3 -m venv "$environment"
+pip=("$environment/bin/python" -m pip --quiet --disable-pip-version-check --no-input)
+"${pip[@]}" install --no-compile --no-deps --require-hashes --only-binary :all: -r "$source_directory/requirements-runtime.lock"
+"${pip[@]}" install --no-compile --no-deps --no-build-isolation "${1:-$source_directory}"
+if [[ -n "${GITHUB_PATH:-}" ]]; then echo "$environment/bin" >>"$GITHUB_PATH"; fi
+"$environment/bin/reconciler" --version

@@ -1,0 +1,135 @@
+"""Wheel and sdist: built, complete, and at work in an environment that has nothing of this one."""
+
+import email
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.snapshot import snapshot_text
+from reconciler.model import ClusterState
+
+_ROOT = Path(__file__).parents[3]
+_BIN = Path(sys.executable).parent
+
+
+def _ran(*command: str, status: int = 0, **variables: str) -> str:
+    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8", **variables}
+    done = subprocess.run(command, cwd=_ROOT, env=environment, capture_output=True, text=True, check=False, timeout=280)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist, and the wheel that is built from it."""
+    directory = tmp_path_factory.mktemp("dist")
+    _ran(str(_BIN / "pyproject-build"), "--no-isolation", "--outdir", str(directory))
+    return directory
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
+    [found] = dist.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel and the locked dependencies, made by the script that pipelines use."""
+    environment = tmp_path_factory.mktemp("clean") / "environment"
+    path = tmp_path_factory.mktemp("github") / "path"
+    _ran(
+        str(_ROOT / "action" / "install.sh"), str(wheel), RECONCILER_ENVIRONMENT=str(environment), GITHUB_PATH=str(path)
+    )
+    assert path.read_text(encoding="utf-8") == f"{environment}/bin\n"
+    return environment
+
+
+def test_the_wheel_holds_the_package_and_what_it_needs_as_data(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        [metadata] = [name for name in names if name.endswith("METADATA")]
+        head = email.message_from_bytes(archive.read(metadata))
+    packaged = {name for name in names if ".dist-info/" not in name}
+    tracked = {str(path.relative_to(_ROOT)) for path in _ROOT.glob("reconciler/**/*") if path.suffix != ".pyc"}
+    data = {f"reconciler/cli/examples/{path.name}" for path in (_ROOT / "examples" / "acls").glob("*.yaml")}
+    assert packaged == {name for name in tracked if (_ROOT / name).is_file()} | data
+    assert {"reconciler/py.typed", "reconciler/cli/starting/acls.yaml"} <= packaged
+    assert (head["Name"], head["License-Expression"]) == ("kafka-reconciler", "Apache-2.0")
+    assert head["Requires-Python"] == ">=3.11"
+    assert "Typing :: Typed" in head.get_all("Classifier", [])
+    assert "# Reconciler" in head.get_payload()
+
+
+def test_the_sdist_holds_what_a_build_needs_and_nothing_private(dist: Path) -> None:
+    [sdist] = dist.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"pyproject.toml", "LICENSE", "README.md", "reconciler/py.typed", "examples/acls/cluster.yaml"} <= names
+    assert not {name for name in names if name.startswith((".venv", ".git/", "tests/", "dist/"))}
+
+
+def test_the_wheel_works_where_nothing_of_development_is(clean: Path, tmp_path: Path) -> None:
+    program = str(clean / "bin" / "reconciler")
+    shutil.copytree(_ROOT / "examples" / "acls", tmp_path / "manifests")
+    assert _ran(program, "--version").startswith("reconciler, version ")
+    assert "valid" in _ran(program, "validate", str(tmp_path / "manifests"))
+    snapshot = tmp_path / "live.json"
+    snapshot.write_text(snapshot_text(ClusterState("demo")), encoding="utf-8")
+    plan = _ran(program, "plan", str(tmp_path / "manifests"), "--cluster", f"snapshot:{snapshot}", "--output", "json")
+    assert json.loads(plan)["planId"].startswith("plan-")
+    _ran(program, "init", str(tmp_path / "started"))
+    foreign = "import importlib.util as u, sys; sys.exit(any(map(u.find_spec, ('pytest', 'hypothesis', 'mypy'))))"
+    _ran(str(clean / "bin" / "python"), "-c", foreign)
+    _ran(str(clean / "bin" / "python"), "-m", "pip", "check")
+
+
+def test_commands_that_need_an_extra_say_which(clean: Path) -> None:
+    done = subprocess.run(
+        [str(clean / "bin" / "reconciler"), "fleet", "snapshot", "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "install kafka-reconciler[fleet]" in done.stderr
+
+
+def _pins(lock: str) -> dict[str, str]:
+    lines = (_ROOT / lock).read_text(encoding="utf-8").splitlines()
+    pairs = [line.split(" ")[0].split("==") for line in lines if "==" in line and not line.startswith((" ", "#"))]
+    return dict(pairs)
+
+
+@pytest.mark.parametrize("lock", ["requirements-runtime.lock", "requirements-fleet.lock"])
+def test_what_is_installed_for_users_is_what_is_tested_here(lock: str) -> None:
+    development, pins = _pins("requirements.lock"), _pins(lock)
+    assert pins["click"]
+    assert pins.items() <= development.items()
+    assert ("pyspark" in pins) is ("fleet" in lock)
+
+
+def test_the_bill_of_materials_names_every_dependency_with_its_hashes(tmp_path: Path) -> None:
+    file = tmp_path / "bom.json"
+    options = ["--pyproject", "pyproject.toml", "--output-reproducible", "--validate", "--output-file", str(file)]
+    _ran(str(_BIN / "cyclonedx-py"), "requirements", *options, "requirements-runtime.lock")
+    bom = json.loads(file.read_text(encoding="utf-8"))
+    assert bom["bomFormat"] == "CycloneDX"
+    assert bom["metadata"]["component"]["name"] == "kafka-reconciler"
+    assert {one["name"]: one["version"] for one in bom["components"]} == _pins("requirements-runtime.lock")
+    assert all(one["externalReferences"][0]["hashes"] for one in bom["components"])
+
+
+def test_make_dist_does_the_same() -> None:
+    makefile = (_ROOT / "Makefile").read_text(encoding="utf-8")
+    recipe = makefile[makefile.index("\ndist:") : makefile.index("\n\n", makefile.index("\ndist:"))]
+    for word in ("pyproject-build --no-isolation", "cyclonedx-py requirements", "requirements-runtime.lock"):
+        assert word in recipe
