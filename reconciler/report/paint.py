@@ -13,7 +13,7 @@ from reconciler.model.disguise import undisguised
 Paint: TypeAlias = Callable[[str, str], str]
 
 #: Besides those: what build servers take for a command wherever it stands, and what XML cannot carry.
-_BESIDES = re.compile("(?<=#)#|[\ufffe\uffff]")
+_BESIDES = re.compile("(?<=#)#|^ *:(?=:[A-Za-z])|[\ufffe\uffff]")
 
 
 def plain(_style: str, text: str) -> str:
@@ -23,7 +23,7 @@ def plain(_style: str, text: str) -> str:
 
 def safe(text: str) -> str:
     """``text`` with every character that could steer a terminal or a build server, or hide, shown by its code."""
-    return _BESIDES.sub(lambda match: f"\\u{ord(match.group()):04x}", undisguised(text))
+    return _BESIDES.sub(lambda match: f"{match.group()[:-1]}\\u{ord(match.group()[-1]):04x}", undisguised(text))
 
 
 def counted(number: int, noun: str) -> str:

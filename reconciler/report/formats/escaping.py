@@ -47,12 +47,10 @@ def markdown_text(text: str) -> str:
 
     Not by numbers alone: mentions and references are looked for in the finished text, except in code.
     """
-    return " ".join(map(_word, safe(text).split(" ")))
+    return " ".join(map(_word, safe(text).split())) or markdown_element("")
 
 
 def _word(word: str) -> str:
-    if not word:
-        return ""
     found = _PUNCTUATED.fullmatch(word)
     before, core, after = ("", word, "") if found is None else found.groups()
     if _PLAIN_WORD.fullmatch(core) and not _COMMIT.fullmatch(core):

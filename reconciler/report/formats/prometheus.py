@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from reconciler.diff import LeftReason
 from reconciler.plan import AccessChange, Plan
+from reconciler.report.paint import safe
 from reconciler.report.results import Finding, Level, Report, Standing
 
 #: Kind and action of a step; every pair has a series, so that nought is said and not left out.
@@ -103,5 +104,5 @@ def _cluster(finding: Finding) -> str:
 
 
 def _label(text: str) -> str:
-    """A label's value; halves of surrogate pairs have no encoding."""
-    return text.encode("utf-8", "replace").decode()
+    """A label's value: without what steers whoever prints the file."""
+    return safe(text)

@@ -1,0 +1,87 @@
+"""Limits hold, whatever the plan: comments, summaries, annotations, SARIF; and what is left out is counted."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from reconciler.report.formats.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, comment, step_summary
+from reconciler.report.results import Report
+from tests.integration.report.formats import FORMATS
+from tests.integration.report.large import ROWS, STEPS, large_report
+
+
+@pytest.fixture(scope="module")
+def large() -> Report:
+    return large_report()
+
+
+def test_a_comment_says_something_of_everything(large: Report) -> None:
+    text = comment(large)
+    assert COMMENT_LIMIT * 0.9 < len(text) <= COMMENT_LIMIT
+    assert text.startswith("<!-- reconciler:big -->\n### 🛑 2,000 checks failed")
+    assert "49,500 bindings to create, 500 bindings to delete" in text
+    for heading in ("What stands out", "Access", "Checks that did not pass", "<summary>Findings", "in order</summary>"):
+        assert heading in text
+    assert re.search(r"<code>plan&#45;[0-9a-f]{64}</code>|`plan-[0-9a-f]{64}`", text)
+    assert text.count("<details>") == text.count("</details>")
+    _nothing_is_lost(text)
+
+
+def test_a_summary_has_more_room(large: Report) -> None:
+    text = step_summary(large)
+    assert SUMMARY_LIMIT * 0.9 < len(text.encode()) <= SUMMARY_LIMIT
+    _nothing_is_lost(text)
+
+
+def test_annotations_stay_few(large: Report) -> None:
+    lines = FORMATS["annotations.txt"](large).splitlines()
+    assert Counter(line.split()[0] for line in lines) == {"::error": 1, "::warning": 9}
+    assert "24,993 findings more of this level" in lines[-1]
+
+
+def test_sarif_stays_within_what_code_scanning_takes(large: Report) -> None:
+    (run,) = json.loads(FORMATS["sarif.json"](large))["runs"]
+    assert len(run["results"]) == 25_000
+    (notification,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert notification["message"]["text"].startswith("1 more")
+    schema = json.loads((Path(__file__).parents[2] / "schemas/sarif-2.1.0.json").read_text(encoding="utf-8"))
+    few = {**run, "results": run["results"][:50]}
+    jsonschema.Draft4Validator(schema).validate({"version": "2.1.0", "runs": [few]})
+
+
+def test_a_message_stays_short(large: Report) -> None:
+    header, section = (block["text"]["text"] for block in json.loads(FORMATS["slack.json"](large))["blocks"])
+    assert len(header) <= 150
+    assert len(section) <= 3000
+    assert "488 more of what stands out" in section
+
+
+def test_events_are_all_there(large: Report) -> None:
+    types = Counter(json.loads(line)["type"] for line in FORMATS["events.jsonl"](large).splitlines())
+    assert types == {
+        "reconciler.plan.v1": 1,
+        "reconciler.plan.access.v1": ROWS,
+        "reconciler.plan.step.v1": STEPS,
+        "reconciler.finding.v1": STEPS // 2 + 1,
+        "reconciler.check.v1": 2_000,
+    }
+
+
+def _nothing_is_lost(text: str) -> None:
+    """Rows that are there and rows that are counted are all rows."""
+    shown = {
+        "row": text.count("\n| <code>User") + text.count("\n| `User"),
+        "grant": text.count("\n- **wildcard**"),
+        "check": text.count("\n- 🛑 failed"),
+        "finding": text.count("\n| ⚠️ warning"),
+    }
+    total = {"row": ROWS, "grant": 500, "check": 2_000, "finding": STEPS // 2 + 1}
+    for what, count in shown.items():
+        found = re.search(rf"\*([\d,]+) {what}[a-z ]* more;", text)
+        left_out = int(found[1].replace(",", "")) if found else 0
+        assert count > 0, what
+        assert count + left_out == total[what], what
