@@ -73,6 +73,8 @@ class Crossing:
         most = min(MAX_BINDINGS, self.run.world.max_batch or MAX_BINDINGS) // 2 or 1
         for start in range(0, len(new), most):
             self._create(new[start : start + most])
+        if new:
+            self.run.world.progress.note(f"{len(new):,} bridges stand until the plan is through")
 
     def tear_down(self, why: str) -> None:
         """Take away every bridge at once, whomever it interrupts."""
@@ -98,15 +100,18 @@ class Crossing:
         self._looked = clock.monotonic()
         self._busy = True
         try:
-            foreign = self._foreign(self.run.world.cluster.read(_ACLS))
-            for bridge, stranger in foreign.items():
-                self.alarm = f"somebody else changed what a bridge keeps open: {stranger} appeared"
-                self.run.world.progress.note(f"{self.alarm}; the bridge on {bridge.pattern} goes at once")
-            self._remove(list(foreign), self.alarm)
+            self._make_way(self.run.world.cluster.read(_ACLS))
         except ClusterError:
             pass  # before the next phase it has to be read, or the run stops
         finally:
             self._busy = False
+
+    def _make_way(self, live: ClusterState) -> None:
+        foreign = self._foreign(live)
+        for bridge, stranger in foreign.items():
+            self.alarm = f"somebody else changed what a bridge keeps open: {stranger} appeared"
+            self.run.world.progress.note(f"{self.alarm}; the bridge on {bridge.pattern} goes at once")
+        self._remove(list(foreign), self.alarm)
 
     def check(self) -> None:
         """Look, if it is time; raise ``StoppedError`` where a bridge had to go."""
@@ -120,6 +125,7 @@ class Crossing:
             return ()
         try:
             live, _ = settle(self.run)
+            self._make_way(live)
             self._forget_what_is_no_bridge()
         except (StoppedError, ClusterError) as stop:
             return self._left(self.standing, f"the cluster could not be read: {stop}")

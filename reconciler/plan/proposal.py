@@ -103,6 +103,8 @@ class Plan:
         creates = sum(isinstance(step.change, CreateAcl) for step in self.steps)
         deletes = sum(isinstance(step.change, DeleteAcl) for step in self.steps)
         topics = len(self.steps) - creates - deletes
+        bridged = 2 * len(self.bridges.wanted)  # a bridge and its marker, created and deleted
+        creates, deletes = creates + bridged, deletes + bridged
         # The controller scans every live binding for each filter, and is given as long a pause as it worked.
         scan = 2 * deletes * 0.35e-6 * self.counts.live_bindings
         # A probe's barrier took 5 to 70 ms on three brokers that were well.

@@ -255,6 +255,20 @@ def test_a_strangers_binding_removes_the_bridge_at_once_and_stops_the_run() -> N
     assert stage.bindings & many == set(), "no further batch was sent"
 
 
+def test_a_strangers_binding_that_only_the_reading_before_a_phase_shows_removes_the_bridge_too() -> None:
+    stage = Stage(OPEN, CLOSED)
+    stranger = acl("x", "User:stranger")
+
+    def between() -> None:
+        if acl("x", "User:b", AclOperation.WRITE, DENY) in stage.bindings and stranger not in stage.bindings:
+            MemoryCluster.create_acls(stage.cluster, [stranger])
+
+    stage.cluster.between = between
+    result = stage.apply()
+    assert "somebody else changed" in result.stopped
+    assert not standing_bridges(stage.bindings)
+
+
 def test_a_strangers_binding_elsewhere_leaves_the_bridge() -> None:
     stage = Stage(OPEN, CLOSED)
     stage.cluster.between = _appearing(stage, acl("elsewhere", "User:stranger"))
