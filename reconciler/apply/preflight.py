@@ -166,7 +166,7 @@ def _check_grants(plan: Plan, found: Transition | None) -> None:
             Standing.STALE,
             f"{row.principal or 'everybody else'} on {row.region}",
             "no other gain of access than was reviewed",
-            f"{', '.join(operation.name for operation in row.gained)} from {row.hosts}, such as {row.witness}",
+            f"{', '.join(operation.name for operation in row.gained)} from {row.hosts}, such as {row.witness.resource_name}",
         )
         for row in unreviewed(difference_review(found.difference), plan.access)
     )
