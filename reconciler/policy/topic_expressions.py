@@ -5,7 +5,7 @@ may build is bounded by the manifests' reader.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from reconciler.model import TOPIC_CONFIGS, ConfigType, ExpressionRule, Origin, TopicCheck
@@ -94,33 +94,39 @@ def _faults(part: ExpressionRule, text: str) -> Iterator[Fault]:
 
 def _check(part: ExpressionRule, program: Any) -> Check:
     wanted = " ".join(part.text.split())
+    words = frozenset(_WORD.findall(part.text))
 
     def check(topic: Subject) -> Iterator[Shortfall]:
-        texts = (text for values in (topic.labels, topic.configs) for pair in values.items() for text in pair)
-        if any(len(text) > _LONGEST for text in texts):
+        maps = _maps(words, topic)
+        if any(len(text) > _LONGEST for values in maps.values() for pair in values.items() for text in pair):
             found = f"a label or setting has more than {_LONGEST} characters"
             yield Shortfall(TopicCheck.EXPRESSION, "expression", found, wanted, decided=False)
             return
         try:
-            answer = program.eval(data=_data(topic)).value()
+            answer = program.eval(data=_data(topic, maps)).value()
         except RuntimeError as error:
             answer = str(error)
         if answer is False:
-            yield Shortfall(TopicCheck.EXPRESSION, "expression", _values(part.text, topic), wanted)
+            yield Shortfall(TopicCheck.EXPRESSION, "expression", _values(part.text, topic, maps), wanted)
         elif answer is not True:
             yield Shortfall(TopicCheck.EXPRESSION, "expression", _reason(str(answer)), wanted, decided=False)
 
     return check
 
 
-def _data(topic: Subject) -> dict[str, Any]:
+def _maps(words: frozenset[str], topic: Subject) -> dict[str, Mapping[str, str]]:
+    """Labels and settings, if the expression speaks of them: most do not, and they are most of the work."""
+    return {name: values for name, values in (("labels", topic.labels), ("configs", topic.configs)) if name in words}
+
+
+def _data(topic: Subject, maps: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
     """The variables that are known; CEL answers for the rest where the answer does not depend on them."""
     counts = {name: topic.count(name) for name in ("partitions", "replicationFactor", "brokers")}
     return {
         "name": topic.name,
         "cluster": topic.cluster,
-        "labels": dict(topic.labels),
-        "configs": {name: _typed(name, text) for name, text in topic.configs.items()},
+        "labels": dict(maps.get("labels", {})),
+        "configs": {name: _typed(name, text) for name, text in maps.get("configs", {}).items()},
         **{name: number for name, number in counts.items() if number is not None},
     }
 
@@ -139,14 +145,14 @@ def _typed(name: str, text: str) -> Any:
     return [item for item in text.split(",") if item] if config_type is ConfigType.LIST else text
 
 
-def _values(text: str, topic: Subject) -> str:
+def _values(text: str, topic: Subject, maps: Mapping[str, Mapping[str, str]]) -> str:
     """The values that the expression speaks of."""
     counts = {name: topic.count(name) for name in ("partitions", "replicationFactor", "brokers")}
     known = {"name": topic.name, **counts, "cluster": topic.cluster}
     words = frozenset(_WORD.findall(text))
     found = [f"{name} is {value}" for name, value in known.items() if name in words]
-    for kind, values in (("labels", topic.labels), ("configs", topic.configs)):
-        found += [f"{name} is {value}" for name, value in values.items() if kind in words and name in text]
+    for values in maps.values():
+        found += [f"{name} is {value}" for name, value in values.items() if name in text]
     return ", ".join(found) or "false"
 
 

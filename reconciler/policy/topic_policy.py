@@ -154,7 +154,7 @@ def _is_about(rule: TopicRule, topic: Subject) -> bool:
         return False
     if rule.excluded is not None and rule.excluded.selects_name(topic.name):
         return False
-    return all(topic.labels.get(label) == value for label, value in rule.labels.items())
+    return not rule.labels or all(topic.labels.get(label) == value for label, value in rule.labels.items())
 
 
 def _needs_brokers(part: RulePart) -> bool:
