@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a cluster says of the declared topics and of what its brokers choose; ``brokers`` is how many there are."""
+    """What a cluster says of the declared topics and of what its brokers choose; ``brokers`` are the ids it names."""
 
     state: "ClusterState"
-    brokers: int | None = None
+    brokers: frozenset[int] = frozenset()
 
 
 def decide_policies(
@@ -37,13 +37,12 @@ def decide_policies(
     policy = _policy(manifests, cluster)
     if policy is None:
         return TopicPolicyResult()
-    count = len(declared_cluster(manifests, cluster).brokers) or None
-    around = Surroundings(cluster, count)
+    brokers = frozenset(declared_cluster(manifests, cluster).brokers)
+    around = Surroundings(cluster, len(brokers) or None)
     if seen is not None:
-        state = seen.state
-        around = Surroundings(
-            cluster, count or seen.brokers, state.topics, state.broker_defaults, frozenset(state.unreadable_topics)
-        )
+        state, count = seen.state, len(brokers | seen.brokers) or None
+        unreadable = frozenset(state.unreadable_topics)
+        around = Surroundings(cluster, count, state.topics, state.broker_defaults, unreadable)
     return policy.decide(wanted, as_of, around)
 
 
@@ -64,20 +63,19 @@ def look(
 
         request = ReadRequest(acls=False, all_topics=False, topic_names=tuple(wanted.topics), broker_defaults=True)
         live = read_cluster(target.cluster, request)
-    asks = policy.asks_for_brokers and not declaration.brokers
-    return Seen(live, _broker_count(target) if asks else None)
+    return Seen(live, _brokers(target) if policy.asks_for_brokers else frozenset())
 
 
-def _broker_count(target: "Target") -> int | None:
+def _brokers(target: "Target") -> frozenset[int]:
     from reconciler.adapters.kafka.cluster import KafkaCluster
     from reconciler.adapters.snapshot import SnapshotCluster
     from reconciler.ports import ClusterError
 
     cluster = target.cluster
     if not isinstance(cluster, KafkaCluster | SnapshotCluster):
-        return None
+        return frozenset()
     try:
-        return len(cluster.brokers()) or None
+        return cluster.brokers()
     except ClusterError as error:
         raise CommandError(str(error), error.advice) from error
 

@@ -164,12 +164,15 @@ def test_plan_counts_brokers(here: Place, brokers: tuple[int, ...] | None, statu
     assert ("how many brokers there are is not known" in ran.out) is (brokers is None)
 
 
-def test_declared_brokers_count_before_seen_ones(here: Place) -> None:
+def test_declared_brokers_and_seen_ones_count(here: Place) -> None:
     text = (here.directory / "cluster.yaml").read_text(encoding="utf-8")
     here.write("cluster.yaml", text + "  brokers: [1, 2, 3]\n")
-    live(here, brokers=(1,))
-    directory = agree(here, "{topics: pay.orders, partitions: {max: 9, maxPerBroker: 1}}")
-    assert here.bare("plan", directory, *here.cluster).status == Exit.OK
+    live(here, brokers=(1, 4))
+    directory = agree(here, "{topics: pay.orders, partitions: {min: 1, minPerBroker: 1}}")
+    assert here.bare("validate", directory).status == Exit.OK
+    ran = here.bare("plan", directory, *here.cluster)
+    assert ran.status == Exit.FAILED_CHECK
+    assert "at least 1 for each of 4 brokers" in ran.out
 
 
 def test_a_plan_that_breaks_a_policy_is_neither_saved_nor_applied(here: Place, tmp_path: Path) -> None:
