@@ -1,0 +1,64 @@
+"""How a comparison grows with the fleet, and what one very large cluster beside many small ones costs.
+
+Run: ``python -m benchmarks.fleet.growth [MILLIONS …] [skew]``; 1, 10 and skew by default, 100 once in a while. Each is
+a fleet of its own in a session of its own, on two cores, warm: seconds, and the peak memory of a Python worker.
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+
+from benchmarks.fleet.comparison import peak_of_a_worker
+from benchmarks.fleet.fleets import even, mostly_equal, no_rules, written
+from reconciler.adapters.spark.comparing import compare_fleet
+from reconciler.adapters.spark.session import spark_session
+from reconciler.adapters.spark.store import FleetStore
+from reconciler.fleet import Run, run_text
+
+
+def skewed() -> dict[str, int]:
+    """One cluster with ten million bindings beside ten thousand with a hundred each."""
+    return {"giant": 10_000_000, **even(10_000, 100)}
+
+
+def measured(title: str, sizes: Mapping[str, int]) -> None:
+    """Prints a line."""
+    with tempfile.TemporaryDirectory() as directory:
+        store = FleetStore.at(directory)
+        start = time.perf_counter()
+        desired, live = (written(store, side, sizes) for side in ("desired", "live"))
+        making = time.perf_counter() - start
+        rules, nearly = no_rules(live), mostly_equal(desired, live)
+        with spark_session("local[2]") as session:
+
+            def seconds(run: Run) -> float:
+                start = time.perf_counter()
+                compare_fleet(session, store, desired, run, rules, "growth")
+                return time.perf_counter() - start
+
+            times, few = sorted(seconds(live) for _ in range(3)), sorted(seconds(nearly) for _ in range(3))
+            peak = peak_of_a_worker(session)
+        rows = sum(reading.rows for reading in live.readings)
+        size = sum(bucket.bytes for reading in live.readings for bucket in reading.buckets)
+        buckets = sum(len(reading.buckets) for reading in live.readings)
+        print(
+            f"{title}: {len(sizes):,} clusters, {rows:,} bindings a side in {buckets:,} buckets, "
+            f"{size / rows:.1f} bytes a binding, {len(run_text(live)) / buckets:.0f} bytes of header a bucket; "
+            f"made in {making:.0f} s; compared in {times[1]:.2f} s ({times[0]:.2f}-{times[2]:.2f}), "
+            f"99 % equal {few[1]:.2f} s; a worker's peak {peak} MB",
+            flush=True,
+        )
+
+
+def main(*what: str) -> None:
+    """Prints a line for each."""
+    for each in what or ("1", "10", "skew"):
+        if each == "skew":
+            measured("skew", skewed())
+        else:
+            measured(f"{each} million", even(int(each) * 100, 10_000))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
