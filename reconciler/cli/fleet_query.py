@@ -1,20 +1,15 @@
 """``reconciler fleet query``: questions about a whole fleet, ready-made or in SQL."""
 
-import json
-import shlex
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reconciler.adapters.spark.readings import read_live
 from reconciler.adapters.spark.store import FleetStore, NoRunError
-from reconciler.adapters.spark.tasks import reason, run_tasks, task_count
 from reconciler.adapters.spark.views import moved, register, register_changes
 from reconciler.cli.console import complain, say, say_json
 from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.fleet_access import Answer, access_frame, holders
 from reconciler.cli.fleet_options import (
     SparkOptions,
     run_option,
@@ -25,22 +20,19 @@ from reconciler.cli.fleet_options import (
 )
 from reconciler.cli.options import output_option, path_argument
 from reconciler.cli.wiring import load
-from reconciler.fleet import Reading, Run, share_out
+from reconciler.fleet import Run
 from reconciler.fleet.questions import BLAST_RADIUS, UNDECLARED, outliers
 from reconciler.report.fleet_table import table_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from reconciler.manifest import ClusterDeclaration, Manifests
-    from reconciler.model import AclOperation, ResourcePattern
-
-Answer = tuple[list[str], list[list[Any]]]
+    from reconciler.manifest import Manifests
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command line asks; exactly one of these is given."""
+    """What the command line asks; exactly one of these is given, or SQL over what moved since a run."""
 
     sql: str | None = None
     who_can: str | None = None
@@ -55,7 +47,11 @@ class Asked:
 @path_argument
 @store_option
 @run_option
-@click.option("--sql", metavar="TEXT", help="SQL over clusters, bindings, topics, configs and changes.")
+@click.option(
+    "--sql",
+    metavar="TEXT",
+    help="SQL over clusters, bindings, topics, configs, changes, access, and with --since moved.",
+)
 @click.option(
     "--who-can", metavar="'OPERATION TYPE NAME'", help="Who may do this anywhere, as in 'WRITE topic orders'."
 )
@@ -67,7 +63,7 @@ class Asked:
 @click.option("--furthest", is_flag=True, help="Clusters furthest from what is desired, by the last drift.")
 @click.option("--undeclared", is_flag=True, help="Access that nobody declared, by the last drift.")
 @click.option("--since", metavar="RUN", help="What changed since that run ('previous': the one before).")
-@click.option("--blast-radius", is_flag=True, help="Principals by how much they could touch.")
+@click.option("--blast-radius", is_flag=True, help="Principals by how far they reach, every DENY respected.")
 @click.option("--limit", type=click.IntRange(1), default=1000, show_default=True, help="Rows shown at most.")
 @spark_options
 @output_option
@@ -88,7 +84,8 @@ def command(
     PATH's Clusters give labels, super users and allowEveryoneIfNoAclFound.
     """
     asked = Asked(**questions)
-    if sum(bool(getattr(asked, name)) for name in Asked.__slots__) != 1:
+    given = {name for name in Asked.__slots__ if getattr(asked, name)}
+    if len(given) != 1 and given != {"sql", "since"}:
         raise CommandError("ask one question", "give one of --sql, --who-can, --outliers and so on", Exit.USAGE)
     place = FleetStore.at(store)
     run = stored_run(place, run_id)
@@ -117,22 +114,38 @@ def _answer(  # noqa: PLR0917 - all of it is the question
     limit: int,
 ) -> Answer:
     if asked.who_can is not None:
-        return _who_can(session, store, run, manifests, asked.who_can)
-    if asked.since is not None:
-        earlier = store.before(run.id) if asked.since == "previous" else asked.since
-        if earlier is None:
-            raise CommandError(f"there is no run before {run.id}", status=Exit.USAGE)
-        frame = moved(session, store, stored_run(store, earlier), run)
-        return _rows(frame.orderBy(*frame.columns), limit)
-    labels = {name: dict(cluster.labels) for name, cluster in manifests.clusters.items()}
-    register(session, store, run, labels)
+        return holders(session, store, run, manifests, asked.who_can)
+    if not asked.blast_radius:
+        labels = {name: dict(cluster.labels) for name, cluster in manifests.clusters.items()}
+        register(session, store, run, labels)
     sql = asked.sql or (outliers_sql if asked.outliers else BLAST_RADIUS if asked.blast_radius else UNDECLARED)
+    if asked.since is not None:
+        _register_moved(session, store, run, asked.since)
+        sql = asked.sql or "select * from moved order by all"
     if asked.undeclared or (asked.sql and "changes" in asked.sql.lower()):
         try:
             register_changes(session, store, store.drift(run.id))
         except NoRunError as error:
             raise CommandError(str(error)) from error
-    return _rows(_sql(session, sql), limit)
+    if not asked.blast_radius and "access" not in (asked.sql or "").lower():
+        return _rows(_sql(session, sql), limit)
+    frame = access_frame(session, store, run, manifests).persist()
+    frame.createOrReplaceTempView("access")
+    answer = _rows(_sql(session, sql), limit)
+    for row in frame.where("principal is null").collect():
+        complain(f"without {row['cluster']}: its access is not known: {row['names'][0]}")
+    return answer
+
+
+def _register_moved(session: "SparkSession", store: FleetStore, run: Run, since: str) -> None:
+    earlier = store.before(run.id) if since == "previous" else since
+    if earlier is None:
+        raise CommandError(f"there is no run before {run.id}", status=Exit.USAGE)
+    before = stored_run(store, earlier)
+    moved(session, store, before, run).createOrReplaceTempView("moved")
+    once = {item.cluster for item in before.readings} ^ {item.cluster for item in run.readings}
+    if once:
+        complain(f"without {', '.join(sorted(once))}: read in one of the two runs only")
 
 
 def _sql(session: "SparkSession", sql: str) -> "DataFrame":
@@ -164,60 +177,3 @@ def _furthest(store: FleetStore, limit: int) -> Answer:
     found.sort(key=lambda row: (-row[0], -row[1], row[2]))
     rows: list[list[Any]] = [[name, count, round(100 * share, 2)] for share, count, name in found[:limit]]
     return ["cluster", "differences", "percent"], rows
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    operation: "AclOperation"
-    pattern: "ResourcePattern"
-
-
-def _who_can(session: "SparkSession", store: FleetStore, run: Run, manifests: "Manifests", text: str) -> Answer:
-    from reconciler.cli.questions import asked_operation, asked_pattern
-
-    words = shlex.split(text)
-    if len(words) < 2:
-        raise CommandError(
-            f"--who-can {text!r}: write 'OPERATION TYPE NAME', as in 'WRITE topic orders'", status=Exit.USAGE
-        )
-    name = words[2] if len(words) > 2 else None
-    prefix = name is not None and name.endswith("*") and name != "*"
-    pattern = asked_pattern(words[1], name.rstrip("*") if name and prefix else name, prefix=prefix, any_name=False)
-    question = _Question(asked_operation(words[0], pattern), pattern)
-    units = [(reading, manifests.clusters.get(reading.cluster)) for reading in run.readings]
-    lists = share_out(units, [reading.rows for reading, _ in units], task_count(session))
-    lines = run_tasks(session, lists, partial(_holders, store=store, question=question))
-    return ["cluster", "principal", "names", "hosts", "certain"], sorted(json.loads(line) for line in lines)
-
-
-def _holders(
-    units: Sequence[tuple[Reading, "ClusterDeclaration | None"]],
-    attempt: str,
-    *,
-    store: FleetStore,
-    question: _Question,
-) -> Iterator[str]:
-    """Rows of each cluster; a super user and whoever may ALTER the cluster are told apart by their names column."""
-    from reconciler.access import Authorizer, who_can
-
-    for reading, declaration in units:
-        try:
-            state = read_live(store.files, reading)
-            authorizer = Authorizer(
-                state.bindings,
-                declaration.super_users if declaration else (),
-                declaration.allow_everyone_if_no_acl_found if declaration else None,
-                opaque=state.opaque,
-            )
-            found = who_can(authorizer, question.operation, question.pattern)
-        except Exception as error:  # one cluster's trouble must not hide the others
-            yield json.dumps([reading.cluster, "", f"not known: {reason(error)}", "", False])
-            continue
-        for row in found.rows:
-            names = [reading.cluster, row.principal or "everybody else", str(row.region), str(row.hosts), row.certain]
-            yield json.dumps(names, ensure_ascii=False)
-        for row in found.cluster_admins:
-            admin = [reading.cluster, row.principal or "everybody else", "(may ALTER the cluster)", str(row.hosts)]
-            yield json.dumps([*admin, row.certain], ensure_ascii=False)
-        for name in sorted(found.super_users):
-            yield json.dumps([reading.cluster, name, "(super user)", "*", True], ensure_ascii=False)

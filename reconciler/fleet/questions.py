@@ -4,6 +4,12 @@ from typing import Final
 
 _BINDING: Final = "resource_type, name, pattern_type, principal, host, operation, permission_type"
 
+_WHERE: Final = "if({}, cluster, null)"
+
+
+def _topics(operation: str) -> str:
+    return f"sum(if(operation = '{operation}', topics, 0)) as topics_to_{operation.lower()}"
+
 
 def outliers(label: str | None, percent: int) -> str:
     """Bindings that few clusters of a group have, or that few lack: at most ``percent``, and always a single one.
@@ -31,16 +37,16 @@ def outliers(label: str | None, percent: int) -> str:
 UNDECLARED: Final = f"""
     select cluster, {_BINDING} from changes where action = 'DeleteAcl' order by cluster, principal, {_BINDING}"""  # noqa: S608
 
-#: Principals by how much they could touch: clusters, every-name grants, prefixes, single names, ways to alter.
-BLAST_RADIUS: Final = """
+#: Principals by how far they reach: effective access, so that a DENY counts; sums are over the clusters.
+BLAST_RADIUS: Final = f"""
     select principal, count(distinct cluster) as clusters,
-      count_if(name = '*' and pattern_type = 'LITERAL') as on_every_name,
-      count_if(pattern_type = 'PREFIXED') as on_prefixes,
-      count_if(name <> '*' and pattern_type = 'LITERAL') as on_single_names,
-      count_if(operation in ('ALL', 'ALTER', 'CLUSTER_ACTION') and resource_type = 'CLUSTER') as over_clusters,
-      count_if(operation in ('ALL', 'WRITE', 'DELETE', 'ALTER', 'ALTER_CONFIGS', 'CREATE')) as to_change
-    from bindings where permission_type = 'ALLOW' group by principal
-    order by over_clusters desc, on_every_name desc, clusters desc, to_change desc, principal"""
+      count(distinct {_WHERE.format("resource_type = 'CLUSTER' and operation in ('ALTER', 'CLUSTER_ACTION')")})
+        as over_clusters,
+      count(distinct {_WHERE.format("every_name and resource_type = 'TOPIC'")}) as on_every_topic,
+      {_topics("DELETE")}, {_topics("WRITE")}, {_topics("READ")},
+      bool_and(certain) as certain
+    from access where principal is not null group by principal
+    order by over_clusters desc, topics_to_delete desc, topics_to_write desc, topics_to_read desc, principal"""  # noqa: S608
 
 
 def _quoted(text: str) -> str:

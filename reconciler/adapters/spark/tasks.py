@@ -4,12 +4,13 @@ A task that is lost is run again by Spark, and only the lines of the attempt tha
 and nothing doubled, as long as what a task does may be done twice.
 """
 
+import json
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pyspark import TaskContext, cloudpickle
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 T = TypeVar("T")
 #: What runs in a task: the units of one list and the attempt's name in; lines out.
@@ -48,6 +49,21 @@ def run_tasks(session: SparkSession, lists: Sequence[Sequence[T]], work: Work[T]
     finally:
         shared.unpersist()
     return lines
+
+
+def task_frame(session: SparkSession, lists: Sequence[Sequence[T]], work: Work[T], schema: str) -> DataFrame:
+    """What ``work`` says of each list as rows, a line of JSON each with the columns of ``schema``; done when asked."""
+    if not lists:
+        return session.createDataFrame([], schema)
+    context = session.sparkContext
+    shared = context.broadcast([_pickled(part) for part in lists])
+
+    def task(number: int, _: Iterable[int]) -> Iterator[tuple[Any, ...]]:
+        for line in work(cloudpickle.loads(shared.value[number]), str(number)):
+            yield tuple(json.loads(line))
+
+    rows = context.parallelize(range(len(lists)), len(lists)).mapPartitionsWithIndex(task)
+    return session.createDataFrame(rows, schema)
 
 
 def _pickled(part: Sequence[T]) -> bytes:

@@ -1,15 +1,17 @@
 """A store as Spark views, for questions in SQL. ``docs/fleet.md`` describes their columns; codes are shown by name."""
 
+import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from reconciler.adapters.spark.results import RESULT_SCHEMA
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tables import CONFIG_SCHEMA, LIVE_SCHEMA, TOPIC_SCHEMA
-from reconciler.fleet import COLUMNS, FleetDrift, Run, Whose
+from reconciler.fleet import COLUMNS, FleetDrift, Reading, Run, Whose
 from reconciler.model import AclOperation, AclPermissionType, PatternType, ResourceType
 
 _NAMED: Final = {
@@ -19,6 +21,8 @@ _NAMED: Final = {
     "permission_type": AclPermissionType,
     "whose": Whose,
 }
+#: What of a topic may move; a new id is a topic that was made again.
+_OF_A_TOPIC: Final = ("partitions", "replication_factor", "topic_id")
 _TYPES: Final = {"int8": "tinyint", "int32": "int", "bool": "boolean"}
 _CLUSTERS: Final = (
     "cluster string, cluster_id string, taken string, bindings long, topics long, opaque long, unreadable_topics long, "
@@ -46,21 +50,73 @@ def register_changes(session: SparkSession, store: FleetStore, drift: FleetDrift
 
 
 def moved(session: SparkSession, store: FleetStore, before: Run, after: Run) -> DataFrame:
-    """Bindings that appeared or went between two runs. What is equal by digest is not read."""
+    """What appeared, went or changed between two runs, on the clusters that are in both: bindings, topics, configs.
+
+    What is equal by digest is not read. Topics and configs have ``detail``, and of a binding's fields only its name.
+    """
+    both = {reading.cluster for reading in before.readings} & {reading.cluster for reading in after.readings}
+    sides = [
+        replace(run, readings=tuple(item for item in run.readings if item.cluster in both)) for run in (before, after)
+    ]
+    found = _moved_bindings(session, store, *sides)
+    for part in (_moved_topics(session, store, *sides), _moved_configs(session, store, *sides)):
+        found = found.unionByName(part, allowMissingColumns=True)
+    return by_name(found)
+
+
+def _moved_bindings(session: SparkSession, store: FleetStore, before: Run, after: Run) -> DataFrame:
     old, new = _digests(before), _digests(after)
     sides = [
         _frame(session, store, "bindings", [file for file, digest in one.items() if digest not in seen], LIVE_SCHEMA)
         for one, seen in ((old, set(new.values())), (new, set(old.values())))
     ]
-    on = ["cluster", *COLUMNS]
-    was, now = (side.select(*on) for side in sides)
-    both = {reading.cluster for reading in before.readings} & {reading.cluster for reading in after.readings}
-    found = (
-        now.exceptAll(was)
-        .withColumn("what", f.lit("appeared"))
-        .unionAll(was.exceptAll(now).withColumn("what", f.lit("went")))
-    )
-    return by_name(found.where(f.col("cluster").isin(sorted(both))))
+    was, now = (side.select("cluster", *COLUMNS) for side in sides)
+    appeared = now.exceptAll(was).withColumns({"detail": f.lit(""), "what": f.lit("appeared")})
+    return appeared.unionAll(was.exceptAll(now).withColumns({"detail": f.lit(""), "what": f.lit("went")}))
+
+
+def _moved_topics(session: SparkSession, store: FleetStore, before: Run, after: Run) -> DataFrame:
+    was, now = _both_sides(session, store, "topics", [run.readings for run in (before, after)], TOPIC_SCHEMA)
+    same = [f.col(f"was.{name}").eqNullSafe(f.col(f"now.{name}")) for name in _OF_A_TOPIC]
+    # Only where it is on both sides: of a topic that went, all would be said to have changed.
+    texts = [
+        f.when(
+            f.isnotnull("was.there") & f.isnotnull("now.there") & ~equal,
+            f.concat_ws(" ", f.lit(name), f"was.{name}", f.lit("→"), f"now.{name}"),
+        )
+        for name, equal in zip(_OF_A_TOPIC, same, strict=True)
+    ]
+    return _joined(was, now, ["cluster", "name"], f.array_join(f.array_compact(f.array(*texts)), ", "), _all(same))
+
+
+def _moved_configs(session: SparkSession, store: FleetStore, before: Run, after: Run) -> DataFrame:
+    was, now = _both_sides(session, store, "configs", [run.readings for run in (before, after)], CONFIG_SCHEMA)
+    was, now = (side.withColumnRenamed("topic", "name") for side in (was, now))
+    detail = f.concat(f.col("key"), f.lit(" "), f.concat_ws(" → ", "was.value", "now.value"))
+    same = f.col("was.value").eqNullSafe(f.col("now.value"))
+    return _joined(was, now, ["cluster", "name", "key"], detail, same)
+
+
+def _all(conditions: Sequence[Column]) -> Column:
+    return functools.reduce(Column.__and__, conditions)
+
+
+def _both_sides(
+    session: SparkSession, store: FleetStore, kind: str, sides: Sequence[Sequence[Reading]], schema: Any
+) -> list[DataFrame]:
+    """The files of one kind that are not on both sides."""
+    files = [{getattr(item, kind) for item in side} - {""} for side in sides]
+    return [_frame(session, store, kind, sorted(one - other), schema) for one, other in (files, files[::-1])]
+
+
+def _joined(was: DataFrame, now: DataFrame, on: list[str], detail: Column, same: Column) -> DataFrame:
+    """Rows that only one side has, or that differ."""
+    missing, added = (f.col(f"{side}.there").isNull() for side in ("now", "was"))
+    what = f.when(added, "appeared").when(missing, "went").otherwise("changed")
+    marked = [side.withColumn("there", f.lit(True)).alias(name) for name, side in (("was", was), ("now", now))]
+    rows = marked[0].join(marked[1], on, "full_outer").where(missing | added | ~same)
+    kind = f.lit(int(ResourceType.TOPIC)).cast("tinyint").alias("resource_type")
+    return rows.select("cluster", kind, "name", detail.alias("detail"), what.alias("what"))
 
 
 def by_name(frame: DataFrame) -> DataFrame:

@@ -51,13 +51,14 @@ DECLARED = frozenset(
     }
 )
 MALLORY = binding("User:mallory", AclOperation.WRITE, "orders.x")
+ORDERS = Topic("orders.x", 3, 1, {"retention.ms": "1"})
 
 
 class Fleet:
     """Five clusters whose snapshot files are in one directory."""
 
     def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.directory, self.capsys = directory, capsys
+        self.directory, self.capsys, self.said = directory, capsys, ""
         for name in ("manifests", "live"):
             (directory / name).mkdir()
         (directory / "manifests" / "acls.yaml").write_text(MANIFESTS.replace("orders.é", "orders.x"), encoding="utf-8")
@@ -70,8 +71,8 @@ class Fleet:
         for number in range(5):
             self.put(f"c{number}", DECLARED)
 
-    def put(self, name: str, bindings: frozenset[AclBinding]) -> None:
-        state = ClusterState(f"id-{name}", bindings, {"orders.x": Topic("orders.x", 3, 1, {"retention.ms": "1"})})
+    def put(self, name: str, bindings: frozenset[AclBinding], topic: Topic = ORDERS) -> None:
+        state = ClusterState(f"id-{name}", bindings, {topic.name: topic})
         (self.directory / "live" / f"{name}.json").write_text(snapshot_text(state), encoding="utf-8")
 
     def run(self, command: str, *arguments: str) -> tuple[int, Any]:
@@ -79,7 +80,9 @@ class Fleet:
         store = str(self.directory / "store")
         where = [str(self.directory / "manifests"), "--store", store, "--output", "json"]
         status = run(["fleet", command, *where, *arguments])
-        return status, json.loads(self.capsys.readouterr().out or "null")
+        shown = self.capsys.readouterr()
+        self.said = shown.err
+        return status, json.loads(shown.out or "null")
 
     def snapshot(self, *arguments: str) -> tuple[int, Any]:
         return self.run("snapshot", "--snapshots", str(self.directory / "live"), "--attempts", "1", *arguments)
@@ -134,11 +137,53 @@ def test_a_fleet_that_differs_is_reported_and_asked_about(fleet: Fleet, tmp_path
     holders = fleet.ask("--who-can", "WRITE topic orders.x")
     assert ["c2", "User:mallory"] in [row[:2] for row in holders]
     assert {row[0] for row in holders if row[1] == "User:root"} == {"c0", "c1", "c2", "c3"}
-    assert fleet.ask("--blast-radius")[0][:2] == ["User:svc-orders", 4]
     assert fleet.ask("--sql", "select failure from clusters where cluster = 'c4'") == [["snapshot_unreadable"]]
     assert fleet.ask("--sql", "select count(*) from configs where key = 'retention.ms'") == [[4]]
     assert fleet.run("query", "--sql", "select nothing")[0] == 64
     assert fleet.run("query", "--furthest", "--outliers")[0] == 64
+
+
+def test_how_far_principals_reach_respects_every_deny(fleet: Fleet, tmp_path: Path) -> None:
+    deny = AccessControlEntry("User:mallory", "*", AclOperation.ALL, AclPermissionType.DENY)
+    grant = AccessControlEntry("User:mallory", "*", AclOperation.ALL, AclPermissionType.ALLOW)
+    everything = ResourcePattern(ResourceType.TOPIC, "*")
+    fleet.put("c0", DECLARED | {AclBinding(everything, grant)})
+    fleet.put("c1", DECLARED | {AclBinding(everything, grant), AclBinding(everything, deny)})
+    assert fleet.snapshot()[0] == 0
+    rows = {row[0]: row[1:] for row in fleet.ask("--blast-radius")}
+    # clusters, over clusters, on every topic; topics to delete, to write, to read; certain
+    assert rows["User:root"][:5] == [5, 5, 5, 5, 5]
+    assert rows["User:mallory"] == [1, 0, 1, 1, 1, 1, True]
+    assert rows["User:svc-orders"][0] == 5
+    names = fleet.ask("--sql", "select names from access where cluster = 'c0' and principal = 'User:mallory' limit 1")
+    assert names == [[["all topics"]]]
+
+    store = FleetStore.at(str(tmp_path / "store"))
+    reading = store.run().reading("c0")
+    assert reading is not None
+    (tmp_path / "store" / reading.buckets[0].file).unlink()
+    assert "User:mallory" not in {row[0] for row in fleet.ask("--blast-radius")}
+    assert "without c0: its access is not known: FileNotFoundError" in fleet.said
+
+
+def test_what_moved_between_two_runs(fleet: Fleet, tmp_path: Path) -> None:
+    assert fleet.snapshot()[0] == 0
+    fleet.put("c0", DECLARED, Topic("orders.x", 6, 1, {"retention.ms": "2", "cleanup.policy": "compact"}))
+    fleet.put("c1", DECLARED, Topic("orders.y", 3, 1))
+    (tmp_path / "live" / "c2.json").unlink()
+    assert fleet.snapshot()[0] == 1
+    moved = [(row[0], row[2], row[-2], row[-1]) for row in fleet.ask("--since", "previous")]
+    assert sorted(moved) == [
+        ("c0", "orders.x", "cleanup.policy compact", "appeared"),
+        ("c0", "orders.x", "partitions 3 → 6", "changed"),
+        ("c0", "orders.x", "retention.ms 1 → 2", "changed"),
+        ("c1", "orders.x", "", "went"),
+        ("c1", "orders.x", "retention.ms 1", "went"),
+        ("c1", "orders.y", "", "appeared"),
+    ]
+    assert "without c2: read in one of the two runs only" in fleet.said
+    count = fleet.ask("--since", "previous", "--sql", "select count(*) from moved where what = 'changed'")
+    assert count == [[2]]
 
 
 def test_snapshot_files_fit_in_and_the_rest_is_taken_over(fleet: Fleet, tmp_path: Path) -> None:

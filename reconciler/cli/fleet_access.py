@@ -1,0 +1,121 @@
+"""What the bindings of a fleet mean, by Kafka's own rules: who may do something anywhere, how far principals reach."""
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from reconciler.adapters.spark.readings import read_live
+from reconciler.adapters.spark.store import FleetStore
+from reconciler.adapters.spark.tasks import reason, run_tasks, task_count, task_frame
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.fleet import Reading, Run, share_out
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from reconciler.access import Authorizer
+    from reconciler.manifest import ClusterDeclaration, Manifests
+    from reconciler.model import AclOperation, ClusterState, ResourcePattern
+
+Answer: TypeAlias = tuple[list[str], list[list[Any]]]
+Unit: TypeAlias = "tuple[Reading, ClusterDeclaration | None]"
+
+#: The view ``access``. Where a cluster cannot be judged, ``principal`` is null and ``names`` says why.
+_ACCESS: Final = (
+    "cluster string, principal string, resource_type string, operation string, names array<string>, topics long, "
+    "every_name boolean, certain boolean"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Who has an operation on some name of a pattern."""
+
+    operation: "AclOperation"
+    pattern: "ResourcePattern"
+
+
+def holders(session: "SparkSession", store: FleetStore, run: Run, manifests: "Manifests", text: str) -> Answer:
+    """Who may do what ``text`` says, on every cluster."""
+    work = partial(_holders, store=store, question=asked(text))
+    lines = run_tasks(session, _lists(session, run, manifests), work)
+    return ["cluster", "principal", "names", "hosts", "certain"], sorted(json.loads(line) for line in lines)
+
+
+def asked(text: str) -> Question:
+    """``OPERATION TYPE NAME`` as a question; a name that ends with ``*`` is a prefix."""
+    from reconciler.cli.questions import asked_operation, asked_pattern
+
+    words = shlex.split(text)
+    if len(words) < 2:
+        raise CommandError(
+            f"--who-can {text!r}: write 'OPERATION TYPE NAME', as in 'WRITE topic orders'", status=Exit.USAGE
+        )
+    name = words[2] if len(words) > 2 else None
+    prefix = name is not None and name.endswith("*") and name != "*"
+    pattern = asked_pattern(words[1], name.rstrip("*") if name and prefix else name, prefix=prefix, any_name=False)
+    return Question(asked_operation(words[0], pattern), pattern)
+
+
+def access_frame(session: "SparkSession", store: FleetStore, run: Run, manifests: "Manifests") -> "DataFrame":
+    """Effective access on every cluster, a row for each operation of each principal."""
+    return task_frame(session, _lists(session, run, manifests), partial(_reaches, store=store), _ACCESS)
+
+
+def _lists(session: "SparkSession", run: Run, manifests: "Manifests") -> list[list[Unit]]:
+    units = [(reading, manifests.clusters.get(reading.cluster)) for reading in run.readings]
+    return share_out(units, [reading.rows for reading, _ in units], task_count(session))
+
+
+def _judge(reading: Reading, declaration: "ClusterDeclaration | None", store: FleetStore) -> "_Judged":
+    from reconciler.access import Authorizer
+
+    state = read_live(store.files, reading)
+    authorizer = Authorizer(
+        state.bindings,
+        declaration.super_users if declaration else (),
+        declaration.allow_everyone_if_no_acl_found if declaration else None,
+        opaque=state.opaque,
+    )
+    return state, authorizer
+
+
+_Judged: TypeAlias = "tuple[ClusterState, Authorizer]"
+
+
+def _reaches(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Iterator[str]:
+    from reconciler.fleet.reach import reaches
+
+    for reading, declaration in units:
+        try:
+            state, authorizer = _judge(reading, declaration, store)
+            rows = list(reaches(authorizer, state.topics))
+        except Exception as error:  # one cluster's trouble must not hide the others
+            yield json.dumps([reading.cluster, None, None, None, [reason(error)], None, None, False])
+            continue
+        for row in rows:
+            yield json.dumps([reading.cluster, *row], ensure_ascii=False)
+
+
+def _holders(units: Sequence[Unit], attempt: str, *, store: FleetStore, question: Question) -> Iterator[str]:
+    """Rows of each cluster; a super user and whoever may ALTER the cluster are told apart by their names column."""
+    from reconciler.access import who_can
+
+    for reading, declaration in units:
+        try:
+            _, authorizer = _judge(reading, declaration, store)
+            found = who_can(authorizer, question.operation, question.pattern)
+        except Exception as error:  # one cluster's trouble must not hide the others
+            yield json.dumps([reading.cluster, "", f"not known: {reason(error)}", "", False])
+            continue
+        for row in found.rows:
+            names = [reading.cluster, row.principal or "everybody else", str(row.region), str(row.hosts), row.certain]
+            yield json.dumps(names, ensure_ascii=False)
+        for row in found.cluster_admins:
+            admin = [reading.cluster, row.principal or "everybody else", "(may ALTER the cluster)", str(row.hosts)]
+            yield json.dumps([*admin, row.certain], ensure_ascii=False)
+        for name in sorted(found.super_users):
+            yield json.dumps([reading.cluster, name, "(super user)", "*", True], ensure_ascii=False)

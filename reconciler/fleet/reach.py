@@ -1,0 +1,63 @@
+"""How far principals reach on one cluster: effective access, every DENY respected, one row an operation."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from reconciler.access import Access, Authorizer, access_of, supported
+from reconciler.access.strangers import stranger
+from reconciler.access.table import EVERYTHING
+from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
+
+#: Stands for all whom no binding names.
+EVERYBODY_ELSE = "everybody else"
+
+
+class Reach(NamedTuple):
+    """One operation of one principal: on which names, in words, on how many of the topics that exist.
+
+    ``every_name`` is true where future names are reached too, all but some exceptions. What depends on an unknown
+    setting or on entries that cannot be read is not ``certain``.
+    """
+
+    principal: str
+    resource_type: str
+    operation: str
+    names: list[str]
+    topics: int
+    every_name: bool
+    certain: bool
+
+
+def reaches(authorizer: Authorizer, topics: Iterable[str]) -> Iterator[Reach]:
+    """The rows of a cluster by principal; super users reach everything, whatever bindings say."""
+    existing = sorted(topics)
+    for name in sorted(authorizer.super_users):
+        for kind in ResourceType:
+            for operation in sorted(supported(kind, authorizer.kafka_version)) if kind >= ResourceType.TOPIC else ():
+                count = len(existing) if kind is ResourceType.TOPIC else 0
+                yield Reach(name, kind.name, operation.name, ["(super user)"], count, True, True)
+    named = {binding.entry.principal for binding in authorizer.bindings} - authorizer.super_users
+    for name in sorted(named - {WILDCARD_PRINCIPAL}):
+        yield from _rows(name, access_of(authorizer, name), existing)
+    nobody = stranger([world.index for world in authorizer.worlds.both], authorizer.super_users)
+    yield from _rows(EVERYBODY_ELSE, access_of(authorizer, nobody), existing)
+
+
+def _rows(principal: str, found: Sequence[Access], existing: Sequence[str]) -> Iterator[Reach]:
+    parts: dict[tuple[ResourceType, AclOperation], list[Access]] = {}
+    for access in found:
+        for operation in access.operations:
+            parts.setdefault((access.region.resource_type, operation), []).append(access)
+    for (kind, operation), accesses in sorted(parts.items()):
+        # The same names may come once for each set of hosts.
+        regions = sorted({access.region for access in accesses})
+        reached = {name for region in regions for name in region.select(existing)} if kind is ResourceType.TOPIC else ()
+        yield Reach(
+            principal,
+            kind.name,
+            operation.name,
+            [str(region) for region in regions],
+            len(reached),
+            any(region.key == EVERYTHING for region in regions),
+            all(access.certain for access in accesses),
+        )
