@@ -18,9 +18,9 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
-## The tour: a real broker, a lived-in state, plan, apply, drift, and clients that may and may not.
+## The tour: a real broker, a lived-in state, plan, apply, drift, clients that may and may not; then a fleet on Spark.
 demo: $(STAMP)
-	$(BIN)/reconciler demo
+	$(BIN)/reconciler demo --fleet
 
 ## Everything but the long tests.
 test: $(STAMP)

@@ -26,8 +26,9 @@ Show: TypeAlias = Callable[[str, str], None]
 
 @click.command("demo", short_help="A tour on a sandbox: validate, plan, apply, drift")
 @click.option("--keep", is_flag=True, help="Leave the sandbox up, to go on with it.")
+@click.option("--fleet", is_flag=True, help="Go on with a fleet, on Spark: about 30 s more.")
 @output_option
-def command(*, keep: bool, output: str) -> int:
+def command(*, keep: bool, fleet: bool, output: str) -> int:
     """Start a broker, put a lived-in state on it, and bring it under manifests: about 20 s.
 
     Commands are shown as you would type them, with what they print; clients try what they may and may not do. Each
@@ -44,7 +45,9 @@ def command(*, keep: bool, output: str) -> int:
     with _sandbox(keep=keep) as sandbox:
         manifests = _manifests(sandbox)
         _say_where(sandbox, show)
-        steps = list(Tour(sandbox, manifests, show).steps())
+        steps = list(Tour(sandbox, manifests, show, snapshots=fleet).steps())
+        if fleet:
+            steps += _over_a_fleet(sandbox, manifests, show)
         if output == "json":
             say_json(_document(steps, sandbox if keep else None))
         else:
@@ -88,6 +91,15 @@ def _manifests(sandbox: "Sandbox") -> str:
     with importlib.resources.as_file(importlib.resources.files("reconciler.cli") / "examples") as packaged:
         shutil.copytree(packaged, sandbox.directory / "manifests")
     return f"{PLACE}/manifests"
+
+
+def _over_a_fleet(sandbox: "Sandbox", manifests: str, show: Show) -> "list[Step]":
+    from reconciler.cli.fleet_tour import FleetTour
+    from reconciler.cli.tour import PLACE
+
+    tour = FleetTour(sandbox.directory, show)
+    tour.prepare(Path(manifests.replace(PLACE, str(sandbox.directory))))
+    return list(tour.steps())
 
 
 def _say_where(sandbox: "Sandbox", show: Show) -> None:

@@ -1,11 +1,20 @@
-"""A tour of the fleet commands that needs no broker: ``examples/fleet`` against snapshots of clusters that drifted."""
+"""The tour's second part: the same manifests over a fleet, of the sandbox's snapshots and of clusters that are made up.
 
-from collections.abc import Iterator
-from dataclasses import replace
+One Spark session serves all commands, so they run in this process; they are the commands that one would type.
+"""
+
+import contextlib
+import io
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from reconciler.adapters.snapshot import snapshot_text
+from reconciler.cli.exits import Exit
+from reconciler.cli.tour import PLACE, Expected, Step
 from reconciler.cli.wiring import load, today
 from reconciler.manifest import desired_state
 from reconciler.model import (
@@ -18,45 +27,134 @@ from reconciler.model import (
     ResourceType,
 )
 
-#: What nobody declared, on one cluster only.
+#: Clusters that are made up beside those of the sandbox.
+SITES: Final = 40
+#: What nobody declared, on one of them only.
 _FORGOTTEN: Final = AclBinding(
     ResourcePattern(ResourceType.TOPIC, "orders.placed"),
-    AccessControlEntry("User:intern", "*", AclOperation.ALL, AclPermissionType.ALLOW),
+    AccessControlEntry("User:svc-intern", "*", AclOperation.ALL, AclPermissionType.ALLOW),
 )
+_CLUSTER: Final = """\
+---
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {{name: {name}, labels: {{env: demo, region: {region}}}}}
+spec:
+  allowEveryoneIfNoAclFound: false
+  superUsers: [User:admin, User:reconciler]
+  scope:
+    include:
+      - principals: {{prefix: "User:svc-"}}
+      - topics: {{prefix: orders.}}
+      - topics: {{prefix: payments.}}
+  ignore: [{{principals: {{prefix: "User:sa-"}}}}]
+"""
+_FLEET: Final = """\
+---
+apiVersion: reconciler/v1
+kind: Fleet
+metadata: {name: tour}
+spec:
+  waves:
+    - {name: canary, clusters: {matchLabels: {region: eu}}, gate: {soak: 1h}}
+    - {name: rest, clusters: {matchLabels: {}}}
+"""
 
 
-def prepare(manifests: Path, live: Path) -> None:
-    """Write a snapshot of each cluster that the manifests declare: as declared, but for three things that happened.
+@dataclass(frozen=True, slots=True)
+class FleetTour:
+    """``directory`` is what ``$DEMO`` stands for; ``snapshots`` in it has the sandbox's. ``show`` is as in ``Tour``."""
 
-    The first lost a grant, the second has one that nobody declared, the third cannot be read.
-    """
-    live.mkdir(parents=True, exist_ok=True)
-    loaded = load(str(manifests))
-    for number, name in enumerate(loaded.clusters):
-        wanted = desired_state(loaded, name, today())
-        topics = {item.topic.name: item.topic for item in wanted.topics.values() if not item.absent}
-        state = ClusterState(f"tour-{name}", frozenset(wanted.bindings), topics)
-        if number == 0:
-            state = replace(state, bindings=state.bindings - {min(state.bindings)})
-        elif number == 1:
-            state = replace(state, bindings=state.bindings | {_FORGOTTEN})
-        else:
-            continue
-        (live / f"{name}.json").write_text(snapshot_text(state), encoding="utf-8")
+    directory: Path
+    show: Callable[[str, str], None]
+
+    def prepare(self, manifests: Path) -> None:
+        """Write the fleet: manifests beside which forty more clusters are declared, and a snapshot of each but one.
+
+        The first lost a grant, the second has one that nobody declared, the last cannot be read.
+        """
+        fleet, live = self.directory / "fleet", self.directory / "snapshots"
+        shutil.copytree(manifests, fleet)
+        live.mkdir(exist_ok=True)
+        names = [f"site-{number:02}" for number in range(1, SITES + 1)]
+        declared = [_CLUSTER.format(name="demo-before", region="eu")]
+        declared += [_CLUSTER.format(name=name, region=("eu", "us")[n % 2]) for n, name in enumerate(names)]
+        (fleet / "fleet.yaml").write_text("".join([*declared, _FLEET]), encoding="utf-8")
+        loaded = load(str(fleet))
+        for number, name in enumerate(names[:-1]):
+            wanted = desired_state(loaded, name, today())
+            topics = {item.topic.name: item.topic for item in wanted.topics.values() if not item.absent}
+            bindings = frozenset(wanted.bindings)
+            bindings = (bindings - {min(bindings)}, bindings | {_FORGOTTEN}, bindings)[min(number, 2)]
+            state = ClusterState(f"tour-{name}", bindings, {n: replace(t, topic_id=None) for n, t in topics.items()})
+            (live / f"{name}.json").write_text(snapshot_text(state), encoding="utf-8")
+
+    def steps(self) -> Iterator[Step]:
+        """Take the tour; a step is performed when it is asked for."""
+        from reconciler.adapters.spark.session import spark_session
+
+        self.show("plain", "")
+        self.show("title", f"Now a fleet: this cluster before and after, and {SITES} more, on Spark in this process.")
+        store = ("--store", f"{PLACE}/store")
+        with spark_session():
+            yield self._run(
+                "every cluster is read; the one that cannot be is named, and never looks empty",
+                ("snapshot", f"{PLACE}/fleet", *store, "--snapshots", f"{PLACE}/snapshots", "--attempts", "1"),
+                Expected(Exit.ERROR, (f"{SITES + 1} clusters read, 1 not", f"site-{SITES:02}  ")),
+            )
+            yield self._run(
+                "what differs is found, on three of them and on the sandbox as people kept it; the rest is not read",
+                ("drift", f"{PLACE}/fleet", *store, "--show", "1", "--html", f"{PLACE}/drift.html"),
+                Expected(Exit.ERROR, ("37 as declared, 4 differ, 1 not known", "demo-before", "equal by digest")),
+            )
+            yield self._run(
+                "one question over all of them, by Kafka's own rules",
+                ("query", f"{PLACE}/fleet", *store, "--who-can", "READ topic payments.settled"),
+                Expected(Exit.OK, ("demo-before  User:svc-analytics",)),
+            )
+            yield self._run(
+                "the access that only one cluster has stands out",
+                ("query", f"{PLACE}/fleet", *store, "--outliers", "--limit", "5"),
+                Expected(Exit.OK, ("only here", "User:svc-intern", "site-02")),
+            )
+            yield self._run(
+                "one plan for the fleet, canary first; equal changes share an approval",
+                ("plan", f"{PLACE}/fleet", "--snapshots", f"{PLACE}/snapshots", *_DELETES, "--out", f"{PLACE}/plans"),
+                Expected(Exit.ERROR, ("wave canary", "gate: no failure, then wait 1h", "fleet-")),
+            )
+
+    def _run(self, claim: str, words: tuple[str, ...], expected: Expected) -> Step:
+        from reconciler.cli.main import run
+
+        line = " ".join(
+            ["reconciler fleet", *(word if word.startswith(PLACE) else shlex.quote(word) for word in words)]
+        )
+        self.show("plain", "")
+        self.show("title", f"$ {line}")
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            status = int(run(["fleet", *(word.replace(PLACE, str(self.directory)) for word in words)]))
+        output = tuple(said.getvalue().replace(str(self.directory), PLACE).splitlines())
+        for text in _shortened(output):
+            self.show("plain", text)
+        if status:
+            self.show("dim", f"(exit status {status})")
+        step = Step(claim, line, output, expected.met(status, output), status)
+        self.show("add" if step.holds else "error", f"  {'✓' if step.holds else '✗ not so:'} {claim}")
+        return step
 
 
-def tour(manifests: Path, directory: Path) -> Iterator[tuple[str, list[str]]]:
-    """What to say, and the command line to run; ``directory`` holds what :func:`prepare` wrote into ``live``."""
-    live, store, plans = (str(directory / name) for name in ("live", "store", "plans"))
-    where = [str(manifests), "--store", store]
-    yield (
-        "Read every cluster; one cannot be read, and is said to be.",
-        ["fleet", "snapshot", *where, "--snapshots", live],
-    )
-    yield "Compare all of them with the manifests.", ["fleet", "drift", *where]
-    yield "Who may write to a topic, anywhere?", ["fleet", "query", *where, "--who-can", "WRITE topic orders.placed"]
-    yield "Which access did nobody declare?", ["fleet", "query", *where, "--undeclared"]
-    yield (
-        "Plan for all, canary first; the fleet's id approves every plan at once.",
-        ["fleet", "plan", str(manifests), "--snapshots", live, "--allow-deletes", "--out", plans],
-    )
+_DELETES: Final = ("--allow-deletes",)
+#: How many lines of an answer are shown.
+_SHOWN: Final = 16
+
+
+def _shortened(output: tuple[str, ...]) -> Iterator[str]:
+    """The beginning and the end of what is long."""
+    hidden = len(output) - _SHOWN
+    if hidden <= 1:
+        yield from output
+        return
+    yield from output[: _SHOWN // 2]
+    yield f"  … {hidden} lines more …"
+    yield from output[-_SHOWN // 2 :]

@@ -54,16 +54,21 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Tour:
-    """Where the tour takes place. ``show`` gets each line as it comes: a style, and the text."""
+    """Where the tour takes place. ``show`` gets each line as it comes: a style, and the text.
+
+    With ``snapshots`` the cluster as people kept it, and as it is in the end, stays in ``$DEMO/snapshots``.
+    """
 
     sandbox: "Sandbox"
     manifests: str
     show: Callable[[str, str], None]
+    snapshots: bool = False
 
     def steps(self) -> Iterator[Step]:
         """Take the tour; a step is performed when it is asked for."""
         self._by_hand("People have kept this cluster by hand: several teams, quick fixes, leftovers.")
         put_bindings(self.sandbox, everything=True)
+        yield from self._snapshot("demo-before", "a snapshot keeps how it was")
         yield from self._before()
         yield from self._commands()
         yield from self._after()
@@ -74,6 +79,13 @@ class Tour:
             ("drift", self.manifests, *_REACH),
             Expected(Exit.DIFFERENT, ("User:svc-batch ALLOW WRITE on TOPIC orders.placed",)),
         )
+        yield from self._snapshot("demo", "and another one how it is now")
+
+    def _snapshot(self, name: str, claim: str) -> Iterator[Step]:
+        if self.snapshots:
+            (self.sandbox.directory / "snapshots").mkdir(exist_ok=True)
+            file = f"{PLACE}/snapshots/{name}.json"
+            yield self._run(claim, ("export", *_REACH, "--snapshot", file), Expected(Exit.OK, ()))
 
     def _before(self) -> Iterator[Step]:
         yield self._write("svc-orders", "orders.placed", False, "an emergency stop that nobody lifted holds orders up")

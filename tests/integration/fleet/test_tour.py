@@ -1,29 +1,56 @@
-"""The example and the tour of the fleet."""
+"""The tour's part about fleets: every step shows what it claims."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from reconciler.cli.fleet_tour import prepare, tour
-from reconciler.cli.main import run
+from reconciler.adapters.snapshot import snapshot_text
+from reconciler.cli.fleet_tour import FleetTour
+from reconciler.cli.tour import Step
+from reconciler.cli.wiring import load, today
+from reconciler.manifest import desired_state
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    ResourcePattern,
+    ResourceType,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-EXAMPLE = Path(__file__).parents[3] / "examples" / "fleet"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "acls"
 
 
-def test_the_tour_shows_what_it_says(spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    prepare(EXAMPLE, tmp_path / "live")
-    shown = []
-    for _, arguments in tour(EXAMPLE, tmp_path):
-        status = run(arguments)
-        shown.append((arguments[1], int(status), capsys.readouterr().out))
-    # One cluster cannot be read, which every command but a question ends with.
-    assert [item[:2] for item in shown] == [("snapshot", 1), ("drift", 1), ("query", 0), ("query", 0), ("plan", 1)]
-    assert "test-eu: not known" in shown[1][2]
-    assert "User:intern" in shown[2][2]
-    assert "User:intern" in shown[3][2]
-    assert "2 clusters to change" in shown[4][2]
+def binding(principal: str, operation: AclOperation, topic: str) -> AclBinding:
+    entry = AccessControlEntry(principal, "*", operation, AclPermissionType.ALLOW)
+    return AclBinding(ResourcePattern(ResourceType.TOPIC, topic), entry)
+
+
+def taken(directory: Path) -> list[Step]:
+    """The tour over snapshots as the first part leaves them."""
+    wanted = desired_state(load(str(EXAMPLE)), "demo", today())
+    topics = {item.topic.name: item.topic for item in wanted.topics.values()}
+    by_hand = {
+        "demo-before": binding("User:svc-analytics", AclOperation.READ, "payments.settled"),
+        "demo": binding("User:svc-batch", AclOperation.WRITE, "orders.placed"),
+    }
+    (directory / "snapshots").mkdir()
+    for name, extra in by_hand.items():
+        text = snapshot_text(ClusterState(f"id-{name}", frozenset({*wanted.bindings, extra}), topics))
+        (directory / "snapshots" / f"{name}.json").write_text(text, encoding="utf-8")
+    tour = FleetTour(directory, lambda style, text: None)
+    tour.prepare(EXAMPLE)
+    return list(tour.steps())
+
+
+def test_every_step_shows_what_it_claims(spark: "SparkSession", tmp_path: Path) -> None:
+    steps = taken(tmp_path)
+    assert [step.done.split()[2] for step in steps] == ["snapshot", "drift", "query", "query", "plan"]
+    assert [(step.claim, step.output) for step in steps if not step.holds] == []
+    assert "<svg" in (tmp_path / "drift.html").read_text(encoding="utf-8")
