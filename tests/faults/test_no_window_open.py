@@ -3,6 +3,7 @@
 The same plans without bridges, and a careless order, do show one.
 """
 
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.kafka.probe import KafkaProbe
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
 from reconciler.apply import Identity, Probing, Result, Silent, World, check, perform
+from reconciler.apply.sweep import leftovers, sweep
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -29,18 +31,21 @@ from reconciler.model import (
     Scope,
     Selector,
     Topic,
-    is_reserved,
+    standing_bridges,
 )
 from reconciler.plan import Acknowledgement, Facts, Options, Plan, Request, Terms, propose
 from reconciler.ports import ReadRequest
 from tests.faults.asking import Seen, asking, settled, watches_between
+from tests.faults.kill_points import WatchedCluster
 from tests.integration.kafka.conftest import settings_of
 from tests.property.transitions import DAY, declared
 
 pytestmark = pytest.mark.broker
 BROKERS = (1, 2, 3)
-USERS = ("alice", "bob", "carol")
+USERS = ("alice", "bob")
 NAMES = 40
+#: Requests after which a run is killed: while its sentinels, bridges and steps are sent.
+KILLS = (10, 5)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +127,24 @@ def _plan(admin: KafkaCluster, wanted: frozenset[AclBinding], terms: Terms) -> P
     return propose(declared(wanted, {}), live, terms, replace(request, acknowledgements=words))
 
 
-def _perform(cluster: Sandbox, admin: KafkaCluster, plan: Plan) -> Result:
+class Killed(BaseException):
+    """What no handler of the product catches, as no handler sees a process killed."""
+
+
+class Dying(WatchedCluster):
+    """A cluster that ends its user behind so many requests that change it."""
+
+    def __init__(self, inner: KafkaCluster, requests: int) -> None:
+        super().__init__(inner, self._passed)
+        self._left = requests
+
+    def _passed(self, _: str) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise Killed
+
+
+def _perform(cluster: Sandbox, admin: KafkaCluster, plan: Plan, through: Dying | None = None) -> Result:
     live = _read(admin)
     with (
         closing(KafkaProbe(settings_of(cluster.settings("acl-probe")))) as probe,
@@ -130,10 +152,10 @@ def _perform(cluster: Sandbox, admin: KafkaCluster, plan: Plan) -> Result:
     ):
         probing = Probing(probe, "User:acl-probe", own, "User:admin", True, frozenset(BROKERS))
         world = World(
-            admin,
+            through or admin,
             SystemClock(),
             Silent(),
-            identity=Identity("window"),
+            identity=Identity(f"window{secrets.token_hex(4)}"),
             probing=probing if plan.terms.probe else None,
             max_batch=40,
         )
@@ -155,8 +177,15 @@ def _watched(cluster: Sandbox, change: Change, mark: str, how: str) -> tuple[See
             if how == "careless":
                 _grants_first(admin, change)
             else:
+                for requests in KILLS if how == "killed" else ():
+                    with pytest.raises(Killed):
+                        _perform(cluster, admin, plan, Dying(admin, requests))
                 result = _perform(cluster, admin, plan)
-        assert not any(is_reserved(b.pattern.name) for b in _read(admin).bindings)
+        live = _read(admin)
+        assert not standing_bridges(live.bindings)
+        left = leftovers(live)
+        assert len(left) == (len(KILLS) if how == "killed" else 0)
+        assert sweep(admin, left, SystemClock()) == ()
         admin.delete_acls(sorted(change.after))
     print(f"{how}, {change.names[0]}: {seen}")
     return seen, result
@@ -182,6 +211,14 @@ def test_with_bridges_nobody_is_refused_whom_both_states_permit(open_three: Sand
     assert result is not None
     assert result.notes, "under the prefix, names that do not exist yet are told"
     assert all("names that do not exist yet" in note for note in result.notes)
+
+
+def test_killed_twice_and_applied_again_nobody_is_refused_meanwhile(open_three: Sandbox) -> None:
+    """The second run takes the bridges of the first over, and the third those of both."""
+    seen, result = _watched(open_three, an_open_set_is_closed("k0-"), "k0-", "killed")
+    assert seen.leaks == []
+    assert seen.cuts == []
+    assert result is not None
 
 
 @pytest.mark.parametrize("change", [CHANGES[0], pytest.param(CHANGES[1], marks=pytest.mark.long)])
