@@ -14,6 +14,7 @@ SUBCOMMANDS: Final = {
     "plan": "Save a plan for every cluster that differs, and one for the fleet",
     "apply": "Perform a fleet's plans, wave by wave",
     "query": "Ask a question about the whole fleet",
+    "usage": "What authorizer logs show: bindings in use, refusals, a plan tried on them",
 }
 _NEEDS: Final = ("pyspark", "pyarrow", "polars")
 

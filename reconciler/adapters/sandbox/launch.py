@@ -22,12 +22,12 @@ _LOG4J2 = """\
 <RollingFile name="file" fileName="{log}" filePattern="{log}.%i"><PatternLayout pattern="[%d] %p %m (%c)%n"/>
 <SizeBasedTriggeringPolicy size="4MB"/><DefaultRolloverStrategy max="1"/></RollingFile>
 </Appenders><Loggers><Root level="warn"><AppenderRef ref="file"/></Root>
-<Logger name="kafka.authorizer.logger" level="info"/>
+<Logger name="kafka.authorizer.logger" level="{decisions}"/>
 <Logger name="org.apache.kafka.clients.NetworkClient" level="error"/></Loggers></Configuration>
 """
 _RELOAD4J = """\
 log4j.rootLogger=WARN, file
-log4j.logger.kafka.authorizer.logger=INFO
+log4j.logger.kafka.authorizer.logger={decisions}
 log4j.logger.org.apache.kafka.clients.NetworkClient=ERROR
 log4j.appender.file=org.apache.log4j.RollingFileAppender
 log4j.appender.file.File={log}
@@ -49,8 +49,11 @@ class Program:
 
 def write_logging(spec: SandboxSpec, files: NodeFiles) -> None:
     """Writes a node's logging configuration: warnings, except that a peer is not there yet, and what was denied."""
-    log = str(files.log)
-    text = _LOG4J2.format(log=escape(log)) if uses_log4j2(spec.kafka_version) else _RELOAD4J.format(log=log)
+    log, decisions = str(files.log), "DEBUG" if spec.log_permitted else "INFO"
+    if uses_log4j2(spec.kafka_version):
+        text = _LOG4J2.format(log=escape(log), decisions=decisions)
+    else:
+        text = _RELOAD4J.format(log=log, decisions=decisions)
     write_private(_logging_file(spec, files), text)
 
 

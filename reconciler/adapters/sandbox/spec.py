@@ -32,7 +32,7 @@ class SandboxSpec:
     OAUTHBEARER tokens: whoever can connect is then whoever they say, super users included. ``tls`` adds a SASL_SSL
     listener and an SSL one that asks for a certificate; ``plaintext`` adds one without login (``User:ANONYMOUS``).
     ``class_path`` is for broker plug-ins such as a CreateTopicPolicy; ``overrides`` are added to every node's
-    properties last.
+    properties last. ``log_permitted`` lets the authorizer's log tell of what was permitted too, not of refusals alone.
     """
 
     name: str = "default"
@@ -51,6 +51,7 @@ class SandboxSpec:
     heap: str = "384m"
     overrides: Mapping[str, str] = field(default_factory=dict)
     class_path: tuple[Path, ...] = ()
+    log_permitted: bool = False
 
     def __post_init__(self) -> None:
         """Raises :class:`SandboxError` for a wish that cannot work; nothing is started or written."""

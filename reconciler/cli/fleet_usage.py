@@ -1,0 +1,151 @@
+"""``reconciler fleet usage``: what authorizer logs show of bindings, refusals, and of a change before it is made."""
+
+import datetime
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from reconciler.adapters.spark.compiling import compile_desired
+from reconciler.adapters.spark.log_reading import Told, read_logs
+from reconciler.adapters.spark.store import FleetStore
+from reconciler.cli.console import complain, paint_for, say, say_json
+from reconciler.cli.exits import CommandError, Exit, worst
+from reconciler.cli.fleet_drift import loaded
+from reconciler.cli.fleet_logs import Judged, log_parts, planned_changes, subjects_of
+from reconciler.cli.fleet_options import (
+    SparkOptions,
+    fleet_in,
+    fleet_option,
+    run_option,
+    session_for,
+    spark_options,
+    store_option,
+    stored_run,
+)
+from reconciler.cli.options import Date, as_of_option, output_option, path_argument
+from reconciler.cli.wiring import read_sources, today
+from reconciler.fleet.usage import ClusterUsage, Question, Window
+from reconciler.report.usage_json import reading_document, usage_document
+from reconciler.report.usage_text import usage_lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Options as typed; at most one of ``plan`` and ``replay`` is a change that is tried."""
+
+    path: str
+    places: tuple[str, ...]
+    since: datetime.date | None
+    until: datetime.date | None
+    declared: bool
+    plan: str | None
+    replay: bool
+    repeats: int
+    store: str
+    fleet_name: str | None
+    run_id: str | None
+    as_of: datetime.date | None
+
+    @property
+    def question(self) -> Question:
+        """What is asked of every cluster."""
+        return Question(Window(self.since, self.until), self.repeats)
+
+
+@click.command("usage", short_help="What authorizer logs show: bindings in use, refusals, a plan tried on them")
+@path_argument
+@click.option(
+    "--logs",
+    "places",
+    metavar="[NAME=]PLACE",
+    multiple=True,
+    required=True,
+    help="Logs of cluster NAME: a file, a directory, a pattern or an address. Without NAME= a directory with one for "
+    "each cluster, called as it is; files beside these are of the clusters that their events name. Repeatable.",
+)
+@click.option("--since", metavar="DATE", type=Date(), help="The first day that counts.  [default: that of the logs]")
+@click.option("--until", metavar="DATE", type=Date(), help="The last day that counts.  [default: that of the logs]")
+@click.option("--declared", is_flag=True, help="Judge what the manifests declare; needs no snapshot.")
+@click.option("--plan", metavar="PLAN", type=click.Path(exists=True), help="Try a saved plan, or a directory of them.")
+@click.option("--replay", is_flag=True, help="Try what the manifests would change.")
+@click.option(
+    "--repeats", type=click.IntRange(1), default=2, show_default=True, help="Refusals shown happened so often."
+)
+@click.option("--show", type=click.IntRange(0), default=20, show_default=True, help="Lines shown of each list.")
+@store_option
+@fleet_option
+@run_option
+@as_of_option
+@spark_options
+@output_option
+def command(*, show: int, spark: SparkOptions, output: str, **options: Any) -> int:
+    """Read kafka-authorizer logs and Confluent's audit events, and say what the bindings of a snapshot were good for.
+
+    Nothing is asked of any cluster. PATH's Clusters give scope, super users and allowEveryoneIfNoAclFound. With --plan
+    or --replay, exit 3 if an access that was seen would fail, or if that cannot be told; exit 1 if logs or clusters
+    could not be read to their end.
+    """
+    asked = _Asked(**options)
+    _check(asked)
+    run_id, told = _told(asked, spark)
+    if output == "json":
+        say_json(_document(run_id, asked, told))
+    else:
+        title = "Use by the logs, of what is declared" if run_id is None else f"Use by the logs, of snapshot {run_id}"
+        say(usage_lines(title, told.clusters, told.unassigned, paint_for(sys.stdout), shown=show))
+    return _status(told)
+
+
+def _check(asked: _Asked) -> None:
+    changes = (asked.plan is not None) + asked.replay
+    if asked.since is not None and asked.until is not None and asked.since > asked.until:
+        raise CommandError(f"--since {asked.since} is after --until {asked.until}", status=Exit.USAGE)
+    if changes > 1:
+        raise CommandError("--plan and --replay are two changes", "give one of them", Exit.USAGE)
+    if asked.declared and changes:
+        raise CommandError("--declared has no state that a change could begin from", "leave it out", Exit.USAGE)
+
+
+def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, Told]:
+    store = FleetStore.at(asked.store)
+    texts = read_sources(asked.path)
+    manifests = loaded(texts)
+    clusters = fleet_in(manifests, asked.fleet_name).clusters
+    run = None if asked.declared else stored_run(store, asked.run_id)
+    parts = log_parts(asked.places, clusters)
+    plans = planned_changes(asked.plan, run) if asked.plan is not None and run is not None else None
+    with session_for(spark) as session:
+        desired = compile_desired(session, store, texts, clusters, asked.as_of or today())
+        subjects, failed = subjects_of(Judged(manifests, run, desired, plans, asked.replay), clusters)
+        told = read_logs(session, store.files, parts, subjects, asked.question)
+    usages = sorted((*told.clusters, *failed), key=lambda usage: usage.cluster)
+    return None if run is None else run.id, Told(tuple(usages), told.unassigned)
+
+
+def _document(run_id: str | None, asked: _Asked, told: Told) -> dict[str, Any]:
+    return {
+        "run": run_id,
+        "since": None if asked.since is None else asked.since.isoformat(),
+        "until": None if asked.until is None else asked.until.isoformat(),
+        "clusters": [usage_document(usage) for usage in told.clusters],
+        "unassigned": reading_document(told.unassigned),
+    }
+
+
+def _status(told: Told) -> Exit:
+    failed = [usage.cluster for usage in told.clusters if usage.failure]
+    if failed:
+        complain(f"of {', '.join(failed)} nothing can be said")
+    broken = [text for summary in (*(u.summary for u in told.clusters), told.unassigned) for text in summary.broken]
+    if broken:
+        complain(f"{len(broken)} log file{'' if len(broken) == 1 else 's'} could not be read to the end")
+    return worst(
+        Exit.ERROR if failed or broken else Exit.OK,
+        Exit.FAILED_CHECK if any(map(_breaks, told.clusters)) else Exit.OK,
+    )
+
+
+def _breaks(usage: ClusterUsage) -> bool:
+    return usage.replay is not None and bool(usage.replay.fails or usage.replay.unclear)

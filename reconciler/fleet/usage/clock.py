@@ -1,0 +1,63 @@
+"""Times as logs write them, and the window that is asked about.
+
+Times are texts to the minute, ``YYYY-MM-DD HH:MM``, whose order is that of time. One with a zone is told in UTC; one
+without is taken as it stands, which is what ``%d`` of log4j prints: the broker's local time.
+"""
+
+import datetime
+import re
+from dataclasses import dataclass
+from typing import Final
+
+#: Where a time may stand in a line, with a fraction and a zone, if it has them.
+TIME: Final = re.compile(
+    rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,:](\d{1,9}))?(Z|[+-]\d\d:?\d\d(?!\d))?(?![\d:])", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Whole days, both included; ``None`` is no limit."""
+
+    since: datetime.date | None = None
+    until: datetime.date | None = None
+
+    @property
+    def limited(self) -> bool:
+        """Whether an event without a time cannot be placed."""
+        return self.since is not None or self.until is not None
+
+    def contains(self, time: str) -> bool:
+        """Whether a time, or a day, lies inside; an empty text only where there is no limit."""
+        if not time:
+            return not self.limited
+        return (self.since is None or time[:10] >= self.since.isoformat()) and (
+            self.until is None or time[:10] <= self.until.isoformat()
+        )
+
+
+def normal_time(found: re.Match[bytes]) -> str:
+    """A match of :data:`TIME` as a text in order; empty if there is no such moment."""
+    text = f"{found[1].decode()} {found[2].decode()}"
+    zone = (found[4] or b"").decode()
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+        if zone and zone != "Z":
+            moment = datetime.datetime.fromisoformat(f"{text}{zone[:3]}:{zone[-2:]}").astimezone(datetime.UTC)
+    except (ValueError, OverflowError):
+        return ""
+    return moment.strftime("%Y-%m-%d %H:%M")
+
+
+def time_of(text: str) -> str:
+    """The first time in a text, or an empty text."""
+    found = TIME.search(text.encode("utf-8", "replace"))
+    return normal_time(found) if found else ""
+
+
+def time_at(seconds: float) -> str:
+    """Seconds since 1970 as a text in order; empty if there is no such moment."""
+    try:
+        return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return ""

@@ -1,0 +1,134 @@
+"""Everything that logs show of one cluster: used bindings, refusals, and accesses under a change."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from reconciler.access import Authorizer
+from reconciler.fleet.usage.bindings_used import BindingsUsed, Standing
+from reconciler.fleet.usage.clock import Window
+from reconciler.fleet.usage.coverage import NOTHING_ALLOWED, NOTHING_READ, Coverage, coverage
+from reconciler.fleet.usage.denials import Denial, Denials
+from reconciler.fleet.usage.event import Event, Ground
+from reconciler.fleet.usage.replay import BEYOND_ACLS, Replay, Replaying, permitted
+from reconciler.fleet.usage.summary import Summary
+from reconciler.fleet.usage.tally import Tally
+from reconciler.model import AclBinding
+
+_SHOWN: Final = 20
+
+
+class Question(NamedTuple):
+    """What is asked of every cluster: of which days, and how often a refusal has to happen to be told."""
+
+    window: Window = Window()
+    repeats: int = 2
+
+
+class Odd(NamedTuple):
+    """An access that the log tells otherwise than the bindings do."""
+
+    event: Event
+    tally: Tally
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterUsage:
+    """The answer for one cluster; ``failure`` says why there is none.
+
+    ``cannot_say`` is why no ALLOW that was not seen used can be called unused, else empty. ``odd`` are accesses that
+    the bindings, as they are now, explain otherwise than the log does: rights or settings have changed, or a declared
+    setting is wrong; ``oddities`` counts all of them. ``gone`` are bindings that logs name and that are no more.
+    ``undeclared_super_users`` the brokers treat as such, and the Cluster document does not name them.
+    """
+
+    cluster: str
+    failure: str = ""
+    summary: Summary = field(default_factory=Summary)
+    coverage: Coverage = field(default_factory=Coverage)
+    allowed: int = 0
+    denied: int = 0
+    asked_only: int = 0
+    cannot_say: str = ""
+    standings: Mapping[Standing, int] = field(default_factory=dict)
+    unused: tuple[tuple[AclBinding, str], ...] = ()
+    gone: tuple[tuple[AclBinding, int], ...] = ()
+    opaque: int = 0
+    denials: tuple[Denial, ...] = ()
+    dropped_denials: int = 0
+    odd: tuple[Odd, ...] = ()
+    oddities: int = 0
+    undeclared_super_users: tuple[str, ...] = ()
+    replay: Replay | None = None
+
+
+class Judge:
+    """Takes the counted decisions of one cluster, in any order, and says in the end what they show."""
+
+    def __init__(self, cluster: str, question: Question, authorizer: Authorizer, after: Authorizer | None) -> None:
+        """``authorizer`` has the bindings that are judged; ``after`` what a change would make of them."""
+        self._cluster, self._question, self._authorizer = cluster, question, authorizer
+        self._used = BindingsUsed(authorizer.bindings, authorizer.kafka_version)
+        self._denials = Denials()
+        self._replaying = None if after is None else Replaying(authorizer, after)
+        self._odd: dict[Event, Tally] = {}
+        self._super_users: set[str] = set()
+        self._summary = Summary()
+        self._allowed = self._denied = self._asked_only = 0
+
+    def note(self, summary: Summary) -> None:
+        """Take what reading was like."""
+        self._summary = self._summary + summary
+
+    def see(self, event: Event, tally: Tally) -> None:
+        """Take one decision and its count."""
+        if event.asked_only:
+            self._asked_only += tally.times
+            return
+        if event.allowed:
+            self._allowed += tally.times
+        else:
+            self._denied += tally.times
+        self._used.see(event, tally.times)
+        self._denials.see(event, tally)
+        if event.ground is Ground.SUPER_USER:
+            self._super_users.add(event.request.principal)
+        if event.ground in BEYOND_ACLS:
+            return
+        now, _ = permitted(self._authorizer, event)
+        if now is not None and now is not event.allowed:
+            self._odd[event] = self._odd.get(event, Tally()) + tally
+        if self._replaying is not None:
+            self._replaying.see(event, tally, now)
+
+    def result(self, origins: Mapping[AclBinding, str]) -> ClusterUsage:
+        """The answer; ``origins`` say where bindings are declared."""
+        cannot_say = self._cannot_say()
+        heard = bool(self._allowed or self._denied)
+        uses = self._used.uses(allows_known=not cannot_say, denies_known=heard)
+        odd = sorted(self._odd.items(), key=lambda item: (-item[1].times, item[0].request))
+        gone = sorted(self._used.gone.items(), key=lambda item: (-item[1], item[0]))
+        return ClusterUsage(
+            self._cluster,
+            summary=self._summary,
+            coverage=coverage(self._question.window, self._summary.days),
+            allowed=self._allowed,
+            denied=self._denied,
+            asked_only=self._asked_only,
+            cannot_say=cannot_say,
+            standings=uses.standings,
+            unused=tuple((binding, origins.get(binding, "")) for binding in uses.unused),
+            gone=tuple(gone[:_SHOWN]),
+            opaque=len(self._authorizer.evidence.opaque),
+            denials=tuple(self._denials.repeated(self._question.repeats, self._authorizer)),
+            dropped_denials=self._denials.dropped,
+            odd=tuple(Odd(event, tally) for event, tally in odd[:_SHOWN]),
+            oddities=len(odd),
+            undeclared_super_users=tuple(sorted(self._super_users - self._authorizer.super_users)[:_SHOWN]),
+            replay=None if self._replaying is None else self._replaying.result(),
+        )
+
+    def _cannot_say(self) -> str:
+        if self._allowed:
+            return ""
+        return NOTHING_ALLOWED if self._denied else NOTHING_READ

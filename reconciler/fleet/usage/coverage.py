@@ -1,0 +1,55 @@
+"""How far the logs of a cluster reach: which days they speak of, and what can be said from them at all.
+
+Brokers log a permitted access at DEBUG and a refused one at INFO, which is what Kafka's own configuration keeps. Where
+no permitted access is seen, that is no sign that there was none.
+"""
+
+import datetime
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.fleet.usage.clock import Window
+
+#: So many days without a permitted access are named.
+SHOWN_DAYS: Final = 10
+
+NOTHING_READ: Final = "no decision is in the logs of this time"
+NOTHING_ALLOWED: Final = (
+    "no permitted access is in the logs: brokers write them only where kafka.authorizer.logger is at DEBUG"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Days, both ends included, between which the logs are taken to speak; ``silent`` have no permitted access.
+
+    ``first`` and ``last`` are empty where no decision says when it was.
+    """
+
+    first: str = ""
+    last: str = ""
+    days: int = 0
+    silent: int = 0
+    silent_days: tuple[str, ...] = ()
+
+
+def coverage(window: Window, days: Set[tuple[str, bool]]) -> Coverage:
+    """What the days with decisions (a day, and whether they permitted something) cover of a window."""
+    seen = sorted({day for day, _ in days})
+    first = window.since.isoformat() if window.since else seen[0] if seen else ""
+    last = window.until.isoformat() if window.until else seen[-1] if seen else ""
+    if not first or not last or first > last:
+        return Coverage(first, last)
+    allowed = {day for day, permitted in days if permitted and first <= day <= last}
+    start, end = datetime.date.fromisoformat(first), datetime.date.fromisoformat(last)
+    count = (end - start).days + 1
+    named = [day for day, _ in zip(_without(start, end, allowed), range(SHOWN_DAYS), strict=False)]
+    return Coverage(first, last, count, count - len(allowed), tuple(named))
+
+
+def _without(start: datetime.date, end: datetime.date, days: Set[str]) -> Iterator[str]:
+    for number in range((end - start).days + 1):
+        day = (start + datetime.timedelta(number)).isoformat()
+        if day not in days:
+            yield day

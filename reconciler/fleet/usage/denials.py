@@ -1,0 +1,187 @@
+"""Accesses that are refused again and again, and the narrowest grant that would settle each: never a wildcard.
+
+That a grant would settle a refusal says nothing about whether it should be given: the refusal may be what is wanted.
+"""
+
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from reconciler.access import Authorizer, Request, Rule
+from reconciler.access.operations import IMPLICATIONS
+from reconciler.fleet.usage.event import Event
+from reconciler.fleet.usage.tally import Tally
+from reconciler.manifest.principals import principal_problem
+from reconciler.model import (
+    CLUSTER_NAME,
+    WILDCARD,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourcePattern,
+    ResourceType,
+    is_reserved,
+    topic_name_problem,
+)
+
+#: From more hosts than these nobody but a person can say which are meant.
+MOST_HOSTS: Final = 8
+#: So many different refusals are kept: who tries names at random makes any number of them.
+MOST_DENIALS: Final = 20_000
+
+_CONTROL: Final = frozenset({AclOperation.ALTER, AclOperation.CLUSTER_ACTION})
+
+
+class Refused(NamedTuple):
+    """What was refused, from whatever host."""
+
+    principal: str
+    operation: AclOperation
+    resource_type: ResourceType
+    resource_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A refusal that repeats. ``grants`` would settle it; without them ``remark`` says why there are none."""
+
+    refused: Refused
+    tally: Tally
+    hosts: tuple[str, ...]
+    grants: tuple[AclBinding, ...] = ()
+    remark: str = ""
+
+
+class Denials:
+    """Gathers refusals, access by access, in any order."""
+
+    __slots__ = ("_found", "dropped")
+
+    def __init__(self) -> None:
+        """Nothing was refused yet; ``dropped`` counts those that there was no room for."""
+        self._found: dict[Refused, dict[str, Tally]] = {}
+        self.dropped = 0
+
+    def see(self, event: Event, tally: Tally) -> None:
+        """Count a refused access."""
+        if event.allowed or event.asked_only:
+            return
+        principal, host, operation, kind, name = event.request
+        hosts = self._found.setdefault(Refused(principal, operation, kind, name), {})
+        hosts[host] = hosts.get(host, Tally()) + tally
+        if len(self._found) > 2 * MOST_DENIALS:
+            self._make_room()
+
+    def repeated(self, times: int, authorizer: Authorizer) -> list[Denial]:
+        """Those that happened so often, the most frequent first, each with what would settle it."""
+        found = [
+            Denial(refused, total, tuple(sorted(hosts)))
+            for refused, hosts in self._found.items()
+            if (total := _sum(hosts)).times >= times
+        ]
+        found.sort(key=lambda denial: (-denial.tally.times, denial.refused))
+        return _settled(found, authorizer)
+
+    def _make_room(self) -> None:
+        kept = sorted(self._found, key=lambda refused: (-_sum(self._found[refused]).times, refused))
+        for refused in kept[MOST_DENIALS:]:
+            del self._found[refused]
+            self.dropped += 1
+
+
+def _sum(hosts: Mapping[str, Tally]) -> Tally:
+    total = Tally()
+    for tally in hosts.values():
+        total = total + tally
+    return total
+
+
+def _settled(found: list[Denial], authorizer: Authorizer) -> list[Denial]:
+    """Propose, leave out what another proposal implies, and prove the rest."""
+    proposed = [_propose(denial, authorizer) for denial in found]
+    grants = {grant for denial in proposed for grant in denial.grants}
+    proposed = [_without_implied(denial, grants) for denial in proposed]
+    after = authorizer.with_changes({grant for denial in proposed for grant in denial.grants})
+    return [_proven(denial, after) for denial in proposed]
+
+
+def _propose(denial: Denial, authorizer: Authorizer) -> Denial:
+    remark = _no_grant(denial.refused)
+    if remark:
+        return replace(denial, remark=remark)
+    missing, told = [], []
+    for request in _requests(denial):
+        decision = authorizer.authorize(*request)
+        if decision.allowed is None:
+            told.append("what is not known of the cluster could change the answer")
+        elif decision.rule is Rule.DENY:
+            told.append(f"a DENY decides, and no grant goes beyond it: {decision.binding}")
+        elif not decision.allowed:
+            missing.append(request.host)
+    if told:
+        return replace(denial, remark=told[0])
+    if not missing:
+        return replace(denial, remark="permitted by now")
+    if "" in missing:
+        return replace(denial, remark="the log does not say from which host")
+    if len(missing) > MOST_HOSTS:
+        return replace(denial, remark=f"from {len(missing):,} hosts: which of them are meant is for a person to say")
+    caution = ""
+    if denial.refused.resource_type is ResourceType.CLUSTER and denial.refused.operation in _CONTROL:
+        caution = "whoever has this controls the cluster"
+    return replace(denial, grants=tuple(_grant(denial.refused, host) for host in missing), remark=caution)
+
+
+def _no_grant(refused: Refused) -> str:
+    """Why no grant may be proposed whoever asks from wherever."""
+    principal, _, kind, name = refused
+    problem = principal_problem(principal, may_be_everyone=False)
+    if problem is not None:
+        return problem.message
+    if principal == "User:ANONYMOUS":
+        return "User:ANONYMOUS is whoever connects without logging in"
+    if name == WILDCARD:
+        return "a grant on the name * means every name"
+    if not name or not name.isprintable() or name != name.strip() or is_reserved(name):
+        return "no manifest can name this resource"
+    if kind is ResourceType.TOPIC and topic_name_problem(name):
+        return "Kafka has no topics of such a name"
+    if kind is ResourceType.CLUSTER and name != CLUSTER_NAME:
+        return "there is no such cluster resource"
+    if kind in (ResourceType.DELEGATION_TOKEN, ResourceType.USER):
+        return "manifests do not write ACLs on this type"
+    return ""
+
+
+def _grant(refused: Refused, host: str) -> AclBinding:
+    principal, operation, kind, name = refused
+    entry = AccessControlEntry(principal, host, operation, AclPermissionType.ALLOW)
+    return AclBinding(ResourcePattern(kind, name), entry)
+
+
+def _without_implied(denial: Denial, grants: Set[AclBinding]) -> Denial:
+    """Less what a grant proposed elsewhere gives anyway, as READ gives DESCRIBE."""
+    by = {
+        grant: operation
+        for grant in denial.grants
+        for operation, implied in IMPLICATIONS.items()
+        if implied is grant.entry.operation
+        and AclBinding(grant.pattern, grant.entry._replace(operation=operation)) in grants
+    }
+    if not by:
+        return denial
+    kept = tuple(grant for grant in denial.grants if grant not in by)
+    names = ", ".join(sorted({operation.name for operation in by.values()}))
+    return replace(denial, grants=kept, remark=f"settled by granting {names}, which implies it")
+
+
+def _proven(denial: Denial, after: Authorizer) -> Denial:
+    if denial.grants and not all(after.authorize(*request).allowed for request in _requests(denial)):
+        return replace(denial, grants=(), remark="no grant on this name alone settles it")
+    return denial
+
+
+def _requests(denial: Denial) -> Iterator[Request]:
+    principal, operation, kind, name = denial.refused
+    return (Request(principal, host, operation, kind, name) for host in denial.hosts)

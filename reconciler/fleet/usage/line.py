@@ -1,0 +1,113 @@
+"""One line of a log, whatever its layout: text with a message in it, a message inside JSON, or an audit event.
+
+Nothing that stands in a line makes this fail; what cannot be believed is named with a reason.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from reconciler.fleet.usage.clock import TIME, normal_time, time_at, time_of
+from reconciler.fleet.usage.confluent import is_audit_event, parse_audit_event
+from reconciler.fleet.usage.event import Event, Read, Unread
+from reconciler.fleet.usage.message import OPENING, parse_message
+
+OPENING_BYTES: Final = OPENING.encode()
+#: Level names of log4j; at TRACE rights are looked up, and nothing is tried.
+_TRACE = re.compile(rb"\bTRACE\b")
+#: What only the second half of a cut line can still show.
+_HALF = re.compile(rb"with resourceRefCount = |based on rule MatchingAcl\(")
+#: What JSON about a decision holds; some writers escape the sign behind the first.
+_SIGNS: Final = (b"Principal", b"authorizationInfo")
+_MESSAGES: Final = ("message", "log", "msg", "@message", "textPayload")
+_TIMES: Final = ("@timestamp", "timestamp", "time", "instant", "timeMillis", "timestampMillis")
+_LEVELS: Final = ("level", "log.level", "severity", "loglevel")
+
+
+def parse_line(line: bytes) -> Read | Unread | None:
+    """What a line tells: a decision, why it cannot be read, or ``None`` where it tells of no decision."""
+    line = line.strip(b" \t\r\n\0")
+    if line.startswith(b"{"):
+        return _json(line)
+    place = line.find(OPENING_BYTES)
+    if place < 0:
+        return Unread.CUT if _HALF.search(line) else None
+    found = TIME.search(line, 0, place)
+    time = normal_time(found) if found else ""
+    return _told(line[place:], time, asked_only=_TRACE.search(line, 0, place) is not None)
+
+
+def is_second_half(line: bytes) -> bool:
+    """Whether a line is the end of a message whose beginning stands in an earlier one."""
+    return OPENING_BYTES not in line and _HALF.search(line) is not None
+
+
+def _told(message: bytes, time: str, *, asked_only: bool) -> Read | Unread | None:
+    event = _event(message, asked_only=asked_only)
+    return Read(time, event) if isinstance(event, Event) else event
+
+
+@lru_cache(maxsize=20_000)
+def _event(message: bytes, *, asked_only: bool) -> Event | Unread | None:
+    """A message is parsed once: logs repeat few of them a million times."""
+    text = as_text(message)
+    return Unread.NOT_TEXT if text is None else parse_message(text, asked_only=asked_only)
+
+
+def as_text(data: bytes) -> str | None:
+    """UTF-8, or ``None`` where a character is lost: bad bytes, a NUL, or a sign that somebody replaced one."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text or "\ufffd" in text else text
+
+
+def _json(line: bytes) -> Read | Unread | None:
+    if not any(sign in line for sign in _SIGNS):
+        return None
+    text = as_text(line)
+    if text is None:
+        return Unread.NOT_TEXT
+    try:
+        document = json.loads(text)
+        # A half of a surrogate pair is a character that is lost.
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return Unread.NOT_TEXT
+    except (ValueError, RecursionError):
+        return Unread.CUT
+    if not isinstance(document, dict):
+        return None
+    if is_audit_event(document):
+        event = parse_audit_event(document)
+        return event if isinstance(event, Unread) else Read(_time(document), event)
+    return _wrapped(document)
+
+
+def _wrapped(document: Mapping[str, Any]) -> Read | Unread | None:
+    """A message that a JSON layout or a collector of logs put into an object."""
+    for field in _MESSAGES:
+        inner = document.get(field)
+        if isinstance(inner, str) and OPENING in inner:
+            place = inner.find(OPENING)
+            level = " ".join(str(document.get(name)) for name in _LEVELS)
+            before = f"{inner[:place]} {level}".encode()
+            time = time_of(inner[:place]) or _time(document)
+            return _told(inner[place:].encode(), time, asked_only=_TRACE.search(before) is not None)
+    return None
+
+
+def _time(document: Mapping[str, Any]) -> str:
+    for field in _TIMES:
+        given = document.get(field)
+        if isinstance(given, str) and (time := time_of(given)):
+            return time
+        if isinstance(given, dict) and isinstance(given.get("epochSecond"), int):
+            return time_at(given["epochSecond"])
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            # Milliseconds since 1970 have 12 digits and more since 1973.
+            return time_at(given / 1000 if given > 100_000_000_000 else given)
+    return ""

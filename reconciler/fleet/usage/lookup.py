@@ -1,0 +1,48 @@
+"""Which of many bindings apply to one access, without looking at those of other names."""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from reconciler.access import KafkaVersion, Request
+from reconciler.access.grounds import host_matches, speaks_of
+from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, PatternType, ResourceType
+
+_Key: TypeAlias = tuple[ResourceType, str]
+
+
+class Lookup:
+    """Bindings by type and principal, and then by name; prefixes by the lengths that there are."""
+
+    __slots__ = ("_lengths", "_literal", "_prefixed", "_version")
+
+    def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
+        """Sort the bindings in: some microseconds each."""
+        self._version = version
+        self._literal: dict[tuple[ResourceType, str, str], list[AclBinding]] = {}
+        self._prefixed: dict[tuple[ResourceType, str, str], list[AclBinding]] = {}
+        self._lengths: dict[_Key, set[int]] = {}
+        for binding in bindings:
+            (kind, name, pattern_type), (principal, *_) = binding
+            if pattern_type is PatternType.PREFIXED:
+                self._prefixed.setdefault((kind, principal, name), []).append(binding)
+                self._lengths.setdefault((kind, principal), set()).add(len(name))
+            else:
+                self._literal.setdefault((kind, principal, name), []).append(binding)
+
+    def applying(self, request: Request) -> Iterator[AclBinding]:
+        """Those that permit or refuse the access; where the host is not known, whatever host they name."""
+        for binding in self._on_name(request):
+            entry = binding.entry
+            if speaks_of(entry, request.operation) and (
+                not request.host or host_matches(entry.host, request.host, self._version)
+            ):
+                yield binding
+
+    def _on_name(self, request: Request) -> Iterator[AclBinding]:
+        kind, name = request.resource_type, request.resource_name
+        for principal in dict.fromkeys((request.principal, WILDCARD_PRINCIPAL)):
+            for literal in dict.fromkeys((name, WILDCARD)):
+                yield from self._literal.get((kind, principal, literal), ())
+            for length in self._lengths.get((kind, principal), ()):
+                if length <= len(name):
+                    yield from self._prefixed.get((kind, principal, name[:length]), ())

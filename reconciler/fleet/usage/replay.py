@@ -1,0 +1,102 @@
+"""The accesses that logs have seen, decided again: as things stand, and as they would stand after a change."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.access import Authorizer, Decision, Request
+from reconciler.access.questions import instead
+from reconciler.fleet.usage.event import Event, Ground
+from reconciler.fleet.usage.tally import Tally
+from reconciler.model import AclBinding
+
+#: So many accesses of each kind are listed, the most frequent first; all are counted.
+MOST_LISTED: Final = 1_000
+#: What these permit no ACL takes away.
+BEYOND_ACLS: Final = frozenset({Ground.SUPER_USER, Ground.ROLE})
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One access whose answer changes. ``binding`` is what permits it now, or would; or the DENY that refuses it."""
+
+    request: Request
+    api: str
+    tally: Tally
+    before: bool | None
+    after: bool | None
+    binding: AclBinding | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What would become of the accesses seen. ``undecided``: too little is known to tell of before or of after."""
+
+    failing: tuple[Replayed, ...] = ()
+    newly: tuple[Replayed, ...] = ()
+    undecided: tuple[Replayed, ...] = ()
+    fails: int = 0
+    succeeds: int = 0
+    unclear: int = 0
+    same: int = 0
+
+
+class Replaying:
+    """Replays accesses that were tried and that ACLs decide, in any order."""
+
+    __slots__ = ("_after", "_before", "_changed", "_same")
+
+    def __init__(self, before: Authorizer, after: Authorizer) -> None:
+        """Nothing is replayed yet."""
+        self._before, self._after = before, after
+        self._changed: dict[tuple[Request, str], Replayed] = {}
+        self._same: set[Request] = set()
+
+    def see(self, event: Event, tally: Tally, before: bool | None) -> None:
+        """Decide one access again; ``before`` is the answer as things stand."""
+        after, _ = permitted(self._after, event)
+        if before is after and before is not None:
+            self._same.add(event.request)
+            return
+        key = event.request, event.api
+        known = self._changed.get(key)
+        total = tally if known is None else tally + known.tally
+        self._changed[key] = Replayed(event.request, event.api, total, before, after, self._behind(event, after))
+
+    def result(self) -> Replay:
+        """What was found, the most frequent first."""
+        rows = sorted(self._changed.values(), key=lambda row: (-row.tally.times, row.request, row.api))
+        failing = [row for row in rows if row.before and row.after is False]
+        newly = [row for row in rows if row.before is False and row.after]
+        undecided = [row for row in rows if row.before is None or row.after is None]
+        return Replay(
+            tuple(failing[:MOST_LISTED]),
+            tuple(newly[:MOST_LISTED]),
+            tuple(undecided[:MOST_LISTED]),
+            len(failing),
+            len(newly),
+            len(undecided),
+            len(self._same),
+        )
+
+    def _behind(self, event: Event, after: bool | None) -> AclBinding | None:
+        """A DENY that refuses it afterwards, else the ALLOW that permits it on the side where it is permitted."""
+        _, decision = permitted(self._after, event)
+        if after is not False or decision.binding is not None:
+            return decision.binding
+        return permitted(self._before, event)[1].binding
+
+
+def permitted(authorizer: Authorizer, event: Event) -> tuple[bool | None, Decision]:
+    """Whether the API permits it, and the decision that says so; ``None`` where that cannot be told.
+
+    What the API accepts in place of a right counts, as in ``explain``.
+    """
+    principal, host, operation, kind, _ = event.request
+    if event.on_some:
+        some = authorizer.authorize_by_resource_type(principal, host, operation, kind)
+        return some.allowed, some
+    decision = authorizer.authorize(*event.request)
+    other = None if decision.allowed else instead(authorizer, event.request)
+    if other is not None and other.allowed:
+        return True, other
+    return (None if other is not None and other.allowed is None else decision.allowed), decision

@@ -1,0 +1,63 @@
+"""What reading a cluster's logs was like: how much there was, and what could not be read."""
+
+from typing import NamedTuple
+
+from reconciler.fleet.usage.event import Unread
+from reconciler.fleet.usage.scan import Scan
+from reconciler.fleet.usage.tally import Lost
+
+
+class Summary(NamedTuple):
+    """Counts of lines; ``foreign`` tell of another cluster. ``broken`` says of files where and why reading ended.
+
+    ``days`` are those with decisions, each with whether something was permitted.
+    """
+
+    lines: int = 0
+    other: int = 0
+    outside: int = 0
+    foreign: int = 0
+    lost: tuple[tuple[Unread, Lost], ...] = ()
+    days: frozenset[tuple[str, bool]] = frozenset()
+    files: frozenset[str] = frozenset()
+    broken: tuple[str, ...] = ()
+
+    @property
+    def unread(self) -> int:
+        """How many lines may have told of a decision and could not be read."""
+        return sum(lost.lines for _, lost in self.lost)
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything could be read."""
+        return not self.unread and not self.broken
+
+    def __add__(self, other: object) -> "Summary":
+        """Both together."""
+        if not isinstance(other, Summary):
+            return NotImplemented
+        lost = dict(self.lost)
+        for reason, more in other.lost:
+            lost[reason] = lost.get(reason, Lost()) + more
+        return Summary(
+            self.lines + other.lines,
+            self.other + other.other,
+            self.outside + other.outside,
+            self.foreign + other.foreign,
+            tuple(sorted(lost.items())),
+            self.days | other.days,
+            self.files | other.files,
+            tuple(sorted({*self.broken, *other.broken})),
+        )
+
+
+def summary_of(scan: Scan, file: str, broken: str = "") -> Summary:
+    """What one scan of a file came to; its days are told apart by cluster, and so not in it."""
+    return Summary(
+        scan.lines,
+        scan.other,
+        scan.outside,
+        lost=tuple(sorted(scan.lost.items())),
+        files=frozenset({file}),
+        broken=(broken,) if broken else (),
+    )

@@ -1,0 +1,34 @@
+"""Counts of equal things, with the first and the last time; they add up in any order, over files and workers."""
+
+from typing import NamedTuple
+
+#: So many examples are kept of each reason.
+EXAMPLES = 3
+
+
+class Tally(NamedTuple):
+    """How often, and between which times (empty where nothing says when)."""
+
+    times: int = 0
+    first: str = ""
+    last: str = ""
+
+    def __add__(self, other: object) -> "Tally":
+        """Both together."""
+        if not isinstance(other, Tally):
+            return NotImplemented
+        first = min(self.first, other.first) if self.first and other.first else self.first or other.first
+        return Tally(self.times + other.times, first, max(self.last, other.last))
+
+
+class Lost(NamedTuple):
+    """Lines that could not be read for one reason, with the first few of them as they may be shown."""
+
+    lines: int = 0
+    examples: tuple[str, ...] = ()
+
+    def __add__(self, other: object) -> "Lost":
+        """Both together."""
+        if not isinstance(other, Lost):
+            return NotImplemented
+        return Lost(self.lines + other.lines, tuple(sorted({*self.examples, *other.examples})[:EXAMPLES]))

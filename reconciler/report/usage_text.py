@@ -1,0 +1,154 @@
+"""What logs show of a fleet, as text: a section a cluster, what cannot be said before what can."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from reconciler.fleet.usage import ClusterUsage, Denial, Replay, Replayed, Standing, Summary
+from reconciler.model import AclBinding
+from reconciler.report.paint import Paint, counted, plain, safe
+
+_STANDINGS: Final = {
+    Standing.ALONE: "needed for an access that was seen",
+    Standing.DECIDED: "named by the logs",
+    Standing.ALSO: "beside others that permit or refuse the same",
+    Standing.UNUSED: "without any use seen",
+    Standing.CANNOT_SAY: "of which nothing can be said",
+}
+_HOSTS: Final = 3
+
+
+def usage_lines(
+    title: str, usages: Sequence[ClusterUsage], unassigned: Summary, paint: Paint = plain, *, shown: int = 20
+) -> Iterator[str]:
+    """The whole answer."""
+    yield paint("title", safe(title))
+    for usage in usages:
+        yield paint("title", f"  {safe(usage.cluster)}")
+        yield from (f"    {line}" for line in _cluster_lines(usage, paint, shown))
+    if unassigned.files:
+        counts = f"{counted(unassigned.lines, 'line')} in {counted(len(unassigned.files), 'file')}"
+        yield f"  in no cluster's directory: {counts}, {unassigned.foreign:,} decisions of clusters that are not known"
+        yield from (f"    {line}" for line in _reading_lines(unassigned, paint, ""))
+    unknown = [usage.cluster for usage in usages if usage.failure or usage.cannot_say]
+    said = sum(usage.standings.get(Standing.UNUSED, 0) for usage in usages)
+    bindings = f"{counted(said, 'binding')} without any use seen"
+    yield f"{counted(len(usages), 'cluster')}: {bindings}, {len(unknown)} of which nothing can be said"
+
+
+def _cluster_lines(usage: ClusterUsage, paint: Paint, shown: int) -> Iterator[str]:
+    if usage.failure:
+        yield paint("error", f"not known: {safe(usage.failure)}")
+        return
+    yield _overview(usage)
+    yield from _reading_lines(usage.summary, paint, "what they said could be a use of a binding that is listed here")
+    if usage.cannot_say:
+        yield paint("warn", f"which bindings are not used cannot be said: {usage.cannot_say}")
+    elif usage.coverage.silent:
+        days = ", ".join(usage.coverage.silent_days)
+        more = " …" if usage.coverage.silent > len(usage.coverage.silent_days) else ""
+        yield paint("warn", f"no permitted access on {counted(usage.coverage.silent, 'day')}: {days}{more}")
+    yield from _binding_lines(usage, paint, shown)
+    yield from _denial_lines(usage, paint, shown)
+    yield from _odd_lines(usage, paint, shown)
+    if usage.replay is not None:
+        yield from _replay_lines(usage.replay, paint, shown)
+
+
+def _overview(usage: ClusterUsage) -> str:
+    summary, covered = usage.summary, usage.coverage
+    when = f", {covered.first} to {covered.last}" if covered.first else ""
+    asked = f", {usage.asked_only:,} only looked up" if usage.asked_only else ""
+    return (
+        f"{usage.allowed:,} permitted, {usage.denied:,} refused{asked}{when}; "
+        f"{counted(summary.lines, 'line')} in {counted(len(summary.files), 'file')}"
+    )
+
+
+def _reading_lines(summary: Summary, paint: Paint, meaning: str) -> Iterator[str]:
+    if summary.unread:
+        because = f": {meaning}" if meaning else ""
+        yield paint("warn", f"{counted(summary.unread, 'line')} could not be read{because}")
+        for reason, lost in summary.lost:
+            yield f"  {lost.lines:,} {reason.value}, for example"
+            yield from (paint("dim", f"    {safe(text)}") for text in lost.examples)
+    for text in summary.broken:
+        yield paint("warn", f"not read to its end: {safe(text)}")
+    if summary.foreign and meaning:
+        yield f"{summary.foreign:,} decisions of another cluster were left out"
+
+
+def _binding_lines(usage: ClusterUsage, paint: Paint, shown: int) -> Iterator[str]:
+    parts = [f"{usage.standings[kind]:,} {words}" for kind, words in _STANDINGS.items() if usage.standings.get(kind)]
+    yield "bindings: " + (", ".join(parts) or "none")
+    if usage.opaque:
+        yield f"  {usage.opaque:,} entries that cannot be named are not judged"
+    for binding, origin in usage.unused[:shown]:
+        place = paint("dim", f"  {safe(origin)}") if origin else ""
+        yield paint("remove", f"  - {safe(str(binding))}") + place
+    yield from _more(len(usage.unused), shown, paint)
+    if usage.gone:
+        yield "named by the logs, and there no more:"
+        yield from (f"  {times:,}× {safe(str(binding))}" for binding, times in usage.gone[:shown])
+
+
+def _denial_lines(usage: ClusterUsage, paint: Paint, shown: int) -> Iterator[str]:
+    if not usage.denials:
+        return
+    yield f"refused again and again, different accesses: {len(usage.denials):,}"
+    for denial in usage.denials[:shown]:
+        yield f"  {denial.tally.times:,}× {safe(_refusal(denial))}"
+        yield from (paint("add", f"      would settle it: {safe(str(grant))}") for grant in denial.grants)
+        if denial.remark:
+            yield paint("warn" if denial.grants else "dim", f"      {safe(denial.remark)}")
+    yield from _more(len(usage.denials), shown, paint)
+    if usage.dropped_denials:
+        yield paint("warn", f"  {usage.dropped_denials:,} rarer ones were too many to keep")
+
+
+def _refusal(denial: Denial) -> str:
+    principal, operation, kind, name = denial.refused
+    hosts = ", ".join(denial.hosts[:_HOSTS]) + (
+        f" and {len(denial.hosts) - _HOSTS} more" if len(denial.hosts) > _HOSTS else ""
+    )
+    return f"{principal} {operation.name} on {kind.name} {name} from {hosts}, last {denial.tally.last or 'unknown'}"
+
+
+def _odd_lines(usage: ClusterUsage, paint: Paint, shown: int) -> Iterator[str]:
+    if usage.oddities:
+        words = "access is" if usage.oddities == 1 else "accesses are"
+        yield paint("warn", f"{usage.oddities:,} {words} told otherwise than these bindings would decide them:")
+        for event, tally in usage.odd[:shown]:
+            verdict = "permitted" if event.allowed else "refused"
+            yield f"  {tally.times:,}× {verdict} by the log: {safe(str(event.request))}"
+        yield from _more(usage.oddities, min(shown, len(usage.odd)), paint)
+    if usage.undeclared_super_users:
+        names = ", ".join(map(safe, usage.undeclared_super_users))
+        yield paint("warn", f"super users that the Cluster document does not name: {names}")
+
+
+def _replay_lines(replay: Replay, paint: Paint, shown: int) -> Iterator[str]:
+    yield (
+        f"under the change, different accesses: {replay.fails:,} would fail, {replay.succeeds:,} would newly succeed, "
+        f"{replay.unclear:,} cannot be told, {replay.same:,} stay as they are"
+    )
+    for count, rows, style, words in (
+        (replay.fails, replay.failing, "remove", "would fail"),
+        (replay.succeeds, replay.newly, "add", "would newly succeed"),
+        (replay.unclear, replay.undecided, "warn", "cannot be told"),
+    ):
+        yield from (paint(style, f"  {words}: {safe(_replayed(row))}") for row in rows[:shown])
+        yield from _more(count, shown, paint)
+
+
+def _replayed(row: Replayed) -> str:
+    behind = "" if row.binding is None else f" ({_behind(row, row.binding)})"
+    return f"{row.tally.times:,}× {row.request}{f' for {row.api}' if row.api else ''}{behind}"
+
+
+def _behind(row: Replayed, binding: AclBinding) -> str:
+    denies = binding.entry.permission_type.name == "DENY"
+    return f"{'refused' if denies else 'permitted so far' if row.before else 'permitted'} by {binding}"
+
+
+def _more(count: int, shown: int, paint: Paint) -> Iterable[str]:
+    return [paint("dim", f"  … and {count - shown:,} more")] if count > shown else []

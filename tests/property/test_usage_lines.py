@@ -1,0 +1,154 @@
+"""What is printed is read back, whatever the names; half of it never lies; no bytes make it fail; counts add up."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.fleet.usage import (
+    Event,
+    Ground,
+    Read,
+    Scan,
+    Tally,
+    Unread,
+    Window,
+    parse_line,
+    parse_message,
+)
+from reconciler.fleet.usage.example import example
+from tests.property.usage_formats import (
+    LAYOUTS,
+    acl_authorizer,
+    audit_event,
+    before_2_4,
+    events,
+    hostile_events,
+    standard,
+    standard_record,
+    times,
+)
+
+Printer = Callable[[Event], str]
+WITH_REASON = [standard, standard_record]
+layouts = st.sampled_from(sorted(LAYOUTS))
+
+
+def unreasoned(event: Event) -> Event:
+    return event._replace(ground=Ground.UNSAID, acl=None)
+
+
+@given(events, times, layouts, st.sampled_from(WITH_REASON))
+def test_a_decision_of_the_standard_authorizer_is_read_back(
+    event: Event, time: str, layout: str, printer: Printer
+) -> None:
+    assert parse_line(LAYOUTS[layout](printer(event), time).encode()) == Read(time[:16], event)
+
+
+@given(events, times, layouts)
+def test_a_decision_of_the_acl_authorizer_is_read_back(event: Event, time: str, layout: str) -> None:
+    line = LAYOUTS[layout](acl_authorizer(event), time)
+    assert parse_line(line.encode()) == Read(time[:16], unreasoned(event))
+
+
+@given(events, times)
+def test_a_decision_from_before_2_4_is_read_back_where_its_end_is_marked(event: Event, time: str) -> None:
+    line = LAYOUTS["kafka"](before_2_4(event), time).encode()
+    assert parse_line(line) == Read(time[:16], unreasoned(event)._replace(api=""))
+    assert parse_line(line.removesuffix(b" (kafka.authorizer.logger)")) is Unread.CUT
+
+
+@given(events, st.sampled_from(["lkc-1", "8caBa-0_Tu-2k3rKSxY64Q"]))
+def test_an_audit_event_is_read_back(event: Event, cluster_id: str) -> None:
+    ground: Ground = event.ground if event.ground is Ground.SUPER_USER else Ground.UNSAID
+    if not event.allowed:
+        ground = Ground.DEFAULT_DENY
+    event = event._replace(cluster_id=cluster_id, acl=None, ground=ground)
+    assert parse_line(audit_event(event).encode()) == Read("2026-11-02 03:04", event)
+
+
+@given(hostile_events, st.sampled_from([*WITH_REASON, acl_authorizer]))
+def test_names_like_separators_are_read_right_or_not_at_all(event: Event, printer: Printer) -> None:
+    found = parse_message(printer(event))
+    if isinstance(found, Event):
+        assert (found.request, found.allowed, found.api) == (event.request, event.allowed, event.api)
+        assert found.acl in (None, event.acl)
+    else:
+        assert found in (Unread.AMBIGUOUS, Unread.CUT)
+
+
+@given(events, st.sampled_from([*WITH_REASON, acl_authorizer, before_2_4]), st.data())
+def test_half_a_line_never_tells_of_another_access(event: Event, printer: Printer, data: st.DataObject) -> None:
+    line = LAYOUTS["kafka"](printer(event), "2026-11-02 03:04:05").encode()
+    first, last = sorted(data.draw(st.integers(0, len(line))) for _ in range(2))
+    for part in (line[:last], line[first:], line[first:last]):
+        found = parse_line(part)
+        if isinstance(found, Read):
+            assert found.event.request == event.request
+            assert found.event.allowed is event.allowed
+
+
+@given(st.binary(max_size=400))
+def test_no_bytes_make_reading_fail(line: bytes) -> None:
+    assert parse_line(line) is None
+    assert example(line).isascii() or example(line).endswith("…")
+
+
+@given(events, times, layouts, st.sampled_from([*WITH_REASON, acl_authorizer]), st.data())
+def test_damage_makes_no_reading_fail(
+    event: Event, time: str, layout: str, printer: Printer, data: st.DataObject
+) -> None:
+    line = bytearray(LAYOUTS[layout](printer(event), time).encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        line[data.draw(st.integers(0, len(line) - 1))] = data.draw(st.integers(0, 255))
+    found = parse_line(bytes(line))
+    assert found is None or isinstance(found, Read | Unread)
+    shown = example(bytes(line))
+    assert shown.isprintable()
+    assert len(shown) <= 161
+
+
+@pytest.mark.parametrize("document", [b"[" * 100_000, b'{"Principal":' * 100_000, b'{"Principal": 1' + b"0" * 9_999])
+def test_deep_and_large_json_is_no_decision(document: bytes) -> None:
+    assert parse_line(document) in (None, Unread.CUT)
+
+
+lines = st.one_of(
+    st.tuples(layouts, st.sampled_from([*WITH_REASON, acl_authorizer]), events, times).map(
+        lambda made: LAYOUTS[made[0]](made[1](made[2]), made[3]).encode()
+    ),
+    st.sampled_from([b"", b"[2026-11-01 00:00:00,000] INFO Initialized with 3 acl(s).", b"\tat a.b.C(D.java:1)", b"{"]),
+    st.binary(max_size=30).filter(lambda data: b"\n" not in data),
+)
+
+
+@given(st.lists(lines, max_size=12), st.integers(1, 3), st.booleans())
+def test_a_scan_counts_every_line_once_and_as_it_reads_alone(found: list[bytes], times: int, limited: bool) -> None:
+    import datetime
+
+    window = Window(datetime.date(2026, 11, 8), datetime.date(2026, 11, 20)) if limited else Window()
+    scan = Scan(window)
+    for _ in range(times):
+        scan.take(found)
+    naive: Counter[object] = Counter()
+    for line in found * times:
+        read = parse_line(line)
+        if isinstance(read, Read) and not window.contains(read.time):
+            naive["outside" if read.time else Unread.NO_TIME] += 1
+        else:
+            naive[read.event if isinstance(read, Read) else read] += 1
+    counted: Counter[object] = Counter({event: tally.times for event, tally in scan.drain()})
+    counted.update({reason: lost.lines for reason, lost in scan.lost.items()})
+    counted.update({None: scan.other, "outside": scan.outside})
+    assert +counted == +naive
+    assert scan.lines == sum(counted.values())
+
+
+@given(events, st.lists(times, min_size=1, max_size=8), layouts)
+def test_a_scan_knows_the_first_and_the_last_time_and_all_days(event: Event, seen: list[str], layout: str) -> None:
+    scan = Scan(Window())
+    scan.take([LAYOUTS[layout](standard(event), time).encode() for time in seen])
+    assert list(scan.drain()) == [(event, Tally(len(seen), min(seen)[:16], max(seen)[:16]))]
+    assert scan.days == {"": {(time[:10], event.allowed) for time in seen}}

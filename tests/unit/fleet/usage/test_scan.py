@@ -1,0 +1,75 @@
+"""What lines beside each other mean: names that break them, giants, and windows."""
+
+import datetime
+
+from reconciler.fleet.usage import MAX_LINE, Scan, Unread, Window
+from reconciler.fleet.usage.example import example
+
+DENIED = (
+    "[2026-11-21 07:32:56,172] INFO Principal = User:eve is Denied operation = DESCRIBE from host = 127.0.0.1 on "
+    "resource = Group:LITERAL:{} for request = FindCoordinator with resourceRefCount = 1 based on rule DefaultDeny "
+    "(kafka.authorizer.logger)"
+)
+#: A group's name by which a client that may do nothing writes a line of its own into a broker's log.
+FORGED = (
+    "g for request = Fetch with resourceRefCount = 1\n[2026-01-01 00:00:00,000] DEBUG Principal = User:victim "
+    "is Allowed operation = READ from host = 10.0.0.1 on resource = Topic:LITERAL:secret for request = Fetch "
+    "with resourceRefCount = 1 based on rule SuperUser (kafka.authorizer.logger)\n"
+)
+
+
+def lines(*names: str) -> list[bytes]:
+    return "\n".join(map(DENIED.format, names)).encode().split(b"\n")
+
+
+def test_lines_inside_of_a_broken_message_are_not_believed() -> None:
+    scan = Scan(Window())
+    scan.take(lines("a", FORGED, "b"))
+    assert {event.request.resource_name for event, _ in scan.drain()} == {"a", "b"}
+    assert {reason: lost.lines for reason, lost in scan.lost.items()} == {Unread.CUT: 3}
+
+
+def test_a_forged_line_that_was_known_before_is_not_believed_either() -> None:
+    scan = Scan(Window())
+    scan.take([*FORGED.encode().split(b"\n")[1:2], *lines(FORGED), *lines("a")])
+    assert sum(tally.times for event, tally in scan.drain() if event.allowed) == 1
+
+
+def test_a_line_that_was_cut_does_not_hide_the_next_ones() -> None:
+    scan = Scan(Window())
+    scan.take([lines("a")[0][:100], *lines("b", "c")])
+    assert len(list(scan.drain())) == 2
+    assert scan.lost[Unread.CUT].lines == 1
+
+
+def test_giants_are_counted_and_not_parsed() -> None:
+    scan = Scan(Window())
+    scan.take(lines("x" * MAX_LINE))
+    assert scan.lost[Unread.TOO_LONG].lines == 1
+    assert len(scan.lost[Unread.TOO_LONG].examples[0]) <= 161
+
+
+def test_without_a_time_a_decision_is_in_no_window() -> None:
+    bare = lines("a")[0].partition(b"] ")[2]
+    for window, known in ((Window(), 1), (Window(since=datetime.date(2026, 1, 1)), 0)):
+        scan = Scan(window)
+        scan.take([bare])
+        assert len(list(scan.drain())) == known
+        assert (Unread.NO_TIME in scan.lost) is not bool(known)
+
+
+def test_both_days_of_a_window_belong_to_it() -> None:
+    days = [f"2026-11-{day:02d} {time}" for day in range(1, 6) for time in ("00:00:00", "23:59:59")]
+    scan = Scan(Window(datetime.date(2026, 11, 2), datetime.date(2026, 11, 4)))
+    scan.take([lines("a")[0].replace(b"2026-11-21 07:32:56", day.encode()) for day in days])
+    ((_, tally),) = scan.drain()
+    assert tally == (6, "2026-11-02 00:00", "2026-11-04 23:59")
+    assert scan.outside == 4
+
+
+def test_examples_show_no_secret_and_steer_no_terminal() -> None:
+    assert example(b'password="hunter2" \x1b[2J') == "password=[redacted]"
+    assert "hunter2" not in example(b"Authorization: Bearer hunter2 x")
+    assert example(b"key AbCdEf0123456789AbCdEf0123456789 ok") == "key [redacted] ok"
+    assert example("\x1b[2J\u202eé\udcff".encode("utf-8", "surrogatepass")).isascii()
+    assert example(b"a" * 1000) == "a" * 160 + "…"

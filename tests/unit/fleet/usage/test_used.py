@@ -1,0 +1,154 @@
+"""What counts as use, what the logs cannot tell, and what covers a window."""
+
+import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.access import Authorizer, Request
+from reconciler.fleet.usage import ClusterUsage, Event, Ground, Judge, Question, Standing, Summary, Tally, Window
+from reconciler.fleet.usage.bindings_used import BindingsUsed
+from reconciler.fleet.usage.coverage import NOTHING_ALLOWED, NOTHING_READ, Coverage, coverage
+from reconciler.fleet.usage.lookup import Lookup
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from tests.property.strategies import bindings
+
+ALLOW, DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
+READ, WRITE, DESCRIBE = AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE
+
+
+def binding(
+    name: str,
+    operation: AclOperation = READ,
+    permission: AclPermissionType = ALLOW,
+    *,
+    prefixed: bool = False,
+    host: str = "*",
+) -> AclBinding:
+    pattern = ResourcePattern(ResourceType.TOPIC, name, PatternType.PREFIXED if prefixed else PatternType.LITERAL)
+    return AclBinding(pattern, AccessControlEntry("User:a", host, operation, permission))
+
+
+def access(name: str, operation: AclOperation = READ, *, allowed: bool = True, ground: Ground = Ground.UNSAID) -> Event:
+    return Event(Request("User:a", "10.0.0.1", operation, ResourceType.TOPIC, name), allowed, ground)
+
+
+LITERAL, PREFIX, OTHER = binding("t.x"), binding("t.", prefixed=True), binding("u")
+REFUSAL = binding("t.", WRITE, DENY, prefixed=True)
+ALL = (LITERAL, PREFIX, OTHER, REFUSAL)
+
+
+def seen(*events: Event) -> BindingsUsed:
+    used = BindingsUsed(frozenset(ALL), (4, 3))
+    for event in events:
+        used.see(event, 3)
+    return used
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        (access("t.y"), {PREFIX: Standing.ALONE}),
+        (access("t.y", DESCRIBE), {PREFIX: Standing.ALONE}),
+        (access("t.x"), {PREFIX: Standing.ALSO, LITERAL: Standing.ALSO}),
+        (access("t.x")._replace(ground=Ground.ACL, acl=LITERAL), {PREFIX: Standing.ALSO, LITERAL: Standing.DECIDED}),
+        (access("t.y", ground=Ground.SUPER_USER), {PREFIX: Standing.ALSO}),
+        (access("t.y", ground=Ground.DEFAULT_ALLOW), {PREFIX: Standing.ALSO}),
+        (access("t.y", WRITE, allowed=False), {REFUSAL: Standing.ALONE}),
+        (access("t.y", allowed=False), {}),
+        (access("t.y")._replace(asked_only=True), {}),
+        (access("t"), {}),
+    ],
+)
+def test_a_binding_is_used_by_what_it_decides(event: Event, expected: dict[AclBinding, Standing]) -> None:
+    used = seen(event)
+    assert {one: found for one in ALL if (found := used.standing(one))} == expected
+    rest = sorted(set(ALL) - expected.keys())
+    told = used.uses(allows_known=True, denies_known=True)
+    assert (list(told.unused), told.standings[Standing.UNUSED]) == (rest, len(rest))
+    silent = used.uses(allows_known=False, denies_known=False)
+    assert (silent.unused, silent.standings[Standing.CANNOT_SAY]) == ((), len(rest))
+
+
+def test_the_strongest_of_what_was_seen_counts() -> None:
+    named = access("t.x")._replace(ground=Ground.ACL, acl=PREFIX)
+    for order in ([access("t.y"), named], [named, access("t.y")]):
+        assert seen(*order).standing(PREFIX) is Standing.ALONE
+    assert seen(named).standing(PREFIX) is Standing.DECIDED
+
+
+def test_a_host_that_is_not_known_may_be_any() -> None:
+    one, event = binding("t", host="10.0.0.9"), access("t")
+    used = BindingsUsed(frozenset({one}), (4, 3))
+    used.see(event, 1)
+    assert used.standing(one) is None
+    used.see(event._replace(request=event.request._replace(host="")), 1)
+    assert used.standing(one) is Standing.ALONE
+
+
+@given(st.frozensets(bindings, max_size=12), st.sampled_from(["User:a", "User:ab"]), st.text("ab.", max_size=4))
+def test_the_lookup_finds_what_the_authorizer_decides_by(
+    found: frozenset[AclBinding], principal: str, name: str
+) -> None:
+    lookup, authorizer = Lookup(found, (4, 3)), Authorizer(found)
+    for kind in (ResourceType.TOPIC, ResourceType.GROUP):
+        for operation in (READ, DESCRIBE):
+            decision = authorizer.authorize(principal, "10.0.0.1", operation, kind, name)
+            wanted = DENY if not decision.allowed else ALLOW
+            applying = [b for b in lookup.applying(decision.request) if b.entry.permission_type is wanted]
+            assert sorted(applying) == sorted(decision.bindings)
+
+
+def judged(*events: Event) -> ClusterUsage:
+    judge = Judge("c", Question(), Authorizer(ALL, ["User:root"]), None)
+    days = {("2026-11-01", event.allowed) for event in events}
+    judge.note(Summary(days=frozenset(days)))
+    for event in events:
+        judge.see(event, Tally(2, "2026-11-01 00:00", "2026-11-01 00:01"))
+    return judge.result({OTHER: "acls.yaml:1:1"})
+
+
+def test_without_permitted_accesses_no_allow_is_called_unused() -> None:
+    silent, refused = judged(), judged(access("z", allowed=False))
+    assert (silent.cannot_say, refused.cannot_say) == (NOTHING_READ, NOTHING_ALLOWED)
+    assert silent.unused == ()
+    assert [found for found, _ in refused.unused] == [REFUSAL]
+    assert refused.standings[Standing.CANNOT_SAY] == 3
+    used = judged(access("t.y"))
+    assert not used.cannot_say
+    assert used.unused == ((REFUSAL, ""), (LITERAL, ""), (OTHER, "acls.yaml:1:1"))
+
+
+def test_what_the_bindings_do_not_explain_is_told() -> None:
+    elsewhere = AclBinding(ResourcePattern(ResourceType.TOPIC, "z"), OTHER.entry)
+    usage = judged(
+        access("z")._replace(ground=Ground.ACL, acl=elsewhere),
+        access("t.x", allowed=False),
+        access("z", WRITE, ground=Ground.SUPER_USER),
+        access("t.x"),
+    )
+    assert [odd.event.request.resource_name for odd in usage.odd] == ["t.x", "z"]
+    assert usage.gone == ((elsewhere, 2),)
+    assert usage.undeclared_super_users == ("User:a",)
+
+
+def test_days_without_a_permitted_access_are_counted() -> None:
+    days = {("2026-11-02", True), ("2026-11-03", False), ("2026-11-05", True)}
+    assert coverage(Window(), days) == Coverage("2026-11-02", "2026-11-05", 4, 2, ("2026-11-03", "2026-11-04"))
+    window = Window(datetime.date(2026, 11, 5), datetime.date(2026, 11, 20))
+    found = coverage(window, days)
+    assert (found.days, found.silent, len(found.silent_days)) == (16, 15, 10)
+    assert coverage(Window(), set()).days == 0
+
+
+def test_a_forged_year_costs_no_time() -> None:
+    assert coverage(Window(), {("0001-01-01", True), ("9999-12-31", True)}).silent == 3_652_057
