@@ -37,12 +37,19 @@ def decide_policies(
     policy = _policy(manifests, cluster)
     if policy is None:
         return TopicPolicyResult()
-    brokers = frozenset(declared_cluster(manifests, cluster).brokers)
+    declaration = declared_cluster(manifests, cluster)
+    brokers = frozenset(declaration.brokers)
     around = Surroundings(cluster, len(brokers) or None)
     if seen is not None:
         state, count = seen.state, len(brokers | seen.brokers) or None
-        unreadable = frozenset(state.unreadable_topics)
-        around = Surroundings(cluster, count, state.topics, state.broker_defaults, unreadable)
+        around = Surroundings(
+            cluster,
+            count,
+            state.topics,
+            state.broker_defaults,
+            frozenset(state.unreadable_topics),
+            frozenset(declaration.ignore_configs),
+        )
     return policy.decide(wanted, as_of, around)
 
 

@@ -21,7 +21,7 @@ class Surroundings:
 
     ``brokers`` is ``None`` where nobody says. What a declaration leaves to the broker, an existing topic keeps, and a
     new one takes from ``defaults``: settings, ``num.partitions``, ``default.replication.factor``. Of the
-    ``unreadable`` nobody knows whether they exist.
+    ``unreadable`` nobody knows whether they exist. ``ignored`` are settings that an existing topic keeps as they are.
     """
 
     cluster: str = ""
@@ -29,6 +29,7 @@ class Surroundings:
     live: Mapping[str, Topic] = field(default_factory=FrozenMap)
     defaults: Mapping[str, str] = field(default_factory=FrozenMap)
     unreadable: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,10 @@ def subject(wanted: DesiredTopic, around: Surroundings) -> Subject:
     if topic.replica_assignments:
         declared["partitions"] = len(topic.replica_assignments)
         declared["replicationFactor"] = min(map(len, topic.replica_assignments))
-    kept: dict[str, int | None] = dict.fromkeys(declared)
-    if live is None and topic.name not in around.unreadable:
-        kept = {name: _default(around.defaults, default) for name, default in _DEFAULTS.items()}
-    elif live is not None:
+    defaults = {} if topic.name in around.unreadable else around.defaults
+    kept = {name: _default(defaults, default) for name, default in _DEFAULTS.items()}
+    if live is not None:
+        defaults = {**defaults, **{name: text for name, text in live.configs.items() if name in around.ignored}}
         kept = {"partitions": live.num_partitions, "replicationFactor": live.replication_factor}
     numbers = {name: kept[name] if number is None else number for name, number in declared.items()}
     return Subject(
@@ -99,7 +100,7 @@ def subject(wanted: DesiredTopic, around: Surroundings) -> Subject:
         topic.configs,
         wanted.labels,
         frozenset(name for name, number in declared.items() if number is None),
-        around.defaults,
+        defaults,
     )
 
 

@@ -193,8 +193,16 @@ def test_a_new_topic_takes_the_brokers_defaults_where_they_are_known() -> None:
 
 def test_of_an_unreadable_topic_nothing_is_known() -> None:
     around = Surroundings("prod", defaults=DEFAULTS, unreadable=frozenset({"pay.a"}))
-    (found,) = told("labels: {a: b}", "partitions: {max: 5}", around)
-    assert found.startswith("KT002 undecided")
+    found = told("labels: {a: b}", "partitions: {max: 5}, configs: {retention.ms: {max: 7d}}", around)
+    assert [one.partition(":")[0] for one in found] == ["KT002 undecided partitions", "KT007 undecided retention.ms"]
+
+
+def test_an_ignored_setting_stays_as_the_topic_has_it() -> None:
+    rule = "configs: {retention.ms: {min: 1h}}"
+    assert told("labels: {a: b}", rule, Surroundings("prod", live=LIVE, defaults=DEFAULTS)) == []
+    around = Surroundings("prod", live=LIVE, defaults=DEFAULTS, ignored=frozenset({"retention.ms"}))
+    (found,) = told("labels: {a: b}", rule, around)
+    assert found.startswith("KT007 broken retention.ms: 1")
 
 
 def test_every_place_is_named_and_the_order_is_that_of_topics() -> None:
