@@ -1,0 +1,148 @@
+"""Asking a cluster about a plan's topics: batches, refusals, what is no answer, rights that the plan grants first."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
+from reconciler.apply import validate
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AlterConfigs,
+    ClusterState,
+    Declaration,
+    DesiredState,
+    DesiredTopic,
+    Origin,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
+from reconciler.plan import Facts, Plan, Request, Ruling, Terms, Validation, parse_plan, plan_text, propose
+from reconciler.ports import Answer, Verdict
+from tests.property.clock import StillClock
+from tests.property.transitions import DAY
+
+_OURS = "User:us"
+_BROKER = BrokerFacts(broker_ids=(1,))
+
+
+def planned(live: ClusterState, *topics: Topic, grants: Sequence[AclBinding] = ()) -> Plan:
+    wishes = {topic.name: DesiredTopic(topic, Origin("t.yaml", line, 1)) for line, topic in enumerate(topics, start=1)}
+    wish = DesiredState({grant: Declaration(Origin("a.yaml", 1, 1)) for grant in grants}, wishes)
+    return propose(wish, live, Terms("c", default_allow=False, facts=Facts(_OURS)), Request(DAY))
+
+
+def rulings(validation: Validation) -> dict[str, tuple[Ruling, str]]:
+    return {answer.subject.split()[-1]: (answer.ruling, answer.code) for answer in validation.answers}
+
+
+class Scripted(MemoryCluster):
+    """Answers validations from a script by name, and counts what it was asked."""
+
+    def __init__(self, state: ClusterState, script: dict[str, Answer]) -> None:
+        super().__init__(state, _BROKER)
+        self.script = script
+        self.batches: list[int] = []
+
+    def validate_topics(self, topics: Sequence[Topic]) -> list[Answer]:
+        self.batches.append(len(topics))
+        return [self.script.get(topic.name, Answer(Verdict.DONE)) for topic in topics]
+
+    def validate_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+        self.batches.append(len(changes))
+        return [self.script.get(change.name, Answer(Verdict.DONE)) for change in changes]
+
+
+def test_each_kind_of_step_is_asked_and_nothing_is_done() -> None:
+    live = ClusterState("c", topics={"grows": Topic("grows", 1, 1), "set": Topic("set", 1, 1)})
+    cluster = MemoryCluster(live, _BROKER)
+    wishes = (Topic("new", 1, 2), Topic("grows", 3), Topic("set", configs={"flush.ms": "often"}), Topic("fine", 1, 1))
+    plan = planned(live, *wishes)
+    found = validate(plan, live, cluster, StillClock())
+    assert rulings(found) == {
+        "new": (Ruling.REFUSED, "INVALID_REPLICATION_FACTOR"),
+        "fine": (Ruling.ACCEPTED, ""),
+        "grows": (Ruling.ACCEPTED, ""),
+        "set": (Ruling.REFUSED, "INVALID_CONFIG"),
+    }
+    assert {str(answer.origin) for answer in found.answers} == {f"t.yaml:{line}:1" for line in range(1, 5)}
+    assert found.asked == StillClock().now()
+    assert cluster.state == live
+
+
+def test_a_plan_with_answers_reads_back_equal() -> None:
+    live = ClusterState("c")
+    plan = planned(live, Topic("new", 1, 2), Topic("fine", 1, 1))
+    found = validate(plan, live, MemoryCluster(live, _BROKER), StillClock())
+    noted = replace(plan, topics=replace(plan.topics, validation=found))
+    assert parse_plan(plan_text(noted)) == replace(noted, terms=replace(noted.terms, facts=Facts()))
+
+
+def test_requests_are_bounded_by_the_records_they_would_make() -> None:
+    live = ClusterState("c")
+    cluster = Scripted(live, {})
+    validate(planned(live, *(Topic(f"t{number}", 1, 1) for number in range(250))), live, cluster, StillClock())
+    assert cluster.batches == [100, 100, 50]
+    cluster = Scripted(live, {})
+    validate(planned(live, *(Topic(f"t{number}", 2_000, 1) for number in range(5))), live, cluster, StillClock())
+    assert cluster.batches == [2, 2, 1]
+
+
+def test_where_a_whole_request_has_no_answer_nothing_more_is_asked() -> None:
+    live = ClusterState("c", topics={"set": Topic("set", 1, 1)})
+    broken = Answer(Verdict.UNKNOWN, "UNKNOWN_SERVER_ERROR", "oops")
+    cluster = Scripted(live, {"a": broken, "b": broken})
+    plan = planned(live, Topic("a", 1, 1), Topic("b", 1, 1), Topic("set", configs={"flush.ms": "5"}))
+    assert rulings(validate(plan, live, cluster, StillClock())) == {
+        "a": (Ruling.UNKNOWN, "UNKNOWN_SERVER_ERROR"),
+        "b": (Ruling.UNKNOWN, "UNKNOWN_SERVER_ERROR"),
+        "set": (Ruling.UNKNOWN, "not_asked"),
+    }
+    assert cluster.batches == [2]
+
+
+def test_one_topic_without_an_answer_does_not_take_the_others_theirs() -> None:
+    live = ClusterState("c", topics={"set": Topic("set", 1, 1)})
+    cluster = Scripted(live, {"a": Answer(Verdict.UNKNOWN, "UNKNOWN_SERVER_ERROR", "oops")})
+    plan = planned(live, Topic("a", 1, 1), Topic("b", 1, 1), Topic("set", configs={"flush.ms": "5"}))
+    found = rulings(validate(plan, live, cluster, StillClock()))
+    assert [found[name][0] for name in ("a", "b", "set")] == [Ruling.UNKNOWN, Ruling.ACCEPTED, Ruling.ACCEPTED]
+
+
+def test_trouble_of_client_and_controller_is_no_refusal() -> None:
+    live = ClusterState("c")
+    script = {
+        "a": Answer(Verdict.FAILED, "NOT_CONTROLLER", "elsewhere", retriable=True),
+        "b": Answer(Verdict.FAILED, "_UNSUPPORTED_FEATURE", "too old"),
+        "c": Answer(Verdict.FAILED, "UNSUPPORTED_VERSION", "too old"),
+        "d": Answer(Verdict.UNKNOWN, "REQUEST_TIMED_OUT", "late"),
+        "e": Answer(Verdict.FAILED, "POLICY_VIOLATION", "no"),
+    }
+    plan = planned(live, *(Topic(name, 1, 1) for name in script))
+    found = rulings(validate(plan, live, Scripted(live, script), StillClock()))
+    assert {name: ruling for name, (ruling, _) in found.items()} == {
+        **dict.fromkeys("abcd", Ruling.UNKNOWN),
+        "e": Ruling.REFUSED,
+    }
+
+
+def create(name: str, resource_type: ResourceType = ResourceType.TOPIC) -> AclBinding:
+    entry = AccessControlEntry(_OURS, "*", AclOperation.CREATE, AclPermissionType.ALLOW)
+    return AclBinding(ResourcePattern(resource_type, name), entry)
+
+
+def test_a_right_that_the_plan_grants_first_cannot_be_asked_about_yet() -> None:
+    live = ClusterState("c")
+    no = Answer(Verdict.FAILED, "TOPIC_AUTHORIZATION_FAILED", "no")
+    cluster = Scripted(live, {"a": no, "b": no})
+    plan = planned(live, Topic("a", 1, 1), Topic("b", 1, 1), grants=[create("a")])
+    found = rulings(validate(plan, live, cluster, StillClock()))
+    assert (found["a"][0], found["b"][0]) == (Ruling.AFTER_GRANT, Ruling.REFUSED)
+    everywhere = planned(
+        live, Topic("a", 1, 1), Topic("b", 1, 1), grants=[create("kafka-cluster", ResourceType.CLUSTER)]
+    )
+    found = rulings(validate(everywhere, live, cluster, StillClock()))
+    assert {ruling for ruling, _ in found.values()} == {Ruling.AFTER_GRANT}

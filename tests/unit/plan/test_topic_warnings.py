@@ -1,0 +1,131 @@
+"""What steps on topics and on their ACLs mean for each other, and how a plan's text shows topics."""
+
+from dataclasses import replace
+
+import pytest
+
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    Declaration,
+    DesiredState,
+    DesiredTopic,
+    FrozenMap,
+    Origin,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+    TopicUse,
+)
+from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Terms, propose
+from reconciler.report.plan_text import plan_lines
+from reconciler.report.topic_text import use_lines
+from tests.property.transitions import DAY
+
+_PLACE = Origin("t.yaml", 1, 1)
+
+
+def allow(name: str, pattern_type: PatternType = PatternType.LITERAL) -> AclBinding:
+    entry = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermissionType.ALLOW)
+    return AclBinding(ResourcePattern(ResourceType.TOPIC, name, pattern_type), entry)
+
+
+def planned(live: ClusterState, *wanted: Topic, absent: str = "", keep: tuple[AclBinding, ...] = ()) -> Plan:
+    topics = {topic.name: DesiredTopic(topic, _PLACE) for topic in wanted}
+    topics |= {name: DesiredTopic(Topic(name), _PLACE, absent=True) for name in absent.split()}
+    wish = DesiredState({binding: Declaration(_PLACE) for binding in keep}, topics)
+    acks = (*(Acknowledgement(Guard.TOPIC_DELETE, name) for name in absent.split()),)
+    return propose(wish, live, Terms("c", default_allow=False), Request(DAY, Options(allow_deletes=True), acks))
+
+
+def test_acls_that_lose_their_topic_are_named() -> None:
+    live = ClusterState("c", frozenset({allow("a"), allow("a", PatternType.PREFIXED)}), {"a": Topic("a", 1, 1)})
+    plan = planned(live, absent="a", keep=tuple(live.bindings))
+    assert plan.warnings == (
+        "topic a goes, but 1 binding that names it stays: a topic of that name that is made later is open to them",
+    )
+    assert not planned(live, absent="a", keep=(allow("a", PatternType.PREFIXED),)).warnings
+
+
+def test_a_topic_that_loses_its_last_grant_is_named() -> None:
+    live = ClusterState("c", frozenset({allow("a"), allow("b")}), {name: Topic(name, 1, 1) for name in "abc"})
+    (warning,) = planned(live, keep=(allow("b"),)).warnings
+    assert warning == "1 topic loses its last grant, only super users can use what is there: a"
+    assert not planned(live, keep=(allow("a"), allow("b"))).warnings
+
+
+def test_more_partitions_of_a_compacted_topic_are_warned_of() -> None:
+    configs = {"cleanup.policy": "compact"}
+    live = ClusterState("c", topics={"a": Topic("a", 1, 1, configs), "b": Topic("b", 1, 1)})
+    (warning,) = planned(live, Topic("a", 2, configs=configs), Topic("b", 2)).warnings
+    assert warning.startswith("topic a is compacted: ")
+    by_default = replace(live, topics={"b": live.topics["b"]}, broker_defaults={"cleanup.policy": "compact"})
+    assert planned(by_default, Topic("b", 2)).warnings
+
+
+def test_brokers_that_make_topics_on_demand_are_warned_of() -> None:
+    live = ClusterState("c", topics={"a": Topic("a", 1, 1)}, broker_defaults={"auto.create.topics.enable": "true"})
+    (warning,) = planned(live, absent="a").warnings
+    assert warning.startswith("brokers make topics that clients ask for")
+    assert not planned(replace(live, broker_defaults={"auto.create.topics.enable": "false"}), absent="a").warnings
+
+
+@pytest.mark.parametrize(
+    ("topic", "defaults", "line"),
+    [
+        (Topic("a"), {}, "+ topic a: broker default partitions, broker default replicas"),
+        (
+            Topic("a"),
+            {"num.partitions": "6", "default.replication.factor": "1"},
+            "+ topic a: 6 partitions (the broker's default), 1 replica (the broker's default)",
+        ),
+        (Topic("a", 2, 2, replica_assignments=((1, 2), (2, 3))), {}, "+ topic a: 2 partitions on brokers 1, 2; 2, 3"),
+    ],
+)
+def test_what_the_broker_chooses_is_shown(topic: Topic, defaults: dict[str, str], line: str) -> None:
+    plan = planned(ClusterState("c", broker_defaults=defaults), topic)
+    assert f"  {line}  t.yaml:1:1" in list(plan_lines(plan))
+
+
+def test_settings_are_shown_both_ways_and_against_the_brokers_default() -> None:
+    live = ClusterState(
+        "c",
+        topics={"a": Topic("a", 1, 1, {"segment.bytes": "1048576", "flush.ms": "5"})},
+        broker_defaults={"flush.ms": "9223372036854775807", "retention.ms": "604800000", "segment.ms": "1"},
+    )
+    plan = planned(live, Topic("a", configs={"retention.ms": "-1", "segment.bytes": "1073741824"}))
+    shown = "\n".join(plan_lines(plan))
+    assert "      flush.ms: 5 → broker default, now 9223372036854775807\n" in shown
+    assert "      retention.ms: broker default, now 604800000 (7d) → -1\n" in shown
+    assert "      segment.bytes: 1048576 (1MiB) → 1073741824 (1GiB)\n" in shown
+    assert dict(plan.topics.defaults) == {"flush.ms": "9223372036854775807", "retention.ms": "604800000"}
+
+
+@pytest.mark.parametrize(
+    ("use", "lines"),
+    [
+        (
+            TopicUse(3 * 2**30, 1_000, "2026-01-01T00:00:00+00:00", ("g",)),
+            [
+                "holds up to 1,000 records, 3.0 GiB on disk; last write 2026-01-01T00:00:00+00:00",
+                "1 group with offsets in it: g",
+            ],
+        ),
+        (TopicUse(0, 0, "", ()), ["holds no records, 0 bytes on disk", "no group has offsets in it"]),
+        (TopicUse(gaps=("size: no",)), ["not known: size: no"]),
+        (
+            TopicUse(groups=tuple(f"g{n}" for n in range(7))),
+            ["7 groups with offsets in it: g0, g1, g2, g3, g4 and 2 more"],
+        ),
+    ],
+)
+def test_what_goes_with_a_topic_is_told(use: TopicUse, lines: list[str]) -> None:
+    assert list(use_lines(use)) == lines
+    live = ClusterState("c", topics={"a": Topic("a", 1, 1)})
+    plan = planned(live, absent="a")
+    noted = replace(plan, topics=replace(plan.topics, uses=FrozenMap({"a": use})))
+    assert [f"      {line}" for line in lines] == [line for line in plan_lines(noted) if line.startswith("      ")]
