@@ -50,7 +50,6 @@ from reconciler.fleet import (
 from reconciler.plan import file_digest
 from reconciler.report.fleet_plan_text import fleet_plan_lines
 
-
 #: What a cluster without a plan means for the command; anything else is an error.
 _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
 
@@ -60,6 +59,8 @@ _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
 @click.option("--out", metavar="DIR", required=True, type=click.Path(file_okay=False), help="A new directory.")
 @fleet_option
 @snapshots_option
+@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters in one task.")
+@click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds for one cluster.")
 @planning_options
 @connection_options
 @spark_options
@@ -70,6 +71,8 @@ def command(
     out: str,
     fleet_name: str | None,
     snapshots: str | None,
+    at_once: int,
+    timeout: float,
     planning: PlanningOptions,
     reach: Reach,
     spark: SparkOptions,
@@ -87,7 +90,7 @@ def command(
     fleet = fleet_in(manifests, fleet_name)
     with session_for(spark) as session:
         shared = session.sparkContext.broadcast(tuple(texts))
-        order = Order(shared, Means(everywhere(reach), snapshots), planning, source_commit(path))
+        order = Order(shared, Means(everywhere(reach), snapshots), planning, source_commit(path), at_once, timeout)
         lists = share_out(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
         sides = [json.loads(line) for line in run_tasks(session, lists, partial(plan_all, order=order))]
     day = (planning.as_of or today()).isoformat()

@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from reconciler.adapters.spark.compiling import loaded
-from reconciler.adapters.spark.tasks import reason
+from reconciler.adapters.spark.tasks import in_time, reason
 from reconciler.cli.agreements import agreements_behind
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.fleet_members import Means, opened_member
@@ -20,26 +19,29 @@ from reconciler.plan import Plan, change_id, plan_id, plan_text
 if TYPE_CHECKING:
     from pyspark import Broadcast
 
-#: How many clusters a task has open at once.
-_AT_ONCE = 4
-
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What every task needs to plan: manifests, means, options, and the commit that the driver sees."""
+    """What every task needs to plan: manifests, means, options, the commit that the driver sees, seconds to wait."""
 
     texts: "Broadcast[tuple[Source, ...]]"
     means: Means
     options: PlanningOptions
     commit: str | None
+    at_once: int = 4
+    timeout: float = 300.0
 
 
 def plan_all(clusters: Sequence[str], attempt: str, *, order: Order) -> Iterator[str]:
     """One line for each cluster: its plan, or why there is none."""
     manifests = loaded(order.texts.value)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for side in pool.map(lambda name: _plan_one(name, manifests, order), clusters):
-            yield json.dumps(side, ensure_ascii=False)
+    for name, side in in_time(clusters, lambda name: _plan_one(name, manifests, order), order.at_once, order.timeout):
+        yield json.dumps(side or _too_late(name, order.timeout), ensure_ascii=False)
+
+
+def _too_late(name: str, timeout: float) -> dict[str, Any]:
+    message = f"no plan in {timeout:g} s"
+    return {"cluster": name, "code": "timed_out", "message": message, "advice": "Is it reachable from here?"}
 
 
 def _plan_one(name: str, manifests: Manifests, order: Order) -> dict[str, Any]:

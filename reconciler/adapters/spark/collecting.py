@@ -4,8 +4,6 @@ import dataclasses
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NoAnswerError
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -14,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from reconciler.adapters.spark.readings import Place, write_live
 from reconciler.adapters.spark.store import FleetStore, NoRunError
-from reconciler.adapters.spark.tasks import reason, run_tasks, task_count
+from reconciler.adapters.spark.tasks import in_time, reason, run_tasks, task_count
 from reconciler.fleet import Failure, Reading, Run, parse_reading, reading_text, share_out
 from reconciler.model import ClusterState, Scope
 from reconciler.ports import ClusterError
@@ -86,30 +84,15 @@ def carried(store: FleetStore, but: Sequence[str]) -> tuple[Reading, ...]:
 def _read_all(
     sources: Sequence[Source], attempt: str, *, store: FleetStore, side: str, taken: str, patience: Patience
 ) -> Iterator[str]:
-    # Not as a context manager: a reading that never ends must not keep the task from ending.
-    pool = ThreadPoolExecutor(patience.at_once)
-    try:
-        for start in range(0, len(sources), patience.at_once):
-            chunk = sources[start : start + patience.at_once]
-            waiting = [(source, pool.submit(_read, source, patience)) for source in chunk]
-            deadline = time.monotonic() + patience.timeout
-            for source, future in waiting:
-                try:
-                    state = future.result(max(0.0, deadline - time.monotonic()))
-                except NoAnswerError:
-                    message = f"no answer in {patience.timeout:g} s"
-                    yield _failure(Failure(source.cluster, "timed_out", message, "Is it reachable from here?"))
-                    # The thread may never end: the next clusters get threads of their own.
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    pool = ThreadPoolExecutor(patience.at_once)
-                    continue
-                if isinstance(state, Failure):
-                    yield _failure(state)
-                else:
-                    place = Place(store.files, side, source.cluster, attempt)
-                    yield reading_text(write_live(state, source.scope, place, taken))
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    for source, state in in_time(sources, partial(_read, patience=patience), patience.at_once, patience.timeout):
+        if state is None:
+            message = f"no answer in {patience.timeout:g} s"
+            yield _failure(Failure(source.cluster, "timed_out", message, "Is it reachable from here?"))
+        elif isinstance(state, Failure):
+            yield _failure(state)
+        else:
+            place = Place(store.files, side, source.cluster, attempt)
+            yield reading_text(write_live(state, source.scope, place, taken))
 
 
 def _read(source: Source, patience: Patience) -> ClusterState | Failure:

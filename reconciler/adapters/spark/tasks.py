@@ -5,14 +5,18 @@ and nothing doubled, as long as what a task does may be done twice.
 """
 
 import json
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NoAnswerError
 from typing import Any, Final, TypeVar
 
 from pyspark import TaskContext, cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
 T = TypeVar("T")
+R = TypeVar("R")
 #: What runs in a task: the units of one list and the attempt's name in; lines out.
 Work = Callable[[Sequence[T], str], Iterable[str]]
 
@@ -64,6 +68,29 @@ def task_frame(session: SparkSession, lists: Sequence[Sequence[T]], work: Work[T
 
     rows = context.parallelize(range(len(lists)), len(lists)).mapPartitionsWithIndex(task)
     return session.createDataFrame(rows, schema)
+
+
+def in_time(units: Sequence[T], work: Callable[[T], R], at_once: int, timeout: float) -> Iterator[tuple[T, R | None]]:
+    """What ``work`` makes of each unit, some at once in threads; ``None`` where nothing came in ``timeout`` seconds."""
+    # Not as a context manager: one that never ends must not keep the task from ending.
+    pool = ThreadPoolExecutor(at_once)
+    try:
+        for start in range(0, len(units), at_once):
+            waiting = [(unit, pool.submit(work, unit)) for unit in units[start : start + at_once]]
+            deadline = time.monotonic() + timeout
+            late = False
+            for unit, future in waiting:
+                try:
+                    yield unit, future.result(max(0.0, deadline - time.monotonic()))
+                except NoAnswerError:
+                    late = True
+                    yield unit, None
+            if late:
+                # A thread may never end: the next units get threads of their own.
+                pool.shutdown(wait=False, cancel_futures=True)
+                pool = ThreadPoolExecutor(at_once)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _pickled(part: Sequence[T]) -> bytes:

@@ -1,0 +1,40 @@
+"""A cluster that never answers does not hold a fleet's plan up: it is named, and the others are planned."""
+
+import json
+import socket
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+from reconciler.cli.fleet_members import Means
+from reconciler.cli.fleet_planning import Order, plan_all
+from reconciler.cli.options import PlanningOptions, Reach
+from reconciler.cli.wiring import read_sources
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+
+    from reconciler.manifest import Source
+
+CLUSTER = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {{name: {name}}}
+spec: {{bootstrapServers: ['127.0.0.1:{port}'], principal: User:us}}
+---
+"""
+
+
+def test_one_that_is_silent_is_named_in_time(tmp_path: Path) -> None:
+    with socket.socket() as silent, socket.socket() as closed:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        closed.bind(("127.0.0.1", 0))
+        ports = {"silent": silent.getsockname()[1], "closed": closed.getsockname()[1]}
+        text = "".join(CLUSTER.format(name=name, port=port) for name, port in ports.items())
+        (tmp_path / "clusters.yaml").write_text(text, encoding="utf-8")
+        texts = cast("Broadcast[tuple[Source, ...]]", SimpleNamespace(value=tuple(read_sources(str(tmp_path)))))
+        order = Order(texts, Means(Reach()), PlanningOptions(), None, at_once=1, timeout=1.5)
+        sides = [json.loads(line) for line in plan_all(["silent", "closed"], "0", order=order)]
+    assert [(side["cluster"], side["code"]) for side in sides] == [("silent", "timed_out"), ("closed", "timed_out")]
+    assert sides[0]["message"] == "no plan in 1.5 s"
