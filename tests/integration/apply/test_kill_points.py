@@ -22,7 +22,8 @@ from tests.faults.scenario import before, plan_for, wish
 from tests.integration.kafka.conftest import settings_of
 
 pytestmark = pytest.mark.broker
-SIZE = 2
+#: A plan of 26 steps, and one of more than 200.
+SMALL, LARGE = 2, 38
 
 
 def _scope(mark: str) -> Scope:
@@ -30,19 +31,19 @@ def _scope(mark: str) -> Scope:
     return Scope(tuple(Selector(None, kind, names) for kind in (ResourceType.TOPIC, ResourceType.GROUP)))
 
 
-def _plan(cluster: KafkaCluster, mark: str) -> Plan:
-    made = plan_for(before(SIZE, mark), wish(SIZE, mark))
+def _plan(cluster: KafkaCluster, mark: str, size: int) -> Plan:
+    made = plan_for(before(size, mark), wish(size, mark))
     live = cluster.read(ReadRequest())
     terms = Terms("c", _scope(mark), default_allow=False, barrier_wait=0.05)
     request = Request(made.as_of, Options(allow_deletes=True), made.acknowledgements)
-    return propose(wish(SIZE, mark), live, terms, request)
+    return propose(wish(size, mark), live, terms, request)
 
 
-def _prepared(cluster: KafkaCluster, mark: str) -> Plan:
-    start = before(SIZE, mark)
+def _prepared(cluster: KafkaCluster, mark: str, size: int) -> Plan:
+    start = before(size, mark)
     cluster.create_acls(sorted(start.bindings))
     cluster.create_topics([replace(topic, topic_id=None) for topic in start.topics.values()])
-    return _plan(cluster, mark)
+    return _plan(cluster, mark, size)
 
 
 def _finished(cluster: KafkaCluster, plan: Plan, file: Path) -> ClusterState:
@@ -56,28 +57,28 @@ def _finished(cluster: KafkaCluster, plan: Plan, file: Path) -> ClusterState:
 
 @pytest.mark.parametrize("number", range(0, 130, 24))
 def test_a_killed_apply_is_finished_by_the_same_plan(tmp_path: Path, broker: Sandbox, number: int) -> None:
-    _kill_and_finish(tmp_path, broker, number)
+    _kill_and_finish(tmp_path, broker, number, SMALL)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", range(1, 130, 2))
-def test_a_killed_apply_is_finished_wherever_it_was(tmp_path: Path, broker: Sandbox, number: int) -> None:
-    _kill_and_finish(tmp_path, broker, number)
+@pytest.mark.parametrize("number", range(7, 1_025, 17))
+def test_a_killed_apply_of_many_steps_is_finished_wherever_it_was(tmp_path: Path, broker: Sandbox, number: int) -> None:
+    _kill_and_finish(tmp_path, broker, number, LARGE)
 
 
-def _kill_and_finish(tmp_path: Path, broker: Sandbox, number: int) -> None:
-    mark = f"kill{number}-"
+def _kill_and_finish(tmp_path: Path, broker: Sandbox, number: int, size: int) -> None:
+    mark = f"kill{size}-{number}-"
     settings = tmp_path / "client.json"
     settings.write_text(json.dumps(broker.settings("admin")))
     file = tmp_path / "plan.json"
     with connect(settings_of(broker.settings("admin"))) as cluster:
-        plan = _prepared(cluster, mark)
+        plan = _prepared(cluster, mark, size)
         write_plan(plan, str(file))
         places = 5 * len(plan.steps)
         arguments = [str(settings), str(file), str(number % places)]
         killed = subprocess.run([sys.executable, "-m", "tests.faults.killed_apply", *arguments], check=False)
         assert killed.returncode == -9
         now = _finished(cluster, plan, file)
-        assert _plan(cluster, mark).steps == ()
+        assert _plan(cluster, mark, size).steps == ()
         runs = past_runs(read_records(f"{file}.journal"))
         assert performed_steps(plan, runs, now) == plan.steps
