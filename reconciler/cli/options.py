@@ -61,7 +61,7 @@ as_of_option = click.option(
     "--as-of", metavar="DATE", type=Date(), help="The day that decides what has expired.  [default: today, UTC]"
 )
 
-expand_option = click.option("--expand", is_flag=True, help="One line for each binding.")
+expand_option = click.option("--expand", is_flag=True, help="One line for each binding, and each topic.")
 
 _CONNECTION = (
     click.option(

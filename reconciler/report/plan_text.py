@@ -19,6 +19,7 @@ from reconciler.plan.lasting import lasting
 from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.paint import Paint, counted, plain, safe
 from reconciler.report.review_text import effect_words, review_lines
+from reconciler.report.topic_crowds import crowd_lines, crowds
 from reconciler.report.topic_text import TopicWords, validation_lines
 from reconciler.report.words import binding_words, pattern_words
 
@@ -72,7 +73,12 @@ def _head(plan: Plan, paint: Paint) -> Iterator[str]:
 
 
 def _steps(steps: list[_Tagged], words: TopicWords, paint: Paint, *, expand: bool) -> Iterator[str]:
-    for _, group in groupby(steps, key=lambda item: _line_key(*item, expand=expand)):
+    together = [] if expand else crowds([step for step, _ in steps], words)
+    for alike in together:
+        yield from crowd_lines(alike, words, paint)
+    shown = {step.id for alike in together for step in alike}
+    alone = [item for item in steps if item[0].id not in shown] if shown else steps
+    for _, group in groupby(alone, key=lambda item: _line_key(*item, expand=expand)):
         same = list(group)
         yield from _line([step for step, _ in same], effect_words(same[0][1]), words, paint)
 
