@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.model import AclBinding, ClusterState, Topic
-from reconciler.ports import Answer, Cluster, ReadRequest, Verdict
+from reconciler.ports import Answer, InspectableCluster, ReadRequest, Verdict
 
 #: The principal that brokers know us as; a super user, so that every listing is whole.
 OURS: Final = "User:reconciler"
@@ -19,7 +19,7 @@ _PATIENCE_SECONDS: Final = 30.0
 class Subject:
     """A cluster, and the Kafka version whose rules it keeps."""
 
-    cluster: Cluster
+    cluster: InspectableCluster
     version: tuple[int, int]
 
     def read(self, request: ReadRequest) -> ClusterState:

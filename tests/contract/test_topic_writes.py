@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.model import METADATA_TOPIC, AlterConfigs, CreatePartitions, Topic
-from reconciler.ports import Verdict
+from reconciler.ports import ReadRequest, Verdict
 from tests.contract.subject import Subject, codes, these, verdicts
 
 
@@ -153,3 +153,42 @@ def test_a_topics_settings_change_together_or_not_at_all(subject: Subject, own: 
     assert codes(answers) == ["INVALID_CONFIG", "UNKNOWN_TOPIC_OR_PARTITION", ""]
     subject.shows(these(f"{own}-b"), lambda state: bool(state.topics[f"{own}-b"].configs))
     assert subject.topics(f"{own}-a")[f"{own}-a"].configs == {}
+
+
+def test_what_is_validated_only_is_answered_and_not_done(subject: Subject, own: str) -> None:
+    before = create(subject, Topic(f"{own}-a", 2, 1))
+    answers = subject.cluster.validate_topics(
+        [Topic(f"{own}-new", 1, 1), Topic(f"{own}-a", 1, 1), Topic(f"{own}-b", 1, 9)]
+    )
+    assert codes(answers) == ["", "TOPIC_ALREADY_EXISTS", "INVALID_REPLICATION_FACTOR"]
+    grow = [CreatePartitions(f"{own}-a", 2, 3)]
+    assert codes(subject.cluster.validate_partitions(grow)) == [""]
+    assert codes(subject.cluster.validate_partitions([CreatePartitions(f"{own}-a", 2, 1)])) == ["INVALID_PARTITIONS"]
+    for value, code in (("5", ""), ("often", "INVALID_CONFIG")):
+        change = AlterConfigs(f"{own}-a", {"flush.ms": None}, {"flush.ms": value})
+        assert codes(subject.cluster.validate_configs([change])) == [code]
+    assert subject.topics(f"{own}-a") == before
+    assert f"{own}-new" not in subject.read(these(f"{own}-new", f"{own}-a")).topics
+
+
+def test_partitions_may_be_added_on_named_brokers(subject: Subject, own: str) -> None:
+    create(subject, Topic(own, 1, 1))
+    nowhere = CreatePartitions(own, 1, 2, assignments=((7,),))
+    assert codes(subject.cluster.create_partitions([nowhere])) == ["INVALID_REPLICA_ASSIGNMENT"]
+    assert codes(subject.cluster.create_partitions([CreatePartitions(own, 1, 3, assignments=((1,), (1,)))])) == [""]
+    subject.shows(these(own), lambda state: state.topics[own].num_partitions == 3)
+
+
+def test_what_the_broker_chooses_is_told(subject: Subject) -> None:
+    defaults = subject.read(ReadRequest(acls=False, all_topics=False, broker_defaults=True)).broker_defaults
+    wanted = {"auto.create.topics.enable": "false", "default.replication.factor": "1", "num.partitions": "1"}
+    assert wanted.items() <= dict(defaults).items()
+    assert not subject.read(ReadRequest(acls=False, all_topics=False)).broker_defaults
+
+
+def test_what_topics_are_used_for_is_told_or_why_not(subject: Subject, own: str) -> None:
+    create(subject, Topic(own, 2, 1))
+    found = subject.cluster.topic_uses([own, f"{own}-none"])
+    assert set(found) == {own, f"{own}-none"}
+    assert found[own].gaps or (found[own].records, found[own].last_write, found[own].groups) == (0, "", ())
+    assert found[f"{own}-none"].gaps

@@ -49,7 +49,7 @@ class MemoryCluster:
 
     def create_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
         """See :class:`reconciler.ports.ClusterWriter`."""
-        return self._keep(*topic_rules.create_partitions(self.state, changes))
+        return self._keep(*topic_rules.create_partitions(self.snapshot, changes))
 
     def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
         """See :class:`reconciler.ports.ClusterWriter`."""
@@ -61,7 +61,7 @@ class MemoryCluster:
 
     def validate_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
         """See :class:`reconciler.ports.TopicValidator`."""
-        return topic_rules.create_partitions(self.state, changes)[1]
+        return topic_rules.create_partitions(self.snapshot, changes)[1]
 
     def validate_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
         """See :class:`reconciler.ports.TopicValidator`."""

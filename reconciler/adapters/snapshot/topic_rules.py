@@ -93,19 +93,28 @@ def _deletion(state: ClusterState, name: str) -> Answer:
     return _missing(state, name) or DONE
 
 
-def create_partitions(state: ClusterState, changes: Sequence[CreatePartitions]) -> tuple[ClusterState, list[Answer]]:
+def create_partitions(before: Snapshot, changes: Sequence[CreatePartitions]) -> tuple[ClusterState, list[Answer]]:
     """The state afterwards, and an answer for each change; the same count is no success (``INVALID_PARTITIONS``)."""
+    state = before.state
     twice = _repeated(change.name for change in changes)
-    answers = [_duplicate() if change.name in twice else _increase(state, change) for change in changes]
+    answers = [_duplicate() if change.name in twice else _increase(before, change) for change in changes]
     raised = {
-        change.name: replace(state.topics[change.name], num_partitions=change.after, replica_assignments=None)
+        change.name: _raised(state.topics[change.name], change)
         for change, answer in zip(changes, answers, strict=True)
         if answer.verdict is Verdict.DONE
     }
     return replace(state, topics={**state.topics, **raised}), answers
 
 
-def _increase(state: ClusterState, change: CreatePartitions) -> Answer:
+def _raised(topic: Topic, change: CreatePartitions) -> Topic:
+    """Where the new replicas are is known only if they were assigned and those before them are known."""
+    known = topic.replica_assignments is not None and change.assignments is not None
+    assignments = (*(topic.replica_assignments or ()), *(change.assignments or ())) if known else None
+    return replace(topic, num_partitions=change.after, replica_assignments=assignments)
+
+
+def _increase(before: Snapshot, change: CreatePartitions) -> Answer:
+    state = before.state
     refusal = _missing(state, change.name)
     if refusal is not None:
         return refusal
@@ -119,7 +128,11 @@ def _increase(state: ClusterState, change: CreatePartitions) -> Answer:
             f"The topic {change.name} currently has {current} partition(s); {change.after} would not be an increase."
         )
         return failed("INVALID_PARTITIONS", message)
-    return DONE
+    if change.assignments is None:
+        return DONE
+    added = Topic(change.name, change.after - current, state.topics[change.name].replication_factor)
+    result = placed(before.broker, replace(added, replica_assignments=change.assignments))
+    return DONE if isinstance(result, Topic) else failed("INVALID_REPLICA_ASSIGNMENT", result.message)
 
 
 def alter_configs(state: ClusterState, changes: Sequence[AlterConfigs]) -> tuple[ClusterState, list[Answer]]:
