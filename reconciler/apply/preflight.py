@@ -80,11 +80,11 @@ class Preflight:
 
 
 def reading(plan: Plan, terms: Terms) -> ReadRequest:
-    """What :func:`check` has to see; where default-allow is on, every topic, for its coverage may change."""
+    """What :func:`check` has to see; where default-allow is on, every name, for its coverage may change."""
     names, facts = touched_topics(plan.steps), terms.facts
     if terms.default_allow is not True or not plan.moves_access:
         return ReadRequest(all_topics=False, topic_names=names)
-    return ReadRequest(topic_names=names, principal=facts.principal, super_users=facts.super_users)
+    return ReadRequest(topic_names=names, principal=facts.principal, super_users=facts.super_users, groups=True)
 
 
 def check(plan: Plan, live: ClusterState, terms: Terms, *, observable: bool = False) -> Preflight:
@@ -166,7 +166,8 @@ def _check_grants(plan: Plan, found: Transition | None) -> None:
             Standing.STALE,
             f"{row.principal or 'everybody else'} on {row.region}",
             "no other gain of access than was reviewed",
-            f"{', '.join(operation.name for operation in row.gained)} from {row.hosts}, such as {row.witness.resource_name}",
+            f"{', '.join(operation.name for operation in row.gained)} from {row.hosts}, "
+            f"such as {row.witness.resource_name}",
         )
         for row in unreviewed(difference_review(found.difference), plan.access)
     )
