@@ -1,0 +1,140 @@
+"""One declared topic against the live one: counts, brokers, settings; what Kafka cannot do, and what is saved of it."""
+
+import datetime
+
+import pytest
+
+from reconciler.diff import TopicRules, compare
+from reconciler.model import (
+    AlterConfigs,
+    Change,
+    ClusterState,
+    CreatePartitions,
+    CreateTopic,
+    DeleteTopic,
+    DesiredState,
+    DesiredTopic,
+    Impossible,
+    Origin,
+    Scope,
+    Topic,
+    data_loss,
+)
+from reconciler.plan import Request, Terms, parse_plan, plan_text, propose
+
+_PLACE = Origin("t.yaml", 1, 1)
+Brokers = tuple[tuple[int, ...], ...]
+
+
+def assigned(name: str, brokers: Brokers, topic_id: str | None = None) -> Topic:
+    return Topic(name, len(brokers), len(brokers[0]), topic_id=topic_id, replica_assignments=brokers)
+
+
+def desired(*wanted: Topic) -> DesiredState:
+    return DesiredState({}, {topic.name: DesiredTopic(topic, _PLACE) for topic in wanted})
+
+
+def changes(wanted: Topic, live: Topic) -> list[Change | None]:
+    state = ClusterState("c", topics={live.name: live})
+    found = compare(desired(wanted), state, Scope(), TopicRules())
+    return [*(change for change, _ in found.changes), *(left.change for left in found.left)]
+
+
+def test_a_topic_on_its_brokers_is_no_difference() -> None:
+    assert changes(assigned("a", ((1, 2), (2, 3))), assigned("a", ((1, 2), (2, 3)))) == []
+
+
+def test_where_replicas_are_is_of_no_concern_unless_it_is_declared() -> None:
+    assert changes(Topic("a", 2, 2), assigned("a", ((1, 2), (2, 3)))) == []
+
+
+def test_new_partitions_go_where_they_are_declared() -> None:
+    found = changes(assigned("a", ((1, 2), (2, 3), (3, 1))), assigned("a", ((1, 2),), "id"))
+    assert found == [CreatePartitions("a", 1, 3, "id", ((2, 3), (3, 1)))]
+
+
+def test_replicas_that_would_have_to_move_are_impossible_and_said_one_by_one() -> None:
+    one, two = changes(assigned("a", ((1, 2), (3, 2), (1, 3))), assigned("a", ((2, 1), (2, 3), (1, 3))))
+    assert isinstance(one, Impossible)
+    assert isinstance(two, Impossible)
+    assert (one.kind, one.before, one.after) == ("replicas of partition 0", "2, 1", "1, 2")
+    assert (two.kind, two.before, two.after) == ("replicas of partition 1", "2, 3", "3, 2")
+    assert "kafka-reassign-partitions.sh" in one.reason
+
+
+def test_new_partitions_with_another_number_of_replicas_have_to_wait() -> None:
+    found = changes(assigned("a", ((1, 2), (2, 3))), assigned("a", ((1,),)))
+    assert [(item.kind, item.after) for item in found if isinstance(item, Impossible)] == [
+        ("partitions", "2"),
+        ("replication factor", "2"),
+    ]
+    assert len(found) == 2
+
+
+def test_two_new_topics_that_collide_are_found_although_kafka_would_make_both() -> None:
+    found = compare(desired(Topic("a.b", 1), Topic("a_b", 1)), ClusterState("c"), Scope(), TopicRules())
+    assert [type(change) for change, _ in found.changes] == [CreateTopic]
+    (left,) = found.left
+    assert "collides with the topic a.b" in left.detail
+
+
+def test_a_name_that_a_deleted_topic_still_takes_has_to_wait() -> None:
+    wish = DesiredState({}, {**desired(Topic("a_b", 1)).topics, "a.b": DesiredTopic(Topic("a.b"), _PLACE, absent=True)})
+    live = ClusterState("c", topics={"a.b": assigned("a.b", ((1,),), "id")})
+    found = compare(wish, live, Scope(), TopicRules())
+    assert [change for change, _ in found.changes] == [DeleteTopic(Topic("a.b", 1, 1, topic_id="id"))]
+    assert found.left[0].detail.endswith("once that one is deleted, plan again")
+
+
+def test_brokers_survive_being_saved() -> None:
+    live = ClusterState("c", topics={"grows": assigned("grows", ((1,),), "id")})
+    wish = desired(assigned("grows", ((1,), (2,))), assigned("new", ((1, 2),)))
+    plan = propose(wish, live, Terms("c", default_allow=False), Request(datetime.date(2026, 1, 1)))
+    assert parse_plan(plan_text(plan)) == plan
+    assert {type(step.change) for step in plan.steps} == {CreateTopic, CreatePartitions}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"cleanup.policy": "compact,delete"}, {"cleanup.policy": "delete,compact"}),
+        ({"leader.replication.throttled.replicas": "0:1, 1:2"}, {"leader.replication.throttled.replicas": "0:1,1:2"}),
+        ({"retention.ms": "007"}, {"retention.ms": "7"}),
+        ({"min.cleanable.dirty.ratio": ".50"}, {"min.cleanable.dirty.ratio": "0.5"}),
+        ({"preallocate": "TRUE"}, {"preallocate": "true"}),
+    ],
+)
+def test_values_that_mean_the_same_are_no_difference(before: dict[str, str], after: dict[str, str]) -> None:
+    assert changes(Topic("a", configs=after), Topic("a", 1, 1, before)) == []
+
+
+def test_a_setting_that_nobody_declares_returns_to_the_brokers_default() -> None:
+    (change,) = changes(Topic("a"), Topic("a", 1, 1, {"flush.ms": "5"}, "id"))
+    assert change == AlterConfigs("a", {"flush.ms": "5"}, {"flush.ms": None}, "id")
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "words"),
+    [
+        ("retention.ms", "-1", "3600000", "records older than 1h go"),
+        ("retention.ms", "604800000", None, "records older than the broker's default go"),
+        ("retention.ms", "1000", "-1", None),
+        ("retention.ms", "1000", "2000", None),
+        ("retention.bytes", "2048", "1024", "the oldest records of partitions larger than 1KiB go"),
+        ("local.retention.ms", "-2", "1000", "records older than 1s go from the brokers' disks"),
+        ("local.retention.ms", "1000", "-2", "from the brokers' disks"),
+        ("cleanup.policy", "delete", "compact", "of each key only the newest record stays"),
+        ("cleanup.policy", "compact", "compact,delete", "records past the retention go"),
+        ("cleanup.policy", "compact,delete", "compact", None),
+        ("cleanup.policy", "compact", None, "records past the retention go"),
+        ("unclean.leader.election.enable", None, "true", "acknowledged records"),
+        ("unclean.leader.election.enable", "true", "false", None),
+        ("max.compaction.lag.ms", "9000", "1000", "old values of a key go sooner, after 1s"),
+        ("delete.retention.ms", "9000", "1000", "old values of a key go sooner, after 1s"),
+        ("remote.log.delete.on.disable", None, "true", "delete the remote log"),
+        ("flush.ms", "9000", "1000", None),
+    ],
+)
+def test_what_a_change_loses_is_said(name: str, before: str | None, after: str | None, words: str | None) -> None:
+    found = data_loss(name, before, after)
+    assert (found is None) if words is None else (found is not None and words in found)
