@@ -13,7 +13,7 @@ from reconciler.fleet.usage import MAX_LINE
 
 #: Larger files are read in parts of this size, if they are not packed.
 PART_BYTES: Final = 64 * 1024 * 1024
-_CHUNK: Final = 4 * 1024 * 1024
+_CHUNK: Final = 16 * 1024 * 1024
 #: Where a packed file breaks off, the piece in which it does is lost: pieces are small.
 _PACKED_CHUNK: Final = 64 * 1024
 #: By how they begin: rotation renames files, so names say little.

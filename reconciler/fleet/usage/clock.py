@@ -1,6 +1,6 @@
 """Times as logs write them, and the window that is asked about.
 
-Times are texts to the minute, ``YYYY-MM-DD HH:MM``, whose order is that of time. One with a zone is told in UTC; one
+Evidence is by day: a time is kept as ``YYYY-MM-DD``, whose order is that of time. One with a zone is told in UTC; one
 without is taken as it stands, which is what ``%d`` of log4j prints: the broker's local time.
 """
 
@@ -28,16 +28,16 @@ class Window:
         return self.since is not None or self.until is not None
 
     def contains(self, time: str) -> bool:
-        """Whether a time, or a day, lies inside; an empty text only where there is no limit."""
+        """Whether a day lies inside; an empty text only where there is no limit."""
         if not time:
             return not self.limited
-        return (self.since is None or time[:10] >= self.since.isoformat()) and (
-            self.until is None or time[:10] <= self.until.isoformat()
+        return (self.since is None or time >= self.since.isoformat()) and (
+            self.until is None or time <= self.until.isoformat()
         )
 
 
 def normal_time(found: re.Match[bytes]) -> str:
-    """A match of :data:`TIME` as a text in order; empty if there is no such moment."""
+    """A match of :data:`TIME` as a day; empty if there is no such moment."""
     text = f"{found[1].decode()} {found[2].decode()}"
     zone = (found[4] or b"").decode()
     try:
@@ -46,7 +46,7 @@ def normal_time(found: re.Match[bytes]) -> str:
             moment = datetime.datetime.fromisoformat(f"{text}{zone[:3]}:{zone[-2:]}").astimezone(datetime.UTC)
     except (ValueError, OverflowError):
         return ""
-    return moment.strftime("%Y-%m-%d %H:%M")
+    return moment.strftime("%Y-%m-%d")
 
 
 def time_of(text: str) -> str:
@@ -56,8 +56,8 @@ def time_of(text: str) -> str:
 
 
 def time_at(seconds: float) -> str:
-    """Seconds since 1970 as a text in order; empty if there is no such moment."""
+    """Seconds since 1970 as a day; empty if there is no such moment."""
     try:
-        return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M")
+        return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d")
     except (ValueError, OverflowError, OSError):
         return ""

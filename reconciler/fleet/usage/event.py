@@ -49,7 +49,7 @@ class Unread(StrEnum):
 
 
 class Read(NamedTuple):
-    """One line that was understood: when (``YYYY-MM-DD HH:MM``, empty if it does not say), and what."""
+    """One line that was understood: when (``YYYY-MM-DD``, empty if it does not say), and what."""
 
     time: str
     event: Event

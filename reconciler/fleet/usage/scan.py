@@ -4,7 +4,10 @@ Logs say the same thing over and over: what stands behind the time of a line is 
 new is parsed. So most lines cost a slice and a look into a table.
 """
 
+import datetime
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Final
 
 from reconciler.fleet.usage.clock import TIME, Window, normal_time
@@ -19,8 +22,8 @@ MAX_LINE: Final = 256 * 1024
 _MOST_KNOWN: Final = 100_000
 #: A message that a name breaks into lines ends within so many.
 _BROKEN_LINES: Final = 200
-#: To the minute: ``2026-01-31 23:59``.
-_TIME_WIDTH: Final = 16
+#: ``2026-01-31``.
+_DAY_WIDTH: Final = 10
 
 
 class _Entry:
@@ -58,6 +61,8 @@ class Scan:
     def take(self, lines: Sequence[bytes]) -> None:
         """Count lines, without their line feeds."""
         self.lines += len(lines)
+        if self._count_known(lines):
+            return
         place = 0
         while place < len(lines):
             place = self._run(lines, place)
@@ -75,10 +80,33 @@ class Scan:
         shown = (example(line),) if len(kept.examples) < EXAMPLES else ()
         self.lost[reason] = kept + Lost(1, shown)
 
+    def _count_known(self, lines: Sequence[bytes]) -> bool:
+        """Count lines at once if every one is known and of a day that is one; else none of them."""
+        if not self._behind:
+            return False
+        start, until = self._start, self._start + _DAY_WIDTH
+        counts = Counter(map(itemgetter(slice(0, until), slice(self._behind, None)), lines))
+        known = self._known
+        if not all(rest in known for _, rest in counts):
+            return False
+        days = {front: _day(front, start) for front in {front for front, _ in counts}}
+        if "" in days.values():
+            return False
+        for (front, rest), times in counts.items():
+            day = days[front]
+            if self._window.contains(day):
+                entry = known[rest]
+                entry.count += times
+                if day != entry.last:
+                    self._see(entry, day)
+            else:
+                self.outside += times
+        return True
+
     def _run(self, lines: Sequence[bytes], place: int) -> int:
         """Count from a place on, up to the end or to where a broken message ends; the next place."""
         known, start, behind = self._known, self._start, self._behind
-        until = start + _TIME_WIDTH
+        until = start + _DAY_WIDTH
         stamp, time, counts = b"\n", "", False
         for number in range(place, len(lines)):
             line = lines[number]
@@ -104,9 +132,9 @@ class Scan:
         return len(lines)
 
     def _see(self, entry: _Entry, time: str) -> None:
-        """Widen the time of a decision, and note the day."""
-        if time[:10] != entry.last[:10] and not entry.event.asked_only:
-            self.days.setdefault(entry.event.cluster_id, set()).add((time[:10], entry.event.allowed))
+        """Widen the days of a decision."""
+        if not entry.event.asked_only:
+            self.days.setdefault(entry.event.cluster_id, set()).add((time, entry.event.allowed))
         entry.first = min(entry.first, time) if entry.first else time
         entry.last = max(entry.last, time)
 
@@ -176,3 +204,12 @@ class Scan:
             self._known.clear()
             self._start, self._behind = found.start(), found.end()
         self._known[line[self._behind :]] = self._entries[event]
+
+
+def _day(front: bytes, start: int) -> str:
+    """The day at the end of a line's beginning; empty if it is none, or if more than a bracket stands before it."""
+    text = front[start:].decode("ascii", "replace")
+    try:
+        return datetime.date.fromisoformat(text).isoformat() if front[:start] in (b"", b"[") else ""
+    except ValueError:
+        return ""

@@ -1,4 +1,4 @@
-"""Counts of equal things, with the first and the last time; they add up in any order, over files and workers."""
+"""Counts of equal things, with the first and the last day; they add up in any order, over files and workers."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ EXAMPLES = 3
 
 
 class Tally(NamedTuple):
-    """How often, and between which times (empty where nothing says when)."""
+    """How often, and between which days (empty where nothing says when)."""
 
     times: int = 0
     first: str = ""

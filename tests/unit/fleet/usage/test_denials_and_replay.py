@@ -47,14 +47,14 @@ def on(
 def repeated(*events: Event, known: frozenset[AclBinding] = frozenset(), times: int = 2) -> list[Denial]:
     denials = Denials()
     for event in events:
-        denials.see(event, Tally(2, "2026-11-01 00:00", "2026-11-02 00:00"))
+        denials.see(event, Tally(2, "2026-11-01", "2026-11-02"))
     return denials.repeated(times, Authorizer(known))
 
 
 def test_the_grant_is_for_the_name_the_host_and_the_operation() -> None:
     (denial,) = repeated(refusal(), refusal(host="10.0.0.2"), times=4)
     assert denial.grants == (on("t", host="10.0.0.1"), on("t", host="10.0.0.2"))
-    assert denial.tally == (4, "2026-11-01 00:00", "2026-11-02 00:00")
+    assert denial.tally == (4, "2026-11-01", "2026-11-02")
     assert repeated(refusal(), times=3) == []
 
 

@@ -113,7 +113,7 @@ def judged(*events: Event) -> ClusterUsage:
     days = {("2026-11-01", event.allowed) for event in events}
     judge.note(Summary(days=frozenset(days)))
     for event in events:
-        judge.see(event, Tally(2, "2026-11-01 00:00", "2026-11-01 00:01"))
+        judge.see(event, Tally(2, "2026-11-01", "2026-11-01"))
     return judge.result({OTHER: "acls.yaml:1:1"})
 
 
