@@ -109,13 +109,18 @@ def check(plan: Plan, live: ClusterState, terms: Terms, *, observable: bool = Fa
 
 
 def _check_scope(plan: Plan, terms: Terms) -> None:
-    outside = tuple(
-        Finding(Standing.STALE, str(step.change.binding), "inside the cluster's scope", "outside it")
+    outside = [
+        str(step.change.binding)
         for step in plan.steps
         if isinstance(step.change, CreateAcl | DeleteAcl) and not terms.scope.owns(step.change.binding)
-    )
+    ]
+    topics = (name for name in touched_topics(plan.steps) if not terms.scope.owns_topic(name, declared=True))
+    outside += (f"topic {name}" for name in topics)
     if outside:
-        raise StalePlanError("the plan touches bindings that the cluster's scope does not include", outside)
+        raise StalePlanError(
+            "the plan touches what the cluster's scope does not include",
+            tuple(Finding(Standing.STALE, name, "inside the cluster's scope", "outside it") for name in outside),
+        )
 
 
 def _check_order(plan: Plan, live: ClusterState, terms: Terms) -> None:

@@ -162,7 +162,12 @@ def test_a_grant_that_nobody_reviewed(place: Place) -> None:
 
 def test_a_binding_that_left_the_scope(place: Place) -> None:
     place.write(WISH, "  scope: {include: [{topics: {prefix: other.}}, {topics: [grows]}]}\n".replace("other.", "pay."))
-    place.assert_refused(4, "the cluster's scope does not include", "TOPIC old")
+    place.assert_refused(4, "the cluster's scope does not include", "TOPIC old: expected inside")
+
+
+def test_a_topic_that_left_the_scope(place: Place) -> None:
+    place.write(WISH.partition(TOPICS)[0], "  scope: {exclude: [{topics: [grows]}]}\n")
+    place.assert_refused(4, "the cluster's scope does not include", "topic grows: expected inside")
 
 
 def test_what_others_did_elsewhere_does_not_matter(place: Place) -> None:
