@@ -3,11 +3,11 @@
 import os
 import platform
 
-from benchmarks import access, cluster, manifests, model, startup
+from benchmarks import access, cluster, manifests, model, startup, topics
 
 
 def main() -> None:
-    """Prints every table; about five minutes on two cores."""
+    """Prints every table; about eight minutes on two cores."""
     print(f"CPython {platform.python_version()}, {os.cpu_count()} cores")
     startup.main()
     print("\nManifests")
@@ -17,6 +17,7 @@ def main() -> None:
     print("\nAccess")
     access.main(100_000)
     cluster.main()
+    topics.main()
 
 
 if __name__ == "__main__":

@@ -85,7 +85,11 @@ def _configs(wanted: Topic, live: Topic, ignored: Collection[str]) -> Iterator[C
     for key in sorted({*wanted.configs, *live.configs}):
         new, old = wanted.configs.get(key), live.configs.get(key)
         silent = new is None and (key in THROTTLE_CONFIGS or key in ignored)
-        if silent or (new is not None and old is not None and normal_form(key, new) == normal_form(key, old)):
+        if (
+            silent
+            or new == old
+            or (new is not None and old is not None and normal_form(key, new) == normal_form(key, old))
+        ):
             continue
         before[key], after[key] = old, None if new is None else normal_form(key, new)
     if after:
