@@ -242,6 +242,11 @@ def test_a_waiver_may_be_of_some_codes_and_an_idle_one_is_named() -> None:
     assert [idle.codes for idle in result.idle_waivers] == [{"KT003", "KT004"}]
 
 
+def test_a_doubt_stops_as_a_breach_does() -> None:
+    (doubt,) = decided(["{name: a}"], ["{topics: a, partitions: {min: 3}}"]).stopping
+    assert doubt.standing == "undecided"
+
+
 def test_a_warning_stops_nothing() -> None:
     rule = "{topics: a, partitions: {min: 3}, severity: warning}"
     assert not decided(["{name: a, partitions: 1}"], [rule]).stopping
