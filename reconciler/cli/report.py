@@ -60,6 +60,12 @@ class Moment(click.ParamType[datetime.datetime]):
 )
 @click.option("--out", metavar="FILE", type=click.Path(dir_okay=False), help="Write it there instead of to stdout.")
 @click.option(
+    "--also",
+    multiple=True,
+    metavar="FORMAT=FILE",
+    help="Write another format into a file, too; repeatable.",
+)
+@click.option(
     "--manifests",
     metavar="DIR",
     default="",
@@ -73,6 +79,7 @@ def command(
     results: tuple[str, ...],
     form: str,
     out: str | None,
+    also: tuple[str, ...],
     manifests: str,
     marker: str,
     at: datetime.datetime | None,
@@ -87,8 +94,12 @@ def command(
     from reconciler.report.results import join
 
     made = at or now()
+    texts = _texts(manifests, marker, made)
+    others = [_other(text, texts) for text in also]
     report = join(_read(file) for file in results)
-    lines = _texts(manifests, marker, made)[form](report)
+    for name, file in others:
+        _write(texts[name](report), file)
+    lines = texts[form](report)
     if out is None:
         sys.stdout.write(lines)
         sys.stdout.flush()
@@ -97,6 +108,14 @@ def command(
     if notification is not None:
         notify(notification, report, reach, now())
     return Exit.OK
+
+
+def _other(text: str, texts: "dict[str, Callable[[Report], str]]") -> tuple[str, str]:
+    """``FORMAT=FILE`` as its two parts."""
+    name, _, file = text.partition("=")
+    if name not in texts or not file:
+        raise CommandError(f"--also {text}: FORMAT=FILE is expected", f"formats are: {', '.join(texts)}", Exit.USAGE)
+    return name, file
 
 
 def _texts(manifests: str, marker: str, made: datetime.datetime) -> "dict[str, Callable[[Report], str]]":

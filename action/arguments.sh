@@ -1,0 +1,82 @@
+# Sourced by the others: turns the environment into words for reconciler.
+#
+#   MANIFESTS    directory of manifests
+#   CLUSTER      name of the cluster; without it only what needs no cluster is done
+#   SNAPSHOT     a snapshot file that stands for the cluster
+#   CONNECTIONS  the operator's connections file, from outside the checkout
+#   ALLOW_ENV    names of variables that the connections may read, separated by blanks
+#   SECRETS_DIR  directory from which the connections may read
+#   OPTIONS      further options of plan, one word a line
+#   OUT          where results go
+#   METRICS      for drift: file for the textfile collector
+
+: "${MANIFESTS:=.}" "${OUT:=reconciler-out}"
+mkdir -p "$OUT"
+
+refuse() {
+  echo "error: $1" >&2
+  exit 64
+}
+
+[[ -d "$MANIFESTS" ]] || refuse "there is no directory $MANIFESTS"
+checkout=$(git -C "$MANIFESTS" rev-parse --show-toplevel 2>/dev/null || realpath "$MANIFESTS")
+prefix=$(git -C "$MANIFESTS" rev-parse --show-prefix 2>/dev/null || true)
+
+# Whoever proposes manifests must not choose where credentials are sent.
+outside() {
+  [[ -f "$1" ]] || refuse "there is no file $1"
+  case "$(realpath "$1")" in
+    "$(realpath "$checkout")"/*) refuse "$1 lies in the checkout of the manifests: the operator's files have to come from elsewhere" ;;
+  esac
+}
+
+reach=()
+if [[ -n "${CONNECTIONS:-}" ]]; then
+  outside "$CONNECTIONS"
+  reach+=(--connections "$CONNECTIONS")
+fi
+for name in ${ALLOW_ENV:-}; do
+  reach+=(--allow-env "$name")
+done
+if [[ -n "${SECRETS_DIR:-}" ]]; then
+  reach+=(--secrets-dir "$SECRETS_DIR")
+fi
+
+target=()
+if [[ -n "${SNAPSHOT:-}" ]]; then
+  [[ -n "${CLUSTER:-}" ]] || refuse "SNAPSHOT needs CLUSTER: which cluster does it stand for?"
+  outside "$SNAPSHOT"
+  target=(--cluster "$CLUSTER=snapshot:$SNAPSHOT")
+elif [[ -n "${CLUSTER:-}" ]]; then
+  target=(--cluster "$CLUSTER")
+fi
+
+options=()
+while IFS= read -r word; do
+  if [[ -n "$word" ]]; then options+=("$word"); fi
+done <<<"${OPTIONS:-}"
+
+# An output of the step, where somebody listens.
+output() {
+  if [[ -n "${GITHUB_OUTPUT:-}" ]]; then echo "$1=$2" >>"$GITHUB_OUTPUT"; fi
+}
+
+# One field of a result, by python, which is there wherever reconciler is.
+field() {
+  python3 -c 'import json, sys; print(json.load(open(sys.argv[1], encoding="utf-8")).get(sys.argv[2], ""))' "$1" "$2"
+}
+
+# What people see: reports of the results, in OUT and in the summary of the job.
+report() {
+  local one form=text formats=(markdown=comment.md sarif=reconciler.sarif junit=junit.xml html=report.html) also=()
+  if [[ -n "${GITHUB_ACTIONS:-}" ]]; then form=github; fi
+  if [[ -n "${GITHUB_STEP_SUMMARY:-}" ]]; then formats+=(summary=summary.md); fi
+  if [[ -n "${GITLAB_CI:-}" ]]; then
+    formats+=(gitlab-terraform=gitlab-terraform.json gitlab-codequality=gitlab-codequality.json)
+  fi
+  for one in "${formats[@]}"; do also+=(--also "${one%%=*}=$OUT/${one#*=}"); done
+  # Whole or not at all, and only after a run that could compare: an old last success is an alert of its own.
+  if [[ -n "${METRICS:-}" ]]; then also+=(--also "prometheus=$METRICS"); fi
+  reconciler report "$@" --format "$form" "${also[@]}" --manifests "${prefix:-.}" --marker "${CLUSTER:-manifests}"
+  if [[ -n "${GITHUB_STEP_SUMMARY:-}" ]]; then cat "$OUT/summary.md" >>"$GITHUB_STEP_SUMMARY"; fi
+}

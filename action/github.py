@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Says results where GitHub shows them: a pull request's comment, code scanning, an issue. Standard library only.
+
+    github.py comment FILE            posts FILE on pull request PULL_REQUEST, or replaces what was posted before
+    github.py approved CLUSTER        prints the plan id that stood in the comment when COMMIT's pull request was merged
+    github.py sarif FILE              uploads FILE for COMMIT and REF
+    github.py issue FILE open|close   keeps one open issue for FILE's marker, or closes it
+
+GITHUB_TOKEN, GITHUB_REPOSITORY and GITHUB_API_URL as Actions sets them. Only comments and issues of the bot are read or
+changed: anybody can write a marker.
+"""
+
+import base64
+import gzip
+import json
+import os
+import re
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+BOT = "github-actions[bot]"
+LABEL = "kafka-drift"
+MARKER = re.compile(r"<!-- reconciler:[^\r\n]{1,300} -->")
+PLAN = re.compile(r"\bplan-[0-9a-f]{64}\b")
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the token to another place."""
+
+    def redirect_request(self, *arguments: Any, **others: Any) -> None:
+        """Never."""
+
+
+def call(method: str, path: str, body: object = None) -> Any:
+    """One request of the REST API; ``path`` begins below the repository."""
+    base = os.environ.get("GITHUB_API_URL", "https://api.github.com")
+    if not base.startswith(("https://", "http://127.0.0.1:")):
+        raise SystemExit(f"error: GITHUB_API_URL is no https address: {base}")
+    request = urllib.request.Request(  # noqa: S310 - the scheme is checked above
+        f"{base}/repos/{os.environ['GITHUB_REPOSITORY']}{path}",
+        method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={
+            "Accept": "application/vnd.github+json",
+            "Authorization": f"Bearer {os.environ['GITHUB_TOKEN']}",
+            "Content-Type": "application/json",
+            "X-GitHub-Api-Version": "2022-11-28",
+        },
+    )
+    try:
+        with urllib.request.build_opener(NoRedirect).open(request, timeout=60) as answer:
+            text = answer.read()
+    except urllib.error.HTTPError as error:
+        raise SystemExit(f"error: {method} {path}: {error.code} {error.reason}") from error
+    return json.loads(text) if text else None
+
+
+def pages(path: str) -> Iterator[dict[str, Any]]:
+    """All items of a list."""
+    number, found = 1, 100
+    while found == 100:
+        items = call("GET", f"{path}{'&' if '?' in path else '?'}per_page=100&page={number}")
+        yield from items
+        number, found = number + 1, len(items)
+
+
+def marker_of(text: str) -> str:
+    """The hidden first line by which a report is found again."""
+    found = MARKER.match(text)
+    if found is None:
+        raise SystemExit("error: the file does not begin with a marker: is it a report in Markdown?")
+    return found[0]
+
+
+def ours(items: Iterator[dict[str, Any]], marker: str) -> Iterator[dict[str, Any]]:
+    """What the bot wrote under that marker."""
+    return (item for item in items if item["user"]["login"] == BOT and (item["body"] or "").startswith(marker))
+
+
+def comment(file: str) -> None:
+    """Posts or replaces."""
+    text = Path(file).read_text(encoding="utf-8")
+    number = int(os.environ["PULL_REQUEST"])
+    before = next(ours(pages(f"/issues/{number}/comments"), marker_of(text)), None)
+    if before is None:
+        call("POST", f"/issues/{number}/comments", {"body": text})
+    else:
+        call("PATCH", f"/issues/comments/{before['id']}", {"body": text})
+
+
+def approved(cluster: str) -> None:
+    """Prints nothing where no pull request, or no comment with one plan, belongs to the commit."""
+    commit = os.environ["COMMIT"]
+    for pull in pages(f"/commits/{commit}/pulls"):
+        if pull.get("merge_commit_sha") == commit and pull.get("merged_at"):
+            found = ours(pages(f"/issues/{pull['number']}/comments"), f"<!-- reconciler:{cluster} -->")
+            ids = {plan for item in found for plan in PLAN.findall(item["body"])}
+            if len(ids) == 1:
+                print(ids.pop())
+                return
+
+
+def sarif(file: str) -> None:
+    """Uploads for code scanning."""
+    packed = base64.b64encode(gzip.compress(Path(file).read_bytes(), mtime=0)).decode()
+    body = {"commit_sha": os.environ["COMMIT"], "ref": os.environ["REF"], "sarif": packed, "tool_name": "reconciler"}
+    call("POST", "/code-scanning/sarifs", body)
+
+
+def issue(file: str, state: str) -> None:
+    """One open issue a marker, while there is something to say."""
+    text = Path(file).read_text(encoding="utf-8")
+    marker = marker_of(text)
+    found = next(ours(pages(f"/issues?state=open&labels={LABEL}"), marker), None)
+    if state == "close":
+        if found is not None:
+            call("PATCH", f"/issues/{found['number']}", {"state": "closed", "body": text})
+    elif found is not None:
+        call("PATCH", f"/issues/{found['number']}", {"body": text})
+    else:
+        title = f"Kafka and manifests differ: {marker[16:-4]}"
+        call("POST", "/issues", {"title": title, "body": text, "labels": [LABEL]})
+
+
+def main(arguments: list[str]) -> None:
+    """One command a run."""
+    match arguments:
+        case ["comment", file]:
+            comment(file)
+        case ["approved", cluster]:
+            approved(cluster)
+        case ["sarif", file]:
+            sarif(file)
+        case ["issue", file, ("open" | "close") as state]:
+            issue(file, state)
+        case _:
+            raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Checks MANIFESTS and plans them on CLUSTER, if one is named; leaves results and reports in OUT.
+# Ends as plan does, or else as validate does, or else as lint does.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/arguments.sh"
+METRICS=
+
+status=0
+results=("$OUT/validate.json")
+reconciler validate "$MANIFESTS" --output json >"$OUT/validate.json" || status=$?
+output valid "$([[ $status == 0 ]] && echo true || echo false)"
+
+# Manifests that cannot be read can be neither linted nor planned; claims that fail can.
+if [[ $status == 0 || $status == 3 ]]; then
+  linted=0
+  reconciler lint "$MANIFESTS" --output json >"$OUT/lint.json" || linted=$?
+  [[ $linted == 0 || $linted == 3 ]] && results+=("$OUT/lint.json")
+
+  if ((${#target[@]})); then
+    planned=0
+    rm -f "$OUT/plan.json"
+    reconciler plan "$MANIFESTS" "${target[@]}" "${reach[@]}" "${options[@]}" --out "$OUT/plan.json" --output json \
+      >"$OUT/result.json" || planned=$?
+    if [[ -s "$OUT/result.json" ]]; then
+      results+=("$OUT/result.json")
+      output plan-id "$(field "$OUT/result.json" planId)"
+      output change-id "$(field "$OUT/result.json" changeId)"
+    fi
+    [[ $planned != 0 ]] && status=$planned
+  fi
+  [[ $status == 0 ]] && status=$linted
+fi
+
+output status "$status"
+report "${results[@]}"
+exit "$status"

@@ -1,0 +1,165 @@
+"""The action's scripts, run by bash as any pipeline would."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.demo_state import BINDINGS, TOPICS
+from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
+from reconciler.model import ClusterState
+from tests.integration.ci.player import ROOT, git
+
+_REPORTS = {"comment.md", "summary.md", "reconciler.sarif", "junit.xml", "report.html"}
+_GITLAB = {"gitlab-terraform.json", "gitlab-codequality.json"}
+
+
+class Pipeline:
+    """A checkout with the first example in ``kafka/prod``, a snapshot beside it, and a place for results."""
+
+    def __init__(self, directory: Path) -> None:
+        self.checkout, self.out, self.directory = directory / "checkout", directory / "out", directory
+        shutil.copytree(ROOT / "examples" / "acls", self.checkout / "kafka" / "prod")
+        git(self.checkout, "init", "--quiet")
+        state = ClusterState("demo", frozenset(BINDINGS), {topic.name: topic for topic in TOPICS})
+        self.snapshot = directory / "live.json"
+        self.snapshot.write_text(snapshot_text(state, BrokerFacts(broker_ids=(1,))), encoding="utf-8")
+
+    def run(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HOME": str(self.directory),
+            "LANG": "C.UTF-8",
+            "CI": "true",
+            "MANIFESTS": "kafka/prod",
+            "OUT": str(self.out),
+            "GITHUB_OUTPUT": str(self.directory / "output"),
+            **variables,
+        }
+        return subprocess.run(
+            [str(ROOT / "action" / f"{script}.sh")],
+            cwd=self.checkout,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        lines = (self.directory / "output").read_text(encoding="utf-8").splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
+    @property
+    def here(self) -> dict[str, str]:
+        return {"CLUSTER": "demo", "SNAPSHOT": str(self.snapshot), "OPTIONS": "--allow-deletes\n\n"}
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Pipeline:
+    return Pipeline(tmp_path)
+
+
+def test_a_plan_leaves_results_reports_and_outputs(pipeline: Pipeline) -> None:
+    summary = pipeline.directory / "summary"
+    done = pipeline.run("plan", GITHUB_STEP_SUMMARY=str(summary), GITLAB_CI="true", **pipeline.here)
+    assert done.returncode == 0, done.stderr
+    assert _REPORTS | _GITLAB | {"plan.json", "result.json", "validate.json", "lint.json"} == {
+        path.name for path in pipeline.out.iterdir()
+    }
+    plan = json.loads((pipeline.out / "plan.json").read_text(encoding="utf-8"))
+    assert (pipeline.outputs["status"], pipeline.outputs["valid"]) == ("0", "true")
+    assert (pipeline.outputs["plan-id"], pipeline.outputs["change-id"]) == (plan["planId"], plan["changeId"])
+    assert plan["planId"] in (pipeline.out / "comment.md").read_text(encoding="utf-8")
+    assert (pipeline.out / "comment.md").read_text(encoding="utf-8").startswith("<!-- reconciler:demo -->")
+    assert plan["planId"] in summary.read_text(encoding="utf-8")
+    assert "kafka/prod/analytics.yaml" in (pipeline.out / "reconciler.sarif").read_text(encoding="utf-8")
+
+
+def test_without_a_cluster_only_what_needs_none_is_checked(pipeline: Pipeline) -> None:
+    done = pipeline.run("plan")
+    assert done.returncode == 0, done.stderr
+    assert not (pipeline.out / "plan.json").exists()
+    assert "plan-id" not in pipeline.outputs
+
+
+def test_manifests_that_cannot_be_read_stop_before_the_plan(pipeline: Pipeline) -> None:
+    (pipeline.checkout / "kafka" / "prod" / "odd.yaml").write_text("kind: [\n", encoding="utf-8")
+    done = pipeline.run("plan", **pipeline.here)
+    assert done.returncode == 1
+    assert pipeline.outputs == {"valid": "false", "status": "1"}
+    assert "kafka/prod/odd.yaml" in (pipeline.out / "reconciler.sarif").read_text(encoding="utf-8")
+
+
+def test_a_refused_plan_is_reported_and_not_saved(pipeline: Pipeline) -> None:
+    cluster = pipeline.checkout / "kafka" / "prod" / "cluster.yaml"
+    text = cluster.read_text(encoding="utf-8")
+    assert "{maxDeletes: 20}" in text
+    cluster.write_text(text.replace("{maxDeletes: 20}", "{maxDeletes: 1}"), encoding="utf-8")
+    done = pipeline.run("plan", **pipeline.here)
+    assert done.returncode == 5
+    assert not (pipeline.out / "plan.json").exists()
+    assert "limit" in (pipeline.out / "comment.md").read_text(encoding="utf-8")
+
+
+def test_what_was_approved_is_applied_and_nothing_else(pipeline: Pipeline) -> None:
+    pipeline.run("plan", **pipeline.here)
+    approved = pipeline.outputs["plan-id"]
+    other = "plan-" + "0" * 64
+    before = pipeline.snapshot.read_bytes()
+    assert pipeline.run("apply", PLAN_ID=other, **pipeline.here).returncode == 4
+    assert pipeline.snapshot.read_bytes() == before
+    done = pipeline.run("apply", PLAN_ID=approved, **pipeline.here)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Applied and verified" in (pipeline.out / "applied.txt").read_text(encoding="utf-8")
+    assert (pipeline.out / "audit.jsonl").exists()
+    assert pipeline.run("drift", **pipeline.here).returncode == 0
+    # Once more, the approved plan is another one by now: there is nothing left to do.
+    assert pipeline.run("apply", PLAN_ID=approved, **pipeline.here).returncode == 4
+
+
+def test_drift_is_told_with_metrics_for_a_collector(pipeline: Pipeline) -> None:
+    metrics = pipeline.directory / "collector" / "reconciler.prom"
+    metrics.parent.mkdir()
+    done = pipeline.run("drift", METRICS=str(metrics), **pipeline.here)
+    assert done.returncode == 2
+    assert pipeline.outputs == {"status": "2"}
+    assert 'reconciler_drift{action="create",cluster="demo",kind="acl"}' in metrics.read_text(encoding="utf-8")
+    kept = metrics.read_bytes()
+    pipeline.snapshot.write_text("{}", encoding="utf-8")
+    assert pipeline.run("drift", METRICS=str(metrics), **pipeline.here).returncode == 1
+    assert metrics.read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    ("script", "variables", "told"),
+    [
+        ("plan", {"CLUSTER": "demo", "CONNECTIONS": "kafka/prod/cluster.yaml"}, "lies in the checkout"),
+        ("plan", {"CLUSTER": "demo", "SNAPSHOT": "kafka/prod/cluster.yaml"}, "lies in the checkout"),
+        ("plan", {"CLUSTER": "demo", "CONNECTIONS": "../nowhere.yaml"}, "there is no file"),
+        ("plan", {"SNAPSHOT": "../live.json"}, "SNAPSHOT needs CLUSTER"),
+        ("plan", {"MANIFESTS": "nowhere"}, "there is no directory"),
+        ("apply", {"CLUSTER": "demo", "SNAPSHOT": "../live.json"}, "PLAN_ID has to be"),
+        ("apply", {"CLUSTER": "demo", "SNAPSHOT": "../live.json", "PLAN_ID": "--yes"}, "PLAN_ID has to be"),
+        ("apply", {"PLAN_ID": "plan-" + "0" * 64}, "CLUSTER is missing"),
+        ("drift", {}, "CLUSTER is missing"),
+    ],
+)
+def test_what_would_be_unsafe_or_senseless_is_refused(
+    script: str, variables: dict[str, str], told: str, pipeline: Pipeline
+) -> None:
+    done = pipeline.run(script, **variables)
+    assert done.returncode == 64
+    assert told in done.stderr
+
+
+def test_a_link_into_the_checkout_is_no_way_out(pipeline: Pipeline) -> None:
+    link = pipeline.directory / "connections.yaml"
+    link.symlink_to(pipeline.checkout / "kafka" / "prod" / "cluster.yaml")
+    done = pipeline.run("plan", CLUSTER="demo", CONNECTIONS=str(link))
+    assert done.returncode == 64

@@ -1,0 +1,130 @@
+"""The workflows and the action are well formed, and keep the rules that docs/ci.md promises."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+_ROOT = Path(__file__).parents[3]
+_BIN = Path(sys.executable).parent
+_OURS = sorted((_ROOT / ".github" / "workflows").glob("*.yml"))
+_CALLERS = sorted((_ROOT / "examples" / "ci" / "github").glob("*.yml"))
+_REUSABLE = [path for path in _OURS if path.stem in ("plan", "apply", "drift")]
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(_ROOT))
+
+
+def _document(path: Path) -> dict[Any, Any]:
+    document: dict[Any, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return document
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The callers where a user puts them, and everything else where it is here."""
+    directory = tmp_path_factory.mktemp("workflows")
+    shutil.copytree(_ROOT / ".github", directory / ".github")
+    shutil.copytree(_ROOT / "action", directory / "action")
+    shutil.copy(_ROOT / "action.yml", directory)
+    for caller in _CALLERS:
+        shutil.copy(caller, directory / ".github" / "workflows" / f"caller-{caller.name}")
+    return directory
+
+
+def _lint(*command: str, directory: Path) -> None:
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_actionlint_finds_nothing(repository: Path) -> None:
+    workflows = sorted(str(path) for path in (repository / ".github" / "workflows").glob("*.yml"))
+    assert len(workflows) == len(_OURS) + len(_CALLERS)
+    _lint(str(_BIN / "actionlint"), *workflows, directory=repository)
+
+
+def test_zizmor_finds_nothing(repository: Path) -> None:
+    _lint(str(_BIN / "zizmor"), "--offline", "--strict-collection", ".", directory=repository)
+
+
+@pytest.mark.parametrize("path", [*_OURS, *_CALLERS], ids=_name)
+def test_nothing_is_permitted_that_no_job_asks_for(path: Path) -> None:
+    document = _document(path)
+    assert document["permissions"] == {}
+    assert all("permissions" in job for job in document["jobs"].values())
+
+
+@pytest.mark.parametrize("path", [*_OURS, *_CALLERS], ids=_name)
+def test_no_trigger_runs_a_strangers_branch_with_rights(path: Path) -> None:
+    assert not {"pull_request_target", "workflow_run", "issue_comment"} & set(_document(path)[True])
+
+
+@pytest.mark.parametrize("path", _OURS, ids=_name)
+def test_everything_used_is_pinned_and_says_its_version(path: Path) -> None:
+    for used in re.findall(r"uses: (.+)", path.read_text(encoding="utf-8")):
+        assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./reconciler # zizmor: ignore\[.*", used), used
+
+
+@pytest.mark.parametrize("path", _REUSABLE, ids=_name)
+def test_credentials_and_the_right_to_write_never_meet_in_one_job(path: Path) -> None:
+    jobs = _document(path)["jobs"].values()
+    assert any("environment" in job for job in jobs)
+    for job in jobs:
+        secret = "secrets." in yaml.safe_dump(job)
+        assert secret is ("environment" in job)
+        assert not (secret and "write" in job["permissions"].values())
+
+
+@pytest.mark.parametrize("path", _REUSABLE, ids=_name)
+def test_connections_come_from_secrets_and_lie_outside_the_checkout(path: Path) -> None:
+    uses = [step for job in _document(path)["jobs"].values() for step in job["steps"]]
+    action = [step["with"] for step in uses if str(step.get("uses")).startswith("./reconciler")]
+    assert action
+    for given in action:
+        assert given.get("connections", "${{ runner.temp }}/connections.yaml") == "${{ runner.temp }}/connections.yaml"
+
+
+def test_a_fork_gets_no_environment_no_secret_and_a_snapshot_of_the_base() -> None:
+    jobs = _document(_ROOT / ".github/workflows/plan.yml")["jobs"]
+    own, fork = jobs["plan"]["if"], jobs["offline"]["if"]
+    assert own.replace("==", "!=") == fork
+    assert "head.repo.full_name != github.repository" in fork
+    assert jobs["offline"]["permissions"] == {"contents": "read"}
+    assert "environment" not in jobs["offline"]
+    checkouts = [step.get("with", {}).get("ref") for step in jobs["offline"]["steps"] if "checkout@" in str(step)]
+    assert "${{ github.event.pull_request.base.sha }}" in checkouts
+
+
+@pytest.mark.parametrize("path", _OURS, ids=_name)
+def test_artifacts_are_kept_for_days_and_checkouts_keep_no_token(path: Path) -> None:
+    for job in _document(path)["jobs"].values():
+        for step in job["steps"]:
+            if "upload-artifact@" in str(step.get("uses")):
+                assert step["with"]["retention-days"] <= 7
+            if "checkout@" in str(step.get("uses")):
+                assert step["with"]["persist-credentials"] is False
+
+
+@pytest.mark.parametrize("path", _CALLERS, ids=_name)
+def test_callers_grant_what_the_called_jobs_ask_for(path: Path) -> None:
+    for job in _document(path)["jobs"].values():
+        called = job["uses"].partition("@")[0].rpartition("/")[2]
+        asked: dict[str, str] = {}
+        for inner in _document(_ROOT / ".github" / "workflows" / called)["jobs"].values():
+            for subject, right in inner["permissions"].items():
+                asked[subject] = "write" if "write" in (right, asked.get(subject)) else right
+        assert job["permissions"] == asked
+
+
+def test_inputs_of_the_action_reach_its_scripts_by_the_environment_only() -> None:
+    action = _document(_ROOT / "action.yml")
+    steps = action["runs"]["steps"]
+    assert all("${{" not in step["run"] for step in steps)
+    passed = " ".join(value for step in steps for value in step.get("env", {}).values())
+    assert all(f"inputs.{name}" in passed for name in action["inputs"])
