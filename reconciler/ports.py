@@ -50,7 +50,7 @@ class ReadRequest:
 
     ``acls`` and ``all_topics`` can be left out where a command does not need them. ``principal`` is our own and
     ``super_users`` the declared ones: a topic listing is whole only if they show that nothing can be hidden from us.
-    With ``broker_defaults``, also what a broker chooses where nobody says.
+    With ``broker_defaults``, also what a broker chooses where nobody says; with ``groups``, which groups there are.
     """
 
     acls: bool = True
@@ -59,6 +59,7 @@ class ReadRequest:
     principal: str | None = None
     super_users: Collection[str] = ()
     broker_defaults: bool = False
+    groups: bool = False
 
 
 class ClusterReader(Protocol):

@@ -250,4 +250,5 @@ def read_request(declaration: "ClusterDeclaration", desired: "DesiredState") -> 
         principal=declaration.principal,
         super_users=declaration.super_users,
         broker_defaults=bool(desired.topics) or declaration.prune_topics,
+        groups=declaration.allow_everyone_if_no_acl_found is True,
     )

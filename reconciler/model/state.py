@@ -16,6 +16,7 @@ class ClusterState:
     are names whose state was refused (name to reason), and the two ``…_gap`` texts say why a listing may not be
     whole (``None`` where it is known to be). ``broker_defaults`` are what a broker chooses where nobody says: topic
     settings, ``num.partitions``, ``default.replication.factor``, ``auto.create.topics.enable``, as far as it told.
+    ``groups`` are the names of existing groups, ``None`` where nobody asked or they could not all be listed.
     """
 
     cluster_id: str
@@ -26,6 +27,7 @@ class ClusterState:
     acl_gap: str | None = None
     topic_gap: str | None = None
     broker_defaults: Mapping[str, str] = field(default_factory=FrozenMap)
+    groups: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from reconciler.model import (
+    WILDCARD,
     AclBinding,
     AclPermissionType,
     ClusterState,
@@ -36,6 +37,7 @@ from reconciler.plan.step import Step
 _BRIDGED: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 _NEW_NAMES: Final = "names that do not exist yet cannot be bridged"
 _UNKNOWN_NAMES: Final = "which names exist is not known, so none can be bridged"
+_BREAKING: Final = "brokers may fail or hang on a binding whose name begins so"
 _HIDDEN_NAMES: Final = "topics may be hidden from us, and those cannot be bridged"
 _NO_PROBE: Final = "without a barrier probe default-allow cannot be observed, so nothing is bridged"
 _NO_PATTERNS: Final = PatternIndex(())
@@ -91,14 +93,16 @@ class _Ground:
     live: ClusterState
     terms: Terms
     steps: Sequence[Step]
-    names: list[str] = field(init=False)
+    names: dict[ResourceType, list[str]] = field(init=False)
     created: set[AclBinding] = field(init=False)
     deleted: set[AclBinding] = field(init=False)
     #: Topics that come or go with the plan: a bridge would open them to everyone before they are fit for it.
     moving: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.names = sorted({*self.live.topics, *self.live.unreadable_topics})
+        self.names = {ResourceType.TOPIC: sorted({*self.live.topics, *self.live.unreadable_topics})}
+        if self.live.groups is not None:
+            self.names[ResourceType.GROUP] = sorted(self.live.groups)
         self.created = {step.change.binding for step in self.steps if isinstance(step.change, CreateAcl)}
         self.deleted = {step.change.binding for step in self.steps if isinstance(step.change, DeleteAcl)}
         self.moving = {}
@@ -108,13 +112,14 @@ class _Ground:
                 self.moving[name] = "creates" if isinstance(step.change, CreateTopic) else "deletes"
 
     def existing(self, pattern: ResourcePattern) -> Iterator[str]:
+        names = self.names.get(pattern.resource_type, [])
         if pattern.pattern_type is PatternType.PREFIXED:
-            for index in range(bisect_left(self.names, pattern.name), len(self.names)):
-                if not self.names[index].startswith(pattern.name):
+            for index in range(bisect_left(names, pattern.name), len(names)):
+                if not names[index].startswith(pattern.name):
                     return
-                yield self.names[index]
+                yield names[index]
         elif pattern.is_wildcard:
-            yield from self.names
+            yield from names
 
     def barred(self, pattern: ResourcePattern) -> str | None:
         """Why no bridge may stand on ``pattern``."""
@@ -174,9 +179,10 @@ class _Sweep:
         index = self.other.get(pattern.resource_type, _NO_PATTERNS)
         if not any(True for _ in index.overlapping(pattern)):
             return None
-        if pattern.resource_type is not ResourceType.TOPIC:
+        if pattern.resource_type not in self.ground.names:
             return _UNKNOWN_NAMES
-        return _HIDDEN_NAMES if self.ground.live.topic_gap else _NEW_NAMES
+        hidden = pattern.resource_type is ResourceType.TOPIC and self.ground.live.topic_gap
+        return _HIDDEN_NAMES if hidden else _NEW_NAMES
 
     def _is_unborn(self, pattern: ResourcePattern) -> bool:
         """Whether it is the name of a topic that the plan creates: nobody uses it yet."""
@@ -185,17 +191,15 @@ class _Sweep:
 
     def _names(self, pattern: ResourcePattern) -> Iterator[ResourcePattern]:
         """Existing names under a pattern whose coverage changes."""
-        if pattern.resource_type is not ResourceType.TOPIC:
-            return
-        index = self.other.get(ResourceType.TOPIC, _NO_PATTERNS)
+        index = self.other.get(pattern.resource_type, _NO_PATTERNS)
         for name in self.ground.existing(pattern):
-            literal = ResourcePattern(ResourceType.TOPIC, name)
+            literal = ResourcePattern(pattern.resource_type, name)
             if not is_reserved(name) and not index.contains(literal):
                 yield literal
 
     def _single(self, names: set[ResourcePattern]) -> Iterator[Bridge | Unbridged]:
         for pattern in names:
-            reason = self.ground.barred(pattern)
+            reason = self.ground.barred(pattern) or (_BREAKING if pattern.name <= WILDCARD else None)
             if reason is None:
                 yield self._bridge(pattern)
             else:

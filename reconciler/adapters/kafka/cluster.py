@@ -10,6 +10,7 @@ from reconciler.adapters.kafka.belief import believed
 from reconciler.adapters.kafka.bindings import Listing
 from reconciler.adapters.kafka.broker_defaults import broker_defaults
 from reconciler.adapters.kafka.client import Connection
+from reconciler.adapters.kafka.groups import existing_groups
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.kafka.listing import AclListing, Listed, Reader, features
 from reconciler.adapters.kafka.preflight import Authorizer, Greeting, greet, probe_authorizer
@@ -77,6 +78,7 @@ class KafkaCluster:
             gap = self._topic_gap(request, listed) if request.all_topics else None
             wanted = {*names, *(request.topic_names if gap or not request.all_topics else ())}
             found = read_topics(self._connection, wanted) if wanted else TopicsRead()
+            groups = existing_groups(self._connection) if request.groups else None
             defaults = self._defaults(greeting, found) if request.broker_defaults else {}
         finally:
             if listing:
@@ -90,6 +92,7 @@ class KafkaCluster:
             unreadable_topics=found.unreadable,
             acl_gap=listed.gap if listed else None,
             topic_gap=gap,
+            groups=groups,
             broker_defaults=defaults,
         )
 

@@ -18,6 +18,8 @@ def requested(snapshot: Snapshot, request: ReadRequest) -> ClusterState:
             "num.partitions": str(broker.default_partitions),
         }
         state = replace(state, broker_defaults=defaults)
+    if not request.groups:
+        state = replace(state, groups=None)
     if not request.acls:
         state = replace(state, bindings=frozenset(), opaque=(), acl_gap=None)
     if not request.all_topics:

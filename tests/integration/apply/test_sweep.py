@@ -23,7 +23,7 @@ def test_sweep_removes_what_a_killed_run_left(team: Job, broker: Sandbox) -> Non
         assert refused.status == 64, "nobody can be asked"
         swept = team.run("sweep", "--run", run, "--yes")
         assert swept.status == 0, swept.err
-        assert f"Left by run {run}:" in swept.out
+        assert f"Left by run {run}, begun" in swept.out
         bindings = admin.read(ReadRequest(all_topics=False)).bindings
         assert not [binding for binding in bindings if is_reserved(binding.pattern.name) and run in str(binding)]
         assert "Nothing is left" in team.run("sweep", "--run", run, "--yes").out

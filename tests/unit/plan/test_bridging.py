@@ -98,6 +98,20 @@ def test_groups_and_transactional_ids_are_bridged_whole_or_told(kind: ResourceTy
     assert "not known" in unbridged_of(partly)[f"{kind.name} PREFIXED x-"]
 
 
+def test_existing_groups_are_bridged_one_by_one_where_they_are_known() -> None:
+    kind = ResourceType.GROUP
+    grant, wide = acl("x-1", "User:a", resource_type=kind), acl("x-", "User:b", resource_type=kind)
+    every = acl("*", "User:b", resource_type=kind)
+    live = ClusterState("cluster", frozenset({grant}), groups=frozenset({"x-1", "x-2", "y", "!hangs"}))
+    request = Request(DAY, Options(allow_deletes=True))
+    plan = propose(declared(frozenset({grant, wide}), {}), live, TERMS, request)
+    assert wanted_of(plan) == ["closing GROUP x-2"]
+    assert "do not exist yet" in unbridged_of(plan)["GROUP PREFIXED x-"]
+    plan = propose(declared(frozenset({grant, every}), {}), live, TERMS, request)
+    assert wanted_of(plan) == ["closing GROUP x-2", "closing GROUP y"]
+    assert "hang" in unbridged_of(plan)["GROUP !hangs"], "a bridge must not break a broker"
+
+
 def test_the_cluster_is_never_bridged() -> None:
     binding = acl("kafka-cluster", "User:a", AclOperation.DESCRIBE, resource_type=ResourceType.CLUSTER)
     plan = planned(set(), {binding})
