@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from reconciler.adapters.kafka.cluster import connect
 from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import PatternType, ResourcePattern, ResourceType, bridge_on, marker_of
+from reconciler.model import PatternType, ResourcePattern, ResourceType, Topic, bridge_on, marker_of
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job, job
@@ -67,6 +68,36 @@ def test_a_resource_is_closed_with_a_bridge_and_opened_with_an_acknowledgement(o
     applied = opened.run("apply", "--yes", *arguments, "--accept", word)
     assert applied.status == 0, applied.err
     assert "may have been refused" not in applied.out
+
+
+GROUPS = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: team}
+spec:
+  principal: User:alice
+  rules: [{allow: READ, groups: ["@g-1"]}]
+"""
+
+
+def test_existing_groups_under_a_prefix_are_bridged(opened: Job, open_broker: Sandbox) -> None:
+    topic, groups = f"{opened.prefix}topic", [f"{opened.prefix}g-{number}" for number in (1, 2)]
+    with connect(settings_of(open_broker.settings("admin"))) as admin:
+        admin.create_topics([Topic(topic, 1, 1)])
+    for group in groups:
+        consumer = Consumer({**open_broker.settings("admin"), "group.id": group})
+        consumer.commit(offsets=[TopicPartition(topic, 0, 0)], asynchronous=False)
+        consumer.close()
+    opened.write("team.yaml", GROUPS)
+    assert opened.run("apply", "--yes").status == 0
+    wider = GROUPS.replace("READ, groups", "READ, groups: {prefix: '@g-'}}, {allow: READ, groups")
+    opened.write("team.yaml", wider)
+    conditional = json.loads(opened.run("plan", "--output", "json").out)["conditional"]
+    bridges = [(item["resourceType"], item["name"]) for item in conditional if item["kind"] == "bridge"]
+    assert bridges == [("GROUP", groups[1])]
+    applied = opened.run("apply", "--yes")
+    assert applied.status == 0, applied.err
+    assert "names that do not exist yet" in applied.out
 
 
 def test_a_bridge_of_a_dead_run_is_no_drift_and_is_swept_with_its_age(opened: Job, open_broker: Sandbox) -> None:
