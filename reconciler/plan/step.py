@@ -113,6 +113,12 @@ def describe(change: Change) -> str:
             return f"delete {binding}"
         case DeleteTopic(topic):
             return f"delete topic {topic.name}"
-        case _:
-            name = change.topic.name if hasattr(change, "topic") else change.name
-            return f"{type(change).__name__} {name}"
+        case CreateTopic(topic):
+            return f"create topic {topic.name}"
+        case CreatePartitions(name):
+            return f"add partitions to topic {name}"
+        case AlterConfigs(name):
+            return f"alter settings of topic {name}"
+        case Impossible(kind, name):
+            return f"change {kind} of {name}"
+    assert_never(change)

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from reconciler.plan import Guard, PlanFileError, Refusal, plan_from
 from reconciler.report.results.agreed import agreed_checks, agreed_findings
+from reconciler.report.results.answers import answer_checks, answer_findings
 from reconciler.report.results.documents import AgreedForm, LintForm, RefusalForm, TestForm, ValidateForm
 from reconciler.report.results.judged import guard_checks, guard_findings, left_findings
 from reconciler.report.results.listed import idle_waivers, lint_finding, problem_finding
@@ -47,8 +48,13 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
     agreed, cluster = _shaped(AgreedForm, document), plan.terms.cluster
     return Report(
         plans=(plan,),
-        findings=(*guard_findings(plan), *agreed_findings(agreed, cluster), *left_findings(plan)),
-        checks=(*guard_checks(plan), *agreed_checks(agreed, cluster)),
+        findings=(
+            *guard_findings(plan),
+            *answer_findings(plan),
+            *agreed_findings(agreed, cluster),
+            *left_findings(plan),
+        ),
+        checks=(*guard_checks(plan), *answer_checks(plan), *agreed_checks(agreed, cluster)),
     )
 
 

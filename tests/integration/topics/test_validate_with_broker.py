@@ -164,8 +164,8 @@ def test_rights_that_the_plan_grants_first_are_reckoned_by_us(policed: Sandbox, 
     assert status == 3
     told = {answer["subject"]: (answer["ruling"], answer["code"]) for answer in plan["topics"]["validation"]["answers"]}
     assert told == {
-        "CreateTopic fresh.one": ("after-grant", "TOPIC_AUTHORIZATION_FAILED"),
-        "CreateTopic other.one": ("refused", "TOPIC_AUTHORIZATION_FAILED"),
+        "create topic fresh.one": ("after-grant", "TOPIC_AUTHORIZATION_FAILED"),
+        "create topic other.one": ("refused", "TOPIC_AUTHORIZATION_FAILED"),
     }
 
 

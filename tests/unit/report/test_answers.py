@@ -1,0 +1,45 @@
+"""What a cluster said to a plan's steps, as findings and checks of a report."""
+
+import datetime
+from dataclasses import replace
+
+from reconciler.model import ClusterState, DesiredState, Origin
+from reconciler.plan import BrokerAnswer, Plan, Request, Ruling, Terms, TopicReview, Validation, plan_document, propose
+from reconciler.report.results.finding import Level, Standing
+from reconciler.report.results.reading import read_result
+
+_PLACE = Origin("t.yaml", 3, 5)
+
+
+def plan(*rulings: Ruling) -> Plan:
+    answers = tuple(
+        BrokerAnswer(f"{number:012d}", f"topic {number}", ruling, "CODE", "words", _PLACE)
+        for number, ruling in enumerate(rulings)
+    )
+    empty = propose(DesiredState(), ClusterState("c"), Terms("c"), Request(datetime.date(2026, 1, 1)))
+    return replace(empty, topics=TopicReview(validation=Validation("2026-01-01T00:00:00Z", answers)))
+
+
+def test_a_refusal_fails_and_no_answer_is_undecided_each_at_its_line() -> None:
+    asked = plan(Ruling.ACCEPTED, Ruling.REFUSED, Ruling.UNKNOWN, Ruling.AFTER_GRANT)
+    report = read_result(plan_document(asked))
+    checks = [check for check in report.checks if check.group == "Broker"]
+    assert [(check.name, check.standing, check.place) for check in checks] == [
+        ("topic 1", Standing.FAILED, _PLACE),
+        ("topic 2", Standing.UNDECIDED, _PLACE),
+    ]
+    assert checks[0].message == "the cluster refuses this step: CODE: words"
+    found = [finding for finding in report.findings if finding.rule.startswith("broker-")]
+    assert [(finding.rule, finding.level, finding.place) for finding in found] == [
+        ("broker-refused", Level.ERROR, _PLACE),
+        ("broker-unknown", Level.ERROR, _PLACE),
+        ("broker-after-grant", Level.NOTE, _PLACE),
+    ]
+
+
+def test_consent_is_a_check_that_passed_and_silence_is_none() -> None:
+    (check,) = (one for one in read_result(plan_document(plan(Ruling.ACCEPTED))).checks if one.group == "Broker")
+    assert check.standing is Standing.PASSED
+    assert "2026-01-01T00:00:00Z" in check.message
+    unasked = replace(plan(), topics=TopicReview())
+    assert not [one for one in read_result(plan_document(unasked)).checks if one.group == "Broker"]
