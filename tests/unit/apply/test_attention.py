@@ -1,5 +1,7 @@
 """A wait looks after bridges once a second, however long it is, and lasts as long as it was asked to."""
 
+from itertools import pairwise
+
 import pytest
 
 from reconciler.apply.attention import PERIOD, AttentiveClock
@@ -14,7 +16,7 @@ def test_nobody_waits_for_more_than_a_second_without_a_look(seconds: float) -> N
     assert inner.seconds == pytest.approx(seconds)
     assert looked[0] == 0.0
     assert looked[-1] == pytest.approx(seconds)
-    assert all(later - earlier <= PERIOD for earlier, later in zip(looked, looked[1:], strict=False))
+    assert all(later - earlier <= PERIOD for earlier, later in pairwise(looked))
 
 
 def test_a_look_that_takes_long_is_part_of_the_wait() -> None:
