@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Iterator
+from dataclasses import replace
 
 from reconciler.model import (
     AccessControlEntry,
@@ -59,11 +60,12 @@ def wish(size: int, mark: str = "") -> DesiredState:
 
 
 def plan_for(live: ClusterState, desired: DesiredState, *, default_allow: bool = False) -> Plan:
-    """The plan, everything acknowledged that needs it."""
+    """The plan, everything acknowledged that needs it; brokers are known not to make topics on demand."""
     names = [name for name, topic in desired.topics.items() if topic.absent]
     accepted = tuple(Acknowledgement(Guard.TOPIC_DELETE, name) for name in names)
     request = Request(DAY, Options(allow_deletes=True), acknowledgements=accepted)
-    return propose(desired, live, Terms("c", default_allow=default_allow, barrier_wait=0.0), request)
+    told = replace(live, broker_defaults={"auto.create.topics.enable": "false"})
+    return propose(desired, told, Terms("c", default_allow=default_allow, barrier_wait=0.0), request)
 
 
 def _old(size: int, mark: str) -> Iterator[AclBinding]:

@@ -104,7 +104,7 @@ def test_five_thousand_topics_on_a_broker(
     names = [f"team-{number % 50}.topic-{number}" for number in range(5_000)]
     configs = {"retention.ms": "86400000", "segment.bytes": "1048576", "flush.ms": "5"}
     directory = manifests(tmp_path / "manifests", names, configs)
-    spec = SandboxSpec(name="many", users=generated_users("admin", "reconciler"), heap="1500m")
+    spec = SandboxSpec(name="c", users=generated_users("admin", "reconciler"), heap="1500m")
     with running(spec, root=sandbox_root) as sandbox:
         fill(sandbox, names, configs)
         connections = tmp_path / "connections.yaml"
