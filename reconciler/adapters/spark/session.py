@@ -2,8 +2,10 @@
 
 import logging
 import os
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -54,7 +56,12 @@ def spark_session(
                 builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
         # Says a second time, as JSON on stderr, what the exception says.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        # Tells of an interruption at length.
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
         session = _started(builder, os.path.join(scratch, "stderr"))
+        if threading.current_thread() is threading.main_thread():
+            # PySpark's own handler asks the JVM in the middle of another answer, and tells of it at length.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             yield session
         finally:
