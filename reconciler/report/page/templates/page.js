@@ -1,7 +1,9 @@
 
 "use strict";
-(() => {
-  // What is there is never changed by this script but in its order and in what is hidden.
+// Before anything is drawn: of a list in portions only what is called "on" is shown, so the rest costs nothing.
+document.documentElement.classList.add("scripted");
+document.addEventListener("DOMContentLoaded", () => {
+  // What is there is never changed but in its order and in what is shown.
   const lists = [];
   const search = document.getElementById("search");
   const found = document.getElementById("found");
@@ -26,6 +28,7 @@
         node: child, order, gains: Number(child.dataset.gains ?? 0), losses: Number(child.dataset.losses ?? 0),
       }));
       this.ordered = this.items;
+      this.shown = [];
       this.page = 0;
       this.keep = this.sort = "";
       this.first = node.tagName === "OL" ? node.start : null;
@@ -65,9 +68,10 @@
 
     show() {
       const from = this.page * this.size;
-      const shown = new Set(this.kept.slice(from, from + this.size));
-      for (const item of this.items) {
-        item.node.hidden = !shown.has(item);
+      for (const item of this.shown) item.node.classList.remove("on");
+      this.shown = this.kept.slice(from, from + this.size);
+      for (const item of this.shown) {
+        item.node.classList.add("on");
         if (this.first !== null) item.node.value = this.first + item.order;
       }
       const last = Math.ceil(this.kept.length / this.size) - 1;
@@ -80,11 +84,6 @@
       this.words.textContent = this.kept.length
         ? `${number(from + 1)} to ${number(to)} of ${number(this.kept.length)} ${this.noun}`
         : `no ${this.noun} that match`;
-    }
-
-    all(visible) {
-      if (visible) for (const item of this.items) item.node.hidden = false;
-      else this.show();
     }
   }
 
@@ -119,6 +118,9 @@
     event.preventDefault();
     filter();
   });
-  window.addEventListener("beforeprint", () => lists.forEach((list) => list.all(true)));
-  window.addEventListener("afterprint", () => lists.forEach((list) => list.all(false)));
-})();
+  // Paper has no pages to turn: everything is printed, as without scripts, unless something was asked for.
+  window.addEventListener("beforeprint", () => {
+    if (!search.value.trim()) document.documentElement.classList.remove("scripted");
+  });
+  window.addEventListener("afterprint", () => document.documentElement.classList.add("scripted"));
+});
