@@ -102,7 +102,7 @@ def test_nothing_that_works_shows_one(team: Job, broker: Sandbox, tmp_path: Path
         _both(team.run("export", *may, "--snapshot", str(tmp_path / "live.json"))),
         _both(team.bare("apply", str(team.directory), "--cluster", f"snapshot:{tmp_path}/live.json", "--yes")),
     ]
-    assert "enforced by brokers" in shown[2]
+    assert "enforced by brokers" in shown[3]
     assert len(_written(tmp_path)) > 8
     _assert_silent(_secrets(broker), *shown, *_written(tmp_path))
 

@@ -1,5 +1,6 @@
 """Two operators on one real broker, each a process of its own: what the lease keeps apart, and what happens without."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -71,12 +72,14 @@ def _written(job: Job) -> Callable[[frozenset[AclBinding]], bool]:
 def test_while_one_holds_the_lease_the_other_is_told_by_whom_and_sends_nothing(slow: Job, admin: KafkaCluster) -> None:
     with _dana(slow, "--lease") as dana:
         _until(admin, _written(slow))
+        dana.send_signal(signal.SIGSTOP)
         for more in ([], ["--lease"], ["--break-lease", "somebody"]):
             refused = slow.run("apply", "--yes", "--allow-deletes", *more)
             assert refused.status == 6, refused.err
             assert "somebody else is applying: dana holds the lease, by run 20" in refused.err
             assert "--break-lease dana" in refused.err
         assert "dana" in slow.run("sweep", "--yes").err, "a run that is going on is not swept away"
+        dana.send_signal(signal.SIGCONT)
         _, told = dana.communicate(timeout=60)
         assert dana.returncode == 0, told
     assert not claims(admin.read(ReadRequest(all_topics=False)).bindings)
@@ -105,10 +108,12 @@ def test_the_lease_of_a_killed_run_is_no_drift_and_can_be_broken_and_swept(slow:
 def test_without_it_the_one_who_was_overtaken_notices_and_takes_nothing_away(slow: Job, admin: KafkaCluster) -> None:
     with _dana(slow) as dana:
         _until(admin, _written(slow))
+        dana.send_signal(signal.SIGSTOP)
         cluster = slow.directory / "cluster.yaml"
         cluster.write_text(cluster.read_text().replace("{wait: 3s}", "{wait: 100ms}"))
         slow.write("team.yaml", TEAM.replace("READ", "DESCRIBE"))
         assert slow.run("apply", "--yes", "--allow-deletes").status == 0
+        dana.send_signal(signal.SIGCONT)
         told, _ = dana.communicate(timeout=60)
         assert dana.returncode == 1, told
         assert "somebody else changed what this plan touches" in told
