@@ -32,7 +32,7 @@ def review_lines(access: AccessReview, paint: Paint = plain, *, expand: bool = F
         more = counted(access.more_principals, "more principal")
         yield paint("dim", f"  {more} with ACLs of their own gain or lose through User:* and are not listed")
     for callout in access.callouts:
-        yield paint("warn", f"  ! {safe(callout.text)}") + paint("dim", f"  [{callout.rule}]")
+        yield paint("warn", f"  ! {safe(callout.text)}") + paint("dim", f"  [{safe(callout.rule)}]")
 
 
 def _title(access: AccessReview) -> str:
