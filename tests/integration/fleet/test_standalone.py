@@ -1,19 +1,29 @@
-"""The same on a standalone Spark cluster: a master and two workers on loopback, the project's code in their Python."""
+"""The same on a standalone Spark cluster: a master and two workers on loopback, whose Python has no project in it.
+
+The code travels by ``spark-submit --py-files``, and while the fleet is read a worker's executor is killed.
+"""
 
 import contextlib
 import json
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
 
+import reconciler
 from reconciler.adapters.snapshot import snapshot_text
+from reconciler.adapters.spark.readings import read_live
+from reconciler.adapters.spark.store import FleetStore
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -26,20 +36,47 @@ from reconciler.model import (
 
 pytestmark = pytest.mark.spark
 
-_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-#: Both commands in one session: on a cluster the start is most of the time.
-_BOTH = """
-import sys
+_SPARK = Path(pyspark.__file__).parent / "bin"
+_DEPLOY = "org.apache.spark.deploy"
+_COUNT = 12
+#: In one session, as on a cluster the start is most of the time: snapshot, drift, and a reading that takes a while.
+_DRIVER = """
+import json, sys, time
+from functools import partial
+from pathlib import Path
+from reconciler.adapters.spark.collecting import Patience, Source, collect
 from reconciler.adapters.spark.session import spark_session
+from reconciler.adapters.spark.store import FleetStore
+from reconciler.adapters.spark.tasks import run_tasks
+from reconciler.cli.fleet_members import read_file
 from reconciler.cli.main import run
-master, live, *where = sys.argv[1:]
-with spark_session(master):
+from reconciler.fleet import Run
+from reconciler.model import Scope
+
+live, marks, *where = sys.argv[1:]
+store = where[where.index("--store") + 1]
+
+def slowly(file, marks):
+    state = read_file(file)
+    Path(marks, f"{Path(file).stem}.{time.time_ns()}").touch()
+    time.sleep(1)
+    return state
+
+def place(units, attempt):
+    import reconciler
+    return [reconciler.__file__]
+
+with spark_session() as session:
     taken = run(["fleet", "snapshot", *where, "--snapshots", live])
     print("===", flush=True)
     compared = run(["fleet", "drift", *where])
+    print("===", flush=True)
+    print(json.dumps(run_tasks(session, [[None]] * 2, place)), flush=True)
+    files = sorted(Path(live).glob("*.json"))
+    sources = [Source(file.stem, Scope(), partial(slowly, str(file), marks)) for file in files]
+    collect(session, FleetStore.at(store), sources, Run("slow", "now", ()), Patience(at_once=1))
 sys.exit(0 if (taken, compared) == (0, 2) else 1)
 """
-_DEPLOY = "org.apache.spark.deploy"
 
 
 def free_port() -> int:
@@ -53,7 +90,7 @@ def daemon(log: Path, *arguments: str, ready: str) -> Iterator[subprocess.Popen[
     """A process of the Spark cluster, once its log says that it is ready."""
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1"}
     with log.open("wb") as out:
-        process = subprocess.Popen([str(_CLASS), *arguments], stdout=out, stderr=out, env=environment)
+        process = subprocess.Popen([str(_SPARK / "spark-class"), *arguments], stdout=out, stderr=out, env=environment)
         try:
             deadline = time.monotonic() + 90
             while ready not in log.read_text(errors="replace"):
@@ -66,47 +103,125 @@ def daemon(log: Path, *arguments: str, ready: str) -> Iterator[subprocess.Popen[
             process.wait(30)
 
 
-@pytest.fixture
-def master(tmp_path: Path) -> Iterator[str]:
+@contextlib.contextmanager
+def spark_cluster(directory: Path) -> Iterator[tuple[str, list[int]]]:
+    """The master's address, and the workers' process ids."""
     port = free_port()
-    url = f"spark://127.0.0.1:{port}"
-    host = ("--host", "127.0.0.1")
+    url, host = f"spark://127.0.0.1:{port}", ("--host", "127.0.0.1")
     with contextlib.ExitStack() as cluster:
         arguments = (f"{_DEPLOY}.master.Master", *host, "--port", str(port), "--webui-port", str(free_port()))
-        cluster.enter_context(daemon(tmp_path / "master.log", *arguments, ready="I have been elected leader"))
+        cluster.enter_context(daemon(directory / "master.log", *arguments, ready="I have been elected leader"))
+        workers = []
         for number in range(2):
-            size = ("--cores", "1", "--memory", "1g", "--work-dir", str(tmp_path / f"work{number}"))
+            size = ("--cores", "1", "--memory", "1g", "--work-dir", str(directory / f"work{number}"))
             worker = (f"{_DEPLOY}.worker.Worker", *host, "--webui-port", str(free_port()), *size, url)
-            log = tmp_path / f"worker{number}.log"
-            cluster.enter_context(daemon(log, *worker, ready="Successfully registered with master"))
-        yield url
+            log = directory / f"worker{number}.log"
+            workers.append(cluster.enter_context(daemon(log, *worker, ready="Successfully registered with master")).pid)
+        yield url, workers
 
 
-def test_snapshot_and_drift_on_two_workers(master: str, tmp_path: Path) -> None:
-    manifests, live = tmp_path / "manifests", tmp_path / "live"
-    manifests.mkdir()
-    live.mkdir()
-    clusters = [
-        f"apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: c{number}}}\nspec: {{}}\n" for number in range(12)
-    ]
-    (manifests / "clusters.yaml").write_text("---\n".join(clusters), encoding="utf-8")
-    for number in range(12):
-        entry = AccessControlEntry(f"User:{number}", "*", AclOperation.READ, AclPermissionType.ALLOW)
-        state = ClusterState(f"id{number}", frozenset({AclBinding(ResourcePattern(ResourceType.TOPIC, "a"), entry)}))
-        (live / f"c{number}.json").write_text(snapshot_text(state), encoding="utf-8")
+def python_without_the_project(directory: Path) -> str:
+    """What the requirements give, and nothing else: a ``.pth`` adds a directory, not what ``.pth`` files in it name."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(directory)], check=True)
+    packages = sysconfig.get_path("purelib", "venv", {"base": str(directory), "platbase": str(directory)})
+    Path(packages, "requirements.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    python = str(directory / "bin" / "python")
+    for module, there in (("pyspark", True), ("polars", True), ("reconciler.model", False)):
+        found = subprocess.run([python, "-c", f"import {module}"], cwd=directory, capture_output=True, check=False)
+        assert (found.returncode == 0) is there, module
+    return python
 
-    where = [str(manifests), "--store", str(tmp_path / "store"), "--output", "json"]
-    done = subprocess.run(
-        [sys.executable, "-c", _BOTH, master, str(live), *where],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
-    )
-    assert done.returncode == 0, done.stderr
-    snapshot, drift = (json.loads(text) for text in done.stdout.split("==="))
-    assert [item["bindings"] for item in snapshot["clusters"]] == [1] * 12
-    assert drift["totals"]["deletes"] == 12
-    # Both workers took part.
-    assert all(any(work.glob("app-*/*")) for work in (tmp_path / "work0", tmp_path / "work1"))
+
+def executors(worker: int) -> list[int]:
+    """The JVMs that a worker started for the driver; each thread of a process has children of its own."""
+    tasks = Path(f"/proc/{worker}/task").iterdir()
+    found = {int(child) for task in tasks for child in (task / "children").read_text().split()}
+    return [pid for pid in found if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def binding(number: int) -> AclBinding:
+    entry = AccessControlEntry(f"User:{number}", "*", AclOperation.READ, AclPermissionType.ALLOW)
+    return AclBinding(ResourcePattern(ResourceType.TOPIC, "a"), entry)
+
+
+class Ran:
+    """What the driver printed and left in the store, and how often each cluster was read while one was killed."""
+
+    def __init__(self, directory: Path) -> None:
+        for name in ("manifests", "live", "marks"):
+            (directory / name).mkdir()
+        text = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: c{}}}\nspec: {{}}\n"
+        clusters = "---\n".join(text.format(number) for number in range(_COUNT))
+        (directory / "manifests" / "clusters.yaml").write_text(clusters, encoding="utf-8")
+        for number in range(_COUNT):
+            state = ClusterState(f"id{number}", frozenset({binding(number)}))
+            (directory / "live" / f"c{number}.json").write_text(snapshot_text(state), encoding="utf-8")
+        self.directory = directory
+        self.snapshot, self.drift, self.places = self._outputs()
+        self.read = [mark.name.partition(".")[0] for mark in (directory / "marks").iterdir()]
+        self.store = FleetStore.at(str(directory / "store"))
+
+    def _outputs(self) -> list[Any]:
+        code = shutil.make_archive(
+            str(self.directory / "project"), "zip", Path(reconciler.__file__).parents[1], "reconciler"
+        )
+        python = python_without_the_project(self.directory / "python")
+        (self.directory / "driver.py").write_text(_DRIVER, encoding="utf-8")
+        environment = {
+            **os.environ,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYSPARK_PYTHON": python,
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
+        }
+        with spark_cluster(self.directory) as (master, workers):
+            words = [str(_SPARK / "spark-submit"), "--master", master, "--py-files", code]
+            places = [str(self.directory / name) for name in ("driver.py", "live", "marks", "manifests")]
+            where = ["--store", str(self.directory / "store"), "--output", "json"]
+            with (self.directory / "said").open("wb") as said:
+                driver = subprocess.Popen(
+                    [*words, *places, *where], stdout=subprocess.PIPE, stderr=said, env=environment, text=True
+                )
+                try:
+                    self._kill_in_the_middle(workers[0], driver)
+                    out, _ = driver.communicate(timeout=200)
+                finally:
+                    driver.kill()
+                    driver.communicate()
+        assert driver.returncode == 0, (self.directory / "said").read_text(errors="replace")
+        return [json.loads(text) for text in out.split("===")]
+
+    def _kill_in_the_middle(self, worker: int, driver: "subprocess.Popen[str]") -> None:
+        """When four clusters have been begun, the executor of one worker goes, and its Python with it."""
+        deadline = time.monotonic() + 200
+        while len(list((self.directory / "marks").iterdir())) < 4:
+            assert driver.poll() is None, (self.directory / "said").read_text(errors="replace")
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        running = executors(worker)
+        assert running
+        for executor in running:
+            os.kill(executor, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return Ran(tmp_path_factory.mktemp("standalone"))
+
+
+def test_the_code_reaches_executors_that_do_not_have_it(ran: Ran) -> None:
+    assert all("project.zip" in place for place in ran.places)
+
+
+def test_snapshot_and_drift_on_two_workers(ran: Ran) -> None:
+    assert [item["bindings"] for item in ran.snapshot["clusters"]] == [1] * _COUNT
+    assert ran.drift["totals"]["deletes"] == _COUNT
+
+
+def test_a_worker_that_is_killed_loses_and_doubles_nothing(ran: Ran) -> None:
+    # Something was in its hands, and was read a second time.
+    assert len(ran.read) > len(set(ran.read)) == _COUNT
+    run = ran.store.run("slow")
+    assert run.failures == ()
+    assert [reading.cluster for reading in run.readings] == sorted(f"c{number}" for number in range(_COUNT))
+    for reading in run.readings:
+        assert read_live(ran.store.files, reading).bindings == {binding(int(reading.cluster.removeprefix("c")))}
