@@ -154,4 +154,13 @@ _MAKERS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], Check]]] = {
     "oneOf": _any,
 }
 #: What ``required`` says is asked with ``properties``.
-_KNOWN: Final = frozenset(_MAKERS) | {"required", "$schema", "title", "description", "format"}
+_KNOWN: Final = frozenset(_MAKERS) | {
+    "required",
+    "$schema",
+    "$comment",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "format",
+}
