@@ -10,6 +10,7 @@ from reconciler.plan.conditional_schema import conditional_schema, unbridged_sch
 from reconciler.plan.effects import EffectKind
 from reconciler.plan.guards import Guard
 from reconciler.plan.phase import TITLES, Phase
+from reconciler.plan.schema_words import described
 from reconciler.plan.selection import FIELDS
 from reconciler.plan.topic_review_form import topic_review_schema
 
@@ -20,8 +21,8 @@ _ACTIONS: Final = ("CreateAcl", "DeleteAcl", "CreateTopic", "DeleteTopic", "Crea
 
 
 def plan_schema_text() -> str:
-    """The schema as it is committed: ``schema/plan.json``."""
-    return json.dumps(plan_schema(), ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    """The schema as it is committed, ``schema/plan.json``: with words and examples for editors."""
+    return json.dumps(described(plan_schema()), ensure_ascii=False, indent=2, sort_keys=True) + "\n"
 
 
 def plan_schema() -> dict[str, Any]:
