@@ -11,6 +11,7 @@ import pytest
 
 from reconciler.adapters.demo_state import BINDINGS, TOPICS
 from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
+from reconciler.cli.main import run
 from reconciler.model import ClusterState
 from tests.integration.ci.player import ROOT, git
 
@@ -163,3 +164,13 @@ def test_a_link_into_the_checkout_is_no_way_out(pipeline: Pipeline) -> None:
     link.symlink_to(pipeline.checkout / "kafka" / "prod" / "cluster.yaml")
     done = pipeline.run("plan", CLUSTER="demo", CONNECTIONS=str(link))
     assert done.returncode == 64
+
+
+def test_reports_into_several_files_name_a_format_and_a_file(pipeline: Pipeline) -> None:
+    pipeline.run("plan", **pipeline.here)
+    result = str(pipeline.out / "result.json")
+    for wrong in ("pdf=x", "html", "html="):
+        assert run(["report", result, "--also", wrong]) == 64
+    made = pipeline.directory / "made.html"
+    assert run(["report", result, "--also", f"html={made}"]) == 0
+    assert made.read_text(encoding="utf-8").startswith("<!doctype html>")
