@@ -283,4 +283,5 @@ def test_opening_by_default_is_named(place: Place) -> None:
 
 
 def test_every_guard_is_tripped_here() -> None:
-    assert set(Guard) == {*GUARDED, Guard.EMPTY_LIVE, Guard.OPEN_BY_DEFAULT}
+    """What default-allow opens and closes is tried beside the bridges as well."""
+    assert {guard for guard in Guard if not guard.endswith("-by-default")} == {*GUARDED, Guard.EMPTY_LIVE}
