@@ -178,9 +178,9 @@ _LEFTOVERS: Final = (
     "- User:svc-analytics ALLOW READ on TOPIC payments.settled",
     "- User:svc-batch ALLOW ALL on TOPIC orders.placed",
     "- User:svc-orders DENY WRITE on TOPIC orders.placed",
-    "retention.ms: 3600000 → 604800000",
+    "retention.ms: 3600000 (1h) → 604800000 (7d)",
 )
-_NOT_OURS: Final = ("User:sa-mirror", "User:monitoring", "User:etl", "legacy.import")
+_NOT_OURS: Final = ("User:sa-mirror", "User:monitoring", "User:etl", "TOPIC legacy.import", "topic legacy.import")
 
 
 def put_bindings(sandbox: "Sandbox", *, everything: bool) -> None:
