@@ -82,6 +82,7 @@ def check_summary(check: Check) -> dict[str, Any]:
     """A check's fields."""
     return {
         "cluster": check.cluster,
+        "basis": check.basis,
         "group": check.group,
         "name": check.name,
         "standing": str(check.standing),

@@ -15,14 +15,14 @@ def junit(report: Report) -> str:
     """One suite for each cluster and kind of check."""
     checks = sorted(report.checks, key=_suite)
     root = ET.Element("testsuites", {"name": "reconciler", **_counts(checks)})
-    for (cluster, group), found in groupby(checks, key=_suite):
-        _add_suite(root, f"{cluster} {group}".strip(), list(found))
+    for (where, group), found in groupby(checks, key=_suite):
+        _add_suite(root, f"{group}: {where}" if where else group, list(found))
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
 def _suite(check: Check) -> tuple[str, str]:
-    return check.cluster, check.group
+    return check.where, check.group
 
 
 def _add_suite(root: ET.Element, name: str, checks: Sequence[Check]) -> None:

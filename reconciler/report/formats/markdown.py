@@ -162,7 +162,7 @@ def _checks(checks: Iterable[Check]) -> Iterator[Section]:
 
 def _check(check: Check) -> Iterator[str]:
     standing = _STANDINGS.get(check.standing, str(check.standing))
-    yield f"- {standing}: {code(check.name)}{_of(check.cluster)}{_at(check.place)} {prose(check.message)}\n"
+    yield f"- {standing}: {code(check.name)}{_of(check.where)}{_at(check.place)} {prose(check.message)}\n"
     yield from (f"  - {prose(line)}\n" for line in check.lines)
 
 

@@ -23,7 +23,11 @@ def report_lines(report: Report, paint: Paint = plain, *, expand: bool = False) 
         counts = ", ".join(f"{report.standings[one]:,} {one}" for one in Standing if report.standings[one])
         yield paint("title", f"Checks: {counts}")
     for check in broken:
-        yield paint("error" if check.standing.stops else "warn", f"  {check.standing}") + f"  {safe(check.name)}"
+        yield (
+            paint("error" if check.standing.stops else "warn", f"  {check.standing}")
+            + f"  {safe(check.name)}"
+            + paint("dim", f"  {safe(check.where)}")
+        )
         yield from (f"    {safe(line)}" for line in (check.message, *check.lines))
     told = [one for one in report.open_findings if not one.checked and not one.rule.startswith("left-")]
     if told:

@@ -1,6 +1,7 @@
 """Findings and checks of what was agreed about a cluster: claims about access, ownership, topic policies."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
@@ -40,8 +41,13 @@ def agreed_findings(agreed: AgreedForm, cluster: str) -> Iterator[Finding]:
         yield from idle_waivers(agreed.policies.idle_waivers, cluster)
 
 
-def agreed_checks(agreed: AgreedForm, cluster: str) -> Iterator[Check]:
+def agreed_checks(agreed: AgreedForm, cluster: str, basis: str) -> Iterator[Check]:
     """One for each claim, breach and rule that is not kept; one that passed where nothing speaks against it."""
+    for check in _checks(agreed, cluster):
+        yield replace(check, basis=basis)
+
+
+def _checks(agreed: AgreedForm, cluster: str) -> Iterator[Check]:
     for claim in agreed.claims:
         yield _claim_check(claim, cluster)
     if agreed.breaches is not None:

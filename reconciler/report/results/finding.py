@@ -59,7 +59,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A claim about access or a policy, and what came of it; ``lines`` say what broke it and what would mend it."""
+    """A claim about access or a policy, and what came of it; ``lines`` say what broke it and what would mend it.
+
+    ``basis`` is the state that was looked at: ``declared``, ``live``, ``behind the plan``.
+    """
 
     group: str
     name: str
@@ -68,3 +71,9 @@ class Check:
     message: str
     lines: tuple[str, ...] = ()
     place: Origin | None = None
+    basis: str = ""
+
+    @property
+    def where(self) -> str:
+        """``prod, behind the plan``; empty where neither is known."""
+        return ", ".join(filter(None, (self.cluster, self.basis)))

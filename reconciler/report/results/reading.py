@@ -54,7 +54,7 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
             *agreed_findings(agreed, cluster),
             *left_findings(plan),
         ),
-        checks=(*guard_checks(plan), *answer_checks(plan), *agreed_checks(agreed, cluster)),
+        checks=(*guard_checks(plan), *answer_checks(plan), *agreed_checks(agreed, cluster, "behind the plan")),
     )
 
 
@@ -86,7 +86,7 @@ def _validate_report(form: ValidateForm) -> Report:
 def _agreed_report(states: Sequence[tuple[str, str, AgreedForm]]) -> Report:
     return Report(
         findings=tuple(found for cluster, _, agreed in states for found in agreed_findings(agreed, cluster)),
-        checks=tuple(check for cluster, _, agreed in states for check in agreed_checks(agreed, cluster)),
+        checks=tuple(check for cluster, basis, agreed in states for check in agreed_checks(agreed, cluster, basis)),
         looked=tuple((cluster, basis) for cluster, basis, _ in states),
     )
 
