@@ -25,6 +25,7 @@ from reconciler.plan import (
     meaning_refusals,
     ordered,
     outermost,
+    perhaps_in_use,
     refusals,
     standing,
     touched_topics,
@@ -148,6 +149,7 @@ def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[
         limits=terms.limits,
         default_allow=terms.default_allow,
         coverage=coverage,
+        in_use=perhaps_in_use(coverage.closed, live),
         expected_live=plan.counts.owned if pending else None,
     )
     start = _at_start(plan, live, findings)

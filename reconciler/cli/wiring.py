@@ -38,7 +38,7 @@ def today() -> datetime.date:
 
 
 def now() -> datetime.datetime:
-    """This moment in UTC."""
+    """The moment of the call, in UTC."""
     return datetime.datetime.now(datetime.UTC)
 
 

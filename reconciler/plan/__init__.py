@@ -6,7 +6,7 @@ from reconciler.plan.bridging import bridges
 from reconciler.plan.callouts import Callout
 from reconciler.plan.conditional import possible_barriers
 from reconciler.plan.consequence import EVERYBODY_ELSE, Consequence, Spared, operations_words
-from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns
+from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns, perhaps_in_use
 from reconciler.plan.dependencies import Undone
 from reconciler.plan.document import FORMAT_VERSION, plan_document, plan_text, step_side
 from reconciler.plan.effects import Effect, EffectKind
@@ -88,6 +88,7 @@ __all__ = [
     "ordered",
     "outermost",
     "parse_plan",
+    "perhaps_in_use",
     "plan_document",
     "plan_from",
     "plan_id",

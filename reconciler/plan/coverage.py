@@ -6,7 +6,7 @@ opens it to everyone (``StandardAuthorizerData``). No finite set of longer names
 covered exactly if one other pattern contains it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from reconciler.model import ClusterState, PatternType, ResourcePattern, ResourceType
@@ -41,6 +41,20 @@ def _not_in(candidates: set[ResourcePattern], patterns: set[ResourcePattern]) ->
             for pattern in candidates
             if (index := indexes.get(pattern.resource_type)) is None or not index.contains(pattern)
         )
+    )
+
+
+def perhaps_in_use(patterns: Iterable[ResourcePattern], live: ClusterState) -> tuple[ResourcePattern, ...]:
+    """Those whose names somebody may use now: all but patterns of topics or groups that hold no existing name."""
+    known: dict[ResourceType, Collection[str]] = {}
+    if live.topic_gap is None:
+        known[ResourceType.TOPIC] = {*live.topics, *live.unreadable_topics}
+    if live.groups is not None:
+        known[ResourceType.GROUP] = live.groups
+    return tuple(
+        pattern
+        for pattern in patterns
+        if pattern.resource_type not in known or any(map(pattern.matches, known[pattern.resource_type]))
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reconciler.model import AlterConfigs, DeleteAcl, DeleteTopic
+from reconciler.model import AlterConfigs, DeleteAcl, DeleteTopic, ResourcePattern
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.order import losses
 from reconciler.plan.step import Step
@@ -19,6 +19,7 @@ class Guard(StrEnum):
     TOPIC_DELETE = "topic-delete"
     DATA_LOSS = "data-loss"
     OPEN_BY_DEFAULT = "open-by-default"
+    CLOSED_BY_DEFAULT = "closed-by-default"
     LIMIT = "limit"
     EMPTY_DESIRED = "empty-desired"
     EMPTY_LIVE = "empty-live"
@@ -59,7 +60,8 @@ class Limits:
 class Surroundings:
     """What guards look at besides the steps: the cluster's name, counts of bindings, coverage, default-allow.
 
-    ``expected_live`` is the number of live bindings in scope that an earlier look (a saved plan, a baseline) saw.
+    ``in_use`` are the patterns to be closed whose names somebody may use now. ``expected_live`` is the number of live
+    bindings in scope that an earlier look (a saved plan, a baseline) saw.
     """
 
     cluster: str
@@ -68,6 +70,7 @@ class Surroundings:
     limits: Limits
     default_allow: bool | None
     coverage: CoverageChange
+    in_use: tuple[ResourcePattern, ...] = ()
     expected_live: int | None = None
 
 
@@ -128,3 +131,6 @@ def _default_allow(around: Surroundings) -> Iterator[Refusal]:
     for pattern in around.coverage.opened:
         message = f"the last binding on {pattern} goes, which opens it to everyone"
         yield _refusal(Guard.OPEN_BY_DEFAULT, str(pattern), message)
+    for pattern in around.in_use:
+        message = f"the first binding on {pattern} shuts out everyone else who uses it now"
+        yield _refusal(Guard.CLOSED_BY_DEFAULT, str(pattern), message)

@@ -19,7 +19,13 @@ from reconciler.model import (
 )
 from reconciler.plan.access_review import review
 from reconciler.plan.bridging import bridges
-from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns, opaque_patterns
+from reconciler.plan.coverage import (
+    CoverageChange,
+    coverage_change,
+    covering_patterns,
+    opaque_patterns,
+    perhaps_in_use,
+)
 from reconciler.plan.dependencies import Undone
 from reconciler.plan.guards import Acknowledgement, Surroundings, refusals, unacknowledged
 from reconciler.plan.meaning import meaning_refusals
@@ -99,6 +105,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         limits=terms.limits,
         default_allow=terms.default_allow,
         coverage=coverage,
+        in_use=perhaps_in_use(coverage.closed, live),
         expected_live=request.expected_live,
     )
     used = tuple(sorted(set(request.acknowledgements)))

@@ -33,6 +33,7 @@ GUARDS = frozenset(
         "limit",
         "lockout",
         "open-by-default",
+        "closed-by-default",
         "protected",
         "topic-delete",
     }

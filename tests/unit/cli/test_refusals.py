@@ -282,6 +282,23 @@ def test_opening_by_default_is_named(place: Place) -> None:
     assert "open-by-default: the last binding on TOPIC old goes" in refused.out
 
 
+def test_closing_what_somebody_may_use(place: Place) -> None:
+    """A topic that exists and a group of which nothing is known; not a name that nobody can have used."""
+    place.write(
+        (RULES % ("a", "User:a") + "    - {allow: READ, topics: [grows, nobody.s], groups: [g]}\n"),
+        "  scope: {include: [{topics: {any: true}}, {groups: {any: true}}]}\n",
+    )
+    text = (place.root / "m" / "all.yaml").read_text()
+    (place.root / "m" / "all.yaml").write_text(text.replace("NoAclFound: false", "NoAclFound: true"))
+    place.live()
+    refused = place.plan()
+    assert refused.status == 5
+    assert "closed-by-default: the first binding on TOPIC grows shuts out everyone else" in refused.out
+    assert "nobody.s shuts out" not in refused.out
+    accepted = place.plan("--accept", "closed-by-default=TOPIC grows", "--accept", "closed-by-default=GROUP g")
+    assert accepted.status == 0, accepted.out
+
+
 def test_every_guard_is_tripped_here() -> None:
-    """What default-allow opens and closes is tried beside the bridges as well."""
-    assert {guard for guard in Guard if not guard.endswith("-by-default")} == {*GUARDED, Guard.EMPTY_LIVE}
+    tried_above = {Guard.EMPTY_LIVE, Guard.OPEN_BY_DEFAULT, Guard.CLOSED_BY_DEFAULT}
+    assert set(Guard) == {*GUARDED, *tried_above}
