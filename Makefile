@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-long lint format bench schema dist lock clean
+.PHONY: setup demo test test-long lint format bench schema docs dist lock clean
 
 setup: $(STAMP)
 
@@ -46,6 +46,10 @@ format: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
+## The documents as a site, in site/.
+docs: $(STAMP)
+	$(BIN)/python docs/build.py site
+
 ## Wheel, sdist and bill of materials, in dist/.
 dist: $(STAMP)
 	rm -rf dist
@@ -67,4 +71,4 @@ lock:
 	  --python-version 3.11 --generate-hashes --no-header --constraint requirements.lock --output-file requirements-fleet.lock
 
 clean:
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
