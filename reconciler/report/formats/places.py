@@ -23,6 +23,12 @@ def location(finding: Finding, manifests: str) -> tuple[str, int, int]:
     return path, finding.place.line, max(1, finding.place.column)
 
 
+def location_uri(finding: Finding, manifests: str) -> str:
+    """The path as a relative URI; that of a live cluster is one already."""
+    path = None if finding.place is None else repository_path(finding.place, manifests)
+    return location(finding, manifests)[0] if path is None else quote(path, errors="replace")
+
+
 def manifests_problem(manifests: str) -> str | None:
     """Why a text cannot say where the manifests stand."""
     path = PurePosixPath(manifests)

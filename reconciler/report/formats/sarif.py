@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.report.formats.escaping import json_text
-from reconciler.report.formats.places import location
+from reconciler.report.formats.places import location, location_uri
 from reconciler.report.paint import safe
 from reconciler.report.results import Finding, Level, Report
 
@@ -72,7 +72,7 @@ def _rule(rule: str, name: str, findings: Iterable[Finding]) -> dict[str, Any]:
 
 
 def _result(finding: Finding, rule_index: int, manifests: str) -> dict[str, Any]:
-    path, line, column = location(finding, manifests)
+    _, line, column = location(finding, manifests)
     side: dict[str, Any] = {
         "ruleId": _rule_id(finding),
         "ruleIndex": rule_index,
@@ -81,7 +81,7 @@ def _result(finding: Finding, rule_index: int, manifests: str) -> dict[str, Any]
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(path, safe="/%" if finding.place is None else "/")},
+                    "artifactLocation": {"uri": location_uri(finding, manifests)},
                     "region": {"startLine": line, "startColumn": column},
                 }
             }

@@ -1,0 +1,173 @@
+"""What becomes of results: checks and their standing, findings and their places, the verdict on all of it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reconciler.model import Origin
+from reconciler.report.formats.markdown import default_marker, marker_problem
+from reconciler.report.formats.places import location, manifests_problem
+from reconciler.report.formats.sarif import fingerprint, sarif
+from reconciler.report.formats.sections import Section, fitted
+from reconciler.report.results import Finding, Level, Report, Standing, Tone, join, read_result, verdict
+
+_WAIVER = {"reason": "until it moved", "expires": "2027-01-31", "ticket": "SEC-1"}
+_POLICY = {
+    "rule": "KT002",
+    "name": "partitions",
+    "severity": "error",
+    "standing": "broken",
+    "stops": True,
+    "topic": "orders",
+    "place": "topics.yaml:3:5",
+    "policy": "production",
+    "policyRule": "size",
+    "message": "partitions is 100; wanted: at most 12",
+    "reason": "production topics are small",
+    "advice": "declare partitions",
+    "waiver": None,
+}
+_CLAIM = {
+    "test": "only billing",
+    "document": "guardrails",
+    "claim": "mustNot",
+    "place": "guardrails.yaml:7:5",
+    "severity": "error",
+    "standing": "failed",
+    "stops": True,
+    "words": "User:* must not have READ on topic pii",
+}
+
+
+def _validated(**agreed: Any) -> Report:
+    cluster = {"bindings": 1, "topics": 1, "expired": 0, "claims": [], "breaches": [], **agreed}
+    return read_result({"valid": False, "clusters": {"prod": cluster}, "problems": []})
+
+
+@pytest.mark.parametrize(
+    ("changed", "standing", "tone"),
+    [
+        ({}, Standing.FAILED, Tone.STOP),
+        ({"standing": "undecided", "reason": "default-allow is not known"}, Standing.UNDECIDED, Tone.STOP),
+        ({"severity": "warning", "stops": False}, Standing.WARNED, Tone.CAUTION),
+        ({"standing": "undecided", "severity": "warning", "stops": False}, Standing.WARNED, Tone.CAUTION),
+        ({"standing": "waived", "stops": False, "waiver": _WAIVER}, Standing.WAIVED, Tone.CALM),
+        ({"standing": "passed", "stops": False}, Standing.PASSED, Tone.CALM),
+    ],
+)
+def test_a_claim_and_its_standing(changed: dict[str, Any], standing: Standing, tone: Tone) -> None:
+    report = _validated(claims=[{**_CLAIM, **changed}])
+    claim = next(check for check in report.checks if check.group == "AccessTests")
+    assert (claim.standing, claim.where, claim.place) == (
+        standing,
+        "prod, declared",
+        Origin("guardrails.yaml", 7, 5),
+    )
+    assert verdict(report).tone is tone
+    assert len(report.findings) == (0 if standing is Standing.PASSED else 1)
+    assert len(report.waived_findings) == (1 if standing is Standing.WAIVED else 0)
+
+
+def test_a_breach_of_ownership_fails() -> None:
+    breach = {"place": "teams/a.yaml:3:5", "kind": "resource", "message": "names what is b's", "advice": "ask b"}
+    report = _validated(breaches=[{**breach, "teams": ["a"], "owners": ["b"]}])
+    (check,) = report.checks
+    assert (check.name, check.standing, check.lines) == (
+        "ownership at teams/a.yaml:3:5",
+        Standing.FAILED,
+        ("ask b",),
+    )
+    (finding,) = report.findings
+    assert (finding.rule, finding.level) == ("ownership-resource", Level.ERROR)
+    assert verdict(report).words == "1 check failed"
+
+
+def test_a_rule_of_a_policy_is_one_check() -> None:
+    waived = {**_POLICY, "policyRule": "names", "standing": "waived", "stops": False, "waiver": _WAIVER}
+    found = [_POLICY, {**_POLICY, "topic": "refunds"}, waived]
+    report = _validated(policies={"rules": 5, "topics": 9, "findings": found, "idleWaivers": ["topics.yaml:9:1"]})
+    checks = {check.name: check for check in report.checks if check.group == "TopicPolicy"}
+    assert {name: check.standing for name, check in checks.items()} == {
+        "production/size": Standing.FAILED,
+        "production/names": Standing.WAIVED,
+        "the other rules": Standing.PASSED,
+    }
+    assert len(checks["production/size"].lines) == 2
+    assert checks["the other rules"].message == "9 topics against 3 rules"
+    assert [one.rule for one in report.findings] == ["KT002", "KT002", "KT002", "idle-waiver"]
+
+
+def test_a_problem_in_a_manifest_stops() -> None:
+    problem = {
+        "code": "KR012",
+        "severity": "error",
+        "file": "a.yaml",
+        "line": 3,
+        "column": 4,
+        "message": "unknown field",
+        "advice": "",
+        "related": ["b.yaml:1:1"],
+    }
+    report = read_result({"valid": False, "clusters": {}, "problems": [problem]})
+    assert verdict(report).words == "1 error"
+    assert verdict(report).tone is Tone.STOP
+    (finding,) = report.findings
+    assert location(finding, "clusters/prod") == ("clusters/prod/a.yaml", 3, 4)
+
+
+def test_results_are_joined_and_nothing_is_said_twice() -> None:
+    report = _validated(claims=[_CLAIM])
+    assert join([report, report]) == report
+    assert verdict(join([])).words == "Nothing was found"
+    assert verdict(_validated()).words == "Every check holds"
+
+
+@pytest.mark.parametrize("file", ["/etc/passwd", "../../x", "a/../../x", "", "a\x00b"])
+def test_a_place_outside_of_the_manifests_is_no_file(file: str) -> None:
+    finding = Finding("KA001", "redundant", Level.WARNING, "x", cluster="a b/..", place=Origin(file, 1, 1))
+    assert location(finding, "clusters") == ("live-cluster/a%20b%2F..", 1, 1)
+    (run,) = json.loads(sarif(Report(findings=(finding,)), "1", "clusters"))["runs"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": "live-cluster/a%20b%2F.."}
+
+
+def test_a_fingerprint_survives_lines_that_move() -> None:
+    there = Finding("KA001", "redundant", Level.WARNING, "x", "y", "prod", "User:a", Origin("a.yaml", 1, 1))
+    moved = Finding("KA001", "redundant", Level.WARNING, "x", "z", "prod", "User:a", Origin("b.yaml", 9, 1))
+    other = Finding("KA001", "redundant", Level.WARNING, "x", "y", "prod", "User:b", Origin("a.yaml", 1, 1))
+    assert fingerprint(there) == fingerprint(moved) != fingerprint(other)
+
+
+@pytest.mark.parametrize("marker", ["", "a--b", "-a", "a>", "a b", "ä", "x" * 201])
+def test_markers_that_could_end_a_comment_are_none(marker: str) -> None:
+    assert marker_problem(marker) is not None
+
+
+def test_the_default_marker_is_the_clusters_or_a_digest() -> None:
+    assert default_marker(Report(looked=(("prod-eu", "live"), ("prod-us", "live")))) == "prod-eu-prod-us"
+    assert len(default_marker(Report(looked=(("--><script>", "live"),)))) == 16
+    assert default_marker(Report()) == "manifests"
+
+
+@pytest.mark.parametrize(("manifests", "fine"), [("", True), ("a/b", True), ("/a", False), ("a/../..", False)])
+def test_where_manifests_may_stand(manifests: str, *, fine: bool) -> None:
+    assert (manifests_problem(manifests) is None) is fine
+
+
+def test_sections_share_what_room_there_is() -> None:
+    def left_out(number: int) -> str:
+        return f"({number} more)"
+
+    many = Section("A", ["a" * 10] * 100, left_out, weight=3)
+    few = Section("B", ["b" * 10] * 3, left_out)
+    more = Section("C", ["c" * 10] * 100, left_out)
+    text = fitted("head ", [many, few, more], " tail", 500)
+    assert len(text) <= 500
+    assert text.startswith("head A")
+    assert text.endswith(" tail")
+    assert text.count("b" * 10) == 3
+    shown = text.count("a" * 10), text.count("c" * 10)
+    assert shown[0] > 2 * shown[1] > 0
+    assert f"({100 - shown[0]} more)" in text
+    assert fitted("head ", [many], " tail", 30) == "head A(100 more) tail"
