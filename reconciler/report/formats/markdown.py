@@ -31,7 +31,10 @@ _SIGNS: Final = {Tone.STOP: "🛑", Tone.CAUTION: "⚠️", Tone.CALM: "✅"}
 _LEVELS: Final = {Level.ERROR: "🛑 error", Level.WARNING: "⚠️ warning", Level.NOTE: "note"}
 _STANDINGS: Final = {Standing.FAILED: "🛑 failed", Standing.UNDECIDED: "🛑 undecided"}
 _MARKER: Final = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*", re.ASCII)
-_MOST_SAID: Final = 200
+_LONGEST_MARKER: Final = 200
+#: So many plans are shown; of others only their number, and what stands out in them.
+_MOST_PLANS: Final = 20
+_LONGEST_NAME: Final = 100
 
 
 def comment(report: Report, *, marker: str = "") -> str:
@@ -46,7 +49,7 @@ def step_summary(report: Report) -> str:
 
 def marker_problem(marker: str) -> str | None:
     """Why a text cannot be a marker: in an HTML comment two hyphens would end it."""
-    if _MARKER.fullmatch(marker) and len(marker) <= _MOST_SAID:
+    if _MARKER.fullmatch(marker) and len(marker) <= _LONGEST_MARKER:
         return None
     return "a marker is letters and digits with single dots, hyphens and underscores between them"
 
@@ -65,11 +68,11 @@ def _document(report: Report, marker: str, limit: int, measure: Measure) -> str:
 def _head(report: Report, marker: str) -> str:
     found = verdict(report)
     lines = [f"<!-- reconciler:{marker} -->", f"### {_SIGNS[found.tone]} {prose(found.words)}", ""]
-    said = [_plan_line(plan) for plan in report.plans[:_MOST_SAID]]
-    said += [_plan_line(plan, drift=True) for plan in report.drifts[:_MOST_SAID]]
-    lines += [f"- {line}" for line in said[:_MOST_SAID]]
-    if len(report.all_plans) > _MOST_SAID:
-        lines.append(f"- {len(report.all_plans) - _MOST_SAID:,} more plans")
+    said = [_plan_line(plan) for plan in report.plans[:_MOST_PLANS]]
+    said += [_plan_line(plan, drift=True) for plan in report.drifts[:_MOST_PLANS]]
+    lines += [f"- {line}" for line in said[:_MOST_PLANS]]
+    if len(report.all_plans) > _MOST_PLANS:
+        lines.append(f"- {counted(len(report.all_plans) - _MOST_PLANS, 'plan')} more, which the full report has")
     if report.checks:
         counts = ", ".join(f"{report.standings[one]:,} {one}" for one in Standing if report.standings[one])
         lines.append(f"- {counted(len(report.checks), 'check')}: {counts}")
@@ -84,17 +87,17 @@ def _head(report: Report, marker: str) -> str:
 def _plan_line(plan: Plan, *, drift: bool = False) -> str:
     what = "drift of" if drift else "plan for"
     said = plan_verdict(plan, drift=drift).words
-    return f"{what} {code(plan.terms.cluster)}: {prose(said)} · {plan_counts(plan)} · as of {plan.as_of}"
+    return f"{what} {code(_cut(plan.terms.cluster))}: {prose(said)} · {plan_counts(plan)} · as of {plan.as_of}"
 
 
 def _tail(report: Report) -> str:
     if not report.all_plans:
         return ""
     lines = ["", "<details><summary>Ids</summary>", ""]
-    for plan in report.all_plans[:_MOST_SAID]:
-        lines += [f"- {code(plan.terms.cluster)} {code(plan_id(plan))}", f"  {code(change_id(plan))}"]
+    for plan in report.all_plans[:_MOST_PLANS]:
+        lines += [f"- {code(_cut(plan.terms.cluster))} {code(plan_id(plan))}", f"  {code(change_id(plan))}"]
         if plan.source_commit:
-            lines.append(f"  manifests of {code(plan.source_commit)}")
+            lines.append(f"  manifests of {code(_cut(plan.source_commit))}")
     return "\n".join([*lines, "", "</details>", ""])
 
 
@@ -110,7 +113,7 @@ def _sections(report: Report) -> Iterator[Section]:
     yield from _findings(one for one in report.open_findings if not one.checked)
     yield from _warnings(report)
     yield from _notes(report)
-    for plan in report.all_plans:
+    for plan in report.all_plans[:_MOST_PLANS]:
         yield from _steps(plan, many=len(report.all_plans) > 1)
 
 
@@ -130,11 +133,11 @@ def _callouts(report: Report) -> Iterator[Section]:
 
 def _access(report: Report) -> Iterator[Section]:
     drifts = set(map(id, report.drifts))
-    for plan in report.all_plans:
+    for plan in report.all_plans[:_MOST_PLANS]:
         rows = [_access_row(line) for line in access_lines(plan.access.consequences)]
         if not rows:
             continue
-        of = f" on {code(plan.terms.cluster)}" if len(report.all_plans) > 1 else ""
+        of = f" on {code(_cut(plan.terms.cluster))}" if len(report.all_plans) > 1 else ""
         opening = "| who | gains | loses | on | from |\n|---|---|---|---|---|\n"
         closing = ""
         if plan.access.more_principals:
@@ -188,9 +191,9 @@ def _warnings(report: Report) -> Iterator[Section]:
 
 
 def _notes(report: Report) -> Iterator[Section]:
-    for plan in report.all_plans:
+    for plan in report.all_plans[:_MOST_PLANS]:
         for note in plan_notes(plan):
-            heading = f"\n**{prose(note.title)}**\n" + ("\n" if note.items else "")
+            heading = f"\n**{prose(_cut(note.title))}**\n" + ("\n" if note.items else "")
             yield Section(heading, [f"- {prose(item)}\n" for item in note.items], _more("line"))
 
 
@@ -202,7 +205,7 @@ def _steps(plan: Plan, *, many: bool) -> Iterator[Section]:
         title = f"\n**{int(phase)}. {TITLES[phase]}**\n\n"
         for number, line in enumerate(lines):
             rows.append(("" if number else title) + _step_row(line))
-    of = f" for {element(plan.terms.cluster)}" if many else ""
+    of = f" for {element(_cut(plan.terms.cluster))}" if many else ""
     opening = f"<details><summary>{plan_counts(plan).capitalize()}{of}, in order</summary>\n"
     yield Section("\n", rows, _more("line of steps", "lines"), opening, "\n</details>\n", weight=2)
 
@@ -211,6 +214,11 @@ def _step_row(line: StepLine) -> str:
     effect = f" *{prose(line.effect)}*" if line.effect else ""
     details = "".join(f"  - {code(text)}\n" for text in line.details)
     return f"- {code(f'{line.sign} {line.words}')}{effect}{_at(line.origin)}\n{details}"
+
+
+def _cut(text: str) -> str:
+    """What always stands has to stay short."""
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
 
 
 def _of(cluster: str) -> str:

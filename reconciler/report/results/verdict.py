@@ -7,7 +7,7 @@ from typing import Final
 from reconciler.plan import AccessChange, Plan
 from reconciler.report.paint import counted
 from reconciler.report.plan_text import summary
-from reconciler.report.results.finding import LEVELS, Standing
+from reconciler.report.results.finding import LEVELS, Level, Standing
 from reconciler.report.results.report import Report
 
 _ACCESS: Final = {
@@ -36,8 +36,6 @@ class Verdict:
 
 def verdict(report: Report) -> Verdict:
     """The verdict on everything together."""
-    if len(report.all_plans) == 1 and not _spoilt(report):
-        return plan_verdict(report.all_plans[0], drift=bool(report.drifts))
     found = [plan_verdict(plan) for plan in report.plans] + [plan_verdict(plan, drift=True) for plan in report.drifts]
     parts = []
     tone = min((one.tone for one in found), key=tuple(Tone).index, default=Tone.CALM)
@@ -49,7 +47,7 @@ def verdict(report: Report) -> Verdict:
     elif found:
         parts.append(_many(report, found))
     levels = [one.level for one in report.open_findings if not one.rule.startswith("left-")]
-    if not found and not parts and levels:
+    if tone is Tone.CALM and any(level is not Level.NOTE for level in levels):
         tone = Tone.CAUTION
         counts = [counted(levels.count(level), level) for level in LEVELS if level in levels]
         parts.append(", ".join(counts))

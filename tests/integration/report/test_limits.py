@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -29,6 +30,17 @@ def test_a_comment_says_something_of_everything(large: Report) -> None:
     assert re.search(r"<code>plan&#45;[0-9a-f]{64}</code>|`plan-[0-9a-f]{64}`", text)
     assert text.count("<details>") == text.count("</details>")
     _nothing_is_lost(text)
+
+
+def test_many_plans_of_long_names_fit() -> None:
+    plan = large_report(steps=20, rows=20, principals=3).plans[0]
+    terms = [replace(plan.terms, cluster=f"{number} {'`|<@' * 5_000}") for number in range(60)]
+    report = Report(tuple(replace(plan, terms=one, source_commit="#" * 9_000) for one in terms[:30]))
+    report = replace(report, drifts=tuple(replace(plan, terms=one) for one in terms[30:]))
+    text = comment(report)
+    assert len(text) <= COMMENT_LIMIT
+    assert "40 plans more, which the full report has" in text
+    assert text.count("<details>") == text.count("</details>")
 
 
 def test_a_summary_has_more_room(large: Report) -> None:
