@@ -89,13 +89,14 @@ def test_existing_groups_under_a_prefix_are_bridged(opened: Job, open_broker: Sa
         consumer.commit(offsets=[TopicPartition(topic, 0, 0)], asynchronous=False)
         consumer.close()
     opened.write("team.yaml", GROUPS)
-    assert opened.run("apply", "--yes").status == 0
+    assert opened.run("apply", "--yes").status == 5, "somebody uses that group"
+    assert opened.run("apply", "--yes", "--accept", f"closed-by-default=GROUP {groups[0]}").status == 0
     wider = GROUPS.replace("READ, groups", "READ, groups: {prefix: '@g-'}}, {allow: READ, groups")
     opened.write("team.yaml", wider)
     conditional = json.loads(opened.run("plan", "--output", "json").out)["conditional"]
     bridges = [(item["resourceType"], item["name"]) for item in conditional if item["kind"] == "bridge"]
     assert bridges == [("GROUP", groups[1])]
-    applied = opened.run("apply", "--yes")
+    applied = opened.run("apply", "--yes", "--accept", f"closed-by-default=GROUP PREFIXED {opened.prefix}g-")
     assert applied.status == 0, applied.err
     assert "names that do not exist yet" in applied.out
 
