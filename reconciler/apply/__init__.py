@@ -1,6 +1,6 @@
 """Perform a plan through the ports, step by step, and say truly what became of it."""
 
-from reconciler.apply.barrier import Probing, UnprovenError
+from reconciler.apply.barrier import UnprovenError
 from reconciler.apply.history import JournalError, PastRun, past_runs
 from reconciler.apply.lease import Claim, LeaseHeldError, claims
 from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
@@ -14,8 +14,8 @@ from reconciler.apply.preflight import (
     reading,
 )
 from reconciler.apply.progress import Progress, Silent
-from reconciler.apply.run import Identity, Leasing, NoLedger, World
 from reconciler.apply.validation import validate
+from reconciler.apply.world import Identity, Leasing, NoLedger, Probing, World
 
 __all__ = [
     "GOOD",

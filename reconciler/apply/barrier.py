@@ -1,13 +1,12 @@
 """What stands between phases: a fixed wait, or a proof (``proof.py``) of what every node enforces."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import ATTEMPTS, pause
 from reconciler.model import AclBinding, ClusterState
-from reconciler.ports import ClusterError, Probe, Verdict
+from reconciler.ports import ClusterError, Verdict
 
 
 class UnprovenError(Exception):
@@ -17,23 +16,6 @@ class UnprovenError(Exception):
         """``str()`` is the message."""
         super().__init__(message)
         self.advice = advice
-
-
-@dataclass(frozen=True, slots=True)
-class Probing:
-    """How to ask nodes: as ``principal`` by ``probe``, and as ourselves by ``own``.
-
-    ``own_principal`` is what the declaration says of us, and ``own_is_super`` whether it calls us a super user;
-    ``brokers`` are those that it expects, ``seconds`` the time that a barrier may take.
-    """
-
-    probe: Probe
-    principal: str
-    own: Probe
-    own_principal: str | None = None
-    own_is_super: bool = False
-    brokers: frozenset[int] = frozenset()
-    seconds: float = 30.0
 
 
 class Barrier(Protocol):

@@ -12,10 +12,11 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from reconciler.apply.barrier import put, remove
-from reconciler.apply.run import Leasing, Run, StoppedError
+from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import ATTEMPTS, pause
 from reconciler.apply.sentinels import PREFIX
 from reconciler.apply.sighting import exact_read, read
+from reconciler.apply.world import Leasing
 from reconciler.model import (
     NOBODY,
     WILDCARD,

@@ -18,9 +18,10 @@ from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.proof import Proof
 from reconciler.apply.returned import returned_topics
-from reconciler.apply.run import Run, StoppedError, World
+from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import send
 from reconciler.apply.sighting import exact_read, look_again, resolve, settle
+from reconciler.apply.world import World
 from reconciler.model import AclBinding, ClusterState, without_bridges
 from reconciler.plan import Phase, Plan, Standing, Step, barriers, describe, standing
 from reconciler.ports import Answer, RecordError, Verdict

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.apply.barrier import Probing, UnprovenError, put, remove
+from reconciler.apply.barrier import UnprovenError, put, remove
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sentinels import (
     barrier_name,
@@ -18,6 +18,7 @@ from reconciler.apply.sentinels import (
     start_name,
     start_sentinels,
 )
+from reconciler.apply.world import Probing
 from reconciler.model import AclBinding, ClusterState, CreateAcl
 from reconciler.ports import CONTROLLER, ClusterError, Glimpse, Sees
 

@@ -5,20 +5,18 @@ answer. A step with an intent and no outcome may or may not have been applied: o
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from reconciler.apply.outcome import Outcome, Result, StepOutcome
+from reconciler.apply.world import Identity
 from reconciler.model import AclBinding
 from reconciler.plan import Phase, Plan, Step, binding_side, change_id, plan_id, step_side
-
-if TYPE_CHECKING:
-    from reconciler.apply.run import Identity
 
 #: Of a journal's records; a reader refuses a newer one.
 JOURNAL_FORMAT: Final = 1
 
 
-def opened(plan: Plan, identity: "Identity", time: str) -> dict[str, Any]:
+def opened(plan: Plan, identity: Identity, time: str) -> dict[str, Any]:
     """A run begins."""
     return {
         "record": "run",
@@ -79,7 +77,7 @@ def audited(facts: Mapping[str, Any], item: StepOutcome, time: str) -> dict[str,
     }
 
 
-def about(plan: Plan, identity: "Identity") -> dict[str, Any]:
+def about(plan: Plan, identity: Identity) -> dict[str, Any]:
     """Which run, whose, of which plan: computed once a run, for a plan's ids are digests of all of it."""
     return {
         "run": identity.run,

@@ -1,31 +1,20 @@
-"""One run of a plan: what it needs of the world, and what has become of each step so far."""
+"""One run of a plan: what has become of each step so far, and what is written down of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from reconciler.apply import records
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.preflight import Preflight
-from reconciler.apply.progress import Progress
+from reconciler.apply.world import World
 from reconciler.model import AclBinding, ClusterState
 from reconciler.plan import Phase, Plan, Standing, Step, Undone, touched_topics
-from reconciler.ports import Clock, Cluster, Ledger, ReadRequest, RecordError
-
-if TYPE_CHECKING:
-    from reconciler.apply.barrier import Probing
+from reconciler.ports import ReadRequest, RecordError
 
 
 class StoppedError(Exception):
     """The run must not go on; ``str()`` says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Leasing:
-    """Who takes the lease, and whose lease is broken for it, if it stands in the way."""
-
-    holder: str
-    breaks: str | None = None
 
 
 class Hold(Protocol):
@@ -48,42 +37,6 @@ class NoHold:
 
     def keep(self, live: ClusterState | None = None) -> None:
         """Nothing."""
-
-
-class NoLedger:
-    """Keeps nothing."""
-
-    def write(self, *records: Mapping[str, Any]) -> None:
-        """Nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Which run this is, and whose: drawn and found out by whoever starts it."""
-
-    run: str = "unnamed"
-    operator: str = ""
-    file_digest: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What an apply needs of the world; ``interrupted`` turns true when a person asked to stop.
-
-    ``max_batch`` makes requests smaller than they would be; ``probing`` says how to prove what nodes enforce,
-    ``leasing`` that no other run of ours may go on beside this one.
-    """
-
-    cluster: Cluster
-    clock: Clock
-    progress: Progress
-    interrupted: Callable[[], bool] = lambda: False
-    identity: Identity = Identity()
-    journal: Ledger = field(default_factory=NoLedger)
-    audit: Ledger = field(default_factory=NoLedger)
-    max_batch: int | None = None
-    probing: "Probing | None" = None
-    leasing: Leasing | None = None
 
 
 @dataclass(slots=True)

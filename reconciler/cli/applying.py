@@ -27,11 +27,12 @@ from reconciler.cli.agreements import Agreements, agreement_lines, agreements_be
 from reconciler.cli.console import paint_for, tell
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import PlanningOptions, Reach
-from reconciler.cli.planning import Planned, plan_on, read_cluster
+from reconciler.cli.planning import Planned, plan_on
 from reconciler.cli.probing import probing
 from reconciler.cli.progress import progress_for
 from reconciler.cli.recording import Records, earlier_runs, ledgers, new_run, tell_earlier
 from reconciler.cli.show import saved_plan
+from reconciler.cli.state import read_cluster
 from reconciler.cli.stopping import stoppable
 from reconciler.cli.topic_policies import look
 from reconciler.cli.wiring import Target, desired, opened, terms, today

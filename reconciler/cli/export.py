@@ -10,8 +10,8 @@ import click
 from reconciler.cli.console import say, say_json, tell
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import Reach, cluster_option, connection_options, output_option
-from reconciler.cli.planning import read_cluster
 from reconciler.cli.reading import reached
+from reconciler.cli.state import read_cluster
 from reconciler.cli.wiring import Target
 
 if TYPE_CHECKING:

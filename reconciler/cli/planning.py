@@ -11,6 +11,7 @@ from reconciler.cli.asking import with_answers, with_uses
 from reconciler.cli.console import tell
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import PlanningOptions, Reach
+from reconciler.cli.state import read_cluster
 from reconciler.cli.wiring import Target, desired, opened, read_request, terms, today
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from reconciler.manifest import ClusterDeclaration, Manifests
     from reconciler.model import AclBinding, ClusterState, DesiredState
     from reconciler.plan import Acknowledgement, Plan
-    from reconciler.ports import Cluster, ReadRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +85,6 @@ def warn(manifests: "Manifests", cluster: str, as_of: datetime.date) -> None:
 
     for problem in cluster_warnings(manifests, cluster, as_of):
         tell(render_problem(problem))
-
-
-def read_cluster(cluster: "Cluster", request: "ReadRequest") -> "ClusterState":
-    """Read everything but bridges, which it says; or end the command with what the cluster said."""
-    from reconciler.cli.leftovers import tell_leftovers
-    from reconciler.model import without_bridges
-
-    live = read_raw(cluster, request)
-    tell_leftovers(live)
-    return without_bridges(live)
-
-
-def read_raw(cluster: "Cluster", request: "ReadRequest") -> "ClusterState":
-    """The same with bridges and without a word about them."""
-    from reconciler.adapters.snapshot import SnapshotError
-    from reconciler.ports import ClusterError
-
-    try:
-        return cluster.read(request)
-    except ClusterError as error:
-        raise CommandError(str(error), error.advice) from error
-    except (SnapshotError, OSError) as error:
-        raise CommandError(f"the snapshot cannot be read: {error}") from error
 
 
 def accepted(text: str) -> "Acknowledgement":

@@ -70,7 +70,7 @@ def init(
 
 def _topics(target: "Target") -> "list[Topic]":
     from reconciler.cli.export import in_scope
-    from reconciler.cli.planning import read_cluster
+    from reconciler.cli.state import read_cluster
     from reconciler.ports import ReadRequest
 
     declaration = target.declaration

@@ -35,8 +35,8 @@ def command(*, path: str | None, cluster: str, only_run: str | None, yes: bool, 
     from reconciler.adapters.clock import SystemClock
     from reconciler.apply.lease import time_of
     from reconciler.apply.sweep import holding, leftovers, sweep
-    from reconciler.cli.planning import read_raw
     from reconciler.cli.reading import reached
+    from reconciler.cli.state import read_raw
     from reconciler.ports import ClusterError, ReadRequest
 
     with reached(path, cluster, reach) as target:

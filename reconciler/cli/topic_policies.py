@@ -65,7 +65,7 @@ def look(
     if declaration is None or policy is None:
         return None
     if live is None:
-        from reconciler.cli.planning import read_cluster
+        from reconciler.cli.state import read_cluster
         from reconciler.ports import ReadRequest
 
         request = ReadRequest(acls=False, all_topics=False, topic_names=tuple(wanted.topics), broker_defaults=True)

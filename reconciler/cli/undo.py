@@ -91,10 +91,10 @@ def _planned(
         Planned,
         accepted,
         declared_acknowledgements,
-        read_cluster,
         source_commit,
         unsupported_by,
     )
+    from reconciler.cli.state import read_cluster
     from reconciler.cli.topic_policies import look
     from reconciler.cli.wiring import desired, opened, terms, today
     from reconciler.model import Origin

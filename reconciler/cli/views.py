@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import Reach
-from reconciler.cli.planning import read_cluster
 from reconciler.cli.reading import reached_with_manifests
+from reconciler.cli.state import read_cluster
 from reconciler.cli.wiring import Target, declared, desired, load, today
 
 if TYPE_CHECKING:

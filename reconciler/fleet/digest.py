@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from reconciler.fleet.rows import COLUMNS, TEXT_COLUMNS, Row
 from reconciler.model import Scope
-from reconciler.plan.scope_form import scope_side
+from reconciler.plan.file.scope_form import scope_side
 
 
 def rows_digest(rows: Sequence[Row]) -> str:

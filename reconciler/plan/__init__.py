@@ -1,32 +1,32 @@
 """Changes to an ordered, guarded, saved proposal: the plan is a value, and the only input of apply."""
 
-from reconciler.plan.access_review import AccessChange, AccessReview, difference_review
-from reconciler.plan.bridge import Bridge, Bridges, Means, Side, Unbridged
-from reconciler.plan.bridging import bridges
-from reconciler.plan.callouts import Callout
 from reconciler.plan.conditional import possible_barriers
-from reconciler.plan.consequence import EVERYBODY_ELSE, Consequence, Spared, operations_words
 from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns, perhaps_in_use
+from reconciler.plan.default_allow.bridge import Bridge, Bridges, Means, Side, Unbridged
+from reconciler.plan.default_allow.bridging import bridges
+from reconciler.plan.default_allow.outermost import outermost
 from reconciler.plan.dependencies import Undone
-from reconciler.plan.document import FORMAT_VERSION, plan_document, plan_text, step_side
-from reconciler.plan.effects import Effect, EffectKind
 from reconciler.plan.expectation import Finding, Standing, standing, touched_topics
+from reconciler.plan.file.document import FORMAT_VERSION, plan_document, plan_text, step_side
+from reconciler.plan.file.identity import change_id, file_digest, plan_id
+from reconciler.plan.file.reading import PlanFileError, parse_plan, plan_from
+from reconciler.plan.file.schema import plan_schema, plan_schema_text
 from reconciler.plan.guards import Acknowledgement, Guard, Limits, Refusal, Surroundings, refusals, unacknowledged
-from reconciler.plan.identity import change_id, file_digest, plan_id
-from reconciler.plan.meaning import meaning_refusals
 from reconciler.plan.order import losses, ordered
-from reconciler.plan.outermost import outermost
 from reconciler.plan.phase import TITLES, Phase, barriers
-from reconciler.plan.proof import UnsafeOrderError, Violation, prove
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
-from reconciler.plan.reading import PlanFileError, parse_plan, plan_from
-from reconciler.plan.schema import plan_schema, plan_schema_text
+from reconciler.plan.review.access_review import AccessChange, AccessReview, difference_review
+from reconciler.plan.review.callouts import Callout
+from reconciler.plan.review.consequence import EVERYBODY_ELSE, Consequence, Spared, operations_words
+from reconciler.plan.review.effects import Effect, EffectKind
+from reconciler.plan.review.meaning import meaning_refusals
+from reconciler.plan.review.proof import UnsafeOrderError, Violation, prove
+from reconciler.plan.review.topic_review import AUTO_CREATE, BrokerAnswer, Ruling, TopicReview, Validation
+from reconciler.plan.review.transition import Facts, Transition, transition
+from reconciler.plan.review.unreviewed import unreviewed
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step, binding_side, describe
-from reconciler.plan.topic_review import AUTO_CREATE, BrokerAnswer, Ruling, TopicReview, Validation
-from reconciler.plan.transition import Facts, Transition, transition
-from reconciler.plan.unreviewed import unreviewed
 
 __all__ = [
     "AUTO_CREATE",

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from reconciler.model import CreateAcl, DeleteAcl, PatternType, ResourcePattern, ResourceType
-from reconciler.plan.binding_form import pattern_from, pattern_side
-from reconciler.plan.bridge import Bridge, Bridges, Means, Side, Unbridged
+from reconciler.plan.default_allow.bridge import Bridge, Bridges, Means, Side, Unbridged
+from reconciler.plan.file.binding_form import pattern_from, pattern_side
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.proposal import Plan
 

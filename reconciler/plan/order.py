@@ -35,7 +35,7 @@ def ordered(
 
     ``after`` are the patterns of every binding that will exist behind the plan; ``default_allow`` is the broker's
     ``allow.everyone.if.no.acl.found``, ``None`` where nobody declared it; ``frame`` are bindings that are created
-    before, or deleted behind, everything else (:func:`reconciler.plan.outermost.outermost`).
+    before, or deleted behind, everything else (:func:`reconciler.plan.default_allow.outermost.outermost`).
     """
     found = list(changes)
     vanishing = [c.binding for c, _ in found if isinstance(c, DeleteAcl) and c.binding.entry.permission_type is _ALLOW]

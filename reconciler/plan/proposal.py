@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 from reconciler.diff import Left
 from reconciler.model import AclBinding, CreateAcl, DeleteAcl, Scope
-from reconciler.plan.access_review import AccessReview
-from reconciler.plan.bridge import Bridges
 from reconciler.plan.coverage import CoverageChange
+from reconciler.plan.default_allow.bridge import Bridges
 from reconciler.plan.guards import Acknowledgement, Limits, Refusal
 from reconciler.plan.phase import Phase, barriers
+from reconciler.plan.review.access_review import AccessReview
+from reconciler.plan.review.topic_review import TopicReview
+from reconciler.plan.review.transition import Facts
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step
-from reconciler.plan.topic_review import TopicReview
-from reconciler.plan.transition import Facts
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,6 @@ from reconciler.model import (
     Origin,
     without_own,
 )
-from reconciler.plan.access_review import review
-from reconciler.plan.bridging import bridges
 from reconciler.plan.coverage import (
     CoverageChange,
     coverage_change,
@@ -26,17 +24,19 @@ from reconciler.plan.coverage import (
     opaque_patterns,
     perhaps_in_use,
 )
+from reconciler.plan.default_allow.bridging import bridges
+from reconciler.plan.default_allow.outermost import outermost
 from reconciler.plan.dependencies import Undone
 from reconciler.plan.guards import Acknowledgement, Surroundings, refusals, unacknowledged
-from reconciler.plan.meaning import meaning_refusals
 from reconciler.plan.order import ordered
-from reconciler.plan.outermost import outermost
-from reconciler.plan.proof import prove
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
+from reconciler.plan.review.access_review import review
+from reconciler.plan.review.meaning import meaning_refusals
+from reconciler.plan.review.proof import prove
+from reconciler.plan.review.topic_review import review_topics
+from reconciler.plan.review.topic_warnings import topic_warnings
+from reconciler.plan.review.transition import transition
 from reconciler.plan.step import Step, describe
-from reconciler.plan.topic_review import review_topics
-from reconciler.plan.topic_warnings import topic_warnings
-from reconciler.plan.transition import transition
 
 Found: TypeAlias = tuple[Change, Origin | None]
 

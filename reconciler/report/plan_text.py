@@ -15,7 +15,7 @@ from reconciler.model import (
     Impossible,
 )
 from reconciler.plan import TITLES, Effect, Plan, Refusal, Step, change_id, plan_id
-from reconciler.plan.lasting import lasting
+from reconciler.plan.review.lasting import lasting
 from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.paint import Paint, counted, plain, safe
 from reconciler.report.review_text import effect_words, review_lines

@@ -14,7 +14,7 @@ from reconciler.model import (
     readable,
 )
 from reconciler.plan import BrokerAnswer, Plan, Ruling, Step, TopicReview, Validation, losses
-from reconciler.plan.topic_review import PARTITIONS, REPLICAS
+from reconciler.plan.review.topic_review import PARTITIONS, REPLICAS
 from reconciler.report.paint import Paint, counted, plain, safe
 
 _SIZES: Final = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))

@@ -31,7 +31,7 @@ from reconciler.plan import (
     transition,
     unreviewed,
 )
-from reconciler.plan.transition import Facts
+from reconciler.plan.review.transition import Facts
 from tests.property.naive import Ask, applies, covers, permitted
 from tests.property.transitions import ASKS, Transition, bindings, crowded, declared, transitions
 from tests.unit.apply.test_perform import acl

@@ -12,7 +12,7 @@ import pytest
 from reconciler.adapters.journal_file import read_records
 from reconciler.apply import JournalError, RefusedError, StalePlanError, UndeclaredDefaultError, check, past_runs
 from reconciler.plan import PlanFileError, parse_plan, plan_text
-from reconciler.plan.document import seal
+from reconciler.plan.file.document import seal
 from reconciler.report.plan_text import plan_lines
 from tests.faults.scenario import before, plan_for, wish
 

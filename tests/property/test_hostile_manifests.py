@@ -15,7 +15,7 @@ import pytest
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.manifest import ManifestError, Source, desired_state, load, render_problem
 from reconciler.model import ClusterState
-from reconciler.plan.document import seal
+from reconciler.plan.file.document import seal
 from tests.integration.hostile import HOSTILE, assert_harmless
 
 _DAY = datetime.date(2026, 1, 1)

@@ -14,7 +14,7 @@ from reconciler.adapters.spark.readings import origin_of
 from reconciler.diff import Comparison, Left, LeftReason
 from reconciler.fleet import COLUMNS, TEXT_COLUMNS, Row, binding_of
 from reconciler.model import Change, CreateAcl, DeleteAcl, Impossible, Origin
-from reconciler.plan.reading import change_from
+from reconciler.plan.file.reading import change_from
 from reconciler.plan.step import sides
 
 #: Differences of small units wait until there are so many: a row group for each would cost more than comparing it.

@@ -7,7 +7,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.dataclasses import dataclass
 
 from reconciler.model import AclBinding, Origin
-from reconciler.plan.binding_form import binding_from, origin_from
+from reconciler.plan.file.binding_form import binding_from, origin_from
 from reconciler.report.results.finding import Level
 
 _SHAPE = ConfigDict(alias_generator=to_camel, arbitrary_types_allowed=True, populate_by_name=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from reconciler.plan import EVERYBODY_ELSE, Plan
-from reconciler.plan.lasting import lasting
+from reconciler.plan.review.lasting import lasting
 from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.paint import plain, safe
 from reconciler.report.topic_text import validation_lines

@@ -25,7 +25,7 @@ from reconciler.plan import (
     plan_schema_text,
     plan_text,
 )
-from reconciler.plan.document import seal
+from reconciler.plan.file.document import seal
 from tests.property.transitions import Transition, transitions
 
 SCHEMA = Path(__file__).parents[3] / "schema" / "plan.json"

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from reconciler.plan.schema_words import WORDS
+from reconciler.plan.file.schema_words import WORDS
 
 _SCHEMAS = sorted((Path(__file__).parents[3] / "schema").glob("*.json"))
 

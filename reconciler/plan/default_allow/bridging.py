@@ -27,8 +27,8 @@ from reconciler.model import (
     bridge_on,
     is_reserved,
 )
-from reconciler.plan.bridge import Bridge, Bridges, Means, Side, Unbridged
 from reconciler.plan.coverage import coverage_change, covering_patterns, opaque_patterns
+from reconciler.plan.default_allow.bridge import Bridge, Bridges, Means, Side, Unbridged
 from reconciler.plan.overlap import PatternIndex, pattern_indexes
 from reconciler.plan.proposal import Terms, bindings_after
 from reconciler.plan.step import Step

@@ -25,8 +25,8 @@ from reconciler.model import (
     Origin,
     ResourceType,
 )
-from reconciler.plan.consequence import Consequence, narrower
 from reconciler.plan.overlap import PatternIndex
+from reconciler.plan.review.consequence import Consequence, narrower
 from reconciler.plan.step import Step
 
 _Group: TypeAlias = tuple[ResourceType, str, AclPermissionType]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from reconciler.plan.schema import plan_schema
+from reconciler.plan.file.schema import plan_schema
 
 #: The place that does not fit, as in ``.steps[3].id``, or ``None``.
 Check: TypeAlias = Callable[[Any], str | None]

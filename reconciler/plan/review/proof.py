@@ -16,9 +16,9 @@ from reconciler.access.difference import Difference, Row, compare
 from reconciler.access.names import shortest_name
 from reconciler.access.table import Key
 from reconciler.model import AclBinding, AclOperation, CreateAcl, DeleteAcl, PatternType, ResourcePattern, ResourceType
-from reconciler.plan.consequence import narrower
 from reconciler.plan.overlap import PatternIndex
 from reconciler.plan.phase import Phase
+from reconciler.plan.review.consequence import narrower
 from reconciler.plan.step import Step
 
 _TOO_OPEN: Final = "too open"

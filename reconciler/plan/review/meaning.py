@@ -19,7 +19,7 @@ from reconciler.model import (
     Selector,
 )
 from reconciler.plan.guards import Guard, Refusal
-from reconciler.plan.transition import Facts, Transition
+from reconciler.plan.review.transition import Facts, Transition
 
 #: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
 _ANY_OTHER_HOST: Final = "192.0.2.1"

@@ -5,14 +5,14 @@ from typing import Any, Final
 
 from reconciler.diff import LeftReason
 from reconciler.model import AclOperation, AclPermissionType, PatternType, ResourceType
-from reconciler.plan.access_review import AccessChange
-from reconciler.plan.conditional_schema import conditional_schema, unbridged_schema
-from reconciler.plan.effects import EffectKind
+from reconciler.plan.file.conditional_schema import conditional_schema, unbridged_schema
+from reconciler.plan.file.schema_words import described
+from reconciler.plan.file.topic_review_form import topic_review_schema
 from reconciler.plan.guards import Guard
 from reconciler.plan.phase import TITLES, Phase
-from reconciler.plan.schema_words import described
+from reconciler.plan.review.access_review import AccessChange
+from reconciler.plan.review.effects import EffectKind
 from reconciler.plan.selection import FIELDS
-from reconciler.plan.topic_review_form import topic_review_schema
 
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}

@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from reconciler.model import FrozenMap, TopicUse
-from reconciler.plan.binding_form import origin_from
-from reconciler.plan.topic_review import BrokerAnswer, Ruling, TopicReview, Validation
+from reconciler.plan.file.binding_form import origin_from
+from reconciler.plan.review.topic_review import BrokerAnswer, Ruling, TopicReview, Validation
 
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}

@@ -5,11 +5,11 @@ from typing import Any
 from reconciler.access import Key, Region, Witness
 from reconciler.access.table import EVERYTHING, STARRED, literal
 from reconciler.model import WILDCARD, AclOperation, ResourceType
-from reconciler.plan.access_review import AccessReview
-from reconciler.plan.binding_form import binding_from, origin_from
-from reconciler.plan.callouts import Callout
-from reconciler.plan.consequence import Consequence, Spared
-from reconciler.plan.effects import Effect, EffectKind
+from reconciler.plan.file.binding_form import binding_from, origin_from
+from reconciler.plan.review.access_review import AccessReview
+from reconciler.plan.review.callouts import Callout
+from reconciler.plan.review.consequence import Consequence, Spared
+from reconciler.plan.review.effects import Effect, EffectKind
 from reconciler.plan.step import binding_side
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from reconciler.plan.bridge import Means, Side
+from reconciler.plan.default_allow.bridge import Means, Side
 
 _TEXT: Final = {"type": "string"}
 _PRINCIPALS: Final = {

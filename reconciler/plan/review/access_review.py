@@ -9,11 +9,11 @@ from enum import StrEnum
 
 from reconciler.access import Difference
 from reconciler.model import ClusterState, DesiredState
-from reconciler.plan.callouts import Callout, callouts
-from reconciler.plan.consequence import Consequence, Spared, consequences, exceptions, more_principals
-from reconciler.plan.effects import Effect, effects
+from reconciler.plan.review.callouts import Callout, callouts
+from reconciler.plan.review.consequence import Consequence, Spared, consequences, exceptions, more_principals
+from reconciler.plan.review.effects import Effect, effects
+from reconciler.plan.review.transition import Transition
 from reconciler.plan.step import Step
-from reconciler.plan.transition import Transition
 
 
 class AccessChange(StrEnum):

@@ -14,8 +14,8 @@ from reconciler.model import (
 )
 from reconciler.plan.order import TopicReach
 from reconciler.plan.proposal import Terms, bindings_after
+from reconciler.plan.review.topic_review import AUTO_CREATE
 from reconciler.plan.step import Step
-from reconciler.plan.topic_review import AUTO_CREATE
 
 #: So many names are written out.
 _NAMED: Final = 5

@@ -8,9 +8,9 @@ import hashlib
 import json
 from typing import Any
 
+from reconciler.plan.file.scope_form import scope_side
 from reconciler.plan.guards import Acknowledgement
 from reconciler.plan.proposal import Options, Plan
-from reconciler.plan.scope_form import scope_side
 from reconciler.plan.step import sides
 
 

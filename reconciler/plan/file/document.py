@@ -11,14 +11,14 @@ from typing import Any, Final
 
 from reconciler.diff import Left
 from reconciler.model.disguise import undisguised_json
-from reconciler.plan.access_form import access_side, callout_side, effect_side
-from reconciler.plan.binding_form import pattern_side
 from reconciler.plan.conditional import conditional_side, unbridged_side
-from reconciler.plan.identity import acknowledgement_side, change_id, options_side, plan_id
+from reconciler.plan.file.access_form import access_side, callout_side, effect_side
+from reconciler.plan.file.binding_form import pattern_side
+from reconciler.plan.file.identity import acknowledgement_side, change_id, options_side, plan_id
+from reconciler.plan.file.scope_form import scope_side
+from reconciler.plan.file.topic_review_form import topic_review_side
 from reconciler.plan.proposal import Plan, Terms
-from reconciler.plan.scope_form import scope_side
 from reconciler.plan.step import Step, sides
-from reconciler.plan.topic_review_form import topic_review_side
 
 FORMAT_VERSION: Final = "1.0"
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode

@@ -20,20 +20,20 @@ from reconciler.model import (
     Impossible,
     Topic,
 )
-from reconciler.plan.access_form import access_from
-from reconciler.plan.binding_form import binding_from, origin_from, pattern_from
 from reconciler.plan.conditional import bridges_from
-from reconciler.plan.conformity import misfit
 from reconciler.plan.coverage import CoverageChange
-from reconciler.plan.document import FORMAT_VERSION, body_digest, camel
+from reconciler.plan.file.access_form import access_from
+from reconciler.plan.file.binding_form import binding_from, origin_from, pattern_from
+from reconciler.plan.file.conformity import misfit
+from reconciler.plan.file.document import FORMAT_VERSION, body_digest, camel
+from reconciler.plan.file.identity import change_id, plan_id
+from reconciler.plan.file.scope_form import scope_from
+from reconciler.plan.file.topic_review_form import topic_review_from
 from reconciler.plan.guards import Acknowledgement, Guard, Limits
-from reconciler.plan.identity import change_id, plan_id
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Counts, Options, Plan, Terms
-from reconciler.plan.scope_form import scope_from
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step
-from reconciler.plan.topic_review_form import topic_review_from
 
 _DIGEST_LINE = re.compile(r',\n"digest":"(sha256:[0-9a-f]{64})"\n}\n')
 

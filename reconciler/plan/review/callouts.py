@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from reconciler.model import INTERNAL_TOPICS, AclOperation, DesiredState, ResourceType
-from reconciler.plan.consequence import EVERYBODY_ELSE, Consequence, operations_words
+from reconciler.plan.review.consequence import EVERYBODY_ELSE, Consequence, operations_words
 
 _RECORDS: Final = frozenset({AclOperation.READ, AclOperation.WRITE})
 

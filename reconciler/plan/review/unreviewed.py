@@ -10,8 +10,8 @@ from dataclasses import replace
 from reconciler.access import Region
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.names import shortest_name
-from reconciler.plan.access_review import AccessReview
-from reconciler.plan.consequence import Consequence, narrower
+from reconciler.plan.review.access_review import AccessReview
+from reconciler.plan.review.consequence import Consequence, narrower
 
 
 def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[Consequence]:

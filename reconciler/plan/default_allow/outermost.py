@@ -18,7 +18,7 @@ from reconciler.model import (
     ResourceType,
 )
 from reconciler.plan.coverage import opaque_patterns
-from reconciler.plan.transition import Facts
+from reconciler.plan.review.transition import Facts
 
 
 def outermost(
