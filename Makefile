@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Test processes side by side, each with brokers of its own: they wait more than they work.
+WORKERS ?= 2
 
 .PHONY: setup demo test test-long lint format bench schema docs dist lock clean
 
@@ -24,7 +26,7 @@ demo: $(STAMP)
 
 ## Everything but the long tests.
 test: $(STAMP)
-	$(BIN)/python -m pytest -m "not long"
+	$(BIN)/python -m pytest -m "not long" -n $(WORKERS) --dist loadfile
 
 ## The long tests: large clusters.
 test-long: $(STAMP)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,7 +44,19 @@ def _prepared(cluster: KafkaCluster, mark: str, size: int) -> Plan:
     start = before(size, mark)
     cluster.create_acls(sorted(start.bindings))
     cluster.create_topics([replace(topic, topic_id=None) for topic in start.topics.values()])
+    _seen(cluster, start)
     return _plan(cluster, mark, size)
+
+
+def _seen(cluster: KafkaCluster, start: ClusterState, patience_seconds: float = 20.0) -> None:
+    """Wait until the broker, which applies what it has answered a little later, shows all of ``start``."""
+    until = time.monotonic() + patience_seconds
+    while time.monotonic() < until:
+        live = cluster.read(ReadRequest(all_topics=False, topic_names=tuple(start.topics)))
+        if start.bindings <= live.bindings and start.topics.keys() == live.topics.keys():
+            return
+        time.sleep(0.05)
+    raise AssertionError("the broker does not show what was created")
 
 
 def _finished(cluster: KafkaCluster, plan: Plan, file: Path) -> ClusterState:
