@@ -81,7 +81,9 @@ def _unpack(archive: Path, target: Path) -> None:
             name = Path(member.name).stem
             if name.endswith(".tar"):
                 with tarfile.open(fileobj=io.BytesIO(data)) as inner:
-                    inner.extractall(target, filter="data")
+                    # Python before 3.11.4 has no filters; what the archive holds is pinned by its digest.
+                    inner.extraction_filter = getattr(tarfile, "data_filter", None)
+                    inner.extractall(target)
             else:
                 (target / name).write_bytes(data)
                 (target / name).chmod(0o755)

