@@ -114,7 +114,7 @@ class FleetTour:
             )
             yield self._run(
                 "the access that only one cluster has stands out",
-                ("query", f"{PLACE}/fleet", *store, "--outliers", "--limit", "5"),
+                ("query", f"{PLACE}/fleet", *store, "--outliers", "--limit", "8"),
                 Expected(Exit.OK, ("only here", "User:svc-intern", "site-02")),
             )
             yield self._run(

@@ -15,7 +15,7 @@ def outliers(label: str | None, percent: int) -> str:
     """Bindings that few clusters of a group have, or that few lack: at most ``percent``, and always a single one.
 
     Groups are the values of a label, or the whole fleet; a group of less than three clusters has no outliers. What
-    could not be read takes no part.
+    could not be read takes no part. What one has and the others do not comes before what it lacks.
     """
     group = "'fleet'" if label is None else f"coalesce(labels['{_quoted(label)}'], '')"
     return f"""
@@ -30,7 +30,7 @@ def outliers(label: str | None, percent: int) -> str:
         from found join sizes using (label_group)
         where size >= 3 and holders < size and (
           holders <= greatest(1, size * {percent} / 100) or size - holders <= greatest(1, size * {percent} / 100))
-        order by least(holders, size - holders), label_group, {_BINDING}"""  # noqa: S608 - quoted, and read only
+        order by least(holders, size - holders), 2 * holders >= size, label_group, {_BINDING}"""  # noqa: S608 - quoted, and read only
 
 
 #: Access that nobody declared, by cluster and principal; of the last comparison.

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from reconciler.adapters.demo_state import BINDINGS, TOPICS
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.fleet_tour import FleetTour
 from reconciler.cli.tour import Step
@@ -34,15 +35,17 @@ def binding(principal: str, operation: AclOperation, topic: str) -> AclBinding:
 
 def taken(directory: Path) -> list[Step]:
     """The tour over snapshots as the first part leaves them."""
-    wanted = desired_state(load(str(EXAMPLE)), "demo", today())
+    manifests = load(str(EXAMPLE))
+    wanted, scope = desired_state(manifests, "demo", today()), manifests.clusters["demo"].scope
+    others = {found for found in BINDINGS if not scope.owns(found)}
     topics = {item.topic.name: item.topic for item in wanted.topics.values()}
-    by_hand = {
-        "demo-before": binding("User:svc-analytics", AclOperation.READ, "payments.settled"),
-        "demo": binding("User:svc-batch", AclOperation.WRITE, "orders.placed"),
+    states = {
+        "demo-before": (frozenset(BINDINGS), {topic.name: topic for topic in TOPICS}),
+        "demo": ({*wanted.bindings, *others, binding("User:svc-batch", AclOperation.WRITE, "orders.placed")}, topics),
     }
     (directory / "snapshots").mkdir()
-    for name, extra in by_hand.items():
-        text = snapshot_text(ClusterState(f"id-{name}", frozenset({*wanted.bindings, extra}), topics))
+    for name, (bindings, found) in states.items():
+        text = snapshot_text(ClusterState(f"id-{name}", frozenset(bindings), found))
         (directory / "snapshots" / f"{name}.json").write_text(text, encoding="utf-8")
     tour = FleetTour(directory, lambda style, text: None)
     tour.prepare(EXAMPLE)
