@@ -88,10 +88,13 @@ def reading(plan: Plan, terms: Terms) -> ReadRequest:
     return ReadRequest(topic_names=names, principal=facts.principal, super_users=facts.super_users, groups=True)
 
 
-def check(plan: Plan, live: ClusterState, terms: Terms, *, observable: bool = False) -> Preflight:
+def check(
+    plan: Plan, live: ClusterState, terms: Terms, *, observable: bool = False, made_of_live: bool = False
+) -> Preflight:
     """Raise what forbids the plan, the worst first; ``terms`` are the cluster's declaration as it is now.
 
-    Where default-allow is ``observable``, that it is not declared is left for the observation to decide.
+    Where default-allow is ``observable``, that it is not declared is left for the observation to decide. A plan that
+    was just now ``made_of_live`` means what its making found, and is not reckoned with a second time.
     """
     if live.cluster_id != plan.cluster_id:
         raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
@@ -103,6 +106,8 @@ def check(plan: Plan, live: ClusterState, terms: Terms, *, observable: bool = Fa
     _check_scope(plan, terms)
     _check_order(plan, live, terms)
     coverage = _check_guards(plan, live, terms, findings)
+    if not made_of_live:
+        _check_meaning(plan, _at_start(plan, live, findings), terms)
     undeclared = coverage if terms.default_allow is None else CoverageChange()
     if undeclared and not observable:
         raise UndeclaredDefaultError(terms.cluster, undeclared)
@@ -152,16 +157,19 @@ def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[
         in_use=perhaps_in_use(coverage.closed, live),
         expected_live=plan.counts.owned if pending else None,
     )
-    start = _at_start(plan, live, findings)
+    refused = refusals(plan.steps, around, plan.acknowledgements)
+    if refused:
+        raise RefusedError(refused)
+    return coverage
+
+
+def _check_meaning(plan: Plan, start: ClusterState, terms: Terms) -> None:
+    """What the steps do to access: guards, and nothing beyond what the plan's reviewer saw."""
     found = transition(start, plan.steps, terms.facts, default_allow=terms.default_allow)
-    refused = (
-        *refusals(plan.steps, around, plan.acknowledgements),
-        *unacknowledged(meaning_refusals(found, terms.facts), plan.acknowledgements),
-    )
+    refused = unacknowledged(meaning_refusals(found, terms.facts), plan.acknowledgements)
     if refused:
         raise RefusedError(refused)
     _check_grants(plan, found)
-    return coverage
 
 
 def _check_grants(plan: Plan, found: Transition | None) -> None:

@@ -16,12 +16,12 @@ from reconciler.plan import Phase, Plan, Step, binding_side, change_id, plan_id,
 JOURNAL_FORMAT: Final = 1
 
 
-def opened(plan: Plan, identity: Identity, time: str) -> dict[str, Any]:
-    """A run begins."""
+def opened(plan: Plan, facts: Mapping[str, Any], identity: Identity, time: str) -> dict[str, Any]:
+    """A run begins; ``facts`` are what :func:`about` says of it."""
     return {
         "record": "run",
         "format": JOURNAL_FORMAT,
-        **about(plan, identity),
+        **facts,
         "fileDigest": identity.file_digest,
         "toolVersion": plan.tool_version,
         "steps": len(plan.steps),

@@ -75,7 +75,7 @@ class Run:
 
     def open(self) -> None:
         """Write down that the run begins."""
-        record = records.opened(self.plan, self.world.identity, self.world.clock.now())
+        record = records.opened(self.plan, self.facts, self.world.identity, self.world.clock.now())
         self._keep(record)
         self._audit(record)
 

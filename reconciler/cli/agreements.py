@@ -12,7 +12,7 @@ from reconciler.cli.topic_policies import Seen, decide_policies
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from reconciler.access import Authorizer
     from reconciler.cli.planning import Planned
@@ -43,13 +43,13 @@ def agreements(
     manifests: "Manifests",
     cluster: str,
     wanted: "DesiredState",
-    authorizer: "Authorizer",
+    state: "Callable[[], Authorizer]",
     as_of: "datetime.date",
     seen: Seen | None = None,
 ) -> Agreements:
-    """Of one declared cluster, with access as ``authorizer`` has it, and topics as declared and ``seen``."""
+    """Of one declared cluster, with access as ``state`` has it, and topics as declared and ``seen``."""
     return Agreements(
-        decide_tests(manifests, cluster, authorizer, as_of),
+        decide_tests(manifests, cluster, state, as_of),
         breaches(manifests, cluster, wanted, as_of),
         decide_policies(manifests, cluster, wanted, as_of, seen),
     )
@@ -57,7 +57,10 @@ def agreements(
 
 def agreements_behind(planned: "Planned", as_of: "datetime.date") -> Agreements:
     """On the state that a plan makes: what stays, what is created, each binding with its line where it is declared."""
-    after = authorizer_behind(planned.plan, planned.live, planned.declaration, planned.desired)
+
+    def after() -> "Authorizer":
+        return authorizer_behind(planned.plan, planned.live, planned.declaration, planned.desired)
+
     return agreements(planned.manifests, planned.declaration.name, planned.desired, after, as_of, planned.seen)
 
 

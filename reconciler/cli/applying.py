@@ -70,7 +70,8 @@ def apply_fresh(
             raise CommandError("a guard refuses this plan: nothing was sent", status=Exit.REFUSED)
         _check_id(planned.plan, consent)
         agreed = agreements_behind(planned, planned.plan.as_of)
-        return _perform(planned.plan, planned.live, _Reached(target, reach, agreed), consent, expand=expand)
+        reached = _Reached(target, reach, agreed, made_now=True)
+        return _perform(planned.plan, planned.live, reached, consent, expand=expand)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,15 @@ def _reading(plan: Plan, target: Target) -> ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Reached:
-    """An open cluster, by what it was reached, and what was agreed about the state that is about to be made."""
+    """An open cluster, by what it was reached, and what was agreed about the state that is about to be made.
+
+    ``made_now``: the plan was made of the state that was just read.
+    """
 
     target: Target
     reach: Reach
     agreed: Agreements
+    made_now: bool = False
 
 
 def _perform(
@@ -121,7 +126,7 @@ def _perform(
     now = terms(target.declaration)
     with _refusals():
         observable = now.probe is not None and target.settings is not None
-        preflight = check(plan, live, now, observable=observable)
+        preflight = check(plan, live, now, observable=observable, made_of_live=reached.made_now)
     _tell_plan(plan, expand=expand)
     if reached.agreed.stops:
         tell("\n".join(agreement_lines(reached.agreed, paint_for(sys.stderr))))

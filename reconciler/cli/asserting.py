@@ -1,6 +1,6 @@
 """AccessTests and Ownership of a cluster decided: for ``test`` and ``validate``, and for every plan on its after-state.
 
-``decide_tests(manifests, name, authorizer, as_of)`` and ``breaches(manifests, name, desired, as_of)`` are all that a
+``decide_tests(manifests, name, state, as_of)`` and ``breaches(manifests, name, desired, as_of)`` are all that a
 command needs; nothing here asks a cluster.
 """
 
@@ -22,9 +22,11 @@ _MENDED: Final = 10
 
 
 def decide_tests(
-    manifests: "Manifests", cluster: str, authorizer: "Authorizer", as_of: datetime.date
+    manifests: "Manifests", cluster: str, state: "Callable[[], Authorizer]", as_of: datetime.date
 ) -> "tuple[ClaimResult, ...]":
     """Every claim of the AccessTests for a declared cluster, decided on a state; those that do not hold explained.
+
+    The state is asked for only where there is a claim.
 
     Raises :class:`CommandError` where the manifests cannot be used for this cluster.
     """
@@ -38,6 +40,7 @@ def decide_tests(
         raise manifest_failure(error.problems) from error
     if not tests:
         return ()
+    authorizer = state()
     check = Checker(authorizer).check
     known = _known_principals(authorizer)
     results = [_result(test, authorizer, check, known, as_of) for test in tests]

@@ -2,6 +2,7 @@
 
 import datetime
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -21,6 +22,7 @@ from reconciler.cli.views import Asked, declared_look, look_at_declared, look_at
 from reconciler.cli.wiring import load
 
 if TYPE_CHECKING:
+    from reconciler.access import Authorizer
     from reconciler.report.access_view import AccessView
     from reconciler.report.claim_results import ClaimResult
 
@@ -78,8 +80,13 @@ def _decided(asked: Asked, reach: Reach, *, as_is: bool) -> "list[tuple[AccessVi
         if looked.manifests is None or looked.declaration is None:
             raise CommandError("the tests stand in manifests", "give PATH", Exit.USAGE)
         name = looked.declaration.name
-        decided.append((view, decide_tests(looked.manifests, name, view.authorizer, asked.day)))
+        results = decide_tests(looked.manifests, name, partial(_authorizer, view), asked.day)
+        decided.append((view, results))
     return decided
+
+
+def _authorizer(view: "AccessView") -> "Authorizer":
+    return view.authorizer
 
 
 def _print(decided: "list[tuple[AccessView, tuple[ClaimResult, ...]]]", *, all_of_them: bool) -> None:

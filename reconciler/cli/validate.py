@@ -58,7 +58,7 @@ def _check(manifests: "Manifests", declaration: "ClusterDeclaration", day: datet
         name,
         wanted,
         cluster_warnings(manifests, name, day),
-        agreements(manifests, name, wanted, authorizer(declaration, wanted.bindings), day),
+        agreements(manifests, name, wanted, lambda: authorizer(declaration, wanted.bindings), day),
     )
 
 
