@@ -10,7 +10,7 @@ from typing import Any, Final
 from reconciler.apply.outcome import Outcome, Result, StepOutcome
 from reconciler.apply.world import Identity
 from reconciler.model import AclBinding
-from reconciler.plan import Phase, Plan, Step, binding_side, change_id, plan_id, step_side
+from reconciler.plan import Phase, Plan, Step, binding_side, ids, step_side
 
 #: Of a journal's records; a reader refuses a newer one.
 JOURNAL_FORMAT: Final = 1
@@ -79,11 +79,12 @@ def audited(facts: Mapping[str, Any], item: StepOutcome, time: str) -> dict[str,
 
 def about(plan: Plan, identity: Identity) -> dict[str, Any]:
     """Which run, whose, of which plan: computed once a run, for a plan's ids are digests of all of it."""
+    change, whole = ids(plan)
     return {
         "run": identity.run,
         "operator": identity.operator,
-        "planId": plan_id(plan),
-        "changeId": change_id(plan),
+        "planId": whole,
+        "changeId": change,
         "cluster": {"id": plan.cluster_id, "name": plan.terms.cluster},
         "commit": plan.source_commit,
     }

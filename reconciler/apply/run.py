@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from reconciler.apply import records
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.preflight import Preflight
-from reconciler.apply.world import World
+from reconciler.apply.world import NoLedger, World
 from reconciler.model import AclBinding, ClusterState
 from reconciler.plan import Phase, Plan, Standing, Step, Undone, touched_topics
 from reconciler.ports import ReadRequest, RecordError
@@ -87,7 +87,8 @@ class Run:
     def intend(self, phase: Phase, steps: Sequence[Step]) -> int:
         """Write down what is about to be sent; the number of the batch."""
         self.batches += 1
-        self._keep(records.intent(self.world.identity.run, self.batches, phase, steps, self.world.clock.now()))
+        if not isinstance(self.world.journal, NoLedger):
+            self._keep(records.intent(self.world.identity.run, self.batches, phase, steps, self.world.clock.now()))
         return self.batches
 
     def settle(self, found: Sequence[StepOutcome], batch: int | None = None) -> None:
@@ -96,8 +97,10 @@ class Run:
             return
         self.outcomes.update((item.step, item) for item in found)
         now = self.world.clock.now()
-        self._keep(records.outcomes(self.world.identity.run, batch, found, now))
-        self._audit(*(records.audited(self.facts, item, now) for item in found))
+        if not isinstance(self.world.journal, NoLedger):
+            self._keep(records.outcomes(self.world.identity.run, batch, found, now))
+        if not isinstance(self.world.audit, NoLedger):
+            self._audit(*(records.audited(self.facts, item, now) for item in found))
 
     def bridged(self, action: str, bridges: Sequence[AclBinding], why: str = "") -> None:
         """Write down what happens to bridges."""

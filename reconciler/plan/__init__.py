@@ -8,7 +8,7 @@ from reconciler.plan.default_allow.outermost import outermost
 from reconciler.plan.dependencies import Undone
 from reconciler.plan.expectation import Finding, Standing, standing, touched_topics
 from reconciler.plan.file.document import FORMAT_VERSION, plan_document, plan_text, step_side
-from reconciler.plan.file.identity import change_id, file_digest, plan_id
+from reconciler.plan.file.identity import change_id, file_digest, ids, plan_id
 from reconciler.plan.file.reading import PlanFileError, parse_plan, plan_from
 from reconciler.plan.file.schema import plan_schema, plan_schema_text
 from reconciler.plan.guards import Acknowledgement, Guard, Limits, Refusal, Surroundings, refusals, unacknowledged
@@ -82,6 +82,7 @@ __all__ = [
     "describe",
     "difference_review",
     "file_digest",
+    "ids",
     "losses",
     "meaning_refusals",
     "operations_words",

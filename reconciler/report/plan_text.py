@@ -14,7 +14,7 @@ from reconciler.model import (
     DeleteTopic,
     Impossible,
 )
-from reconciler.plan import TITLES, Effect, Plan, Refusal, Step, change_id, plan_id
+from reconciler.plan import TITLES, Effect, Plan, Refusal, Step, ids
 from reconciler.plan.review.lasting import lasting
 from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.paint import Paint, counted, plain, safe
@@ -174,8 +174,7 @@ def _summary(plan: Plan, paint: Paint) -> Iterator[str]:
     yield paint("title", f"{summary(plan)}. About {plan.estimated_seconds:g} s.")
     if plan.moves_access:
         yield paint("dim", f"Proven: {_proven(plan)}.")
-    yield paint("dim", change_id(plan))
-    yield paint("dim", plan_id(plan))
+    yield from (paint("dim", name) for name in ids(plan))
 
 
 def _proven(plan: Plan) -> str:

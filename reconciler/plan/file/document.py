@@ -14,7 +14,7 @@ from reconciler.model.disguise import undisguised_json
 from reconciler.plan.conditional import conditional_side, unbridged_side
 from reconciler.plan.file.access_form import access_side, callout_side, effect_side
 from reconciler.plan.file.binding_form import pattern_side
-from reconciler.plan.file.identity import acknowledgement_side, change_id, options_side, plan_id
+from reconciler.plan.file.identity import acknowledgement_side, ids, options_side
 from reconciler.plan.file.scope_form import scope_side
 from reconciler.plan.file.topic_review_form import topic_review_side
 from reconciler.plan.proposal import Plan, Terms
@@ -41,12 +41,13 @@ def body_digest(body: str) -> str:
 
 def plan_document(plan: Plan) -> dict[str, Any]:
     """The plan as JSON values, without the digest; what ``--output json`` prints."""
+    change, whole = ids(plan)
     return {
         "formatVersion": FORMAT_VERSION,
         "toolVersion": plan.tool_version,
         "sourceCommit": plan.source_commit,
-        "changeId": change_id(plan),
-        "planId": plan_id(plan),
+        "changeId": change,
+        "planId": whole,
         "cluster": {"id": plan.cluster_id, "name": plan.terms.cluster},
         "asOf": plan.as_of.isoformat(),
         "options": options_side(plan.options),

@@ -8,6 +8,7 @@ import hashlib
 import json
 from typing import Any
 
+from reconciler.model import CreateAcl, DeleteAcl
 from reconciler.plan.file.scope_form import scope_side
 from reconciler.plan.guards import Acknowledgement
 from reconciler.plan.proposal import Options, Plan
@@ -28,14 +29,26 @@ def plan_id(plan: Plan) -> str:
 
     Neither date nor commit nor lines nor times are part of it.
     """
+    return ids(plan)[1]
+
+
+def ids(plan: Plan) -> tuple[str, str]:
+    """The change id and the plan id, for the price of one."""
+    change = change_id(plan)
+    return change, _plan_id(plan, change)
+
+
+def _plan_id(plan: Plan, change: str) -> str:
     topic_ids = {}
     for step in plan.steps:
+        if isinstance(step.change, CreateAcl | DeleteAcl):
+            continue
         for side in sides(step.change)[1:]:
             if side and side.get("topicId"):
                 topic_ids[side["name"]] = side["topicId"]
     return "plan-" + _digest(
         {
-            "change": change_id(plan),
+            "change": change,
             "cluster": plan.cluster_id,
             "scope": scope_side(plan.terms.scope),
             "options": options_side(plan.options),

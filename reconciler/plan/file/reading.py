@@ -26,7 +26,7 @@ from reconciler.plan.file.access_form import access_from
 from reconciler.plan.file.binding_form import binding_from, origin_from, pattern_from
 from reconciler.plan.file.conformity import misfit
 from reconciler.plan.file.document import FORMAT_VERSION, body_digest, camel
-from reconciler.plan.file.identity import change_id, plan_id
+from reconciler.plan.file.identity import ids
 from reconciler.plan.file.scope_form import scope_from
 from reconciler.plan.file.topic_review_form import topic_review_from
 from reconciler.plan.guards import Acknowledgement, Guard, Limits
@@ -61,7 +61,7 @@ def plan_from(document: dict[str, Any]) -> Plan:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlanFileError(f"not a plan of format {FORMAT_VERSION}: {error!r}") from error
     named = (document.get("changeId"), document.get("planId"))
-    if named != (change_id(plan), plan_id(plan)):
+    if named != ids(plan):
         raise PlanFileError("the plan's ids do not belong to its steps: the file was altered")
     if list(plan.steps) != sorted(plan.steps, key=lambda step: step.phase):
         raise PlanFileError("the steps are in an illegal order: the file was altered")
