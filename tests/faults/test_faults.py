@@ -54,7 +54,17 @@ class Job:
             start = before(SIZE, self.mark)
             admin.create_acls(sorted(start.bindings))
             admin.create_topics([replace(topic, topic_id=None) for topic in start.topics.values()])
+            self._see(admin, start)
             self.plan = self._planned(admin)
+
+    def _see(self, admin: KafkaCluster, start: ClusterState, patience_seconds: float = 60.0) -> None:
+        """Wait until ten readings in a row, by whichever broker, show all of ``start``: brokers catch up one by one."""
+        until, row = time.monotonic() + patience_seconds, 0
+        while row < 10:
+            live = self._read(admin)
+            row = row + 1 if start.bindings <= live.bindings and start.topics.keys() <= live.topics.keys() else 0
+            assert time.monotonic() < until, "the brokers do not show what was created"
+            time.sleep(0.05)
 
     def apply(self, at: Callable[[str], None] = lambda _: None, *, seconds: float = 6.0) -> Result:
         """Perform the plan with a hasty client; ``at`` is called behind each request."""

@@ -1,6 +1,7 @@
 """A broker with policies of our own, and commands on it that answer in JSON."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -13,6 +14,7 @@ from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
 from reconciler.cli.main import run
+from reconciler.ports import ReadRequest
 from tests.integration.topics.java_classes import compiled
 
 CLUSTER = """\
@@ -71,9 +73,18 @@ def admin(policed: Sandbox) -> Iterator[KafkaCluster]:
 
 
 @pytest.fixture
-def asked(policed: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
-    """Commands on manifests of one text and the newest broker."""
+def asked(policed: Sandbox, admin: KafkaCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
+    """Commands on manifests of one text and the newest broker, on which no ACL of another test is left."""
+    _without_acls(admin)
     return _asking(policed, tmp_path, capsys)
+
+
+def _without_acls(admin: KafkaCluster, patience_seconds: float = 20.0) -> None:
+    until = time.monotonic() + patience_seconds
+    while left := admin.read(ReadRequest(all_topics=False)).bindings:
+        assert time.monotonic() < until, "the broker keeps ACLs"
+        admin.delete_acls(sorted(left))
+        time.sleep(0.05)
 
 
 @pytest.fixture
