@@ -36,5 +36,7 @@ def test_one_that_is_silent_is_named_in_time(tmp_path: Path) -> None:
         texts = cast("Broadcast[tuple[Source, ...]]", SimpleNamespace(value=tuple(read_sources(str(tmp_path)))))
         order = Order(texts, Means(Reach()), PlanningOptions(), None, at_once=1, timeout=1.5)
         sides = [json.loads(line) for line in plan_all(["silent", "closed"], "0", order=order)]
-    assert [(side["cluster"], side["code"]) for side in sides] == [("silent", "timed_out"), ("closed", "timed_out")]
-    assert sides[0]["message"] == "no plan in 1.5 s"
+    assert [(side["cluster"], side["code"], side["message"]) for side in sides] == [
+        ("silent", "timed_out", "no plan in 1.5 s"),
+        ("closed", "timed_out", "no plan in 1.5 s"),
+    ]
