@@ -10,7 +10,7 @@ import click
 
 from reconciler.cli.console import tell
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import Function, Reach
+from reconciler.cli.options import SECRETS, Function, Reach
 
 if TYPE_CHECKING:
     from reconciler.adapters.webhook import Webhook
@@ -49,15 +49,7 @@ _OPTIONS = (
         type=click.Path(exists=True, dir_okay=False),
         help="Certificate authorities (PEM) to trust beside the system's.",
     ),
-    click.option("--allow-env", multiple=True, metavar="NAME", help="Environment variable that ${env:NAME} may read."),
-    click.option(
-        "--secrets-dir",
-        "secrets_dirs",
-        multiple=True,
-        metavar="DIR",
-        type=click.Path(exists=True, file_okay=False),
-        help="Directory from which ${file:…} and ${dir:…} may read secrets.",
-    ),
+    *SECRETS,
 )
 
 

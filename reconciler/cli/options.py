@@ -63,13 +63,8 @@ as_of_option = click.option(
 
 expand_option = click.option("--expand", is_flag=True, help="One line for each binding, and each topic.")
 
-_CONNECTION = (
-    click.option(
-        "--connections",
-        metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False),
-        help="Cluster documents whose connection part replaces the manifests' own; required where CI is set.",
-    ),
+#: ``--allow-env``, ``--secrets-dir``: which references to secrets are followed.
+SECRETS = (
     click.option("--allow-env", multiple=True, metavar="NAME", help="Environment variable that ${env:NAME} may read."),
     click.option(
         "--secrets-dir",
@@ -79,6 +74,16 @@ _CONNECTION = (
         type=click.Path(exists=True, file_okay=False),
         help="Directory from which ${file:…} and ${dir:…} may read secrets.",
     ),
+)
+
+_CONNECTION = (
+    click.option(
+        "--connections",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Cluster documents whose connection part replaces the manifests' own; required where CI is set.",
+    ),
+    *SECRETS,
 )
 
 _PLANNING = (
