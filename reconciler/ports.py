@@ -50,6 +50,7 @@ class ReadRequest:
 
     ``acls`` and ``all_topics`` can be left out where a command does not need them. ``principal`` is our own and
     ``super_users`` the declared ones: a topic listing is whole only if they show that nothing can be hidden from us.
+    ``topic_listing`` asks for the names of the other topics that can be seen, and no more of them.
     With ``broker_defaults``, also what a broker chooses where nobody says; with ``groups``, which groups there are.
     """
 
@@ -60,6 +61,7 @@ class ReadRequest:
     super_users: Collection[str] = ()
     broker_defaults: bool = False
     groups: bool = False
+    topic_listing: bool = False
 
 
 class ClusterReader(Protocol):

@@ -176,7 +176,8 @@ def _check_grants(plan: Plan, found: Transition | None) -> None:
     """Nobody may come by access that the plan's reviewer did not see, because the cluster moved under the plan."""
     if found is None:
         return
-    more = tuple(
+    now = difference_review(found.difference)
+    more = [
         Finding(
             Standing.STALE,
             f"{row.principal or 'everybody else'} on {row.region}",
@@ -184,10 +185,13 @@ def _check_grants(plan: Plan, found: Transition | None) -> None:
             f"{', '.join(operation.name for operation in row.gained)} from {row.hosts}, "
             f"such as {row.witness.resource_name}",
         )
-        for row in unreviewed(difference_review(found.difference), plan.access)
-    )
+        for row in unreviewed(now, plan.access)
+    ]
+    if (now.more_principals or plan.access.more_principals) and now.denials != plan.access.denials:
+        subject = "the DENYs of principals that are reached through User:* and not listed one by one"
+        more.append(Finding(Standing.STALE, subject, "as they were", "others"))
     if more:
-        raise StalePlanError("the plan would now grant what was not reviewed", more)
+        raise StalePlanError("the plan would now grant what was not reviewed", tuple(more))
 
 
 def _at_start(plan: Plan, live: ClusterState, findings: tuple[Finding, ...]) -> ClusterState:

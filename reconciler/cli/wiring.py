@@ -238,7 +238,10 @@ def terms(declaration: "ClusterDeclaration") -> "Terms":
 
 
 def read_request(declaration: "ClusterDeclaration", desired: "DesiredState") -> "ReadRequest":
-    """What planning needs to see: all ACLs, and all topics where some may be pruned, collide or need a bridge."""
+    """What planning needs to see: all ACLs, and all topics where some may be pruned, collide or need a bridge.
+
+    Otherwise the names of topics alone, for what access they are reached by.
+    """
     from reconciler.ports import ReadRequest
 
     return ReadRequest(
@@ -251,4 +254,5 @@ def read_request(declaration: "ClusterDeclaration", desired: "DesiredState") -> 
         super_users=declaration.super_users,
         broker_defaults=bool(desired.topics) or declaration.prune_topics,
         groups=declaration.allow_everyone_if_no_acl_found is True,
+        topic_listing=True,
     )

@@ -17,6 +17,7 @@ class ClusterState:
     whole (``None`` where it is known to be). ``broker_defaults`` are what a broker chooses where nobody says: topic
     settings, ``num.partitions``, ``default.replication.factor``, ``auto.create.topics.enable``, as far as it told.
     ``groups`` are the names of existing groups, ``None`` where nobody asked or they could not all be listed.
+    ``topic_names`` are those of topics that we may see, where names alone were asked for: there may be others.
     """
 
     cluster_id: str
@@ -28,6 +29,7 @@ class ClusterState:
     topic_gap: str | None = None
     broker_defaults: Mapping[str, str] = field(default_factory=FrozenMap)
     groups: frozenset[str] | None = None
+    topic_names: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""

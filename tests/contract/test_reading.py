@@ -48,6 +48,15 @@ def test_the_topics_alone(subject: Subject, own: str) -> None:
     assert state.topic_gap is None
 
 
+def test_the_names_of_topics_beside_the_acls(subject: Subject, own: str) -> None:
+    binding = arranged(subject, own)
+    state = subject.read(ReadRequest(all_topics=False, topic_names=(f"{own}-a",), topic_listing=True))
+    assert binding in state.bindings
+    assert list(state.topics) == [f"{own}-a"]
+    assert {f"{own}-a", f"{own}-b"} <= state.topic_names
+    assert subject.read(ACLS).topic_names == frozenset()
+
+
 def test_topics_by_name_without_those_that_are_not_there(subject: Subject, own: str) -> None:
     arranged(subject, own)
     state = subject.read(these(f"{own}-b", f"{own}-none"))

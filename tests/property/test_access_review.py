@@ -198,6 +198,20 @@ def test_a_grant_that_was_not_reviewed_is_stale() -> None:
     assert [finding.subject for finding in caught.value.findings] == ["User:b on topic `x`"]
 
 
+def test_a_denial_of_somebody_who_was_only_counted_may_not_go_either() -> None:
+    """More principals are reached than are listed one by one: what keeps the others out still belongs to the review."""
+    others = {acl("x", principal=f"User:p{number:03}", operation="WRITE") for number in range(300)}
+    deny = acl("x", permission="DENY", principal="User:p250")
+    everyone = acl("x", principal="User:*")
+    live = ClusterState("cluster", frozenset({deny, *others}))
+    plan = Transition(live, declared(frozenset({deny, everyone, *others}), {})).plan()
+    assert plan.access.more_principals == 100
+    check(plan, live, plan.terms)
+    check(plan, replace(live, bindings=live.bindings | {acl("y", principal="User:q")}), plan.terms)
+    with pytest.raises(StalePlanError, match="not reviewed"):
+        check(plan, replace(live, bindings=live.bindings - {deny}), plan.terms)
+
+
 @given(transitions())
 def test_the_document_names_every_principal_that_gains(found: Transition) -> None:
     plan = found.plan()

@@ -73,10 +73,12 @@ class KafkaCluster:
             greeting = greet(self._connection)
             if listing:  # not before: what the client lists is believed between two greetings
                 listing.begin()
-            names = visible_names(self._connection) if request.all_topics else []
+            seen = visible_names(self._connection) if request.all_topics or request.topic_listing else []
             listed = believed(self._connection, greeting, listing.result()) if listing else None
             gap = self._topic_gap(request, listed) if request.all_topics else None
-            wanted = {*names, *(request.topic_names if gap or not request.all_topics else ())}
+            wanted = {*(seen if request.all_topics else ())}
+            if gap or not request.all_topics:
+                wanted.update(request.topic_names)
             found = read_topics(self._connection, wanted) if wanted else TopicsRead()
             groups = existing_groups(self._connection) if request.groups else None
             defaults = self._defaults(greeting, found) if request.broker_defaults else {}
@@ -93,6 +95,7 @@ class KafkaCluster:
             acl_gap=listed.gap if listed else None,
             topic_gap=gap,
             groups=groups,
+            topic_names=frozenset() if request.all_topics else frozenset(seen),
             broker_defaults=defaults,
         )
 

@@ -24,10 +24,12 @@ def requested(snapshot: Snapshot, request: ReadRequest) -> ClusterState:
         state = replace(state, bindings=frozenset(), opaque=(), acl_gap=None)
     if not request.all_topics:
         names = frozenset(request.topic_names)
+        listed = frozenset({*state.topics, *state.unreadable_topics}) if request.topic_listing else frozenset()
         state = replace(
             state,
             topics={name: topic for name, topic in state.topics.items() if name in names},
             unreadable_topics={name: why for name, why in state.unreadable_topics.items() if name in names},
             topic_gap=None,
+            topic_names=listed,
         )
     return state

@@ -19,6 +19,7 @@ def access_side(access: AccessReview) -> dict[str, Any]:
         "rows": [_row_side(row) for row in access.consequences],
         "exceptions": [{"principal": spared.principal, **_region_side(spared.region)} for spared in access.exceptions],
         "morePrincipals": access.more_principals,
+        "denials": access.denials,
     }
 
 
@@ -49,6 +50,7 @@ def access_from(side: dict[str, Any], callouts: list[Any], effects: list[Any]) -
         tuple(Callout(item["rule"], item["principal"], item["text"]) for item in callouts),
         tuple(Spared(item["principal"], _region_from(item)) for item in side["exceptions"]),
         side["morePrincipals"],
+        side["denials"],
     )
 
 

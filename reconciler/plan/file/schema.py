@@ -136,7 +136,7 @@ def _access() -> dict[str, Any]:
     )
     row["properties"]["reading"]["enum"].append(None)
     spared = _object({"principal": _TEXT, **region})
-    return _object({"rows": _list(row), "exceptions": _list(spared), "morePrincipals": _COUNT})
+    return _object({"rows": _list(row), "exceptions": _list(spared), "morePrincipals": _COUNT, "denials": _TEXT})
 
 
 def _left() -> dict[str, Any]:

@@ -83,6 +83,7 @@ WORDS: Final[Mapping[str, tuple[Any, ...]]] = MappingProxyType(
         "means": ("How the resource is kept covered.", "bridge"),
         "message": ("What was said, in words.", "replication factor must be 3"),
         "morePrincipals": ("How many principals are not listed.", 0),
+        "denials": ("A digest of what is denied to principals that are reached through User:*; empty: nothing.", ""),
         "name": ("The name.", "orders"),
         "names": ("The names that this is about.",),
         "object": ("The name that was acknowledged.", "orders.old"),

@@ -10,7 +10,7 @@ from enum import StrEnum
 from reconciler.access import Difference
 from reconciler.model import ClusterState, DesiredState
 from reconciler.plan.review.callouts import Callout, callouts
-from reconciler.plan.review.consequence import Consequence, Spared, consequences, exceptions, more_principals
+from reconciler.plan.review.consequence import Consequence, Spared, consequences, denials, exceptions, more_principals
 from reconciler.plan.review.effects import Effect, effects
 from reconciler.plan.review.transition import Transition
 from reconciler.plan.step import Step
@@ -30,7 +30,7 @@ class AccessReview:
     """All consequences of a plan, one effect for each step (``None`` for topics), and what stands out.
 
     ``exceptions`` say for whom, and where, a row of everybody else does not hold. ``more_principals`` were reached
-    through ``User:*`` or coverage, and only counted.
+    through ``User:*`` or coverage, and only counted; ``denials`` is a digest of what is denied to those reached.
     """
 
     consequences: tuple[Consequence, ...] = ()
@@ -38,6 +38,7 @@ class AccessReview:
     callouts: tuple[Callout, ...] = ()
     exceptions: tuple[Spared, ...] = ()
     more_principals: int = 0
+    denials: str = ""
 
     @property
     def change(self) -> AccessChange:
@@ -57,6 +58,7 @@ def difference_review(difference: Difference, topics: Sequence[str] = ()) -> Acc
         consequences=consequences(difference, topics),
         exceptions=exceptions(difference),
         more_principals=more_principals(difference),
+        denials=denials(difference),
     )
 
 
@@ -64,7 +66,9 @@ def review(found: Transition | None, steps: Sequence[Step], live: ClusterState, 
     """The review of ``steps``, which make of ``live`` what ``found`` says."""
     if found is None:
         return AccessReview(effects=(None,) * len(steps))
-    topics = {name for name, topic in desired.topics.items() if not topic.absent} | live.topics.keys()
+    topics = (
+        {name for name, topic in desired.topics.items() if not topic.absent} | live.topics.keys() | live.topic_names
+    )
     plain = difference_review(found.difference, sorted(topics))
     return replace(
         plain,

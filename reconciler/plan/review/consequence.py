@@ -3,13 +3,14 @@
 The rows are exact over all names, principals and hosts there could be (``reconciler.access``).
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from reconciler.access import Difference, Key, Region, Row, Witness, supported
 from reconciler.access.operations import IMPLICATIONS
-from reconciler.model import AclOperation, ResourceType
+from reconciler.model import AclOperation, AclPermissionType, ResourceType
 
 #: Principals outside the change that are followed one by one; the rest are counted.
 MAX_REACHED: Final = 200
@@ -66,6 +67,22 @@ def exceptions(difference: Difference) -> tuple[Spared, ...]:
 def more_principals(difference: Difference) -> int:
     """How many principals are reached beyond those that have rows."""
     return max(0, len(difference.reached_principals()) - MAX_REACHED)
+
+
+def denials(difference: Difference) -> str:
+    """A digest of the DENYs of reached principals: what keeps those who are only counted from a gain of everybody else.
+
+    Empty where there is none.
+    """
+    reached = set(difference.reached_principals())
+    if not reached:
+        return ""
+    found = sorted(
+        str(binding)
+        for binding in difference.before.bindings
+        if binding.entry.permission_type is AclPermissionType.DENY and binding.entry.principal in reached
+    )
+    return hashlib.sha256("\n".join(found).encode()).hexdigest() if found else ""
 
 
 def _consequence(row: Row, topics: Sequence[str]) -> Consequence:
