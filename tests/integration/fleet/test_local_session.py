@@ -1,0 +1,31 @@
+"""Spark on a machine that does not know its own name, as containers and laptops may not."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+_COUNTS = """\
+from reconciler.adapters.spark.session import spark_session
+
+with spark_session("local[1]") as session:
+    print(session.range(3).count())
+"""
+
+
+def test_a_local_session_needs_no_host_name(tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.1 localhost\n", encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_LOCAL")}
+    done = subprocess.run(
+        [sys.executable, "-c", _COUNTS],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**environment, "JAVA_TOOL_OPTIONS": f"-Djdk.net.hosts.file={hosts}"},
+    )
+    assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
