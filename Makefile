@@ -38,6 +38,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/shellcheck --external-sources .ci/* action/*.sh examples/ci/*.sh
 
 ## Bring the code into the format that `make lint` checks.
 format: $(STAMP)

@@ -2,6 +2,7 @@
 # Plans MANIFESTS once more on CLUSTER and performs the plan if it is the one that PLAN_ID names.
 # Ends as apply does: 4 where the plan is another one by now, and nothing was sent.
 set -euo pipefail
+# shellcheck source=action/arguments.sh
 source "$(dirname "${BASH_SOURCE[0]}")/arguments.sh"
 METRICS=
 

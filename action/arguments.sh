@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # Sourced by the others: turns the environment into words for reconciler.
 #
 #   MANIFESTS    directory of manifests

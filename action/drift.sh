@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Compares CLUSTER with MANIFESTS and leaves the result, reports and metrics in OUT. Ends as drift does: 2 where they differ.
 set -euo pipefail
+# shellcheck source=action/arguments.sh
 source "$(dirname "${BASH_SOURCE[0]}")/arguments.sh"
 
 ((${#target[@]})) || refuse "CLUSTER is missing"

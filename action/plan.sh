@@ -2,6 +2,7 @@
 # Checks MANIFESTS and plans them on CLUSTER, if one is named; leaves results and reports in OUT.
 # Ends as plan does, or else as validate does, or else as lint does.
 set -euo pipefail
+# shellcheck source=action/arguments.sh
 source "$(dirname "${BASH_SOURCE[0]}")/arguments.sh"
 METRICS=
 

@@ -46,7 +46,7 @@ def _lint(*command: str, directory: Path) -> None:
 def test_actionlint_finds_nothing(repository: Path) -> None:
     workflows = sorted(str(path) for path in (repository / ".github" / "workflows").glob("*.yml"))
     assert len(workflows) == len(_OURS) + len(_CALLERS)
-    _lint(str(_BIN / "actionlint"), *workflows, directory=repository)
+    _lint(str(_BIN / "actionlint"), "-shellcheck", str(_BIN / "shellcheck"), *workflows, directory=repository)
 
 
 def test_zizmor_finds_nothing(repository: Path) -> None:
