@@ -91,7 +91,7 @@ def print_plan(
     from reconciler.report.plan_text import plan_lines
 
     paint = paint_for(sys.stdout)
-    say(plan_lines(planned.plan, paint, expand=expand))
+    say(plan_lines(planned.plan, paint, expand=expand, drift=command == "drift"))
     if agreed is not None:
         say(agreement_lines(agreed, paint))
 

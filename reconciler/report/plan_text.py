@@ -26,9 +26,12 @@ from reconciler.report.words import binding_words, pattern_words
 _Tagged: TypeAlias = tuple[Step, Effect | None]
 
 
-def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False) -> Iterator[str]:
-    """Yield the lines; with ``expand`` every binding has its own, otherwise operations on one pattern share it."""
-    yield from _head(plan, paint)
+def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False, drift: bool = False) -> Iterator[str]:
+    """Yield the lines; with ``expand`` every binding has its own, otherwise operations on one pattern share it.
+
+    With ``drift`` it is a report on what a plan would do, and nobody's proposal.
+    """
+    yield from _head(plan, "Drift of" if drift else "Plan for", paint)
     if plan.steps:
         yield ""
         yield from review_lines(plan.access, paint, expand=expand)
@@ -61,9 +64,9 @@ def _barrier(plan: Plan) -> str:
     return f"{named}, and the active controller, prove to {safe(terms.probe)} that they enforce what was sent"
 
 
-def _head(plan: Plan, paint: Paint) -> Iterator[str]:
+def _head(plan: Plan, what: str, paint: Paint) -> Iterator[str]:
     counts = plan.counts
-    yield paint("title", f"Plan for cluster {safe(plan.terms.cluster)}") + paint("dim", f"  as of {plan.as_of}")
+    yield paint("title", f"{what} cluster {safe(plan.terms.cluster)}") + paint("dim", f"  as of {plan.as_of}")
     yield (
         f"Declared: {counted(counts.desired_bindings, 'binding')}, {counted(counts.desired_topics, 'topic')}. "
         f"Live, as seen by one broker: {counted(counts.live_bindings, 'binding')} "

@@ -81,6 +81,7 @@ def test_what_nobody_declares_is_drift_and_goes_only_when_asked(main: Job) -> No
     assert main.run("apply", "--yes").status == 0
     main.write("team.yaml", TEAM.replace("[READ, DESCRIBE]", "[READ]"))
     drift = main.run("drift")
+    assert drift.out.startswith("Drift of cluster ")
     assert drift.status == 2
     assert "- User:svc ALLOW DESCRIBE on TOPIC" in drift.out
     held = main.run("apply", "--yes")

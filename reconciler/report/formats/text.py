@@ -14,9 +14,10 @@ def report_lines(report: Report, paint: Paint = plain, *, expand: bool = False) 
     """The lines, without line ends."""
     found = verdict(report)
     yield paint(_TONES[found.tone], found.words)
-    for plan in report.all_plans:
-        yield ""
-        yield from plan_lines(plan, paint, expand=expand)
+    for plans, drift in ((report.plans, False), (report.drifts, True)):
+        for plan in plans:
+            yield ""
+            yield from plan_lines(plan, paint, expand=expand, drift=drift)
     broken = [check for check in report.broken_checks if check.group != "Guards"]
     if report.checks:
         yield ""
