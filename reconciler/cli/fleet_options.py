@@ -81,8 +81,17 @@ def session_for(spark: SparkOptions) -> "Iterator[SparkSession]":
         with spark_session(spark.master, ui=spark.ui) as session:
             yield session
     except (PySparkException, Py4JError) as error:
-        words = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise CommandError(f"Spark failed: {words}", "a run that is not complete is not there; start again") from error
+        raise CommandError(
+            f"Spark failed: {_cause(error)}", "a run that is not complete is not there; start again"
+        ) from error
+
+
+def _cause(error: Exception) -> str:
+    """One line; py4j puts what was called before it, which tells nobody anything."""
+    lines = [line.strip(": ") for line in str(error).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        lines = lines[1:]
+    return lines[0] if lines else type(error).__name__
 
 
 def fleet_in(manifests: "Manifests", name: str | None) -> "Fleet":

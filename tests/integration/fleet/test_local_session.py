@@ -1,4 +1,4 @@
-"""Spark on a machine that does not know its own name, as containers and laptops may not."""
+"""Sessions of commands: where a machine has no name, and what is said where Spark fails."""
 
 import os
 import subprocess
@@ -6,6 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+
+from reconciler.cli.exits import CommandError
+from reconciler.cli.fleet_options import SparkOptions, session_for
 
 pytestmark = pytest.mark.spark
 
@@ -29,3 +33,11 @@ def test_a_local_session_needs_no_host_name(tmp_path: Path) -> None:
         env={**environment, "JAVA_TOOL_OPTIONS": f"-Djdk.net.hosts.file={hosts}"},
     )
     assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
+
+
+def test_a_failure_of_spark_says_why(spark: SparkSession) -> None:
+    with (
+        pytest.raises(CommandError, match=r'Spark failed: .*No FileSystem for scheme "nowhere"'),
+        session_for(SparkOptions(None, False)),
+    ):
+        spark.read.schema("a string").parquet("nowhere://place/file.parquet").collect()
