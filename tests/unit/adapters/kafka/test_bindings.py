@@ -2,6 +2,8 @@
 
 from itertools import product
 
+import pytest
+
 from reconciler.adapters.kafka.bindings import read_rows, unsupported_by_client
 from reconciler.model import (
     AccessControlEntry,
@@ -51,3 +53,17 @@ def test_what_the_client_cannot_carry_is_what_would_come_back_opaque() -> None:
         assert (reason is not None) == bool(opaque)
         if reason is not None:
             assert resource_type.name in reason or operation.name in reason
+
+
+@pytest.mark.parametrize(
+    ("name", "principal", "host"), [("pay\0x", "User:a", "*"), ("pay", "User:a\0x", "*"), ("pay", "User:a", "*\0x")]
+)
+def test_what_the_client_would_cut_short_is_opaque(name: str, principal: str, host: str) -> None:
+    """Sent as a C string it would be another binding, and perhaps one that is wanted."""
+    listing = read_rows([(2, name, 3, [(principal, host, 3, 3)])])
+    assert listing.bindings == frozenset()
+    assert listing.opaque == (OpaqueBinding(name, principal, host, 2, 3, 3, 3),)
+    entry = AccessControlEntry(principal, host, AclOperation.READ, AclPermissionType.ALLOW)
+    reason = unsupported_by_client(AclBinding(ResourcePattern(ResourceType.TOPIC, name), entry))
+    assert reason is not None
+    assert "NUL" in reason
