@@ -20,8 +20,13 @@ refuse() {
 }
 
 [[ -d "$MANIFESTS" ]] || refuse "there is no directory $MANIFESTS"
-checkout=$(git -C "$MANIFESTS" rev-parse --show-toplevel 2>/dev/null || realpath "$MANIFESTS")
-prefix=$(git -C "$MANIFESTS" rev-parse --show-prefix 2>/dev/null || true)
+# Files of the checkout could look like a repository, whose settings name commands that git runs.
+own_git() { LC_ALL=C git -c safe.bareRepository=explicit -c core.fsmonitor=false -C "$MANIFESTS" rev-parse "$1"; }
+checkout=$(own_git --show-toplevel 2>/dev/null) || {
+  [[ "$(own_git --show-toplevel 2>&1)" != *"bare repository"* ]] || refuse "$MANIFESTS looks like a repository of its own"
+  checkout=$(realpath "$MANIFESTS")
+}
+prefix=$(own_git --show-prefix 2>/dev/null) || prefix=
 
 # Whoever proposes manifests must not choose where credentials are sent.
 outside() {
@@ -64,7 +69,8 @@ output() {
 
 # One field of a result, by python, which is there wherever reconciler is.
 field() {
-  python3 -c 'import json, sys; print(json.load(open(sys.argv[1], encoding="utf-8")).get(sys.argv[2], ""))' "$1" "$2"
+  # Isolated: else a json.py in the checkout would be run.
+  python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1], encoding="utf-8")).get(sys.argv[2], ""))' "$1" "$2"
 }
 
 # What people see: reports of the results, in OUT and in the summary of the job.

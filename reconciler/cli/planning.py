@@ -4,7 +4,7 @@ import datetime
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reconciler import __version__
 from reconciler.cli.asking import with_answers, with_uses
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from reconciler.manifest import ClusterDeclaration, Manifests
     from reconciler.model import AclBinding, ClusterState, DesiredState
     from reconciler.plan import Acknowledgement, Plan
+
+#: Manifests may be anybody's: files among them could look like a repository, with settings that name commands to run.
+_OWN_REPOSITORY: Final = ("-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,7 @@ def _git(path: str, *arguments: str) -> str | None:
     directory = Path(path) if Path(path).is_dir() else Path(path).parent
     try:
         done = subprocess.run(
-            ["git", "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
+            ["git", *_OWN_REPOSITORY, "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
             capture_output=True,
             text=True,
             timeout=10,

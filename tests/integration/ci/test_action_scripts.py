@@ -174,3 +174,39 @@ def test_reports_into_several_files_name_a_format_and_a_file(pipeline: Pipeline)
     made = pipeline.directory / "made.html"
     assert run(["report", result, "--also", f"html={made}"]) == 0
     assert made.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+#: A directory that git takes for a repository of its own, with settings that run a command.
+_BARE = {
+    "HEAD": "ref: refs/heads/main\n",
+    "config": '[core]\nbare = false\nworktree = .\nfsmonitor = "touch {mark}; false"\n',
+    "objects/keep": "",
+    "refs/keep": "",
+}
+
+
+@pytest.mark.parametrize("script", ["plan", "drift"])
+def test_nothing_in_the_checkout_is_run(script: str, pipeline: Pipeline) -> None:
+    mark = pipeline.directory / "ran"
+    for name in ("json", "venv", "pip", "re", "reconciler"):
+        code = f"open({str(mark)!r}, 'w').close()\n"
+        (pipeline.checkout / f"{name}.py").write_text(code, encoding="utf-8")
+        (pipeline.checkout / "kafka" / "prod" / f"{name}.py").write_text(code, encoding="utf-8")
+    done = pipeline.run(script, **pipeline.here)
+    assert done.returncode in (0, 2), done.stderr
+    assert not mark.exists()
+
+
+def test_a_repository_inside_the_manifests_is_not_believed(pipeline: Pipeline) -> None:
+    mark = pipeline.directory / "ran"
+    for name, text in _BARE.items():
+        file = pipeline.checkout / "kafka" / "prod" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text.replace("{mark}", str(mark)), encoding="utf-8")
+    done = pipeline.run("plan", **pipeline.here)
+    assert done.returncode == 64
+    assert "a repository of its own" in done.stderr
+    assert (
+        run(["plan", str(pipeline.checkout / "kafka" / "prod"), "--cluster", f"demo=snapshot:{pipeline.snapshot}"]) == 0
+    )
+    assert not mark.exists()
