@@ -51,9 +51,16 @@ class Checker:
         self._comparisons = {id(world): Comparison(None, world, nobody) for world in worlds}
         self._trespasses = {id(world): Trespasses(world, nobody) for world in worlds}
 
+    def meant(self, text: str) -> frozenset[str]:
+        """The principals that a text of an assertion means: itself, or the known ones that a glob matches."""
+        return self._principals.meant(text)
+
     def check(self, assertion: Assertion) -> Verdict:
         """The verdict. What only one reading of the unknown breaks is undecided, as is what a broken broker answers."""
-        selection = self._principals.selected(assertion, self._authorizer.super_users)
+        return self.decide(assertion, self._principals.selected(assertion, self._authorizer.super_users))
+
+    def decide(self, assertion: Assertion, selection: Selection) -> Verdict:
+        """The same about principals that are chosen already."""
         least, most = self._authorizer.worlds.both
         search = self._unmet if assertion.claim is Claim.MUST else self._forbidden
         # The reading in which the claim is hardest to break, then the one in which it is easiest.

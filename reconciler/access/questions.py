@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from reconciler.access.assertion import Assertion, Claim, Outcome
-from reconciler.access.assertions import check
+from reconciler.access.assertions import Checker
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import ON_EVERY_TOPIC
 from reconciler.access.decision import Decision, Request
 from reconciler.access.grounds import host_matches, speaks_of
+from reconciler.access.selection import Selection
 from reconciler.access.table import matches
 from reconciler.model import (
     CLUSTER_NAME,
@@ -106,6 +107,8 @@ def can_i(
     A LITERAL pattern asks about one name, LITERAL ``*`` about every name there could be; ``User:*`` about everybody.
     """
     claim = Assertion("can-i", Claim.MUST, frozenset({operation}), (pattern,), (principal,), hosts=(host,))
-    verdict = check(claim, authorizer)
+    # Whoever is named is meant, a distinguished name with a star in it too: a question knows no globs.
+    named = None if principal == WILDCARD_PRINCIPAL else frozenset({principal}) - authorizer.super_users
+    verdict = Checker(authorizer).decide(claim, Selection(named, authorizer.super_users))
     answers = {Outcome.PASS: True, Outcome.FAIL: False, Outcome.UNDECIDED: None}
     return Answer(answers[verdict.outcome], verdict.witness)

@@ -2,12 +2,15 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from fnmatch import translate
+from re import DOTALL, escape
 from re import compile as pattern
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from reconciler.access.assertion import Assertion
 from reconciler.model import WILDCARD_PRINCIPAL
+
+#: What makes a glob of a text: any characters, and any one. Kafka's principals may hold brackets, so those are plain.
+_GLOB: Final = {"*": ".*", "?": "."}
 
 
 class Selection(NamedTuple):
@@ -19,6 +22,11 @@ class Selection(NamedTuple):
     def takes(self, principal: str) -> bool:
         """Whether the assertion speaks of this principal."""
         return principal not in self.exempt and (self.named is None or principal in self.named)
+
+
+def is_glob(text: str) -> bool:
+    """Whether a text means the known principals that match it, rather than itself."""
+    return any(letter in text for letter in _GLOB)
 
 
 class Principals:
@@ -34,7 +42,7 @@ class Principals:
 
     def meant(self, text: str) -> frozenset[str]:
         """A principal as it is, or the known ones that a glob matches."""
-        if not any(letter in text for letter in "*?["):
+        if not is_glob(text):
             return frozenset({text})
         if text not in self._globs:
             self._globs[text] = frozenset(self._matching(text))
@@ -42,11 +50,11 @@ class Principals:
 
     def _matching(self, glob: str) -> list[str]:
         stem = glob[:-1]
-        if glob.endswith("*") and not any(letter in stem for letter in "*?["):
+        if glob.endswith("*") and not is_glob(stem):
             start, end = (bisect_left(self._ordered, text) for text in (stem, stem + "\U0010ffff"))
             return [name for name in self._ordered[start : end + 1] if name.startswith(stem)]
-        wanted = pattern(translate(glob))
-        return [name for name in self._ordered if wanted.match(name)]
+        wanted = pattern("".join(_GLOB.get(letter, escape(letter)) for letter in glob), DOTALL)
+        return [name for name in self._ordered if wanted.fullmatch(name)]
 
     def selected(self, assertion: Assertion, super_users: frozenset[str]) -> Selection:
         """The principals of an assertion; super users are dealt with apart."""

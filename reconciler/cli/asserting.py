@@ -9,9 +9,9 @@ import datetime
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from reconciler.access import Assertion, Authorizer, Verdict
+    from reconciler.access import Assertion, Authorizer, Checker
     from reconciler.manifest import AccessTest, Manifests
     from reconciler.model import DesiredState
     from reconciler.policy import Breach
@@ -41,9 +41,8 @@ def decide_tests(
     if not tests:
         return ()
     authorizer = state()
-    check = Checker(authorizer).check
-    known = _known_principals(authorizer)
-    results = [_result(test, authorizer, check, known, as_of) for test in tests]
+    checker = Checker(authorizer)
+    results = [_result(test, authorizer, checker, as_of) for test in tests]
     return tuple(_with_mendings(results, authorizer))
 
 
@@ -72,18 +71,17 @@ def breaches(
 def _result(
     test: "AccessTest",
     authorizer: "Authorizer",
-    check: "Callable[[Assertion], Verdict]",
-    known: "Collection[str]",
+    checker: "Checker",
     as_of: datetime.date,
 ) -> "ClaimResult":
     from reconciler.access import Outcome
     from reconciler.manifest import Claim
     from reconciler.report.claim_results import ClaimResult, standing_of
 
-    verdicts = [check(assertion) for assertion in assertions(test, authorizer)]
+    verdicts = [checker.check(assertion) for assertion in assertions(test, authorizer)]
     broken = next((one for one in verdicts if one.outcome is Outcome.FAIL), None)
     broken = broken or next((one for one in verdicts if one.outcome is Outcome.UNDECIDED), None)
-    nobody = _matching_nobody(test.principals, known) if test.claim is Claim.MUST else ()
+    nobody = _matching_nobody(test.principals, checker) if test.claim is Claim.MUST else ()
     standing = standing_of(
         test,
         passed=broken is None and not nobody,
@@ -135,15 +133,8 @@ def _of_principals(test: "AccessTest", authorizer: "Authorizer") -> "Iterator[As
         yield Assertion(test.name, Claim(test.claim), operations, patterns, test.principals, test.excluded)
 
 
-def _known_principals(authorizer: "Authorizer") -> frozenset[str]:
-    return frozenset(binding.entry.principal for binding in authorizer.bindings) | authorizer.super_users
-
-
-def _matching_nobody(globs: "Iterable[str]", known: "Collection[str]") -> tuple[str, ...]:
+def _matching_nobody(texts: "Iterable[str]", checker: "Checker") -> tuple[str, ...]:
     """The patterns that match no known principal; ``User:*`` is everybody there could be."""
-    from fnmatch import fnmatchcase
-
     from reconciler.model import WILDCARD_PRINCIPAL
 
-    patterns = [glob for glob in globs if "*" in glob and glob != WILDCARD_PRINCIPAL]
-    return tuple(glob for glob in patterns if not any(fnmatchcase(principal, glob) for principal in known))
+    return tuple(text for text in texts if text != WILDCARD_PRINCIPAL and not checker.meant(text))

@@ -16,7 +16,7 @@ class AccessTestItem(Resources):
     name: Text = Field(description="What the test claims, in words.", examples=["only billing reads personal data"])
     principals: OneOrMoreTexts | None = Field(
         None,
-        description="Whom must and mustNot are about: Type:name, with * for any text; User:* is everybody.",
+        description="Whom must and mustNot are about: Type:name, with * for any text, ? for a letter; User:* is everybody.",
         examples=[["User:svc-orders"], ["User:*"]],
     )
     except_: OneOrMoreTexts | None = Field(

@@ -112,6 +112,16 @@ def test_globs_range_over_those_who_are_known() -> None:
     assert Checker(everyone, ["User:svc-z"]).check(claim).outcome is Outcome.FAIL
 
 
+def test_brackets_belong_to_a_principal_and_make_no_glob() -> None:
+    held = Authorizer(bindings("TOPIC:P:pii. User:svc1@* ALLOW READ"))
+    verdict = check(only_readers("one", PII, ["User:svc[1]"]), held)
+    assert verdict.witness is not None
+    assert verdict.witness.principal == "User:svc1"
+    able = Assertion("may", Claim.MUST, frozenset({_O.READ}), PII, ("User:svc[1]",))
+    assert check(able, held).outcome is Outcome.FAIL
+    assert check(only_readers("any one", PII, ["User:svc?"]), held).outcome is Outcome.PASS
+
+
 def test_only_writers_speaks_of_writing() -> None:
     held = Authorizer(bindings("TOPIC:P:pii. User:a@* ALLOW READ"))
     assert check(only_writers("writers", PII, []), held).outcome is Outcome.PASS

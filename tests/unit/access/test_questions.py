@@ -1,5 +1,7 @@
 """Who, what and why, as a person asks."""
 
+import pytest
+
 from reconciler.access import Authorizer, Request, Standing, access_of, can_i, explain, who_can
 from reconciler.model import AclOperation, ResourceType
 from tests.unit.access.bindings import bindings, pattern
@@ -22,6 +24,16 @@ def test_everybody_but_those_who_are_denied() -> None:
     holders = who_can(authorizer, _O.READ, pattern("TOPIC:L:*"))
     assert [(row.principal, str(row.region)) for row in holders.rows] == [(None, "topics starting with `a`")]
     assert [(row.principal, str(row.region)) for row in holders.lacking] == [("User:b", "topic `ab`")]
+
+
+@pytest.mark.parametrize("principal", ["User:CN=*.example.com,O=Example", "User:svc?", "User:svc[1]", "User:["])
+def test_a_question_about_one_principal_knows_no_globs(principal: str) -> None:
+    authorizer = Authorizer(bindings("TOPIC:L:a User:svc1@* ALLOW READ", f"TOPIC:L:b {principal}@* ALLOW READ"))
+    answer = can_i(authorizer, principal, _O.READ, pattern("TOPIC:L:a"))
+    assert answer.allowed is False
+    assert answer.counterexample is not None
+    assert answer.counterexample.principal == principal
+    assert can_i(authorizer, principal, _O.READ, pattern("TOPIC:L:b")).allowed is True
 
 
 def test_what_a_principal_may_do_when_the_default_is_unknown() -> None:
