@@ -21,7 +21,7 @@ from reconciler.manifest.resources import PatternTable
 from reconciler.manifest.roles import RoleDeclaration, use_problem
 from reconciler.manifest.source import Source
 from reconciler.manifest.topics import TopicsDeclaration
-from reconciler.manifest.variables import form_problem, variable_scalars
+from reconciler.manifest.variables import MISPLACED, form_problem, misplaced, variable_scalars
 from reconciler.model import FrozenMap, Origin
 
 
@@ -76,7 +76,8 @@ class _Loading:
         """Reads one file."""
         findings = Findings(source)
         self.findings.append(findings)
-        may_vary = "${" in source.text
+        # A quoted text can spell its characters as escapes.
+        may_vary = "${" in source.text or "\\" in source.text
         for root in read_documents(findings):
             document = open_document(root, findings)
             if document is None:
@@ -91,6 +92,8 @@ class _Loading:
                 self._add_template(document)
             else:
                 self._add(document)
+            if may_vary:
+                _report_misplaced(document)
 
     def _add_cluster(self, document: Document) -> None:
         cluster = declare_cluster(document, self._table)
@@ -172,3 +175,11 @@ class _Loading:
                 if trouble is not None:
                     origin = rule.action.declaration.origin
                     by_path[origin.file].add_at(trouble, origin)
+
+
+def _report_misplaced(document: Document) -> None:
+    """Reports variables that nothing would fill in; those that are a problem anyway are reported as that."""
+    findings = document.findings
+    for scalar in misplaced(document.root, document.heading.kind):
+        if not findings.marks(scalar):
+            findings.add(MISPLACED, scalar)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from reconciler.manifest.codes import Code
 from reconciler.manifest.findings import Findings, Trouble
@@ -9,6 +10,15 @@ from reconciler.manifest.nodes import MappingNode, Node, ScalarNode, SequenceNod
 from reconciler.manifest.source import quoted
 from reconciler.manifest.suggest import did_you_mean
 
+#: A variable stands nowhere in these: clusters are what sets them.
+_FIXED: Final = frozenset({"Cluster", "Fleet"})
+_CLIENTS: Final = (("spec", "client"), ("spec", "barrier", "client"))
+#: Why a misplaced variable is none.
+MISPLACED: Final = Trouble(
+    Code.VARIABLE_FORM,
+    "no variable can stand here",
+    "write it out: variables stand in the spec of kinds other than Cluster and Fleet, and not in spec.clusters",
+)
 _VARIABLE = re.compile(r"\$\{vars\.([A-Za-z0-9_.-]+)\}", re.ASCII)
 
 
@@ -34,6 +44,20 @@ def form_problem(text: str) -> Trouble | None:
         f"{quoted(text)} is not a variable",
         "a variable is a whole value, ${vars.name}; nothing else is put into texts",
     )
+
+
+def misplaced(root: MappingNode, kind: str) -> Iterator[ScalarNode]:
+    """Every scalar that holds ``${`` where nothing is filled in, so that it would be taken letter by letter.
+
+    That is what says which document it is and for which clusters, and all of a ``Cluster`` and a ``Fleet`` but client
+    settings, which name secrets that way.
+    """
+    yield from variable_scalars(root.get("metadata"))
+    if kind not in _FIXED:
+        yield from variable_scalars(root.get("spec", "clusters"))
+        return
+    settings = {id(scalar) for path in _CLIENTS for scalar in variable_scalars(root.get(*path))}
+    yield from (scalar for scalar in variable_scalars(root.get("spec")) if id(scalar) not in settings)
 
 
 def substitute(root: MappingNode, values: Mapping[str, str], cluster: str, findings: Findings) -> MappingNode:
