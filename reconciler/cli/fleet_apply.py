@@ -131,8 +131,9 @@ def _passes(wave: PlannedWave, here: _Pass, statuses: list[Exit], *, wait: bool)
     """Whether the gate behind ``wave`` lets the next one begin."""
     gate = gate_behind(wave, here.endings)
     if gate.shut:
-        names = ", ".join((*gate.failed, *gate.unfinished))
-        complain(f"the gate behind wave {wave.name} stays shut: {names}", "mend what failed, then run the same command")
+        names = ", ".join((*gate.failed, *gate.unfinished, *(f"{name} (not planned)" for name in gate.unplanned)))
+        advice = "plan again" if gate.unplanned else "mend what failed, then run the same command"
+        complain(f"the gate behind wave {wave.name} stays shut: {names}", advice)
         statuses.append(Exit.ERROR)
         return False
     while (left := gate.opens - time.time()) > 0:
@@ -225,6 +226,7 @@ def _document(plan: FleetPlan, endings: dict[tuple[str, str], Ending]) -> dict[s
                     for member in wave.members
                     for ending in [endings.get((member.cluster, member.plan_id))]
                 ],
+                "notPlanned": list(wave.unplanned),
             }
             for wave in plan.waves
         ],

@@ -125,6 +125,7 @@ def assembled(fleet: Fleet, sides: Iterable[dict[str, Any]], day: str, commit: s
                 tuple(_member(by_name[name]) for name in wave.clusters if "text" in by_name[name]),
                 wave.soak,
                 wave.max_failures,
+                tuple(name for name in wave.clusters if "code" in by_name[name]),
             )
             for wave in fleet.waves
         ),

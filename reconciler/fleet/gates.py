@@ -30,18 +30,19 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Whether the wave behind it may begin: ``failed`` shuts it, before ``opens`` it is not open yet."""
+    """Whether the next wave may begin: ``failed`` and ``unplanned`` shut it, before ``opens`` it is not open yet."""
 
     wave: str
     failed: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
     opens: float = 0.0
     allowed_failures: int = 0
+    unplanned: tuple[str, ...] = ()
 
     @property
     def shut(self) -> bool:
-        """Whether more clusters failed than the gate allows, or some were never tried."""
-        return len(self.failed) > self.allowed_failures or bool(self.unfinished)
+        """Whether more clusters failed or got no plan than the gate allows, or some were never tried."""
+        return len(self.failed) + len(self.unplanned) > self.allowed_failures or bool(self.unfinished)
 
 
 def latest(endings: Iterable[Ending]) -> dict[tuple[str, str], Ending]:
@@ -59,12 +60,12 @@ def pending(wave: PlannedWave, endings: Mapping[tuple[str, str], Ending]) -> tup
 
 
 def gate_behind(wave: PlannedWave, endings: Mapping[tuple[str, str], Ending]) -> Gate:
-    """The gate behind a wave, as the record shows it; a wave without members is no obstacle."""
+    """The gate behind a wave, as the record shows it; a wave in which nothing has to change is no obstacle."""
     left = pending(wave, endings)
     failed = tuple(member.cluster for member in left if (member.cluster, member.plan_id) in endings)
     unfinished = tuple(member.cluster for member in left if (member.cluster, member.plan_id) not in endings)
     ends = (endings[key].finished for member in wave.members if (key := (member.cluster, member.plan_id)) in endings)
-    return Gate(wave.name, failed, unfinished, max(ends, default=0.0) + wave.soak, wave.max_failures)
+    return Gate(wave.name, failed, unfinished, max(ends, default=0.0) + wave.soak, wave.max_failures, wave.unplanned)
 
 
 def failures_exceeded(wave: PlannedWave, endings: Mapping[tuple[str, str], Ending]) -> bool:

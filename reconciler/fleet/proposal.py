@@ -41,12 +41,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class PlannedWave:
-    """The clusters of one wave that change, and the gate behind them."""
+    """The clusters of one wave that change, those that could not be planned, and the gate behind them."""
 
     name: str
     members: tuple[Member, ...]
     soak: float = 0.0
     max_failures: int = 0
+    unplanned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,13 @@ def fleet_plan_id(plan: FleetPlan) -> str:
         "name": plan.name,
         "limits": asdict(plan.limits),
         "waves": [
-            [wave.name, wave.soak, wave.max_failures, [[item.cluster, item.plan_id] for item in wave.members]]
+            [
+                wave.name,
+                wave.soak,
+                wave.max_failures,
+                [[item.cluster, item.plan_id] for item in wave.members],
+                list(wave.unplanned),
+            ]
             for wave in plan.waves
         ],
     }
@@ -127,7 +134,13 @@ def parse_fleet_plan(text: str) -> FleetPlan:
             side["name"],
             side["as_of"],
             tuple(
-                PlannedWave(**{**wave, "members": tuple(Member(**item) for item in wave["members"])})
+                PlannedWave(
+                    **{
+                        **wave,
+                        "members": tuple(Member(**item) for item in wave["members"]),
+                        "unplanned": tuple(wave["unplanned"]),
+                    }
+                )
                 for wave in side["waves"]
             ),
             tuple(side["unchanged"]),

@@ -16,8 +16,10 @@ def fleet_plan_lines(plan: FleetPlan, paint: Paint = plain) -> Iterator[str]:
         yield ""
         yield paint("title", f"wave {safe(wave.name)}: {counted(len(wave.members), 'cluster')}")
         yield from _changes(wave, paint)
-        if number + 1 < len(plan.waves) and wave.members:
+        if number + 1 < len(plan.waves) and (wave.members or wave.unplanned):
             yield paint("dim", f"── gate: {_gate(wave)} ──")
+        if number + 1 < len(plan.waves) and len(wave.unplanned) > wave.max_failures:
+            yield paint("error", f"  {counted(len(wave.unplanned), 'cluster')} not planned: the gate stays shut")
     for failure in plan.failures:
         yield paint("error", f"  not planned: {safe(failure.cluster)}: {safe(failure.code)}: {safe(failure.message)}")
         if failure.advice:
@@ -76,4 +78,5 @@ def fleet_result_lines(
         yield (
             f"wave {safe(wave.name)}: {done:,} of {counted(len(wave.members), 'cluster')} as planned, "
             f"{len(found) - done - waiting:,} failed, {waiting:,} not begun"
+            + (f", {len(wave.unplanned):,} not planned" if wave.unplanned else "")
         )

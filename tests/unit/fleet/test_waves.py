@@ -102,6 +102,16 @@ def test_failures_and_what_was_not_begun_shut_a_gate() -> None:
     assert not gate_behind(replace(WAVE, max_failures=1), failed).shut
 
 
+def test_a_cluster_without_a_plan_counts_as_a_failure_of_its_wave() -> None:
+    wave = PlannedWave("canary", (), unplanned=("a", "b"))
+    assert gate_behind(wave, {}).shut
+    assert gate_behind(replace(wave, max_failures=1), {}).shut
+    assert not gate_behind(replace(wave, max_failures=2), {}).shut
+    plan = replace(PLAN, waves=(wave, *PLAN.waves[1:]))
+    assert parse_fleet_plan(fleet_plan_text(plan)) == plan
+    assert fleet_plan_id(plan) != fleet_plan_id(replace(PLAN, waves=(replace(wave, unplanned=()), *PLAN.waves[1:])))
+
+
 def test_the_last_ending_counts_and_only_of_this_plan() -> None:
     endings = latest([ended("a", 1), ended("a", 0, 200.0), Ending("b", "plan-of-yesterday", 0, 1.0)])
     assert [item.cluster for item in pending(WAVE, endings)] == ["b"]
