@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
 
+from reconciler.adapters.kafka.limits import text_problem
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -40,13 +41,11 @@ def unsupported_by_client(binding: AclBinding) -> str | None:
     It hands C strings on: a text with a NUL in it would be sent as another, shorter one.
     """
     resource_type, operation = binding.pattern.resource_type, binding.entry.operation
-    if _is_cut_short(binding.pattern.name, binding.entry.principal, binding.entry.host):
-        return "the Kafka client cannot carry a name, principal or host with a NUL character in it"
     if resource_type not in _TYPES:
         return f"the Kafka client cannot carry ACLs on {resource_type.name} resources"
     if operation not in _OPERATIONS:
         return f"the Kafka client cannot carry the operation {operation.name}"
-    return None
+    return text_problem(binding.pattern.name, binding.entry.principal, binding.entry.host)
 
 
 def read_rows(rows: Iterable[ResourceRow]) -> Listing:
@@ -72,18 +71,14 @@ def read_rows(rows: Iterable[ResourceRow]) -> Listing:
 
 def _pattern(resource_type: int | None, name: str, pattern_type: int | None) -> ResourcePattern | None:
     known_type, known_pattern = _TYPES.get(resource_type or 0), _PATTERNS.get(pattern_type or 0)
-    if known_type is None or known_pattern is None or not name or _is_cut_short(name):
+    if known_type is None or known_pattern is None or not name or text_problem(name):
         return None
     return ResourcePattern(known_type, name, known_pattern)
-
-
-def _is_cut_short(*texts: str) -> bool:
-    return any("\0" in text for text in texts)
 
 
 def _entry(row: EntryRow) -> AccessControlEntry | None:
     principal, host, operation, permission = row
     known_operation, known_permission = _OPERATIONS.get(operation or 0), _PERMISSIONS.get(permission or 0)
-    if known_operation is None or known_permission is None or _is_cut_short(principal, host):
+    if known_operation is None or known_permission is None or text_problem(principal, host):
         return None
     return AccessControlEntry(principal, host, known_operation, known_permission)

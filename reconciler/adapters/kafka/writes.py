@@ -25,6 +25,7 @@ from confluent_kafka.admin import (
 
 from reconciler.adapters.kafka.bindings import unsupported_by_client
 from reconciler.adapters.kafka.client import Connection
+from reconciler.adapters.kafka.limits import increase_problem, settings_problem, topic_problem
 from reconciler.model import AclBinding, AlterConfigs, CreatePartitions, Topic
 from reconciler.ports import Answer, Verdict
 
@@ -38,15 +39,17 @@ _DONE: Final = Answer(Verdict.DONE)
 def create_acls(connection: Connection, bindings: Sequence[AclBinding]) -> list[Answer]:
     """Creates bindings in the given order, in one request."""
     _check(bindings)
-    sendable = {b: _client_binding(b) for b in bindings if unsupported_by_client(b) is None}
-    return _acl_answers(connection, bindings, sendable, connection.admin.create_acls)
+    refused = _refused({b: unsupported_by_client(b) for b in bindings})
+    sendable = {b: _client_binding(b) for b in bindings if b not in refused}
+    return _acl_answers(connection, bindings, sendable, refused, connection.admin.create_acls)
 
 
 def delete_acls(connection: Connection, bindings: Sequence[AclBinding]) -> list[Answer]:
     """Deletes by exact filters, in one request; what the broker says it matched proves nothing and is not read."""
     _check(bindings)
-    sendable = {b: _client_filter(b) for b in bindings if unsupported_by_client(b) is None}
-    return _acl_answers(connection, bindings, sendable, connection.admin.delete_acls)
+    refused = _refused({b: unsupported_by_client(b) for b in bindings})
+    sendable = {b: _client_filter(b) for b in bindings if b not in refused}
+    return _acl_answers(connection, bindings, sendable, refused, connection.admin.delete_acls)
 
 
 def create_topics(connection: Connection, topics: Sequence[Topic], *, only_validate: bool = False) -> list[Answer]:
@@ -54,13 +57,15 @@ def create_topics(connection: Connection, topics: Sequence[Topic], *, only_valid
     names = [topic.name for topic in topics]
     _check(names)
     call = partial(connection.admin.create_topics, validate_only=only_validate)
-    return _named_answers(connection, names, call, [_new_topic(t) for t in topics])
+    refused = _refused({topic.name: topic_problem(topic) for topic in topics})
+    sendable = {topic.name: _new_topic(topic) for topic in topics if topic.name not in refused}
+    return _named_answers(connection, names, sendable, refused, call)
 
 
 def delete_topics(connection: Connection, names: Sequence[str]) -> list[Answer]:
     """Deletes topics by name."""
     _check(names)
-    return _named_answers(connection, names, connection.admin.delete_topics, list(names))
+    return _named_answers(connection, names, {name: name for name in names}, {}, connection.admin.delete_topics)
 
 
 def create_partitions(
@@ -70,7 +75,9 @@ def create_partitions(
     names = [change.name for change in changes]
     _check(names)
     call = partial(connection.admin.create_partitions, validate_only=only_validate)
-    return _named_answers(connection, names, call, [_new_partitions(change) for change in changes])
+    refused = _refused({change.name: increase_problem(change) for change in changes})
+    sendable = {change.name: _new_partitions(change) for change in changes if change.name not in refused}
+    return _named_answers(connection, names, sendable, refused, call)
 
 
 def alter_configs(
@@ -78,10 +85,13 @@ def alter_configs(
 ) -> list[Answer]:
     """Sets and resets the named settings, incrementally; what is not named stays."""
     _check([change.name for change in changes])
-    resources = {change: _alteration(change) for change in changes if change.after}
+    answers = {change.name: _DONE for change in changes if not change.after}
+    answers |= _refused({change.name: settings_problem(change.after) for change in changes})
+    resources = {change.name: _alteration(change) for change in changes if change.name not in answers}
     call = partial(connection.admin.incremental_alter_configs, validate_only=only_validate)
     futures = _send(connection, call, list(resources.values()))
-    return [_outcome(connection, futures[resources[c]]) if c in resources else _DONE for c in changes]
+    answers |= {name: _outcome(connection, futures[resource]) for name, resource in resources.items()}
+    return [answers[change.name] for change in changes]
 
 
 def _check(items: Collection[Any]) -> None:
@@ -93,18 +103,27 @@ def _check(items: Collection[Any]) -> None:
 
 
 def _acl_answers(
-    connection: Connection, bindings: Sequence[AclBinding], sendable: Mapping[AclBinding, Any], call: Callable[..., Any]
+    connection: Connection,
+    bindings: Sequence[AclBinding],
+    sendable: Mapping[AclBinding, Any],
+    refused: Mapping[AclBinding, Answer],
+    call: Callable[..., Any],
 ) -> list[Answer]:
     futures = _send(connection, call, list(sendable.values()))
-    answers: dict[AclBinding, Answer] = {b: _outcome(connection, futures[item]) for b, item in sendable.items()}
-    return [answers.get(b) or _unsupported(b) for b in bindings]
+    answers = {**refused, **{b: _outcome(connection, futures[item]) for b, item in sendable.items()}}
+    return [answers[b] for b in bindings]
 
 
 def _named_answers(
-    connection: Connection, names: Sequence[str], call: Callable[..., Any], items: list[Any]
+    connection: Connection,
+    names: Sequence[str],
+    sendable: Mapping[str, Any],
+    refused: Mapping[str, Answer],
+    call: Callable[..., Any],
 ) -> list[Answer]:
-    futures = _send(connection, call, items)
-    return [_outcome(connection, futures[name]) for name in names]
+    futures = _send(connection, call, list(sendable.values()))
+    answers = {**refused, **{name: _outcome(connection, futures[name]) for name in sendable}}
+    return [answers[name] for name in names]
 
 
 def _send(connection: Connection, call: Callable[..., Mapping[K, "Future[Any]"]], items: list[Any]) -> Mapping[K, Any]:
@@ -122,8 +141,11 @@ def _outcome(connection: Connection, future: "Future[Any]") -> Answer:
     return _DONE
 
 
-def _unsupported(binding: AclBinding) -> Answer:
-    return Answer(Verdict.FAILED, "UNSUPPORTED_BY_CLIENT", unsupported_by_client(binding) or "")
+def _refused(problems: Mapping[K, str | None]) -> dict[K, Answer]:
+    """What is not sent, with its answer."""
+    return {
+        item: Answer(Verdict.FAILED, "UNSUPPORTED_BY_CLIENT", why) for item, why in problems.items() if why is not None
+    }
 
 
 def _client_binding(binding: AclBinding) -> ClientBinding:

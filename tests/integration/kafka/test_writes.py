@@ -50,6 +50,20 @@ def codes(answers: list[Answer]) -> list[str]:
     return [answer.code for answer in answers]
 
 
+def test_what_the_client_would_cut_or_raise_on_fails_alone(admin: KafkaCluster) -> None:
+    good, cut, long = binding("writes.cut"), binding("writes.cut\0off"), binding("x" * 32_768)
+    assert codes(admin.create_acls([good, cut, long])) == ["", "UNSUPPORTED_BY_CLIENT", "UNSUPPORTED_BY_CLIENT"]
+    assert codes(admin.delete_acls([cut])) == ["UNSUPPORTED_BY_CLIENT"]
+    assert good in live(admin)
+    too_many = Topic("writes.too-many", 100_001, 1)
+    assert codes(admin.create_topics([too_many, Topic("writes.beside", 1, 1)])) == ["UNSUPPORTED_BY_CLIENT", ""]
+    increases = [CreatePartitions("writes.absent", 1, 100_001), CreatePartitions("writes.beside", 1, 2)]
+    assert codes(admin.create_partitions(increases)) == ["UNSUPPORTED_BY_CLIENT", ""]
+    nameless = AlterConfigs("writes.absent", {"": None}, {"": "1"})
+    changed = AlterConfigs("writes.beside", {"retention.ms": None}, {"retention.ms": "1000"})
+    assert codes(admin.alter_configs([nameless, changed])) == ["UNSUPPORTED_BY_CLIENT", ""]
+
+
 def test_a_bad_acl_does_not_stop_the_others(admin: KafkaCluster) -> None:
     good, bad = binding("writes.good"), binding("not-the-cluster", ResourceType.CLUSTER, AclOperation.CREATE)
     first, second, third = admin.create_acls([good, bad, binding("writes.more")])

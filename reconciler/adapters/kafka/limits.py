@@ -1,0 +1,69 @@
+"""What the client cannot carry in a request: it would raise, send something else, or lose the connection for all items.
+
+Each function says why, or ``None`` where nothing stands in the way.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from reconciler.model import CreatePartitions, Topic
+
+#: Kafka's protocol has no longer strings (``MessageGenerator``: "string field … had invalid length"); in UTF-8.
+LONGEST_TEXT: Final = 32_767
+#: librdkafka's ``RD_KAFKAP_PARTITIONS_MAX`` and ``RD_KAFKAP_BROKERS_MAX``.
+MOST_PARTITIONS: Final = 100_000
+MOST_REPLICAS: Final = 10_000
+_LARGEST_ID: Final = 2**31 - 1
+
+
+def text_problem(*texts: str | None) -> str | None:
+    """The client hands C strings on, so a NUL ends a text; a broker hangs up on one that is too long."""
+    for text in texts:
+        if text is None:
+            continue
+        if "\0" in text:
+            return "the Kafka client cannot carry a text with a NUL character in it"
+        if len(text) > LONGEST_TEXT // 4 and len(text.encode("utf-8", "replace")) > LONGEST_TEXT:
+            return f"no Kafka request can carry a text of more than {LONGEST_TEXT:,} bytes"
+    return None
+
+
+def topic_problem(topic: Topic) -> str | None:
+    """Of a topic to create."""
+    assignments = topic.replica_assignments
+    return (
+        _partitions_problem(len(assignments) if assignments is not None else topic.num_partitions or 1)
+        or _replicas_problem(topic.replication_factor or 1)
+        or _assignments_problem(assignments or ())
+        or settings_problem(topic.configs)
+    )
+
+
+def increase_problem(change: CreatePartitions) -> str | None:
+    """Of a topic that gets more partitions."""
+    return _partitions_problem(change.after) or _assignments_problem(change.assignments or ())
+
+
+def settings_problem(configs: Mapping[str, str | None]) -> str | None:
+    """Of settings that are set or reset."""
+    if "" in configs:
+        return "the Kafka client cannot carry a setting without a name"
+    return text_problem(*configs, *configs.values())
+
+
+def _partitions_problem(count: int) -> str | None:
+    return (
+        f"the Kafka client cannot carry more than {MOST_PARTITIONS:,} partitions" if count > MOST_PARTITIONS else None
+    )
+
+
+def _replicas_problem(count: int) -> str | None:
+    return f"the Kafka client cannot carry more than {MOST_REPLICAS:,} replicas" if count > MOST_REPLICAS else None
+
+
+def _assignments_problem(assignments: tuple[tuple[int, ...], ...]) -> str | None:
+    if not all(assignments):
+        return "the Kafka client cannot carry a partition without replicas"
+    if any(not 0 <= broker <= _LARGEST_ID for replicas in assignments for broker in replicas):
+        return f"the Kafka client cannot carry the id of a broker that is not from 0 to {_LARGEST_ID:,}"
+    return None
