@@ -22,6 +22,7 @@ from reconciler.manifest.safeguards import (
     topic_rules,
 )
 from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS, json_schema, schema_file_name, schema_text
+from reconciler.manifest.settings import setting_problem
 from reconciler.manifest.source import Source
 from reconciler.manifest.waivers import LintWaiver, Waiver
 
@@ -62,6 +63,7 @@ __all__ = [
     "render_problem",
     "schema_file_name",
     "schema_text",
+    "setting_problem",
     "standing_acknowledgements",
     "topic_rules",
 ]

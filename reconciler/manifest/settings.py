@@ -85,6 +85,16 @@ def setting_value(name: str, config_type: ConfigType, text: str) -> str:
     return _words(name, text)
 
 
+def setting_problem(name: str, text: str) -> str | None:
+    """Why no manifest can say that a setting has the value that Kafka spells ``text``; ``None`` if one can."""
+    wanted = normal_form(name, text)
+    try:
+        read = normal_form(name, setting_value(name, TOPIC_CONFIGS.get(name, ConfigType.STRING), wanted.strip()))
+    except ValueError as error:
+        return f"{name}: {str(error).partition(': ')[0]}"
+    return None if read == wanted else f"{name}: {quoted(text)} is not how Kafka writes {quoted(read)}"
+
+
 def _words(name: str, text: str) -> str:
     known = _WORDS.get(name)
     if known is None:

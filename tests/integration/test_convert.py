@@ -244,3 +244,25 @@ def test_an_account_that_the_file_does_not_name_is_left(tmp_path: Path, capsys: 
     (tmp_path / "state.yaml").write_text(state, encoding="utf-8")
     assert run(["convert", "--from", "kafka-gitops", str(tmp_path)]) == 2
     assert "Confluent Cloud gives the account its id" in capsys.readouterr().err
+
+
+def test_a_setting_that_no_manifest_can_have_leaves_its_topic_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "---\n".join(
+        f"kind: KafkaTopic\nmetadata: {{name: {name}}}\n"
+        f"spec: {{partitions: 1, replicas: {replicas}, config: {config}}}\n"
+        for name, replicas, config in (
+            ("a", 3, "{cleanup.policy: [delete, compact], preallocate: True}"),
+            ("b", 3, "{retention.ms: 7d}"),
+            ("c", 3, "{segment.bytes: 1}"),
+            ("d", 99999, "{}"),
+        )
+    )
+    (tmp_path / "topics.yaml").write_text(text, encoding="utf-8")
+    assert run(["convert", "--from", "strimzi", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    assert _declared(tmp_path / "out") == {"topic a 1 3 cleanup.policy=compact,delete preallocate=true"}
+    told = capsys.readouterr().err
+    assert "topic b: retention.ms: '7d' is not how Kafka writes '604800000'" in told
+    assert "topic c: segment.bytes: 1 is too small" in told
+    assert "topic d: '99999' is no number of partitions or replicas" in told

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.diff import TopicRules, compare
 from reconciler.manifest import ManifestError, Source, desired_state, load
-from reconciler.model import AclBinding, ClusterState, DesiredState, Topic
-from reconciler.report.export import cluster_document, export_manifests
+from reconciler.model import TOPIC_CONFIGS, AclBinding, ClusterState, DesiredState, Scope, Topic
+from reconciler.report.export import cluster_document, differences, export_manifests
 from reconciler.report.export.acls import acls_document
 from reconciler.report.export.sayable import binding_problem, text_problem
 from tests.property.strategies import (
@@ -115,6 +116,29 @@ def test_a_cluster_document_holds_the_texts_it_was_given_or_refuses_them(text: s
     else:
         document = cluster_document("prod", ["broker-1:9092"], {"client.id": text})
         assert load([Source("cluster.yaml", document)]).clusters["prod"].client == {"client.id": text}
+
+
+#: Brokers keep a value as it was typed, and take more spellings and values than manifests do.
+live_settings = st.one_of(
+    st.tuples(st.sampled_from(sorted(TOPIC_CONFIGS)), st.text("0159.+-_ adegnoprtuz", max_size=6)),
+    st.tuples(
+        st.sampled_from(["cleanup.policy", "preallocate", "retention.ms", "min.cleanable.dirty.ratio", "new.setting"]),
+        st.sampled_from(
+            ["compact, delete", "delete,compact", "", "TRUE", "+604800000", "0086400000", "0.50", ".5", "7d"]
+        ),
+    ),
+)
+
+
+@given(live_settings)
+def test_a_setting_is_exported_as_the_value_it_has_or_its_topic_is_left(setting: tuple[str, str]) -> None:
+    name, text = setting
+    state = ClusterState("c", topics={"t": Topic("t", 1, 1, {name: text}), "u": Topic("u", 1, 1)})
+    export = export_manifests(state)
+    wanted = desired(export.files)
+    assert differences(export, state, {"cluster.yaml": CLUSTER}, "prod") == []
+    assert wanted.topics.keys() | {left for left, _ in export.left_topics} == {"t", "u"}
+    assert not compare(wanted, state, Scope(), TopicRules()).changes
 
 
 def test_many_topics_are_split_by_what_stands_before_the_first_dot() -> None:

@@ -28,6 +28,9 @@ def _plain(word: str) -> str:
 _KINDS: Final = {_plain(kind.name): kind for kind in ResourceType if kind >= ResourceType.TOPIC}
 _FORMS: Final = {"literal": PatternType.LITERAL, "prefixed": PatternType.PREFIXED, "prefix": PatternType.PREFIXED}
 _OPERATIONS: Final = {_plain(operation.name): operation for operation in AclOperation if operation >= AclOperation.ALL}
+#: Java's ``int`` and ``short``.
+_MOST_PARTITIONS: Final = 2**31 - 1
+_MOST_REPLICAS: Final = 2**15 - 1
 _PERMISSIONS: Final = {"allow": AclPermissionType.ALLOW, "deny": AclPermissionType.DENY}
 
 
@@ -118,9 +121,9 @@ class Conversion:
     ) -> None:
         """Adds a topic; numbers are texts as the source has them, ``None`` or ``-1`` where the broker decides."""
         counts = []
-        for text in (partitions, replicas):
+        for text, most in ((partitions, _MOST_PARTITIONS), (replicas, _MOST_REPLICAS)):
             count = None if text in (None, "-1") else text
-            if count is not None and not re.fullmatch(r"[1-9][0-9]{0,8}", count):
+            if count is not None and not (re.fullmatch(r"[1-9][0-9]{0,9}", count) and int(count) <= most):
                 self.leave(where, f"topic {name}", f"{text!r} is no number of partitions or replicas")
                 return
             counts.append(None if count is None else int(count))

@@ -8,6 +8,7 @@ import ipaddress
 import re
 from typing import Final
 
+from reconciler.manifest import setting_problem
 from reconciler.model import (
     CLUSTER_NAME,
     INTERNAL_TOPICS,
@@ -126,7 +127,7 @@ def topic_problem(topic: Topic) -> str | None:
     for name, setting in topic.configs.items():
         if text_problem(name) or text_problem(setting):
             return "a setting holds text that no manifest can hold"
-    return None
+    return next(filter(None, (setting_problem(name, text) for name, text in topic.configs.items())), None)
 
 
 def text_problem(text: str) -> str | None:

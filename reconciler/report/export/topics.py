@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from reconciler.model import Topic, readable
+from reconciler.model import Topic, normal_form, readable
 from reconciler.report.export.file_names import stem
 from reconciler.report.export.yaml_text import mapping, scalar
 
@@ -45,6 +45,6 @@ def _topic_lines(topic: Topic) -> list[str]:
     if topic.replication_factor is not None:
         lines.append(f"      replicationFactor: {topic.replication_factor}")
     if topic.configs:
-        settings = {name: readable(name, text) for name, text in topic.configs.items()}
+        settings = {name: readable(name, normal_form(name, text)) for name, text in topic.configs.items()}
         lines.extend(mapping("configs", settings, 6))
     return lines
