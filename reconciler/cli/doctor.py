@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -38,8 +38,8 @@ def command(*, path: str | None, cluster: str, reach: Reach, output: str) -> int
             found = target.cluster.inspect()
         except ClusterError as error:
             raise CommandError(str(error), error.advice) from error
-        whole = _topic_listing(target, found)
-    checks = list(_checks(found, target, whole))
+        reading = reading_check(target, found)
+    checks = list(_checks(found, target, reading))
     if output == "json":
         say_json(_document(found, checks))
     else:
@@ -47,39 +47,48 @@ def command(*, path: str | None, cluster: str, reach: Reach, output: str) -> int
     return Exit.OK if all(good for good, _, needed in checks if needed) else Exit.ERROR
 
 
-def _topic_listing(target: Target, found: "Inspection") -> str | None:
-    """Why the topic listing may be partial, or ``None``."""
+class Check(NamedTuple):
+    """Whether it is well, what it is, whether planning needs it."""
+
+    ok: bool
+    text: str
+    needed: bool
+
+
+def reading_check(target: Target, found: "Inspection") -> Check:
+    """Whether a plan could read the cluster, and whether it would see every topic."""
     from reconciler.ports import ClusterError, ReadRequest
 
-    if not found.can_list_acls:
-        return None
     declaration = target.declaration
     request = ReadRequest(
+        acls=bool(found.can_list_acls),
         principal=declaration.principal if declaration else None,
         super_users=declaration.super_users if declaration else (),
     )
     try:
-        return target.cluster.read(request).topic_gap
+        gap = target.cluster.read(request).topic_gap
     except ClusterError as error:
-        return str(error)
+        return Check(False, f"the cluster cannot be read: {error}", True)
+    if gap is None or found.can_list_acls is None:  # without an authorizer nothing is hidden from anybody
+        return Check(True, f"sees every topic: {found.visible_topics}", False)
+    return Check(False, gap, False)
 
 
-def _checks(found: "Inspection", target: Target, gap: str | None) -> Iterator[tuple[bool, str, bool]]:
-    """Whether it is well, what it is, whether planning needs it."""
-    yield True, f"connected to cluster {found.cluster_id}, {counted(len(found.brokers), 'broker')}", True
-    yield found.authorizer != "absent", _AUTHORIZER[str(found.authorizer)], True
+def _checks(found: "Inspection", target: Target, reading: Check) -> Iterator[Check]:
+    yield Check(True, f"connected to cluster {found.cluster_id}, {counted(len(found.brokers), 'broker')}", True)
+    yield Check(found.authorizer != "absent", _AUTHORIZER[str(found.authorizer)], True)
     if found.can_list_acls is not None:
-        yield found.can_list_acls, "may list ACLs (DESCRIBE on CLUSTER): needed to plan", True
+        yield Check(found.can_list_acls, "may list ACLs (DESCRIBE on CLUSTER): needed to plan", True)
     if found.can_alter_acls is not None:
-        yield found.can_alter_acls, "may change ACLs (ALTER on CLUSTER): needed to apply", False
-    yield gap is None, gap or f"sees every topic: {found.visible_topics}", False
+        yield Check(found.can_alter_acls, "may change ACLs (ALTER on CLUSTER): needed to apply", False)
+    yield reading
     declared = target.declaration
     if declared is None:
-        yield False, "no Cluster document describes it yet: `reconciler export` writes one", False
+        yield Check(False, "no Cluster document describes it yet: `reconciler export` writes one", False)
         return
-    yield declared.principal is not None, "principal is declared in Cluster", False
+    yield Check(declared.principal is not None, "principal is declared in Cluster", False)
     unknown = declared.allow_everyone_if_no_acl_found is None
-    yield not unknown, "allowEveryoneIfNoAclFound is declared in Cluster", False
+    yield Check(not unknown, "allowEveryoneIfNoAclFound is declared in Cluster", False)
 
 
 _AUTHORIZER = {
@@ -89,7 +98,7 @@ _AUTHORIZER = {
 }
 
 
-def _lines(found: "Inspection", checks: list[tuple[bool, str, bool]], paint: "Paint") -> Iterator[str]:
+def _lines(found: "Inspection", checks: list[Check], paint: "Paint") -> Iterator[str]:
     for good, text, needed in checks:
         mark = paint("add", "ok     ") if good else paint("error", "wrong  ") if needed else paint("warn", "note   ")
         yield f"{mark}{text}"
@@ -100,7 +109,7 @@ def _lines(found: "Inspection", checks: list[tuple[bool, str, bool]], paint: "Pa
         yield f"       metadata.version {found.metadata_version}"
 
 
-def _document(found: "Inspection", checks: list[tuple[bool, str, bool]]) -> dict[str, Any]:
+def _document(found: "Inspection", checks: list[Check]) -> dict[str, Any]:
     return {
         "clusterId": found.cluster_id,
         "brokers": [

@@ -225,3 +225,4 @@ def test_doctor_sees_rights(main: Job, tmp_path: Path, broker: Sandbox) -> None:
     ill = main.run("doctor", "--output", "json")
     assert ill.status == 1
     assert json.loads(ill.out)["canListAcls"] is False
+    assert not any(check["ok"] for check in json.loads(ill.out)["checks"] if "topic" in check["text"])

@@ -1,0 +1,52 @@
+"""What ``doctor`` says of reading a cluster: an error or a missing right never looks well."""
+
+from dataclasses import replace
+
+from reconciler.adapters.kafka.inspection import Inspection
+from reconciler.adapters.kafka.preflight import Authorizer
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.cli.doctor import Check, reading_check
+from reconciler.cli.wiring import Target
+from reconciler.model import ClusterState
+from reconciler.ports import ClusterError, ReadRequest
+
+FOUND = Inspection(
+    cluster_id="c",
+    brokers=(),
+    controller=None,
+    operations=frozenset({"DESCRIBE"}),
+    authorizer=Authorizer.PRESENT,
+    can_list_acls=True,
+    can_alter_acls=False,
+    metadata_version=None,
+    visible_topics=3,
+)
+
+
+class Unreadable(MemoryCluster):
+    """One whose listing fails, as where no reader can read the ACLs."""
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        raise ClusterError("acl_listing_failed", "the ACLs could not be read by any means")
+
+
+def target(gap: str | None = None) -> Target:
+    return Target("c", MemoryCluster(ClusterState("c", topic_gap=gap)), None)
+
+
+def test_a_cluster_that_cannot_be_read_cannot_be_planned_for() -> None:
+    check = reading_check(Target("c", Unreadable(ClusterState("c")), None), FOUND)
+    assert (check.ok, check.needed) == (False, True)
+    assert "acl_listing_failed" in check.text
+
+
+def test_a_partial_listing_is_no_whole_one_whatever_else_may_be_read() -> None:
+    partial = Check(False, "topics may be hidden", False)
+    assert reading_check(target("topics may be hidden"), FOUND) == partial
+    assert reading_check(target("topics may be hidden"), replace(FOUND, can_list_acls=False)) == partial
+
+
+def test_without_an_authorizer_nothing_is_hidden() -> None:
+    unsecured = replace(FOUND, authorizer=Authorizer.ABSENT, can_list_acls=None)
+    assert reading_check(target("the ACLs were not read"), unsecured) == Check(True, "sees every topic: 3", False)
+    assert reading_check(target(), FOUND) == Check(True, "sees every topic: 3", False)
