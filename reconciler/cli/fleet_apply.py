@@ -1,7 +1,6 @@
 """``reconciler fleet apply``: perform a fleet's plans, wave by wave, each wave gated on the one before."""
 
 import datetime
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from reconciler.cli.exits import PRECEDENCE, CommandError, Exit, worst
 from reconciler.cli.fleet_members import everywhere
 from reconciler.cli.fleet_options import SparkOptions, session_for, spark_options
 from reconciler.cli.fleet_performing import Conditions, Job, apply_all
-from reconciler.cli.fleet_saved import RECORD_FILE, read_fleet_plan, read_record
+from reconciler.cli.fleet_saved import add_to_record, read_fleet_plan, read_record
 from reconciler.cli.options import Reach, connection_options, output_option
 from reconciler.cli.stopping import stoppable
 from reconciler.cli.wiring import read_sources
@@ -168,10 +167,7 @@ def _run_chunk(
     tell(f"wave {wave.name}: {', '.join(member.cluster for member in chunk)}")
     lists = share_out(jobs, [1 + member.steps for member in chunk], int(session.sparkContext.defaultParallelism))
     lines = run_tasks(session, lists, partial(apply_all, conditions=here.conditions))
-    with (here.directory / RECORD_FILE).open("a", encoding="utf-8") as record:
-        record.writelines(f"{line}\n" for line in lines)
-        record.flush()
-        os.fsync(record.fileno())
+    add_to_record(here.directory, lines)
     for ending in parse_endings("\n".join(lines) + "\n", here.plan):
         here.began.append(ending)
         here.endings[(ending.cluster, ending.plan_id)] = ending

@@ -1,5 +1,7 @@
 """A fleet's plan, its clusters' plans and its record, as they stand in the directory of plans."""
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +33,16 @@ def read_fleet_plan(directory: Path) -> tuple[FleetPlan, dict[str, str]]:
             raise CommandError(message, "plan again", Exit.STALE)
         texts[member.cluster] = file.read_text(encoding="utf-8")
     return plan, texts
+
+
+def add_to_record(directory: Path, lines: Iterable[str]) -> None:
+    """Append endings, flushed to disk; a line that a crash has cut off goes, so that it damages none behind it."""
+    with (directory / RECORD_FILE).open("a+b") as record:
+        record.seek(0)
+        record.truncate(record.read().rfind(b"\n") + 1)
+        record.writelines(f"{line}\n".encode() for line in lines)
+        record.flush()
+        os.fsync(record.fileno())
 
 
 def read_record(directory: Path, plan: FleetPlan) -> list[Ending]:
