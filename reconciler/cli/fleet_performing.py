@@ -69,7 +69,8 @@ def _apply_one(job: Job, manifests: Path, scratch: Path, conditions: Conditions)
     plan.write_text(job.text, encoding="utf-8")
     # The command line's end is the outcome; a process that was killed says nothing, and its outcome is unknown.
     process = subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, *_arguments(job, plan, manifests, conditions)],
+        # Safe path: else a json.py where the task runs would be run.
+        [sys.executable, "-P", "-c", _PROGRAM, *_arguments(job, plan, manifests, conditions)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

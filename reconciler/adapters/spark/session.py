@@ -41,6 +41,8 @@ def spark_session(
     # Workers would run whatever "python3" is; an operator's word for a cluster goes first.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    # Workers are started as modules: else whatever a directory calls json.py would be run by who works in it.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     # Each task has one core: engines that bring threads of their own are told so before they start.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
@@ -97,6 +99,7 @@ def _settings(scratch: str, *, ui: bool) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file://{log}",
         "spark.executorEnv.POLARS_MAX_THREADS": "1",
+        "spark.executorEnv.PYTHONSAFEPATH": "1",
         "spark.python.worker.reuse": "true",
         # A name such as 007 stays a text.
         "spark.sql.sources.partitionColumnTypeInference.enabled": "false",

@@ -35,6 +35,25 @@ def test_a_local_session_needs_no_host_name(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
 
 
+_TASK = """\
+from reconciler.adapters.spark.session import spark_session
+from reconciler.adapters.spark.tasks import run_tasks
+
+with spark_session("local[1]") as session:
+    print(run_tasks(session, [["a"]], lambda units, attempt: units))
+"""
+
+
+def test_nothing_in_the_directory_is_run_by_workers(tmp_path: Path) -> None:
+    script = tmp_path / "elsewhere" / "script.py"
+    script.parent.mkdir()
+    script.write_text(_TASK, encoding="utf-8")
+    for name in ("json", "types", "secrets", "reconciler"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('was run')\n", encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "['a']\n"), done.stderr
+
+
 def test_a_failure_of_spark_says_why(spark: SparkSession) -> None:
     with (
         pytest.raises(CommandError, match=r'Spark failed: .*No FileSystem for scheme "nowhere"'),
