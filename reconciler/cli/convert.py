@@ -8,7 +8,7 @@ import click
 
 from reconciler.cli.console import say, say_json, tell
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.export import write_files
+from reconciler.cli.export import NO_BROKER, write_files
 from reconciler.cli.options import output_option
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _proven(
 
     export = export_manifests(state, heading=heading, roles=roles)
     try:
-        cluster = {"cluster.yaml": cluster_document(name, ["your-broker.example:9093"], {})}
+        cluster = {"cluster.yaml": cluster_document(name, [NO_BROKER], {})}
         wrong = differences(export, state, cluster, name)
     except ValueError as error:
         raise CommandError(f"--name: {error}", status=Exit.USAGE) from error

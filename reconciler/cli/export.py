@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -83,15 +83,20 @@ def in_scope(state: "ClusterState", target: Target) -> "ClusterState":
 
 def _manifests(state: "ClusterState", target: Target, *, roles: bool) -> "Export":
     from reconciler.report.export import cluster_document, export_manifests
+    from reconciler.report.export.file_names import document_name
 
     export = export_manifests(state, cluster=target.name, roles=roles)
     if target.declaration is not None:
         return export
-    stub = _STUB + cluster_document(target.name, target.bootstrap_servers, {})
+    # A snapshot's file may be called what no document can be, and says nothing of brokers.
+    name, servers = document_name(target.name), target.bootstrap_servers or [NO_BROKER]
+    stub = _STUB + cluster_document(name, servers, {})
     return replace(export, files={"cluster.yaml": stub, **export.files})
 
 
-_STUB = """\
+#: Stands where brokers belong and nobody has said which; no such name is ever found.
+NO_BROKER: Final = "your-broker.example:9093"
+_STUB: Final = """\
 # What no API tells, for you to add below spec (docs/manifests.md, Cluster):
 #   principal: User:…                    the principal that this tool logs in as
 #   superUsers: [User:…]                 the brokers' super.users

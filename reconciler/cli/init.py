@@ -17,6 +17,10 @@ def command(*, directory: str, cluster: str) -> int:
 
     No file is overwritten.
     """
+    from reconciler.manifest import document_name_problem
+
+    if (problem := document_name_problem(cluster)) is not None:
+        raise CommandError(f"--cluster: {problem}", status=Exit.USAGE)
     target = Path(directory)
     templates = sorted(files("reconciler.cli").joinpath("starting").iterdir(), key=lambda item: item.name)
     taken = [item.name for item in templates if (target / item.name).exists()]

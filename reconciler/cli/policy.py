@@ -58,7 +58,10 @@ def init(
         return Exit.OK
     from reconciler.cli.reading import reached
     from reconciler.cli.wiring import today
+    from reconciler.manifest import document_name_problem
 
+    if name is not None and (problem := document_name_problem(name)) is not None:
+        raise CommandError(f"--name: {problem}", status=Exit.USAGE)
     with reached(path, str(cluster), reach) as target:
         topics = _topics(target)
     if not topics:
@@ -91,6 +94,7 @@ def _proposal(
     target: "Target", topics: "list[Topic]", name: str | None, day: datetime.date
 ) -> "tuple[str, tuple[ProposedRule, ...]]":
     from reconciler.policy import Occasion, propose_policy
+    from reconciler.report.export.file_names import document_name
     from reconciler.report.export.policy import policy_text
     from reconciler.report.export.sayable import topic_problem
 
@@ -99,7 +103,7 @@ def _proposal(
     unsayable = [topic.name for topic in topics if topic_problem(topic) is not None]
     notes += [f"Left out, because no manifest can say it: topic {topic}" for topic in unsayable]
     topics = [topic for topic in topics if topic.name not in unsayable]
-    document, origin = name or target.name, f"cluster {target.name}"
+    document, origin = name or document_name(target.name), f"cluster {target.name}"
     reason = f"as it was on {target.name} on {day}; decide what becomes of it"
     proposed = propose_policy(topics, Occasion(document, reason, day + _GRACE))
     rules = tuple(one for one in proposed if _is_manifest(policy_text(document, [one], origin=origin, labels={})))

@@ -9,6 +9,7 @@ from reconciler.manifest.desired import declared_cluster, desired_state
 from reconciler.manifest.fleets import FleetDeclaration, WaveDeclaration
 from reconciler.manifest.loading import load
 from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.models.metadata import document_name_problem
 from reconciler.manifest.owners import ConsentDeclaration, OwnerDeclaration
 from reconciler.manifest.policy_texts import ExpressionFault, expression_problems
 from reconciler.manifest.problem import ManifestError, Problem, render_problem
@@ -55,6 +56,7 @@ __all__ = [
     "connections",
     "declared_cluster",
     "desired_state",
+    "document_name_problem",
     "expression_problems",
     "json_schema",
     "lint_waivers",

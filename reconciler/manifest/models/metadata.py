@@ -1,7 +1,7 @@
 """What every document has besides its ``spec``: names, labels, and the clusters it is for."""
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
@@ -13,13 +13,17 @@ API_VERSION = "reconciler/v1"
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?", re.ASCII)
 
 
+_NAME_ADVICE: Final = "use ASCII letters, digits, '.', '_' and '-', with a letter or digit at both ends"
+
+
+def document_name_problem(text: str) -> str | None:
+    """Why no document can be called ``text``, with what to do; ``None`` if one can."""
+    return None if _NAME.fullmatch(text) else f"{quoted(text)} is no name for a document: {_NAME_ADVICE}"
+
+
 def _name(value: object) -> object:
     if isinstance(value, str) and not _NAME.fullmatch(value):
-        raise refuse(
-            Code.WRONG_VALUE,
-            f"{quoted(value)} is no name for a document",
-            "use ASCII letters, digits, '.', '_' and '-', with a letter or digit at both ends",
-        )
+        raise refuse(Code.WRONG_VALUE, f"{quoted(value)} is no name for a document", _NAME_ADVICE)
     return value
 
 

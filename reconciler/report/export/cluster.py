@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from reconciler.manifest import document_name_problem
 from reconciler.report.export.sayable import text_problem
 from reconciler.report.export.yaml_text import one_or_list, scalar
 
@@ -18,12 +19,14 @@ def cluster_document(
     """A ``Cluster`` of that name. ``client`` holds references instead of secrets: ``${env:KAFKA_PASSWORD}``.
 
     ``default_allow`` is the brokers' allow.everyone.if.no.acl.found; ``None``, unknown, is left out. Raises
-    ``ValueError`` for text that no manifest can hold.
+    ``ValueError`` for text that no manifest can hold, and for a name that no document can have.
     """
     texts = [name, *bootstrap_servers, *client, *client.values(), principal or "", *super_users]
     unfit = [text for text in texts if text_problem(text.replace("${", "")) is not None]
     if unfit:
         raise ValueError(f"{unfit[0]!a} cannot stand in a manifest")
+    if (problem := document_name_problem(name)) is not None:
+        raise ValueError(problem)
     lines = ["apiVersion: reconciler/v1", "kind: Cluster", f"metadata: {{name: {scalar(name, flow=True)}}}", "spec:"]
     lines += one_or_list("bootstrapServers", bootstrap_servers, 2, always_list=True)
     if client:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from reconciler.manifest import document_name_problem
 from reconciler.model import WILDCARD_PRINCIPAL
 
 _OTHER = re.compile(r"[^A-Za-z0-9._-]+|\.{2,}", re.ASCII)
@@ -39,6 +40,11 @@ def stem(text: str) -> str:
     """``text`` with everything but ASCII letters, digits, ``.``, ``_`` and ``-`` made to ``-``; never empty."""
     slug = _OTHER.sub("-", text).strip("._-")[:_LONGEST].rstrip("._-")
     return f"{slug}-file" if _DEVICES.fullmatch(slug) else slug or "unnamed"
+
+
+def document_name(text: str) -> str:
+    """``text`` where a document can be called so, else its stem."""
+    return text if document_name_problem(text) is None else stem(text)
 
 
 def _bare(principal: str) -> str:
