@@ -6,8 +6,14 @@ from pathlib import Path
 
 
 def write_whole(text: str, out: str) -> None:
-    """Write ``text`` as UTF-8 to ``out``, readable by everybody; raises ``OSError``."""
+    """Write ``text`` as UTF-8 to ``out``, readable by everybody; raises ``OSError``.
+
+    A pipe or a device, such as ``/dev/stdout``, is written to: whoever may would otherwise put a file in its place.
+    """
     target = Path(out)
+    if target.exists() and not target.is_file():
+        target.write_text(text, encoding="utf-8")
+        return
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -1,0 +1,38 @@
+"""A file is replaced whole; what is no file is written to, and stays what it is."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.whole_files import write_whole
+
+
+def test_a_file_is_replaced_and_readable(tmp_path: Path) -> None:
+    target = tmp_path / "plan.json"
+    for text in ("one", "two é"):
+        write_whole(text, str(target))
+        assert target.read_text(encoding="utf-8") == text
+        assert stat.S_IMODE(target.stat().st_mode) == 0o644
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text(encoding="utf-8")))
+    reader.start()
+    write_whole("a plan", str(link))
+    reader.join()
+    assert received == ["a plan"]
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+
+
+def test_a_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        write_whole("a plan", str(tmp_path))
