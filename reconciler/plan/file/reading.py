@@ -6,6 +6,7 @@ Only the steps and what they expect are taken from a file: whoever applies it co
 import datetime
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from reconciler.diff import Left, LeftReason
@@ -33,7 +34,7 @@ from reconciler.plan.guards import Acknowledgement, Guard, Limits
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Counts, Options, Plan, Terms
 from reconciler.plan.selection import Selection
-from reconciler.plan.step import Step
+from reconciler.plan.step import Step, describe
 
 _DIGEST_LINE = re.compile(r',\n"digest":"(sha256:[0-9a-f]{64})"\n}\n')
 
@@ -65,7 +66,29 @@ def plan_from(document: dict[str, Any]) -> Plan:
         raise PlanFileError("the plan's ids do not belong to its steps: the file was altered")
     if list(plan.steps) != sorted(plan.steps, key=lambda step: step.phase):
         raise PlanFileError("the steps are in an illegal order: the file was altered")
+    if (twice := _touched_twice(plan.steps)) is not None:
+        raise PlanFileError(f"two steps touch one thing, “{describe(twice)}” is the second: the file was altered")
     return plan
+
+
+def _touched_twice(steps: Iterable[Step]) -> Change | None:
+    """The first change of what an earlier step changes: such a pair means one thing, and may do another.
+
+    A live topic may get partitions and settings; one that is created or deleted has no other step.
+    """
+    seen: set[object] = set()
+    for step in steps:
+        match step.change:
+            case CreateAcl(binding) | DeleteAcl(binding):
+                keys: set[object] = {binding}
+            case CreateTopic(topic) | DeleteTopic(topic):
+                keys = {(topic.name, kind) for kind in (CreatePartitions, AlterConfigs)}
+            case _:
+                keys = {(step.change.name, type(step.change))}
+        if not seen.isdisjoint(keys):
+            return step.change
+        seen |= keys
+    return None
 
 
 def _sealed(text: str) -> dict[str, Any]:
@@ -150,8 +173,13 @@ def change_from(action: str, before: Any, after: Any) -> Change:
             return DeleteTopic(_topic(before))
         case "CreatePartitions":
             name, topic_id = before["name"], before["topicId"]
-            return CreatePartitions(name, before["partitions"], after["partitions"], topic_id, _assignments(after))
+            fewer, more = before["partitions"], after["partitions"]
+            if fewer is None or more is None:
+                raise ValueError(f"topic {name} gets partitions, and how many is missing")
+            return CreatePartitions(name, fewer, more, topic_id, _assignments(after))
         case "AlterConfigs":
+            if before["configs"].keys() != after["configs"].keys():
+                raise ValueError(f"the settings of topic {before['name']} before and after are not the same ones")
             return AlterConfigs(before["name"], before["configs"], after["configs"], before["topicId"])
         case "Impossible":
             kind = next(key for key in before if key != "name")

@@ -4,19 +4,36 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
 from jsonschema import Draft7Validator
 
-from reconciler.model import NameSelector, ResourceType, Scope, Selector
+from reconciler.model import (
+    AlterConfigs,
+    Change,
+    CreateAcl,
+    CreatePartitions,
+    CreateTopic,
+    DeleteAcl,
+    DeleteTopic,
+    NameSelector,
+    ResourceType,
+    Scope,
+    Selector,
+    Topic,
+)
 from reconciler.plan import (
+    AccessReview,
     Acknowledgement,
     Guard,
     Options,
+    Phase,
     Plan,
     PlanFileError,
     Selection,
+    Step,
     change_id,
     file_digest,
     parse_plan,
@@ -27,6 +44,7 @@ from reconciler.plan import (
 )
 from reconciler.plan.file.document import seal
 from tests.property.transitions import Transition, transitions
+from tests.unit.apply.test_perform import EMPTY, acl, planned
 
 SCHEMA = Path(__file__).parents[3] / "schema" / "plan.json"
 SELECTORS = (
@@ -81,8 +99,6 @@ def text() -> str:
 
 
 def _plan() -> Plan:
-    from tests.unit.apply.test_perform import EMPTY, acl, planned
-
     live = replace(EMPTY, bindings=frozenset({acl("old"), acl("old", "DENY")}))
     return planned(live, acl("x"), acl("y", "DENY"))
 
@@ -131,3 +147,55 @@ def test_phases_out_of_order_are_refused(text: str) -> None:
     plan = parse_plan(text)
     with pytest.raises(PlanFileError, match="illegal order"):
         parse_plan(plan_text(replace(plan, steps=plan.steps[::-1])))
+
+
+TOPIC = Topic("t", 1, 1)
+ALTERED = AlterConfigs("t", {"retention.ms": "1"}, {"retention.ms": "2"})
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param(
+            (Step(Phase.CREATE_ALLOW, CreateAcl(acl("x"))), Step(Phase.DELETE_ALLOW, DeleteAcl(acl("x")))),
+            id="a grant that seems to be taken back",
+        ),
+        pytest.param((Step(Phase.CREATE_ALLOW, CreateAcl(acl("x"))),) * 2, id="the same twice"),
+        pytest.param(
+            (Step(Phase.CREATE_TOPIC, CreateTopic(TOPIC)), Step(Phase.DELETE_TOPIC, DeleteTopic(TOPIC))),
+            id="a topic that comes and goes",
+        ),
+        pytest.param(
+            (Step(Phase.ALTER_CONFIGS, ALTERED), Step(Phase.DELETE_TOPIC, DeleteTopic(TOPIC))),
+            id="settings of a topic that goes",
+        ),
+    ],
+)
+def test_what_touches_one_thing_twice_is_refused(steps: tuple[Step, ...]) -> None:
+    """What is created and deleted by one plan seems to grant nothing, and stands when it is through."""
+    forged = replace(planned(EMPTY), steps=steps, access=AccessReview(effects=(None,) * len(steps)))
+    with pytest.raises(PlanFileError, match="two steps touch one thing"):
+        parse_plan(plan_text(forged))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(AlterConfigs("t", {}, {"retention.ms": "2"}), id="settings that were nothing before"),
+        pytest.param(replace(ALTERED, after={}), id="settings that are nothing after"),
+        pytest.param(CreatePartitions("t", 1, cast("int", None)), id="no number of partitions"),
+    ],
+)
+def test_a_change_of_which_a_side_is_missing_is_refused(change: Change) -> None:
+    forged = replace(planned(EMPTY), steps=(Step(Phase.ALTER_CONFIGS, change),), access=AccessReview(effects=(None,)))
+    with pytest.raises(PlanFileError, match="not a plan of format"):
+        parse_plan(plan_text(forged))
+
+
+def test_a_live_topic_may_get_partitions_and_settings() -> None:
+    steps = (
+        Step(Phase.CREATE_PARTITIONS, CreatePartitions("t", 1, 2)),
+        Step(Phase.ALTER_CONFIGS, ALTERED),
+    )
+    plan = replace(planned(EMPTY), steps=steps, access=AccessReview(effects=(None, None)))
+    assert parse_plan(plan_text(plan)).steps == steps
