@@ -16,7 +16,7 @@ _ONLY_TRUE = Trouble(Code.RULE_FORM, "only true makes sense here", "leave the fi
 #: A pattern and the scalar that names it.
 Named: TypeAlias = tuple[ResourcePattern, ScalarNode]
 #: Names that no rule speaks against; most are.
-_ORDINARY = re.compile(r"(?!__kr|\.{1,2}$)[A-Za-z0-9._-]{1,200}", re.ASCII)
+_ORDINARY = re.compile(r"(?!__kr|__cluster_metadata$|\.{1,2}$)[A-Za-z0-9._-]{1,200}", re.ASCII)
 _ORDINARY_KINDS: Final = frozenset({ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID})
 
 
