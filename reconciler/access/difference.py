@@ -4,7 +4,7 @@ A principal differs from everybody else only at names that its own bindings matc
 else, and rows for principals, which override them on the names they hold. Super users stand outside every row.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, NamedTuple
@@ -171,7 +171,7 @@ class Difference:
     Principals that only changes of ``User:*`` or of coverage reach come from :meth:`reached`, when asked for.
     """
 
-    __slots__ = ("_shifts", "after", "before", "exceptions", "rows")
+    __slots__ = ("_reached", "_shifts", "after", "before", "exceptions", "rows")
 
     def __init__(self, before: Authorizer, after: Authorizer) -> None:
         self.before = before
@@ -179,6 +179,7 @@ class Difference:
         hidden = before.super_users | after.super_users
         pairs = dict.fromkeys(zip(before.worlds.both, after.worlds.both, strict=True))
         self._shifts = [Shift(old, new, hidden) for old, new in pairs]
+        self._reached: list[Row] | None = None
         found = _merged([list(_direct_rows(shift)) for shift in self._shifts])
         self.rows = tuple(row for row in found if row.gained or row.lost)
         self.exceptions = tuple(row for row in found if not row.gained and not row.lost)
@@ -209,8 +210,15 @@ class Difference:
         return tuple(row for row in self.reached_with_exceptions(limit) if row.gained or row.lost)
 
     def reached_with_exceptions(self, limit: int | None = None) -> list[Row]:
-        """The same, with the rows that say that nothing changes."""
-        chosen = list(islice(self.reached_principals(), limit))
+        """The same, with the rows that say that nothing changes. Those of all are worked out once and kept."""
+        if limit is not None:
+            return self._rows_of(islice(self.reached_principals(), limit))
+        if self._reached is None:
+            self._reached = self._rows_of(self.reached_principals())
+        return list(self._reached)
+
+    def _rows_of(self, principals: Iterable[str]) -> list[Row]:
+        chosen = list(principals)
         return _merged([[row for principal in chosen for row in _own_rows(shift, principal)] for shift in self._shifts])
 
 

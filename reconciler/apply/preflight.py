@@ -187,8 +187,8 @@ def _check_grants(plan: Plan, found: Transition | None) -> None:
         )
         for row in unreviewed(now, plan.access)
     ]
-    if (now.more_principals or plan.access.more_principals) and now.denials != plan.access.denials:
-        subject = "the DENYs of principals that are reached through User:* and not listed one by one"
+    if now.denials != plan.access.denials:
+        subject = "gains and DENYs of principals that are reached through User:* and not listed one by one"
         more.append(Finding(Standing.STALE, subject, "as they were", "others"))
     if more:
         raise StalePlanError("the plan would now grant what was not reviewed", tuple(more))

@@ -205,11 +205,33 @@ def test_a_denial_of_somebody_who_was_only_counted_may_not_go_either() -> None:
     everyone = acl("x", principal="User:*")
     live = ClusterState("cluster", frozenset({deny, *others}))
     plan = Transition(live, declared(frozenset({deny, everyone, *others}), {})).plan()
-    assert plan.access.more_principals == 100
+    assert plan.access.more_principals == 99
     check(plan, live, plan.terms)
     check(plan, replace(live, bindings=live.bindings | {acl("y", principal="User:q")}), plan.terms)
     with pytest.raises(StalePlanError, match="not reviewed"):
         check(plan, replace(live, bindings=live.bindings - {deny}), plan.terms)
+
+
+def test_nobody_gains_or_loses_unseen_behind_those_who_are_listed() -> None:
+    """Many with rights of their own see no change; the one who does is listed, whatever it is called."""
+    others = {acl("x", principal=f"User:p{number:03}", operation="WRITE") for number in range(300)}
+    own, deny = acl("x", principal="User:z"), acl("x", permission="DENY", principal="User:*")
+    open_, closed = (ClusterState("cluster", frozenset({own, *others, *more})) for more in ((), (deny,)))
+    for live, after, change in ((closed, open_, "widening"), (open_, closed, "narrowing")):
+        access = Transition(live, declared(after.bindings, {})).plan().access
+        assert (access.change, access.more_principals) == (change, 0)
+        assert [row.principal for row in access.consequences] == ["User:z"]
+
+
+def test_a_gain_of_somebody_who_would_only_be_counted_is_stale() -> None:
+    held = {acl("x", principal=f"User:p{number:03}") for number in range(300)}
+    deny = acl("x", permission="DENY", principal="User:*")
+    live = ClusterState("cluster", frozenset({deny, *held}))
+    plan = Transition(live, declared(frozenset(held), {})).plan()
+    assert (plan.access.change, plan.access.more_principals) == ("widening", 100)
+    check(plan, live, plan.terms)
+    with pytest.raises(StalePlanError, match="not reviewed"):
+        check(plan, replace(live, bindings=live.bindings | {acl("x", principal="User:z")}), plan.terms)
 
 
 @given(transitions())

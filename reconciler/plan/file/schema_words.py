@@ -82,8 +82,11 @@ WORDS: Final[Mapping[str, tuple[Any, ...]]] = MappingProxyType(
         "maxDeletes": ("The largest number of bindings that may go; null: no limit.", 200),
         "means": ("How the resource is kept covered.", "bridge"),
         "message": ("What was said, in words.", "replication factor must be 3"),
-        "morePrincipals": ("How many principals are not listed.", 0),
-        "denials": ("A digest of what is denied to principals that are reached through User:*; empty: nothing.", ""),
+        "morePrincipals": ("How many principals that gain or lose are not listed.", 0),
+        "denials": (
+            "A digest of what principals reached through User:* gain and are denied; empty: all are listed.",
+            "",
+        ),
         "name": ("The name.", "orders"),
         "names": ("The names that this is about.",),
         "object": ("The name that was acknowledged.", "orders.old"),

@@ -10,7 +10,7 @@ from enum import StrEnum
 from reconciler.access import Difference
 from reconciler.model import ClusterState, DesiredState
 from reconciler.plan.review.callouts import Callout, callouts
-from reconciler.plan.review.consequence import Consequence, Spared, consequences, denials, exceptions, more_principals
+from reconciler.plan.review.consequence import Consequence, Spared, consequences, exceptions, reached
 from reconciler.plan.review.effects import Effect, effects
 from reconciler.plan.review.transition import Transition
 from reconciler.plan.step import Step
@@ -29,8 +29,9 @@ class AccessChange(StrEnum):
 class AccessReview:
     """All consequences of a plan, one effect for each step (``None`` for topics), and what stands out.
 
-    ``exceptions`` say for whom, and where, a row of everybody else does not hold. ``more_principals`` were reached
-    through ``User:*`` or coverage, and only counted; ``denials`` is a digest of what is denied to those reached.
+    ``exceptions`` say for whom, and where, a row of everybody else does not hold. ``more_principals`` gain or lose
+    through ``User:*`` or coverage, and are only counted; ``denials`` is a digest of what is denied to all reached so,
+    and of what they gain.
     """
 
     consequences: tuple[Consequence, ...] = ()
@@ -54,11 +55,12 @@ class AccessReview:
 
 def difference_review(difference: Difference, topics: Sequence[str] = ()) -> AccessReview:
     """The review of an access difference alone; ``topics`` are those that are known, sorted."""
+    others = reached(difference)
     return AccessReview(
-        consequences=consequences(difference, topics),
-        exceptions=exceptions(difference),
-        more_principals=more_principals(difference),
-        denials=denials(difference),
+        consequences=consequences(difference, others, topics),
+        exceptions=exceptions(difference, others),
+        more_principals=others.more,
+        denials=others.digest,
     )
 
 

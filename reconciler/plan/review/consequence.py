@@ -4,9 +4,9 @@ The rows are exact over all names, principals and hosts there could be (``reconc
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from reconciler.access import Difference, Key, Region, Row, Witness, supported
 from reconciler.access.operations import IMPLICATIONS
@@ -50,39 +50,61 @@ class Spared:
     region: Region
 
 
-def consequences(difference: Difference, topics: Sequence[str] = ()) -> tuple[Consequence, ...]:
-    """The rows of a difference, those of reached principals included up to a bound; ``topics`` is sorted."""
-    rows = (*difference.rows, *difference.reached(MAX_REACHED))
-    return tuple(_consequence(row, topics) for row in rows)
+class Reached(NamedTuple):
+    """Principals outside the change: the rows of those who are listed, how many more gain or lose, and a digest.
+
+    The digest is of what all of them gain and are denied, where not all are listed, and empty where they are.
+    """
+
+    rows: tuple[Row, ...] = ()
+    more: int = 0
+    digest: str = ""
 
 
-def exceptions(difference: Difference) -> tuple[Spared, ...]:
+def reached(difference: Difference) -> Reached:
+    """Whom a change of ``User:*`` or of coverage reaches, up to a bound: first those who gain, then those who lose."""
+    rows = difference.reached_with_exceptions()
+    gaining = {row.principal for row in rows if row.principal and row.gained}
+    losing = {row.principal for row in rows if row.principal and row.lost} - gaining
+    spared = {row.principal for row in rows if row.principal} - gaining - losing
+    # One who loses is listed at any rate: that access is lost has to be seen.
+    front = sorted(gaining)[: MAX_REACHED - bool(losing)] + sorted(losing)
+    listed = {*[*front, *sorted(gaining), *sorted(spared)][:MAX_REACHED]}
+    everybody = gaining | losing | spared
+    digest = _digest(difference, everybody, rows) if len(everybody) > MAX_REACHED else ""
+    return Reached(tuple(row for row in rows if row.principal in listed), len((gaining | losing) - listed), digest)
+
+
+def _digest(difference: Difference, principals: Collection[str], rows: Iterable[Row]) -> str:
+    """Of what these principals gain, and of the DENYs that keep them from a gain of everybody else."""
+    denied = [
+        str(binding)
+        for binding in difference.before.bindings
+        if binding.entry.permission_type is AclPermissionType.DENY and binding.entry.principal in principals
+    ]
+    gained = [_gain_text(row) for row in rows if row.gained]
+    return hashlib.sha256("\n".join([*sorted(denied), *sorted(gained)]).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _gain_text(row: Row) -> str:
+    kind, key, cuts = row.region.resource_type, row.region.key, row.region.cuts
+    names = " ".join(repr(tuple(part)) for part in (key, *cuts))
+    operations = ",".join(operation.name for operation in sorted(row.gained))
+    return f"{row.principal} {operations} {kind.name} {names} {row.hosts} {row.reading}"
+
+
+def consequences(difference: Difference, others: Reached, topics: Sequence[str] = ()) -> tuple[Consequence, ...]:
+    """The rows of a difference with those of ``others``, whom it reaches; ``topics`` is sorted."""
+    moved = (row for row in others.rows if row.gained or row.lost)
+    return tuple(_consequence(row, topics) for row in (*difference.rows, *moved))
+
+
+def exceptions(difference: Difference, others: Reached) -> tuple[Spared, ...]:
     """Where a row of everybody else does not hold for a principal, and nothing else does; sorted, each once."""
-    rows = (*difference.exceptions, *difference.reached_with_exceptions(MAX_REACHED))
+    rows = (*difference.exceptions, *others.rows)
     return tuple(
         sorted({Spared(row.principal, row.region) for row in rows if row.principal and not row.gained and not row.lost})
     )
-
-
-def more_principals(difference: Difference) -> int:
-    """How many principals are reached beyond those that have rows."""
-    return max(0, len(difference.reached_principals()) - MAX_REACHED)
-
-
-def denials(difference: Difference) -> str:
-    """A digest of the DENYs of reached principals: what keeps those who are only counted from a gain of everybody else.
-
-    Empty where there is none.
-    """
-    reached = set(difference.reached_principals())
-    if not reached:
-        return ""
-    found = sorted(
-        str(binding)
-        for binding in difference.before.bindings
-        if binding.entry.permission_type is AclPermissionType.DENY and binding.entry.principal in reached
-    )
-    return hashlib.sha256("\n".join(found).encode()).hexdigest() if found else ""
 
 
 def _consequence(row: Row, topics: Sequence[str]) -> Consequence:
