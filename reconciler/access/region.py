@@ -1,7 +1,7 @@
 """A set of names on which a decision is constant: those of one key, less some keys inside it."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -72,6 +72,27 @@ class Region:
     def __str__(self) -> str:
         """The region in plain words."""
         return self.describe()
+
+
+def less(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
+    """What the others leave of some regions, as regions; parts that hold no name left out."""
+    left = list(regions)
+    for other in others:
+        left = [part for region in left for part in _without(region, other)]
+    return [part for part in left if part.witness() is not None]
+
+
+def _without(region: Region, other: Region) -> Iterator[Region]:
+    """The names of ``region`` that are none of ``other``, as regions."""
+    if region.resource_type is not other.resource_type or not other.key.meets(region.key):
+        yield region
+        return
+    if not other.key.contains(region.key):
+        yield Region(region.resource_type, region.key, (*region.cuts, other.key))
+    for cut in other.cuts:
+        key = max(cut, region.key)
+        if cut.meets(region.key) and not any(own.contains(key) for own in region.cuts):
+            yield Region(region.resource_type, key, tuple(own for own in region.cuts if key.contains(own)))
 
 
 def _listed(cuts: Iterable[Key], shown: int) -> str:

@@ -3,11 +3,13 @@
 Access before and after is computed on all live bindings (``reconciler.access``), whatever the scope is.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from reconciler.access import Authorizer, Difference, Row
+from reconciler.access import Authorizer, Difference, Region, Row
+from reconciler.access.hosts import ANY_HOST
 from reconciler.access.names import shortest_name
+from reconciler.access.region import less
 from reconciler.access.table import key_of
 from reconciler.model import (
     CLUSTER_NAME,
@@ -83,48 +85,71 @@ def _protected(difference: Difference, facts: Facts) -> Iterator[Refusal]:
     """Changes of effective access to a protected name or principal, whatever binding causes them; each object once."""
     if not facts.protect:
         return
-    rows = (*difference.rows, *difference.reached())
-    own = {row.principal for row in (*rows, *difference.exceptions)} | set(difference.reached_principals())
+    told = (*difference.rows, *difference.exceptions, *difference.reached_with_exceptions())
+    own: dict[str | None, list[Region]] = {}
+    for row in told:
+        own.setdefault(row.principal, []).append(row.region)
+    super_users = difference.before.super_users & difference.after.super_users
     found: dict[str, Refusal] = {}
     for selector in facts.protect:
-        for row in rows:
-            if _touches(selector, row, own):
+        for row in told:
+            if (row.gained or row.lost) and _touches(selector, row, own, super_users):
                 who = row.principal or "everybody else"
                 name = who if selector.names is None else f"{row.region}"
                 found.setdefault(name, _refusal(Guard.PROTECTED, name, f"changes what {who} may do on {row.region}"))
     yield from found.values()
 
 
-def _touches(selector: Selector, row: Row, own: set[str | None]) -> bool:
+def _touches(
+    selector: Selector, row: Row, own: Mapping[str | None, Sequence[Region]], super_users: frozenset[str]
+) -> bool:
     """Whether a row speaks of a protected principal, where one is named, and of a protected name, where one is."""
-    if selector.principals is not None:
-        names = selector.principals
-        if row.principal is not None and not names.selects_principal(row.principal):
-            return False
-        if row.principal is None and not (names.any_name or names.prefix is not None or set(names.literal) - own):
-            return False
-    if selector.names is None or selector.resource_type is None:
-        return True
-    if row.region.resource_type is not selector.resource_type:
-        return False
-    keys = map(key_of, selector.names.patterns(selector.resource_type))
+    if selector.principals is None:
+        return _names(selector, [row.region])
+    names = selector.principals
+    if row.principal is not None:
+        return names.selects_principal(row.principal) and _names(selector, [row.region])
+    if names.any_name or names.prefix is not None:
+        return _names(selector, [row.region])
+    # A row of everybody else holds for a principal where none of its own does; no row holds for super users.
     return any(
-        shortest_name(row.region.resource_type, max(key, row.region.key), row.region.cuts) is not None
+        _names(selector, less([row.region], own.get(principal, ())))
+        for principal in names.literal
+        if principal not in super_users
+    )
+
+
+def _names(selector: Selector, regions: Iterable[Region]) -> bool:
+    """Whether one of the regions holds a protected name; any does where the selector is about principals alone."""
+    if selector.names is None or selector.resource_type is None:
+        return any(True for _ in regions)
+    kind = selector.resource_type
+    keys = [key_of(pattern) for pattern in selector.names.patterns(kind)]
+    return any(
+        shortest_name(kind, max(key, region.key), region.cuts) is not None
+        for region in regions
+        if region.resource_type is kind
         for key in keys
-        if key.meets(row.region.key)
+        if key.meets(region.key)
     )
 
 
 def _cluster_alter(difference: Difference) -> Iterator[Refusal]:
-    """Who gains ALTER on the cluster, and so may grant itself anything; each principal once."""
-    gaining = (
-        row.principal or WILDCARD_PRINCIPAL
-        for row in difference.rows
-        if row.region.resource_type is ResourceType.CLUSTER and AclOperation.ALTER in row.gained
-    )
-    for principal in dict.fromkeys(gaining):
+    """Who gains ALTER on the cluster, and so may grant itself anything; each principal once.
+
+    Where everybody else gains it, those whom that reaches are not named one by one.
+    """
+    gaining = [row for row in difference.rows if _alters(row)]
+    everybody = {str(row.hosts) for row in gaining if row.principal is None}
+    if str(ANY_HOST) not in everybody:
+        gaining += [row for row in difference.reached() if _alters(row) and str(row.hosts) not in everybody]
+    for principal in dict.fromkeys(row.principal or WILDCARD_PRINCIPAL for row in gaining):
         message = f"{principal} would gain ALTER on the cluster, and with it the right to change every ACL"
         yield _refusal(Guard.CLUSTER_ALTER, principal, message)
+
+
+def _alters(row: Row) -> bool:
+    return row.region.resource_type is ResourceType.CLUSTER and AclOperation.ALTER in row.gained
 
 
 def _broken(after: Authorizer) -> Iterator[Refusal]:

@@ -4,14 +4,14 @@ A row of everybody else holds for a principal on the names of which no row or ex
 for every host between them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from reconciler.access import Region
 from reconciler.access.hosts import ANY_HOST
-from reconciler.access.names import shortest_name
+from reconciler.access.region import less
 from reconciler.plan.review.access_review import AccessReview
-from reconciler.plan.review.consequence import Consequence, narrower
+from reconciler.plan.review.consequence import Consequence
 
 
 def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[Consequence]:
@@ -55,7 +55,7 @@ class _Rows:
     def inherited(self, principal: str) -> Iterator[Consequence]:
         """What a principal gains as everybody else does."""
         for row in self.own(None):
-            for part in _less([row.region], self.zones(principal)):
+            for part in less([row.region], self.zones(principal)):
                 yield replace(row, principal=principal, region=part)
 
 
@@ -69,24 +69,4 @@ def _reviewed(row: Consequence, rows: Sequence[Consequence]) -> bool:
 
 def _within(region: Region, others: Sequence[Region]) -> bool:
     """Whether every name of ``region`` is one of some of the others."""
-    return region in others or not any(True for _ in _less([region], others))
-
-
-def _less(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
-    """What the others leave of ``regions``, without parts that hold no name."""
-    left = list(regions)
-    for other in others:
-        left = [part for region in left for part in _without(region, other)]
-    return [part for part in left if shortest_name(part.resource_type, part.key, part.cuts) is not None]
-
-
-def _without(region: Region, other: Region) -> Iterator[Region]:
-    """The names of ``region`` that are none of ``other``, as regions."""
-    if region.resource_type is not other.resource_type or not other.key.meets(region.key):
-        yield region
-        return
-    if not other.key.contains(region.key):
-        yield Region(region.resource_type, region.key, (*region.cuts, other.key))
-    for cut in other.cuts:
-        if (key := narrower(cut, region.key)) is not None and not any(own.contains(key) for own in region.cuts):
-            yield Region(region.resource_type, key, tuple(own for own in region.cuts if key.contains(own)))
+    return region in others or not any(True for _ in less([region], others))

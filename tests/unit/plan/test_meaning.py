@@ -97,6 +97,45 @@ def test_what_is_protected_does_not_change(
     assert refused(planned(live, wanted, Facts(protect=(selector,)), word)) == []
 
 
+GROUP = AclBinding(
+    ResourcePattern(ResourceType.GROUP, "g"),
+    AccessControlEntry("User:a", "*", AclOperation.READ, AclPermissionType.ALLOW),
+)
+ALL_GROUP = GROUP._replace(
+    entry=AccessControlEntry("User:*", "*", AclOperation.READ, AclPermissionType.ALLOW),
+)
+
+
+@pytest.mark.parametrize(
+    ("selector", "live", "wanted"),
+    [
+        pytest.param(replace(TOPIC, principals=SOMEBODY.principals), set(), {GROUP}, id="it changes elsewhere"),
+        pytest.param(SOMEBODY, {GROUP}, {GROUP, ALL_GROUP}, id="it has elsewhere what everybody gains there"),
+    ],
+)
+def test_what_everybody_else_gains_is_a_change_for_whoever_has_acls_elsewhere(
+    selector: Selector, live: set[AclBinding], wanted: set[AclBinding]
+) -> None:
+    plan = planned(live, wanted | {acl("x", principal="User:*")}, Facts(protect=(selector,)))
+    assert [guard for guard, _ in refused(plan)] == ["protected"]
+    other = planned(live, wanted | {acl("x", principal="User:b")}, Facts(protect=(selector,)))
+    assert refused(other) == []
+
+
+def test_no_acl_changes_what_a_protected_super_user_may_do() -> None:
+    facts = Facts(protect=(SOMEBODY,), super_users=("User:a",))
+    assert refused(planned(set(), {acl("x", principal="User:*")}, facts)) == []
+
+
+def test_whoever_a_denial_kept_from_altering_the_cluster_is_named_once_it_goes() -> None:
+    """Nobody's own binding changes: the DENY of everybody goes, and an ALLOW that it held down comes to life."""
+    allow, deny = cluster_acl("User:b", "ALTER"), cluster_acl("User:*", "ALTER", "DENY")
+    assert refused(planned({allow, deny}, {allow}, Facts())) == [("cluster-alter", "User:b")]
+    everyone = cluster_acl("User:*", "ALTER")
+    described = cluster_acl("User:b", "DESCRIBE")
+    assert refused(planned({described}, {described, everyone}, Facts())) == [("cluster-alter", "User:*")]
+
+
 def test_a_binding_that_breaks_brokers_is_named_until_it_goes() -> None:
     poison = acl("z", principal="nobody")
     plan = planned({poison}, {poison, acl("x")}, Facts())
