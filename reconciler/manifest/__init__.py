@@ -7,6 +7,7 @@ from reconciler.manifest.codes import CODES, Code
 from reconciler.manifest.connections import Connection, connections
 from reconciler.manifest.desired import declared_cluster, desired_state
 from reconciler.manifest.fleets import FleetDeclaration, WaveDeclaration
+from reconciler.manifest.hosts import right_form
 from reconciler.manifest.loading import load
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.models.metadata import document_name_problem
@@ -63,6 +64,7 @@ __all__ = [
     "load",
     "ownership",
     "render_problem",
+    "right_form",
     "schema_file_name",
     "schema_text",
     "setting_problem",

@@ -63,7 +63,8 @@ principals = st.one_of(
 )
 wild_principals = st.one_of(wild_text.map("User:{}".format), wild_text)
 hosts = st.sampled_from([WILDCARD, "10.0.0.1", "10.0.0.2"])
-wild_hosts = st.one_of(hosts, wild_text, st.sampled_from(["0:0:0:0:0:0:0:1", "::1", "10.0.0.0/8"]))
+odd_hosts = st.sampled_from(["0:0:0:0:0:0:0:1", "::1", "10.0.0.0/8", "fe80:0:0:0:0:0:0:1%eth0", "::ffff:10.0.0.1"])
+wild_hosts = st.one_of(hosts, wild_text, odd_hosts)
 
 
 any_resource_type = st.sampled_from(RESOURCE_TYPES)

@@ -10,7 +10,19 @@ from hypothesis import strategies as st
 
 from reconciler.diff import TopicRules, compare
 from reconciler.manifest import ManifestError, Source, desired_state, load
-from reconciler.model import TOPIC_CONFIGS, AclBinding, ClusterState, DesiredState, Scope, Topic
+from reconciler.model import (
+    TOPIC_CONFIGS,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    DesiredState,
+    ResourcePattern,
+    ResourceType,
+    Scope,
+    Topic,
+)
 from reconciler.report.export import cluster_document, differences, export_manifests
 from reconciler.report.export.acls import acls_document
 from reconciler.report.export.sayable import binding_problem, text_problem
@@ -147,3 +159,11 @@ def test_many_topics_are_split_by_what_stands_before_the_first_dot() -> None:
     export = export_manifests(state)
     assert sorted(export.files) == ["topics/others.yaml", "topics/pay.yaml", "topics/unnamed.yaml"]
     assert desired(export.files).topics.keys() == state.topics.keys()
+
+
+def test_a_host_with_a_zone_is_exported() -> None:
+    entry = AccessControlEntry("User:a", "fe80:0:0:0:0:0:0:1%eth0", AclOperation.READ, AclPermissionType.ALLOW)
+    live = AclBinding(ResourcePattern(ResourceType.TOPIC, "t"), entry)
+    export = export_manifests(ClusterState("c", frozenset([live])))
+    assert export.left == ()
+    assert desired(export.files).bindings.keys() == {live}

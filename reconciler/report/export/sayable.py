@@ -4,11 +4,10 @@ Kafka accepts texts that no connection has, that break or hang brokers, or that 
 do not. The rules are those of the manifests' reader; a property test holds the two together.
 """
 
-import ipaddress
 import re
 from typing import Final
 
-from reconciler.manifest import setting_problem
+from reconciler.manifest import right_form, setting_problem
 from reconciler.model import (
     CLUSTER_NAME,
     INTERNAL_TOPICS,
@@ -31,7 +30,6 @@ from reconciler.model import (
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]",
 )
-_IPV4 = re.compile(r"\d{1,3}(\.\d{1,3}){3}", re.ASCII)
 _VARIABLE: Final = "${"
 
 
@@ -101,18 +99,7 @@ def _host_problem(host: str) -> str | None:
 
 def _as_java_writes_it(host: str) -> bool:
     """Whether ``host`` is a text of ``InetAddress.getHostAddress``: IPv6 in full, lower case, no leading zeros."""
-    if text_problem(host) is not None:
-        return False
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    if isinstance(address, ipaddress.IPv4Address):
-        return _IPV4.fullmatch(host) is not None and str(address) == host
-    if address.ipv4_mapped is not None:
-        return False
-    groups = ":".join(f"{int(group, 16):x}" for group in address.exploded.partition("%")[0].split(":"))
-    return host == (f"{groups}%{address.scope_id}" if address.scope_id else groups)
+    return text_problem(host) is None and right_form(host) == host
 
 
 def topic_problem(topic: Topic) -> str | None:
