@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
     from reconciler.apply import PastRun
     from reconciler.cli.planning import Planned
+    from reconciler.manifest import ClusterDeclaration
+    from reconciler.model import DesiredState
     from reconciler.plan import Plan
+    from reconciler.ports import ReadRequest
 
 
 @click.command("undo", short_help="Plan to revert what applying a saved plan did")
@@ -87,6 +90,7 @@ def _planned(
 ) -> "Planned":
     from reconciler import __version__
     from reconciler.apply.undo import performed_steps, reversal
+    from reconciler.cli.asking import with_uses
     from reconciler.cli.planning import (
         Planned,
         accepted,
@@ -98,19 +102,18 @@ def _planned(
     from reconciler.cli.topic_policies import look
     from reconciler.cli.wiring import desired, opened, terms, today
     from reconciler.model import Origin
-    from reconciler.plan import Options, Request, propose, touched_topics
-    from reconciler.ports import ReadRequest
+    from reconciler.plan import Options, Request, propose
 
     with opened(path, plan.terms.cluster, reach) as (manifests, target):
         declaration = target.declaration
         if declaration is None:
             raise CommandError(f"cluster {target.name!r} is not declared in the manifests")
         as_of = options.as_of or today()
-        live = read_cluster(target.cluster, ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps)))
+        declared = desired(manifests, declaration.name, as_of)
+        live = read_cluster(target.cluster, reading(plan, declaration, declared))
         if live.cluster_id != plan.cluster_id:
             message = f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}"
             raise CommandError(message, status=Exit.STALE)
-        declared = desired(manifests, declaration.name, as_of)
         steps = performed_steps(plan, list(runs), live)
         back = reversal(steps, live, declaration.scope, declared, Origin(plan_file, 1, 1))
         request = Request(
@@ -122,10 +125,25 @@ def _planned(
             tool_version=__version__,
             source_commit=source_commit(path),
         )
-        # Only what the run touched: that manifests are silent about other topics is no wish here.
-        quiet = replace(terms(declaration), prune_topics=False)
-        reverting = propose(back.desired, live, quiet, request)
+        # Only what the run touched: that manifests are silent about other topics or settings is no wish here.
+        quiet = replace(terms(declaration), prune_topics=False, ignore_configs=())
+        reverting = with_uses(propose(back.desired, live, quiet, request), target)
         return Planned(reverting, live, declaration, declared, manifests, look(target, manifests, declared))
+
+
+def reading(plan: "Plan", declaration: "ClusterDeclaration", declared: "DesiredState") -> "ReadRequest":
+    """What any plan for this cluster has to see, and by name the topics that this one touched."""
+    from reconciler.cli.wiring import read_request
+    from reconciler.plan import touched_topics
+
+    asked, names = read_request(declaration, declared), touched_topics(plan.steps)
+    some = bool(names)
+    return replace(
+        asked,
+        topic_names=names,
+        all_topics=asked.all_topics or some,
+        broker_defaults=asked.broker_defaults or some,
+    )
 
 
 def _git_advice(plan: "Plan") -> str:

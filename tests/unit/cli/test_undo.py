@@ -1,0 +1,67 @@
+"""Undo by the command line, on a snapshot: it sees what any other plan sees."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.snapshot import snapshot_text
+from reconciler.cli.main import run
+from reconciler.model import ClusterState, Topic
+from reconciler.plan import parse_plan, plan_text
+from tests.cases.test_cases import binding
+
+MANIFESTS = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: c}
+spec:
+  principal: User:us
+  superUsers: [User:us]
+  allowEveryoneIfNoAclFound: true
+  ignoreConfigs: [compression.type]
+  barrier: {wait: 1ms}
+---
+apiVersion: reconciler/v1
+kind: Topics
+metadata: {name: t}
+spec:
+  topics:
+    - {name: kept, partitions: 1, replicationFactor: 1, configs: {compression.type: lz4}}
+    - {name: born, partitions: 1, replicationFactor: 1}
+"""
+
+
+@pytest.fixture
+def applied(tmp_path: Path) -> Path:
+    """A directory in which ``plan.json`` was applied to ``live.json``: a topic opened, one made, one altered."""
+    live = ClusterState(
+        "id",
+        frozenset({binding("User:a ALLOW READ on TOPIC used"), binding("User:a ALLOW READ on TOPIC kept")}),
+        {name: Topic(name, 1, 1, {}, f"id-{name}") for name in ("used", "kept")},
+    )
+    (tmp_path / "live.json").write_text(snapshot_text(live), encoding="utf-8")
+    kept = "---\napiVersion: reconciler/v1\nkind: Acls\nmetadata: {name: a}\nspec:\n  principal: User:a\n"
+    (tmp_path / "m.yaml").write_text(MANIFESTS + kept + "  rules: [{allow: READ, topics: [kept]}]\n", encoding="utf-8")
+    cluster, saved = f"c=snapshot:{tmp_path / 'live.json'}", tmp_path / "plan.json"
+    accept = ("--allow-deletes", "--accept", "open-by-default=TOPIC used")
+    manifests = str(tmp_path / "m.yaml")
+    assert run(["plan", manifests, "--cluster", cluster, *accept, "--out", str(saved)]) == 0
+    assert run(["apply", str(saved), manifests, "--cluster", cluster, "--yes"]) == 0
+    # Undo goes where the plan says: to that name, here to the snapshot.
+    plan = parse_plan(saved.read_text(encoding="utf-8"))
+    saved.write_text(plan_text(replace(plan, terms=replace(plan.terms, cluster=cluster))), encoding="utf-8")
+    return tmp_path
+
+
+def test_undo_sees_every_topic_and_what_the_manifests_leave_alone(
+    applied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    asked = ["undo", str(applied / "plan.json"), str(applied / "m.yaml"), "--allow-deletes"]
+    assert run([*asked, "--accept", "topic-delete=born"]) == 5
+    told = capsys.readouterr().out
+    assert "3 topics." in told.splitlines()[1]
+    assert "closed-by-default: the first binding on TOPIC used shuts out everyone else who uses it now" in told
+    assert "compression.type: lz4 → broker default" in told, "whoever set it may take it back"
+    assert "a snapshot does not say what a topic holds" in told, "whatever deletes a topic says what it holds"
