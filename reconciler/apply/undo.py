@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from reconciler.apply.history import PastRun
 from reconciler.model import (
+    THROTTLE_CONFIGS,
     AclBinding,
     AclPermissionType,
     AlterConfigs,
@@ -26,7 +27,7 @@ from reconciler.model import (
     Topic,
     normal_form,
 )
-from reconciler.plan import Plan, Standing, Step, describe, standing
+from reconciler.plan import Plan, Standing, Step, describe, standing, touched_topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,10 @@ class _Back:
 
     def take(self, step: Step) -> Iterator[str]:
         """Revert one step in the wish; yields what cannot be, or only in part."""
+        if not self._owns(step):
+            yield f"“{describe(step.change)}” stays: it is not in the cluster's scope any more"
+            return
         match step.change:
-            case CreateAcl(binding) | DeleteAcl(binding) if not self.scope.owns(binding):
-                yield f"“{describe(step.change)}” stays: it is not in the cluster's scope any more"
             case CreateAcl(binding):
                 self.bindings.pop(binding, None)
             case DeleteAcl(binding) if self._expired(step, binding):
@@ -95,6 +97,12 @@ class _Back:
                 yield from self._settings(change)
             case Impossible():
                 raise TypeError("what is impossible is no step")
+
+    def _owns(self, step: Step) -> bool:
+        """Whether the scope of today holds what the step touches: nothing else would be applied."""
+        if isinstance(step.change, CreateAcl | DeleteAcl):
+            return self.scope.owns(step.change.binding)
+        return all(self.scope.owns_topic(name, declared=True) for name in touched_topics((step,)))
 
     def _expired(self, step: Step, binding: AclBinding) -> bool:
         """Whether the grant went because its day was over; manifests that want it again decide otherwise."""
@@ -119,7 +127,9 @@ class _Back:
         for key, after in change.after.items():
             if _normal(key, topic.configs.get(key)) != _normal(key, after):
                 yield f"{key} of topic {change.name} stays: somebody has changed it since"
-            elif (before := change.before[key]) is None:
+            elif (before := change.before[key]) is None and key in THROTTLE_CONFIGS:
+                yield f"{key} of topic {change.name} stays: a throttle is lifted by whoever moves replicas"
+            elif before is None:
                 configs.pop(key, None)
             else:
                 configs[key] = before

@@ -8,8 +8,19 @@ from hypothesis import given
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import Outcome, PastRun, Silent, World, check, perform
 from reconciler.apply.undo import Reversal, performed_steps, reversal
-from reconciler.model import ClusterState, Declaration, DesiredState, Origin, Scope, Topic
-from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Step, Terms, propose
+from reconciler.model import (
+    AlterConfigs,
+    ClusterState,
+    Declaration,
+    DesiredState,
+    NameSelector,
+    Origin,
+    ResourceType,
+    Scope,
+    Selector,
+    Topic,
+)
+from reconciler.plan import Acknowledgement, Guard, Options, Phase, Plan, Request, Step, Terms, propose
 from reconciler.ports import ReadRequest
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock
@@ -110,3 +121,22 @@ def test_only_what_the_run_performed_is_reverted_and_doubt_is_settled_by_the_clu
     run = PastRun("r", "p", "cluster", "", None, "", {done.id: Outcome.DONE, already.id: Outcome.ALREADY})
     run.steps |= {shown.id: None, lost.id: Outcome.UNKNOWN}
     assert performed_steps(plan, [run], now) == (done, shown)
+
+
+def test_a_topic_that_left_the_scope_stays_and_is_said() -> None:
+    live = before(4)
+    plan = plan_for(live, wish(4))
+    now = after(plan, live)
+    nothing = Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefix="kept1")),))
+    found = reversal(plan.steps, now, nothing, NOTHING, PLACE)
+    assert set(found.desired.topics) == {"kept1"}
+    assert "“create topic new0” stays: it is not in the cluster's scope any more" in found.kept
+
+
+def test_a_throttle_that_stays_is_said() -> None:
+    throttle = "leader.replication.throttled.replicas"
+    change = AlterConfigs("kept0", {throttle: None}, {throttle: "*"})
+    now = before(4)
+    now = replace(now, topics={**now.topics, "kept0": Topic("kept0", 1, 1, {throttle: "*"})})
+    found = back((Step(Phase.ALTER_CONFIGS, change),), now)
+    assert found.kept == (f"{throttle} of topic kept0 stays: a throttle is lifted by whoever moves replicas",)
