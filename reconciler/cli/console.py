@@ -8,6 +8,8 @@ from typing import Any, TextIO
 
 import click
 
+from reconciler.cli.exits import CommandError
+from reconciler.cli.streams import dull
 from reconciler.model.disguise import undisguised_json
 from reconciler.report.paint import Paint, plain, safe
 
@@ -34,8 +36,19 @@ def paint_for(stream: TextIO) -> Paint:
 
 def say(lines: Iterable[str]) -> None:
     """Data for a person, on stdout."""
-    sys.stdout.writelines(f"{line}\n" for line in lines)
-    sys.stdout.flush()
+    say_text("".join(f"{line}\n" for line in lines))
+
+
+def say_text(text: str) -> None:
+    """Data as it is, on stdout; a reader who went away is the caller's business, a full disk is an error."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        dull(sys.stdout)
+        raise CommandError(f"the result cannot be printed: {error.strerror}") from error
 
 
 def say_json(document: Any) -> None:
@@ -44,8 +57,11 @@ def say_json(document: Any) -> None:
 
 
 def tell(text: str) -> None:
-    """Progress and notes, on stderr."""
-    print(text, file=sys.stderr, flush=True)
+    """Progress and notes, on stderr. Where nobody hears them any more the work goes on: it must not end half-way."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        dull(sys.stderr)
 
 
 def complain(message: str, advice: str = "") -> None:
@@ -58,11 +74,6 @@ def complain(message: str, advice: str = "") -> None:
 def _lines(text: str) -> str:
     """Whatever a message quotes, only its ends of lines count."""
     return "\n".join(map(safe, text.split("\n")))
-
-
-def dull(stream: TextIO) -> None:
-    """Point a stream whose reader went away at nothing, so that closing it does not fail again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _styled(style: str, text: str) -> str:

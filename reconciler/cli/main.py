@@ -10,8 +10,9 @@ from typing import Any, Final
 import click
 
 from reconciler import __version__
-from reconciler.cli.console import complain, dull
+from reconciler.cli.console import complain
 from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.streams import dull, steady
 
 #: Every command and what it does, in the order in which people meet them.
 COMMANDS: Final = {
@@ -88,10 +89,16 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         dull(sys.stdout)
         return Exit.ERROR
+    except OSError as error:
+        if error.filename is None:
+            dull(sys.stdout)
+        complain(": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None))
+        return Exit.ERROR
 
 
 def main() -> None:
     """Entry point of the console script."""
+    steady()
     sys.exit(int(run()))
 
 

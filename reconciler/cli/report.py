@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from reconciler import __version__
-from reconciler.cli.console import paint_for, tell
+from reconciler.cli.console import paint_for, say_text, tell
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.notifying import Notification, notify, notify_options
 from reconciler.cli.options import Reach
@@ -101,8 +101,7 @@ def command(
         _write(texts[name](report), file)
     lines = texts[form](report)
     if out is None:
-        sys.stdout.write(lines)
-        sys.stdout.flush()
+        say_text(lines)
     else:
         _write(lines, out)
     if notification is not None:

@@ -1,0 +1,44 @@
+"""The standard streams, so that a command can rely on them whatever it was started with.
+
+Whoever starts a command may have closed them, may speak another encoding than the manifests', and may go away.
+"""
+
+import io
+import os
+import sys
+from typing import Final, TextIO
+
+_STANDARD: Final = {"stdin": 0, "stdout": 1, "stderr": 2}
+
+
+def steady() -> None:
+    """Open what is closed, on nothing, and make files and pipes UTF-8: same results are the same bytes everywhere."""
+    for name, number in _STANDARD.items():
+        _occupy(number)
+        mode = "r" if name == "stdin" else "w"
+        # A standard stream is None where its number was closed; its number must not become that of a file of ours.
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            _encode(stream)
+
+
+def dull(stream: TextIO) -> None:
+    """Point a stream whose reader went away at nothing, so that closing it does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _occupy(number: int) -> None:
+    try:
+        os.fstat(number)
+    except OSError:
+        os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
+
+
+def _encode(stream: io.TextIOWrapper) -> None:
+    """A terminal keeps its own encoding; what it cannot show is spelled out."""
+    if stream.isatty():
+        stream.reconfigure(errors="backslashreplace")
+    else:
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace" if stream.writable() else "strict")

@@ -1,0 +1,91 @@
+"""What a command does where its standard streams are closed, full, of another encoding, or where nobody listens."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_NAMES = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: c}
+spec: {principal: "User:r", allowEveryoneIfNoAclFound: false}
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: names}
+spec:
+  principal: User:José
+  rules:
+    - {allow: READ, groups: ["größe-日本"]}
+    - {deny: READ, groups: [other]}
+"""
+_EMPTY = """\
+{"formatVersion": "1.0", "clusterId": "x", "aclGap": null, "topicGap": null,
+"acls": [], "topics": [], "opaque": [], "unreadableTopics": {}}
+"""
+_APPLY = "apply manifests.yaml --cluster snapshot:live.json --yes"
+_DONE = 2
+
+
+def _run(command: str, where: Path, redirection: str = "", **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """What a shell does with ``reconciler command redirection``, started in ``where``."""
+    (where / "manifests.yaml").write_text(_NAMES, encoding="utf-8")
+    (where / "live.json").write_text(_EMPTY, encoding="utf-8")
+    (where / "program.py").write_text("from reconciler.cli.main import main; main()\n", encoding="utf-8")
+    root = Path(__file__).parents[3]
+    return subprocess.run(
+        ["/bin/bash", "-c", f"set -o pipefail; {sys.executable} program.py {command} {redirection}"],
+        cwd=where,
+        env=os.environ | {"PYTHONPATH": str(root)} | environment,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def _live(where: Path) -> int:
+    return (where / "live.json").read_text(encoding="utf-8").count('["User:José"')
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["--help", "validate manifests.yaml", "plan manifests.yaml --cluster snapshot:live.json --output json", "schema"],
+)
+def test_a_full_disk_is_one_sentence(command: str, tmp_path: Path) -> None:
+    done = _run(command, tmp_path, ">/dev/full")
+    assert (done.returncode, done.stderr.decode().count("\n")) == (1, 1)
+    assert b"No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize("redirection", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_nobody_listening(redirection: str, tmp_path: Path) -> None:
+    done = _run(f"{_APPLY} --journal journal", tmp_path, redirection)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert _live(tmp_path) == _DONE
+    assert b"Traceback" not in done.stderr + (tmp_path / "journal").read_bytes()
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2> >(head -n 14 >/dev/null)"])
+def test_an_apply_that_nobody_listens_to_any_more_goes_on_to_its_end(redirection: str, tmp_path: Path) -> None:
+    done = _run(_APPLY, tmp_path, redirection)
+    assert done.returncode == 0
+    assert b"Applied and verified" in done.stdout
+    assert _live(tmp_path) == _DONE
+
+
+def test_the_same_bytes_whatever_the_locale(tmp_path: Path) -> None:
+    for command in ("plan manifests.yaml --cluster snapshot:live.json", "access --path manifests.yaml --output json"):
+        expected = _run(command, tmp_path).stdout
+        assert "größe-日本".encode() in expected
+        assert _run(command, tmp_path, PYTHONIOENCODING="latin-1").stdout == expected
+        assert _run(command, tmp_path, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0").stdout == expected
+
+
+def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for command in ("init file/below", "schema --out file/below"):
+        done = _run(command, tmp_path)
+        assert (done.returncode, done.stderr.decode()) == (1, "error: file/below: Not a directory\n")
