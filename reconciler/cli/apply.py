@@ -64,7 +64,7 @@ def command(
     reconciler apply PATH --cluster NAME    plan and perform in one go
     With PLAN, --cluster NAME=snapshot:FILE performs it on a snapshot file.
     """
-    from reconciler.apply import Leasing
+    from reconciler.apply import Leasing, Outcome
     from reconciler.cli.applying import Consent, SavedPlan, apply_fresh, apply_saved
     from reconciler.cli.recording import Records
 
@@ -77,18 +77,17 @@ def command(
     else:
         _check_saved_form(first, planning)
         result = apply_saved(SavedPlan(first, second or ".", cluster), reach, consent, expand=expand)
-    if result is None:
-        return Exit.OK
     if output == "json":
         from reconciler.report.result_text import result_document
 
         say_json(result_document(result))
-    else:
+    elif result.outcomes:
         from reconciler.report.result_text import result_lines
 
         say(result_lines(result, paint_for(sys.stdout)))
     if result.interrupted:
-        complain("interrupted: the batch in flight was finished, the rest was not attempted")
+        rest = "the rest was not attempted" if result.count(Outcome.NOT_ATTEMPTED) else "nothing was left to attempt"
+        complain(f"interrupted: the batch in flight was finished, {rest}")
     return worst(
         Exit.INTERRUPTED if result.interrupted else Exit.OK,
         Exit.OK if result.succeeded else Exit.ERROR,

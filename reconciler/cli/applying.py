@@ -61,8 +61,8 @@ class Consent:
 
 def apply_fresh(
     path: str, cluster: str, reach: Reach, planning: PlanningOptions, consent: Consent, *, expand: bool
-) -> Result | None:
-    """Plan and perform in one go; ``None`` if there is nothing to do."""
+) -> Result:
+    """Plan and perform in one go; the result has no steps if there is nothing to do."""
     with opened(path, cluster, reach) as (manifests, target):
         planned = plan_on(target, manifests, path, planning)
         if planned.plan.refusals:
@@ -83,8 +83,8 @@ class SavedPlan:
     cluster: str | None = None
 
 
-def apply_saved(saved: SavedPlan, reach: Reach, consent: Consent, *, expand: bool) -> Result | None:
-    """Perform a saved plan on the cluster that it is for; ``None`` if there is nothing to do."""
+def apply_saved(saved: SavedPlan, reach: Reach, consent: Consent, *, expand: bool) -> Result:
+    """Perform a saved plan on the cluster that it is for; the result has no steps if there is nothing to do."""
     plan, digest = saved_plan(saved.file)
     _check_id(plan, consent, digest)
     with opened(saved.path, saved.cluster or plan.terms.cluster, reach) as (manifests, target):
@@ -119,7 +119,7 @@ class _Reached:
 
 def _perform(
     plan: Plan, live: "ClusterState", reached: _Reached, consent: Consent, *, expand: bool, digest: str | None = None
-) -> Result | None:
+) -> Result:
     target = reached.target
     if target.declaration is None:
         raise CommandError(f"cluster {target.name!r} is not declared")
@@ -132,7 +132,7 @@ def _perform(
         tell("\n".join(agreement_lines(reached.agreed, paint_for(sys.stderr))))
         raise CommandError("this plan breaks what was agreed: nothing was sent", status=Exit.FAILED_CHECK)
     if not plan.steps:
-        return None
+        return Result(plan, (), verified=True)
     records = consent.records
     if records.journal is not None:
         tell_earlier(earlier_runs(records.journal, plan_id(plan)))

@@ -110,6 +110,17 @@ def test_the_plan_as_it_is_can_be_applied(place: Place) -> None:
     assert "4 already" in again.out
 
 
+@pytest.mark.parametrize("fresh", [True, False])
+def test_nothing_to_do_is_a_document_too(place: Place, fresh: bool) -> None:
+    assert place.apply().status == 0
+    assert place.plan(out="nothing.json").status == 0
+    saved = () if fresh else ("nothing.json",)
+    ended = place.run("apply", *saved, "m", "--cluster", "c=snapshot:live.json", "--yes", "--output", "json")
+    assert ended.status == 0
+    told = json.loads(ended.out)
+    assert (told["succeeded"], told["verified"], told["steps"]) == (True, True, [])
+
+
 def test_a_changed_byte(place: Place) -> None:
     file = place.root / "plan.json"
     file.write_text(file.read_text().replace("User:a", "User:b", 1))
