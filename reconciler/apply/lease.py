@@ -28,11 +28,12 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.plan import Terms
 from reconciler.ports import Clock
 
 LEASE_PREFIX: Final = f"{PREFIX}lease."
-#: Seconds that a lease outlasts its last renewal, beside the time that a barrier may take.
-SECONDS: Final = 180.0
+#: Seconds that a lease lasts beside twice the time that a barrier may take: it is renewed in the middle.
+SECONDS: Final = 150.0
 #: Seconds that clocks may differ: so long an expired marker still counts.
 GRACE: Final = 30.0
 #: Seconds that a run waits for one that began later, and will give way.
@@ -84,6 +85,11 @@ def standing_claim(live: ClusterState, now: datetime.datetime) -> Claim | None:
 def time_of(clock: Clock) -> datetime.datetime:
     """The time of day as the clock has it."""
     return datetime.datetime.fromisoformat(clock.now())
+
+
+def lasting(terms: Terms) -> float:
+    """Seconds that a lease outlasts its last renewal: nobody renews it at a barrier, which may stand just before."""
+    return SECONDS + 2 * max(terms.barrier_wait, terms.barrier_seconds)
 
 
 @dataclass(slots=True)
@@ -146,7 +152,7 @@ class Lease:
 
     def _place(self) -> None:
         world = self.run.world
-        seconds = SECONDS + self.run.plan.terms.barrier_seconds
+        seconds = lasting(self.run.plan.terms)
         until = time_of(world.clock) + datetime.timedelta(seconds=seconds)
         binding = marker(self.leasing.holder, world.identity.run, until)
         self.renew_at = world.clock.monotonic() + seconds / 2

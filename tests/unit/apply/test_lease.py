@@ -3,7 +3,7 @@
 import datetime
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import Identity, LeaseHeldError, Leasing, Outcome, Result, Silent, World, check, claims, perform
-from reconciler.apply.lease import GRACE, SECONDS, Lease, marker
+from reconciler.apply.lease import GRACE, Lease, lasting, marker
 from reconciler.apply.run import Run, StoppedError
 from reconciler.model import AclBinding, ClusterState
-from reconciler.plan import Plan
+from reconciler.plan import Plan, Terms
 from reconciler.ports import Answer, ReadRequest
 from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
@@ -69,8 +69,7 @@ def test_a_lease_that_nobody_renews_expires_with_some_patience_for_clocks() -> N
     cluster, clock = MemoryCluster(LIVE), StillClock()
     dead = _lease(cluster, "1", clock=clock)
     dead.take()
-    seconds = SECONDS + dead.run.plan.terms.barrier_seconds
-    clock.seconds += seconds + GRACE
+    clock.seconds += lasting(dead.run.plan.terms) + GRACE
     with pytest.raises(LeaseHeldError):
         _lease(cluster, "2", "erin", clock).take()
     clock.seconds += 1
@@ -92,6 +91,21 @@ def test_a_lease_is_renewed_before_it_ends_and_never_gone_meanwhile() -> None:
     assert len(cluster.state.bindings) == 1
     lease.release()
     assert cluster.state.bindings == frozenset()
+
+
+@pytest.mark.parametrize("terms", [Terms("c", barrier_wait=600.0), Terms("c", probe="User:p", barrier_seconds=600.0)])
+def test_a_lease_outlasts_the_longest_barrier(terms: Terms) -> None:
+    """Renewed or not, just before the barrier began: nobody may take it while the run waits."""
+    cluster, clock = MemoryCluster(LIVE), StillClock()
+    lease = _lease(cluster, "1", clock=clock)
+    lease.run.plan = replace(lease.run.plan, terms=terms)
+    lease.take()
+    clock.seconds = lease.renew_at - 1
+    lease.keep(cluster.state)
+    clock.seconds += 600
+    with pytest.raises(LeaseHeldError):
+        _lease(cluster, "2", "erin", clock).take()
+    lease.keep(cluster.state)
 
 
 def test_only_the_named_holder_is_broken() -> None:
