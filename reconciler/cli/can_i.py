@@ -9,6 +9,7 @@ from reconciler.cli.console import paint_for, say, say_json
 from reconciler.cli.exits import Exit
 from reconciler.cli.options import Reach
 from reconciler.cli.questions import (
+    asked_host,
     asked_operation,
     asked_pattern,
     asked_principal,
@@ -54,10 +55,10 @@ def command(
     """
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)
-    who = asked_principal(principal)
+    who, address = asked_principal(principal), asked_host(host)
     from reconciler.report.questions_text import ask, can_i_document, can_i_lines
 
-    answers: list[Answered] = [ask(view, who, wanted, pattern, host) for view in views(asked, reach)]
+    answers: list[Answered] = [ask(view, who, wanted, pattern, address) for view in views(asked, reach)]
     if output == "json":
         say_json(can_i_document(answers))
     else:

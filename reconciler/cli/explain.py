@@ -8,6 +8,7 @@ from reconciler.cli.console import paint_for, say, say_json
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import Reach
 from reconciler.cli.questions import (
+    asked_host,
     asked_operation,
     asked_pattern,
     asked_principal,
@@ -44,12 +45,12 @@ def command(
     """
     pattern = asked_pattern(resource_type, name)
     wanted = asked_operation(operation, pattern)
-    who = asked_principal(principal)
+    who, address = asked_principal(principal), asked_host(host)
     if who == "User:*":
         raise CommandError("User:* is nobody: a request comes from one principal", "ask can-i User:*", Exit.USAGE)
     from reconciler.report.questions_text import explain_document, explain_lines, explained
 
-    found = [(view, explained(view.authorizer, who, wanted, pattern, host)) for view in views(asked, reach)]
+    found = [(view, explained(view.authorizer, who, wanted, pattern, address)) for view in views(asked, reach)]
     if output == "json":
         say_json(explain_document(found))
     else:

@@ -110,6 +110,24 @@ def asked_principal(text: str) -> str:
     return text
 
 
+def asked_host(text: str | None) -> str | None:
+    """The address that a command line is about, as brokers write it; ends the command where no connection has it.
+
+    Brokers compare texts: any other spelling would pass by every DENY on that very address.
+    """
+    from reconciler.manifest.hosts import host_problem
+    from reconciler.model import WILDCARD
+
+    if text is None:
+        return None
+    if text == WILDCARD:
+        raise _wrong("a connection comes from one address", "leave --host out, which asks for every host")
+    trouble = host_problem(text)
+    if trouble is not None:
+        raise _wrong(trouble.message, trouble.advice)
+    return text
+
+
 def _check_topic(name: str, *, prefix: bool) -> None:
     from reconciler.model import topic_name_problem
 

@@ -203,6 +203,16 @@ def test_a_plan_is_shown_on_its_own_cluster_only(here: Place, tmp_path: Path) ->
     assert here.ask("access", "--plan", file, *here.cluster).status == Exit.STALE
 
 
+@pytest.mark.parametrize("question", ["can-i", "explain"])
+def test_an_address_in_another_spelling_does_not_pass_by_a_deny(here: Place, question: str) -> None:
+    here.live("TOPIC:L:a User:pay@* ALLOW READ", "TOPIC:L:a User:pay@0:0:0:0:0:0:0:1 DENY READ")
+    ran = here.ask(question, "User:pay", "READ", "topic", "a", "--host", "::1", *here.cluster)
+    assert (ran.status, ran.out) == (Exit.USAGE, "")
+    assert "write 0:0:0:0:0:0:0:1" in ran.err
+    ran = here.ask(question, "User:pay", "READ", "topic", "a", "--host", "0:0:0:0:0:0:0:1", *here.cluster)
+    assert ran.out.startswith("no  ")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -215,6 +225,10 @@ def test_a_plan_is_shown_on_its_own_cluster_only(here: Place, tmp_path: Path) ->
         ["can-i", "User:pay", "READ", "topic", "a", "--any"],
         ["can-i", "User:pay", "ALTER", "cluster", "mine"],
         ["can-i", "User:pay", "READ", "table", "a"],
+        ["can-i", "User:pay", "READ", "topic", "a", "--host", "*"],
+        ["can-i", "User:pay", "READ", "topic", "a", "--host", ""],
+        ["can-i", "User:pay", "READ", "topic", "a", "--host", "localhost"],
+        ["explain", "User:pay", "READ", "topic", "a", "--host", "10.0.0.0/8"],
         ["explain", "User:*", "READ", "topic", "a"],
         ["access", "User:*"],
     ],
