@@ -74,6 +74,6 @@ def review(found: Transition | None, steps: Sequence[Step], live: ClusterState, 
     plain = difference_review(found.difference, sorted(topics))
     return replace(
         plain,
-        effects=effects(steps, plain.consequences, found.after.bindings, desired),
+        effects=effects(steps, found, desired),
         callouts=callouts(plain.consequences, desired),
     )

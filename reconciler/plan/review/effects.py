@@ -5,14 +5,18 @@ by one prefix that permits the same is ten steps without effect, not ten revocat
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from reconciler.access import Hosts, KafkaVersion, Region, Row
+from reconciler.access.hosts import is_dead
+from reconciler.access.lint.covering import covers
+from reconciler.access.names import has_names, shortest_name
 from reconciler.access.operations import IMPLICATIONS
-from reconciler.access.table import key_of
+from reconciler.access.table import STARRED, key_of
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -23,12 +27,15 @@ from reconciler.model import (
     DeleteAcl,
     DesiredState,
     Origin,
+    ResourcePattern,
     ResourceType,
 )
 from reconciler.plan.overlap import PatternIndex
-from reconciler.plan.review.consequence import Consequence, narrower
+from reconciler.plan.review.transition import Transition
 from reconciler.plan.step import Step
 
+#: What CLUSTER grants on every topic (``ControllerApis``).
+_ON_EVERY_TOPIC: Final = frozenset({AclOperation.CREATE, AclOperation.DELETE})
 _Group: TypeAlias = tuple[ResourceType, str, AclPermissionType]
 
 
@@ -52,18 +59,16 @@ class Effect:
     origin: Origin | None = None
 
 
-def effects(
-    steps: Sequence[Step], rows: Iterable[Consequence], after: Collection[AclBinding], desired: DesiredState
-) -> tuple[Effect | None, ...]:
-    """One for each step, ``None`` for topics. ``after`` are the bindings of the state that the plan makes."""
-    known, covers = _Rows(rows), _Covers(after)
+def effects(steps: Sequence[Step], found: Transition, desired: DesiredState) -> tuple[Effect | None, ...]:
+    """One for each step of a transition, ``None`` for topics."""
+    rows, covering = _Rows(found), _Covers(found.after.bindings)
     return tuple(
-        _effect(step.change, known, covers, desired) if isinstance(step.change, CreateAcl | DeleteAcl) else None
+        _effect(step.change, rows, covering, desired) if isinstance(step.change, CreateAcl | DeleteAcl) else None
         for step in steps
     )
 
 
-def _effect(change: CreateAcl | DeleteAcl, rows: "_Rows", covers: "_Covers", desired: DesiredState) -> Effect:
+def _effect(change: CreateAcl | DeleteAcl, rows: "_Rows", covering: "_Covers", desired: DesiredState) -> Effect:
     allow = change.binding.entry.permission_type is AclPermissionType.ALLOW
     created = isinstance(change, CreateAcl)
     if rows.touch(change.binding, gained=allow is created):
@@ -76,7 +81,9 @@ def _effect(change: CreateAcl | DeleteAcl, rows: "_Rows", covers: "_Covers", des
                 return Effect(EffectKind.NARROWS)
             case _:
                 return Effect(EffectKind.WIDENS)
-    other = covers.cover(change.binding)
+    if rows.uncovered(change.binding, before=created):
+        return Effect(EffectKind.NARROWS if created else EffectKind.WIDENS)
+    other = covering.cover(change.binding)
     if other is None:
         return Effect(EffectKind.NO_EFFECT)
     declared = desired.bindings.get(other)
@@ -92,27 +99,32 @@ def granted_operations(operation: AclOperation, permission_type: AclPermissionTy
 
 
 class _Rows:
-    """Consequences by principal, asked whether a binding has a share in one."""
+    """The rows of a transition by principal, asked whether a binding has a share in one."""
 
-    def __init__(self, rows: Iterable[Consequence]) -> None:
-        self._by_principal: dict[str | None, list[Consequence]] = defaultdict(list)
-        for row in rows:
+    def __init__(self, found: Transition) -> None:
+        self._found = found
+        self._by_principal: dict[str | None, list[Row]] = defaultdict(list)
+        for row in (*found.difference.rows, *found.difference.reached()):
             self._by_principal[row.principal].append(row)
 
     def touch(self, binding: AclBinding, *, gained: bool) -> bool:
+        version = self._found.after.kafka_version
+        if is_dead(binding.entry.host, version):
+            return False
         spoken = granted_operations(binding.entry.operation, binding.entry.permission_type)
-        key = key_of(binding.pattern)
-        for row in self._of(binding.entry.principal):
-            moved = row.gained if gained else row.lost
-            if spoken.isdisjoint(moved):
-                continue
-            if row.region.resource_type is binding.pattern.resource_type and narrower(row.region.key, key) is not None:
-                return True
-            if _reaches_beyond(binding.pattern.resource_type, row.region.resource_type):
-                return True
-        return False
+        return any(
+            _speaks_of(binding, spoken, row, row.gained if gained else row.lost)
+            and _from_one_host(binding.entry.host, row.hosts, version)
+            for row in self._of(binding.entry.principal)
+        )
 
-    def _of(self, principal: str) -> Iterator[Consequence]:
+    def uncovered(self, binding: AclBinding, *, before: bool) -> bool:
+        """Whether names of its pattern are open to everybody on that side, because no other binding covers them."""
+        state = self._found.before if before else self._found.after
+        world, kind, key = state.worlds.most, binding.pattern.resource_type, key_of(binding.pattern)
+        return world.default_allow and not world.coverage(kind).covers(key) and has_names(kind, key)
+
+    def _of(self, principal: str) -> Iterator[Row]:
         if principal == WILDCARD_PRINCIPAL:
             for rows in self._by_principal.values():
                 yield from rows
@@ -120,12 +132,32 @@ class _Rows:
             yield from self._by_principal.get(principal, ())
 
 
-def _reaches_beyond(own: ResourceType, other: ResourceType) -> bool:
-    """CLUSTER grants on topics, and WRITE on a topic lets an idempotent producer start (``reconciler.access``)."""
-    return (own, other) in (
-        (ResourceType.CLUSTER, ResourceType.TOPIC),
-        (ResourceType.TOPIC, ResourceType.CLUSTER),
-    )
+def _speaks_of(binding: AclBinding, spoken: Set[AclOperation], row: Row, moved: frozenset[AclOperation]) -> bool:
+    """Whether a binding with these operations bears on what moved, on some name of the row."""
+    match binding.pattern.resource_type, row.region.resource_type:
+        case ResourceType.CLUSTER, ResourceType.TOPIC:
+            return not moved.isdisjoint(spoken & _ON_EVERY_TOPIC)
+        case ResourceType.TOPIC, ResourceType.CLUSTER:
+            return AclOperation.WRITE in spoken and AclOperation.IDEMPOTENT_WRITE in moved
+        case own, other if own is other:
+            return not spoken.isdisjoint(moved) and _shares_a_name(binding.pattern, row.region)
+    return False
+
+
+def _shares_a_name(pattern: ResourcePattern, region: Region) -> bool:
+    key = key_of(pattern)
+    if not key.meets(region.key):
+        return False
+    key = max(key, region.key)
+    cuts = (*region.cuts, STARRED) if pattern.is_wildcard else region.cuts
+    if any(cut.contains(key) for cut in cuts):
+        return False
+    return shortest_name(region.resource_type, key, [cut for cut in cuts if key.contains(cut)]) is not None
+
+
+def _from_one_host(host: str, hosts: Hosts, version: KafkaVersion) -> bool:
+    """Whether an entry's host and the hosts of a row can be one; ranges are taken to be."""
+    return host == WILDCARD or "/" in host or hosts.contains(host, version)
 
 
 class _Covers:
@@ -166,7 +198,7 @@ def _covers(other: AclBinding, binding: AclBinding) -> bool:
     kind = binding.entry.permission_type
     wanted = granted_operations(binding.entry.operation, kind)
     return (
-        other.pattern.contains(binding.pattern)
+        covers(other.pattern, binding.pattern)
         and other.entry.host in (WILDCARD, binding.entry.host)
         and wanted <= granted_operations(other.entry.operation, kind)
     )

@@ -1,0 +1,60 @@
+"""The word for each step: measured against what the whole plan changes, on the names and hosts that change."""
+
+from reconciler.model import AclBinding, ClusterState, CreateAcl, DeleteAcl
+from reconciler.plan import Options, Request, Terms, propose
+from tests.property.transitions import DAY, declared
+from tests.unit.access.bindings import bindings
+
+
+def words(live: list[AclBinding], wanted: list[AclBinding], *, default_allow: bool | None = False) -> list[str]:
+    """Each step with its word, in the order of the plan."""
+    terms = Terms("c", default_allow=default_allow)
+    request = Request(DAY, Options(allow_deletes=True))
+    plan = propose(declared(frozenset(wanted), {}), ClusterState("id", frozenset(live)), terms, request)
+    found = zip(plan.steps, plan.access.effects, strict=True)
+    return [
+        f"{effect.kind} {step.change.binding}"
+        for step, effect in found
+        if effect is not None and isinstance(step.change, CreateAcl | DeleteAcl)
+    ]
+
+
+def test_an_allow_under_a_deny_grants_nothing_whatever_is_granted_beside_it() -> None:
+    deny = bindings("TOPIC:P:ab User:a@* DENY ALL")
+    assert words(deny, deny + bindings("TOPIC:P:a User:a@* ALLOW READ", "TOPIC:L:abc User:a@10.0.0.1 ALLOW WRITE")) == [
+        "grant User:a ALLOW READ on TOPIC PREFIXED a",
+        "no-effect User:a ALLOW WRITE from 10.0.0.1 on TOPIC abc",
+    ]
+
+
+def test_a_step_speaks_of_its_own_hosts() -> None:
+    deny = bindings("TOPIC:L:t User:a@10.0.0.1 DENY ALL")
+    allow = bindings("TOPIC:L:t User:a@10.0.0.1 ALLOW READ", "TOPIC:L:t User:a@10.0.0.2 ALLOW READ")
+    assert words(deny, deny + allow) == [
+        "no-effect User:a ALLOW READ from 10.0.0.1 on TOPIC t",
+        "grant User:a ALLOW READ from 10.0.0.2 on TOPIC t",
+    ]
+
+
+def test_rights_on_the_cluster_reach_topics_by_create_and_delete_alone() -> None:
+    held = bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW ALTER")
+    more = bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW DESCRIBE", "TOPIC:L:t User:a@* ALLOW READ")
+    assert words(held, held + more) == [
+        "grant User:a ALLOW READ on TOPIC t",
+        "redundant User:a ALLOW DESCRIBE on CLUSTER kafka-cluster",
+    ]
+    assert words(held, held + bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW DELETE")) == [
+        "grant User:a ALLOW DELETE on CLUSTER kafka-cluster"
+    ]
+
+
+def test_under_default_allow_a_first_binding_narrows_and_the_last_one_to_go_widens() -> None:
+    allow, deny = bindings("TOPIC:L:t User:a@* ALLOW READ"), bindings("TOPIC:L:t User:a@* DENY CLUSTER_ACTION")
+    for first in (allow, deny):
+        assert words([], first, default_allow=True) == [f"narrows {first[0]}"]
+        assert words(first, [], default_allow=True) == [f"widens {first[0]}"]
+    assert words([], deny, default_allow=None) == [f"narrows {deny[0]}"]
+    assert words([], deny) == [f"no-effect {deny[0]}"]
+    covered = bindings("TOPIC:L:* User:b@* ALLOW READ")
+    assert words(covered, covered + allow, default_allow=True) == [f"grant {allow[0]}"]
+    assert words(covered + allow, covered, default_allow=True) == [f"revoke {allow[0]}"]
