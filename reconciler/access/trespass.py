@@ -62,13 +62,19 @@ class Trespasses:
         found = self._granted(operation, kind, names, selection, hosts)
         opened = self._opened(kind, names, selection, hosts)
         best = min((one for one in (found, opened) if one is not None), key=lambda one: len(one.name), default=None)
-        if best is not None:
-            return best
         name = shortest_name(kind, names)
-        if kind is ResourceType.TOPIC and 1 << operation & ON_EVERY_TOPIC and name is not None:
+        if name is None or (best is not None and len(best.name) <= len(name)):
+            return best
+        return self._elsewhere(operation, kind, name, selection, hosts) or best
+
+    def _elsewhere(
+        self, operation: AclOperation, kind: ResourceType, name: str, selection: Selection, hosts: Sequence[str] | None
+    ) -> Trespass | None:
+        """Someone who gets there by what the API accepts in place of the operation; on ``name`` as on any other."""
+        if kind is ResourceType.TOPIC and 1 << operation & ON_EVERY_TOPIC:
             other = self.shortest(operation, _CLUSTER, selection, hosts)
             return None if other is None else other._replace(name=name, via=Via.OTHER_RESOURCE)
-        if kind is ResourceType.CLUSTER and operation is AclOperation.IDEMPOTENT_WRITE and name is not None:
+        if kind is ResourceType.CLUSTER and operation is AclOperation.IDEMPOTENT_WRITE:
             return self._writes_somewhere(selection, hosts)
         return None
 

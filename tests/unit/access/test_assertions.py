@@ -63,6 +63,16 @@ def test_deleting_topics_is_granted_by_the_cluster_too() -> None:
     assert (verdict.via, verdict.bindings, verdict.witness.operation) == (Via.OTHER_RESOURCE, (held[0],), _O.DELETE)
 
 
+def test_the_cluster_is_named_where_it_opens_a_shorter_name() -> None:
+    held = bindings("TOPIC:P:pii.eu. User:a@* ALLOW DELETE", "CLUSTER:L:kafka-cluster User:b@* ALLOW DELETE")
+    nobody = Assertion("nobody deletes", Claim.MUST_NOT, frozenset({_O.DELETE}), PII)
+    verdict = check(nobody, Authorizer(held))
+    assert verdict.witness == Request("User:b", "192.0.2.0", _O.DELETE, _T.TOPIC, "pii.")
+    assert (verdict.via, verdict.bindings) == (Via.OTHER_RESOURCE, (held[1],))
+    direct = bindings("TOPIC:P:pii. User:a@* ALLOW DELETE")
+    assert check(nobody, Authorizer([*held, *direct])).via is Via.BINDING
+
+
 def test_super_users_are_left_out_unless_asked_for() -> None:
     authorizer = Authorizer([], ["User:root"])
     assert check(NOBODY, authorizer).outcome is Outcome.PASS
