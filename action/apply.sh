@@ -12,10 +12,15 @@ METRICS=
 planned=0
 reconciler plan "$MANIFESTS" "${target[@]}" "${reach[@]}" "${options[@]}" --out "$OUT/plan.json" --output json \
   >"$OUT/result.json" || planned=$?
-output plan-id "$(field "$OUT/result.json" planId)"
+[[ -s "$OUT/result.json" ]] && output plan-id "$(field "$OUT/result.json" planId)"
 if [[ $planned != 0 ]]; then
   output status "$planned"
-  [[ -s "$OUT/result.json" ]] && report "$OUT/result.json"
+  if [[ -s "$OUT/result.json" ]]; then
+    report "$OUT/result.json"
+  else
+    failed plan "$planned"
+    report "$OUT/failed.json"
+  fi
   exit "$planned"
 fi
 
@@ -24,7 +29,12 @@ apply=("$OUT/plan.json" "$MANIFESTS" "${reach[@]}" --require-id "$PLAN_ID" --aud
 if [[ -n "${SNAPSHOT:-}" ]]; then apply+=("${target[@]}"); fi
 reconciler apply "${apply[@]}" | tee "$OUT/applied.txt" || status=$?
 output status "$status"
-report "$OUT/result.json"
+results=("$OUT/result.json")
+if [[ $status != 0 ]]; then
+  failed apply "$status"
+  results+=("$OUT/failed.json")
+fi
+report "${results[@]}"
 if [[ -n "${GITHUB_STEP_SUMMARY:-}" ]]; then
   echo "apply ended with status $status" >>"$GITHUB_STEP_SUMMARY"
 fi

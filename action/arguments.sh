@@ -13,6 +13,9 @@
 
 : "${MANIFESTS:=.}" "${OUT:=reconciler-out}"
 mkdir -p "$OUT"
+# What an earlier run has left there must not pass for what this one found.
+rm -f "$OUT"/{validate,lint,plan,result,failed}.json "$OUT"/{comment.md,summary.md,reconciler.sarif,junit.xml,report.html} \
+  "$OUT"/gitlab-{terraform,codequality}.json
 
 refuse() {
   echo "error: $1" >&2
@@ -71,6 +74,12 @@ output() {
 field() {
   # Isolated: else a json.py in the checkout would be run.
   python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1], encoding="utf-8")).get(sys.argv[2], ""))' "$1" "$2"
+}
+
+# A command that ended without a result: reports that leave it out would look as if it had found nothing.
+failed() {
+  python3 -I -c 'import json, sys; print(json.dumps({"failed": sys.argv[1], "status": int(sys.argv[2]), "cluster": sys.argv[3]}))' \
+    "$1" "$2" "${CLUSTER:-}" >"$OUT/failed.json"
 }
 
 # What people see: reports of the results, in OUT and in the summary of the job.

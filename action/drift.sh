@@ -11,5 +11,9 @@ reconciler drift "$MANIFESTS" "${target[@]}" "${reach[@]}" --output json >"$OUT/
 output status "$status"
 if [[ $status == 0 || $status == 2 ]]; then
   report "$OUT/result.json"
+else
+  failed drift "$status"
+  METRICS=
+  report "$OUT/failed.json"
 fi
 exit "$status"

@@ -10,16 +10,23 @@ status=0
 results=("$OUT/validate.json")
 reconciler validate "$MANIFESTS" --output json >"$OUT/validate.json" || status=$?
 output valid "$([[ $status == 0 ]] && echo true || echo false)"
+if [[ ! -s "$OUT/validate.json" ]]; then
+  results=()
+  failed validate "$status"
+fi
 
 # Manifests that cannot be read can be neither linted nor planned; claims that fail can.
 if [[ $status == 0 || $status == 3 ]]; then
   linted=0
   reconciler lint "$MANIFESTS" --output json >"$OUT/lint.json" || linted=$?
-  [[ $linted == 0 || $linted == 3 ]] && results+=("$OUT/lint.json")
+  if [[ $linted == 0 || $linted == 3 ]]; then
+    results+=("$OUT/lint.json")
+  else
+    failed lint "$linted"
+  fi
 
   if ((${#target[@]})); then
     planned=0
-    rm -f "$OUT/plan.json"
     reconciler plan "$MANIFESTS" "${target[@]}" "${reach[@]}" "${options[@]}" --out "$OUT/plan.json" --output json \
       >"$OUT/result.json" || planned=$?
     if [[ -s "$OUT/result.json" ]]; then
@@ -27,11 +34,13 @@ if [[ $status == 0 || $status == 3 ]]; then
       output plan-id "$(field "$OUT/result.json" planId)"
       output change-id "$(field "$OUT/result.json" changeId)"
     fi
-    [[ $planned != 0 ]] && status=$planned
+    if [[ ! -s "$OUT/result.json" || ! $planned =~ ^[0235]$ ]]; then failed plan "$planned"; fi
+    if [[ $planned != 0 ]]; then status=$planned; fi
   fi
   [[ $status == 0 ]] && status=$linted
 fi
 
+[[ -s "$OUT/failed.json" ]] && results+=("$OUT/failed.json")
 output status "$status"
 report "${results[@]}"
 exit "$status"

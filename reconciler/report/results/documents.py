@@ -1,4 +1,4 @@
-"""The JSON of ``lint``, ``test`` and ``validate`` as values: what is missing or of another shape is refused by name."""
+"""The JSON of ``lint``, ``test``, ``validate``, and of failures: what is missing or of another shape is refused."""
 
 from typing import Annotated, Any
 
@@ -202,6 +202,15 @@ class ValidateForm:
     valid: bool
     clusters: dict[str, AgreedForm] = Field(default_factory=dict)
     problems: tuple[ProblemForm, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class FailedForm:
+    """A command that ended without a result, as a pipeline notes it."""
+
+    failed: str
+    status: int
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, config=_SHAPE)

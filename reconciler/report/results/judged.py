@@ -1,4 +1,4 @@
-"""Findings and checks of a plan: what guards refuse, and differences that stay."""
+"""Findings and checks of a plan, what guards refuse and what stays; and of a command that ended without a result."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -6,6 +6,7 @@ from typing import Final
 
 from reconciler.diff import LeftReason
 from reconciler.plan import Plan
+from reconciler.report.results.documents import FailedForm
 from reconciler.report.results.finding import Check, Finding, Level, Standing
 
 #: What a person has to look at; the others are what was asked for.
@@ -63,3 +64,18 @@ def _guards(plan: Plan) -> Iterator[Check]:
         lines = tuple(f"{refusal.message}; {refusal.remedy}" for refusal in refusals)
         message = refusals[0].message if len(refusals) == 1 else f"{len(refusals):,} refusals"
         yield Check("Guards", f"guard {guard}", plan.terms.cluster, Standing.FAILED, message, lines)
+
+
+def failed_finding(form: FailedForm) -> Finding:
+    """What did not come about."""
+    message, advice = _failed(form), "its messages are in the log of the job"
+    return Finding("run-failed", "run-failed", Level.ERROR, message, advice, form.cluster, form.failed, checked=True)
+
+
+def failed_check(form: FailedForm) -> Check:
+    """The same among the checks, so that none of their formats can be without it."""
+    return Check("Runs", f"{form.failed} ended well", form.cluster, Standing.FAILED, _failed(form))
+
+
+def _failed(form: FailedForm) -> str:
+    return f"{form.failed} ended with {form.status}, so nothing is known of what it would have found"

@@ -9,8 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 from reconciler.plan import Guard, PlanFileError, Refusal, plan_from
 from reconciler.report.results.agreed import agreed_checks, agreed_findings
 from reconciler.report.results.answers import answer_checks, answer_findings
-from reconciler.report.results.documents import AgreedForm, LintForm, RefusalForm, TestForm, ValidateForm
-from reconciler.report.results.judged import guard_checks, guard_findings, left_findings
+from reconciler.report.results.documents import AgreedForm, FailedForm, LintForm, RefusalForm, TestForm, ValidateForm
+from reconciler.report.results.finding import Level
+from reconciler.report.results.judged import failed_check, failed_finding, guard_checks, guard_findings, left_findings
 from reconciler.report.results.listed import idle_waivers, lint_finding, problem_finding
 from reconciler.report.results.report import Report
 
@@ -27,6 +28,9 @@ def read_result(document: object, *, drift: bool = False) -> Report:
     match document:
         case dict() if {"planId", "steps"} <= document.keys():
             return _plan_report(document, drift=drift or document.get("command") == "drift")
+        case {"failed": _, "status": _}:
+            failed = _shaped(FailedForm, document)
+            return Report(findings=(failed_finding(failed),), checks=(failed_check(failed),))
         case {"states": [*states]} if all(isinstance(state, dict) and "findings" in state for state in states):
             return _lint_report(_shaped(LintForm, document))
         case {"passed": _, "clusters": [*_]}:
@@ -75,12 +79,21 @@ def _lint_report(form: LintForm) -> Report:
 
 
 def _test_report(form: TestForm) -> Report:
-    return _agreed_report([(state.cluster, state.basis, AgreedForm(state.claims)) for state in form.clusters])
+    report = _agreed_report([(state.cluster, state.basis, AgreedForm(state.claims)) for state in form.clusters])
+    return _as_said(report, well=form.passed)
 
 
 def _validate_report(form: ValidateForm) -> Report:
     report = _agreed_report([(cluster, "declared", agreed) for cluster, agreed in form.clusters.items()])
-    return replace(report, findings=(*map(problem_finding, form.problems), *report.findings))
+    report = replace(report, findings=(*map(problem_finding, form.problems), *report.findings))
+    return _as_said(report, well=form.valid)
+
+
+def _as_said(report: Report, *, well: bool) -> Report:
+    """A result that says that something is wrong, and not what, has lost it."""
+    if not well and not any(one.level is Level.ERROR for one in report.open_findings):
+        raise ResultError("it says that something is wrong, but holds nothing that is")
+    return report
 
 
 def _agreed_report(states: Sequence[tuple[str, str, AgreedForm]]) -> Report:

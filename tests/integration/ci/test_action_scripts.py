@@ -82,6 +82,27 @@ def test_a_plan_leaves_results_reports_and_outputs(pipeline: Pipeline) -> None:
     assert "kafka/prod/analytics.yaml" in (pipeline.out / "reconciler.sarif").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("script", ["plan", "apply", "drift"])
+def test_what_could_not_be_found_out_looks_like_nothing_good(script: str, pipeline: Pipeline) -> None:
+    approved = {"PLAN_ID": "plan-" + "0" * 64}
+    assert pipeline.run("plan", **pipeline.here).returncode == 0
+    pipeline.snapshot.write_text("{}", encoding="utf-8")
+    assert pipeline.run(script, **pipeline.here, **approved).returncode == 1
+    comment = (pipeline.out / "comment.md").read_text(encoding="utf-8")
+    command = "drift" if script == "drift" else "plan"
+    assert comment.startswith("<!-- reconciler:demo -->\n### 🛑 ")
+    assert f"{command} ended with 1" in comment
+    assert '<failure type="failed"' in (pipeline.out / "junit.xml").read_text(encoding="utf-8")
+    assert '"run-failed"' in (pipeline.out / "reconciler.sarif").read_text(encoding="utf-8")
+    assert not (pipeline.out / "plan.json").exists()
+
+
+def test_an_apply_that_failed_is_not_reported_as_its_plan(pipeline: Pipeline) -> None:
+    done = pipeline.run("apply", PLAN_ID="plan-" + "0" * 64, **pipeline.here)
+    assert done.returncode == 4
+    assert "apply ended with 4" in (pipeline.out / "comment.md").read_text(encoding="utf-8")
+
+
 def test_without_a_cluster_only_what_needs_none_is_checked(pipeline: Pipeline) -> None:
     done = pipeline.run("plan")
     assert done.returncode == 0, done.stderr

@@ -10,7 +10,7 @@ from reconciler.report.formats.markdown import default_marker, marker_problem
 from reconciler.report.formats.places import location, manifests_problem
 from reconciler.report.formats.sarif import fingerprint, sarif
 from reconciler.report.formats.sections import Section, fitted
-from reconciler.report.results import Finding, Level, Report, Standing, Tone, join, read_result, verdict
+from reconciler.report.results import Finding, Level, Report, ResultError, Standing, Tone, join, read_result, verdict
 
 _WAIVER = {"reason": "until it moved", "expires": "2027-01-31", "ticket": "SEC-1"}
 _POLICY = {
@@ -42,7 +42,9 @@ _CLAIM = {
 
 def _validated(**agreed: Any) -> Report:
     cluster = {"bindings": 1, "topics": 1, "expired": 0, "claims": [], "breaches": [], **agreed}
-    return read_result({"valid": False, "clusters": {"prod": cluster}, "problems": []})
+    policies = agreed.get("policies") or {"findings": []}
+    stops = any(one["stops"] for one in (*cluster["claims"], *policies["findings"]))
+    return read_result({"valid": not (stops or cluster["breaches"]), "clusters": {"prod": cluster}, "problems": []})
 
 
 @pytest.mark.parametrize(
@@ -130,6 +132,27 @@ def test_a_place_outside_of_the_manifests_is_no_file(file: str) -> None:
     (run,) = json.loads(sarif(Report(findings=(finding,)), "1", "clusters"))["runs"]
     place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
     assert place == {"uri": "live-cluster/a%20b%2F.."}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"valid": False, "clusters": {}, "problems": []},
+        {"passed": False, "clusters": [{"cluster": "prod", "basis": "live", "claims": []}]},
+    ],
+)
+def test_a_result_that_lost_what_is_wrong_is_refused(document: object) -> None:
+    with pytest.raises(ResultError, match="holds nothing that is"):
+        read_result(document)
+
+
+def test_a_command_without_a_result_stops_and_says_nothing_of_the_cluster() -> None:
+    failed = read_result({"failed": "plan", "status": 1, "cluster": "prod"})
+    report = join([failed, _validated()])
+    assert verdict(report).tone is Tone.STOP
+    (finding,) = report.findings
+    assert (finding.rule, finding.cluster, finding.subject) == ("run-failed", "prod", "plan")
+    assert failed.clusters == ()
 
 
 def test_a_fingerprint_survives_lines_that_move() -> None:
