@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 #: What a login of another principal replaces as a whole.
 _LOGIN = ("sasl.jaas.config", "sasl.username", "sasl.password")
+_MECHANISM = ("sasl.mechanism", "sasl.mechanisms")
 
 
 @contextmanager
@@ -54,14 +55,20 @@ def probing(target: Target, reach: Reach) -> "Iterator[Probing | None]":
 def _login(
     name: str, declaration: "ClusterDeclaration", reach: Reach
 ) -> tuple[tuple[str, ...], Mapping[str, str], str]:
-    """The cluster's connection with the probe's own settings on top."""
+    """The cluster's connection with the probe's own settings on top, without what another way of logging in leaves."""
+    from reconciler.adapters.kafka.idle import idle_logins
+
     reached = connection(name, declaration, reach)
     if not reached.barrier_client:
         raise CommandError(
             "barrier.principal is declared, but nothing says how it logs in",
             "declare barrier.client, in the Cluster document or in the connections file, or barrier: {wait: 2s}",
         )
-    client = dict(reached.client)
-    if any(key in reached.barrier_client for key in _LOGIN):
+    client, own = dict(reached.client), reached.barrier_client
+    if any(key in own for key in _LOGIN):
         client = {key: value for key, value in client.items() if key not in _LOGIN}
-    return reached.servers, {**client, **reached.barrier_client}, f"{reached.origin}, barrier"
+    if any(key in own for key in _MECHANISM):
+        client = {key: value for key, value in client.items() if key not in _MECHANISM}
+    idle = idle_logins({**client, **own})
+    kept = {key: value for key, value in client.items() if key not in idle}
+    return reached.servers, {**kept, **own}, f"{reached.origin}, barrier"

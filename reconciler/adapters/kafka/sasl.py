@@ -46,15 +46,21 @@ def translate_sasl(bootstrap_servers: str, values: Mapping[str, str]) -> Sasl:
 
 def _oauthbearer(values: Mapping[str, str], problems: list[SettingProblem]) -> Sasl:
     config = {"sasl.mechanisms": "OAUTHBEARER"}
+    unsecured = values.get("enable.sasl.oauthbearer.unsecure.jwt", "false")
+    if unsecured not in ("true", "false"):
+        problems.append(SettingProblem("enable.sasl.oauthbearer.unsecure.jwt", "it is neither true nor false"))
     if "sasl.oauthbearer.token" in values:
+        problems += _missing(values, ("sasl.oauthbearer.token",), "OAUTHBEARER")
         return Sasl(config, StaticToken(values["sasl.oauthbearer.token"]), problems)
-    if values.get("enable.sasl.oauthbearer.unsecure.jwt") == "true":
+    if unsecured == "true":
         principal = _PRINCIPAL.fullmatch(values.get("sasl.oauthbearer.config", "").strip())
         if principal is None:
             problems.append(SettingProblem("sasl.oauthbearer.config", "expected principal=<name>, and nothing else"))
             return Sasl(config, None, problems)
         return Sasl(config, UnsecuredToken(principal[1]), problems)
     problems += _missing(values, _OIDC_KEYS, "OAUTHBEARER without sasl.oauthbearer.token")
+    if values.get("sasl.oauthbearer.method", "oidc") != "oidc":
+        problems.append(SettingProblem("sasl.oauthbearer.method", "without a token of yours it can only be oidc"))
     problems += _endpoint_problems(values.get("sasl.oauthbearer.token.endpoint.url"))
     return Sasl({**config, "sasl.oauthbearer.method": "oidc"}, None, problems)
 
@@ -95,11 +101,16 @@ def _endpoint_problems(url: str | None) -> Iterator[SettingProblem]:
     """Client secrets are posted there, so it is https; plain http is for tests on the same machine."""
     if url is None:
         return
-    parts = urlsplit(url)
+    key = "sasl.oauthbearer.token.endpoint.url"
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        yield SettingProblem(key, "it cannot be read as an address")
+        return
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        yield SettingProblem(
-            "sasl.oauthbearer.token.endpoint.url", "the client's secret is sent there: it must be https"
-        )
+        yield SettingProblem(key, "the client's secret is sent there: it must be https")
+    if parts.username is not None or parts.password is not None:
+        yield SettingProblem(key, "it has a user or a password in it", "Use sasl.oauthbearer.client.id and .secret.")
 
 
 def _missing(values: Mapping[str, str], keys: tuple[str, ...], why: str) -> Iterator[SettingProblem]:

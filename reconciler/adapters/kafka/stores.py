@@ -10,18 +10,35 @@ from reconciler.adapters.kafka.setting_problem import SettingProblem
 _JKS_MAGIC: Final = b"\xfe\xed\xfe\xed"
 _JKS_SUFFIXES: Final = frozenset({".jks", ".keystore", ".truststore", ".ks"})
 _PKCS12_SUFFIXES: Final = frozenset({".p12", ".pfx", ".pkcs12"})
+_STORE_KEYS: Final = frozenset({"ssl.keystore.location", "ssl.keystore.password"})
+_PEM_KEYS: Final = ("ssl.certificate.location", "ssl.certificate.pem", "ssl.key.location", "ssl.key.pem")
+_TWO_KEYS: Final = "the key store holds our certificate and key, too"
 
 
 def translate_stores(settings: Mapping[str, str]) -> tuple[dict[str, str], list[SettingProblem]]:
     """``ssl.keystore.*`` and ``ssl.truststore.*`` in librdkafka's names, and what cannot be translated."""
     translated: dict[str, str] = {}
     problems: list[SettingProblem] = []
-    for item in (*_key_store(settings), *_trust_store(settings)):
+    for item in (*_key_store(settings), *_trust_store(settings), *_passwords(settings)):
         if isinstance(item, SettingProblem):
             problems.append(item)
+        elif item[0] in settings and item[0] not in _STORE_KEYS:
+            problems.append(SettingProblem(item[0], "a store of Java's says the same", "Keep one of them."))
         else:
             translated[item[0]] = item[1]
+    if "ssl.keystore.location" in translated:
+        problems += [SettingProblem(key, _TWO_KEYS, "Keep one of them.") for key in _PEM_KEYS if key in settings]
     return translated, problems
+
+
+def _passwords(settings: Mapping[str, str]) -> Iterator[SettingProblem]:
+    """Of stores that have none; Java refuses those too (``DefaultSslEngineFactory``)."""
+    for what in ("key", "trust"):
+        key, location = f"ssl.{what}store.password", settings.get(f"ssl.{what}store.location")
+        kind = "PEM" if location is None else _store_type(settings.get(f"ssl.{what}store.type"), location)
+        if key in settings and kind == "PEM":
+            advice = "The key's own password is ssl.key.password." if what == "key" else "Leave it out."
+            yield SettingProblem(key, f"it opens nothing: there is no {what} store, or one of type PEM", advice)
 
 
 def _key_store(settings: Mapping[str, str]) -> Iterator[tuple[str, str] | SettingProblem]:

@@ -6,6 +6,7 @@ from typing import Final
 
 from reconciler.adapters.kafka.accepted import SAME
 from reconciler.adapters.kafka.bearer import Bearer
+from reconciler.adapters.kafka.idle import idle_problems
 from reconciler.adapters.kafka.sasl import translate_sasl
 from reconciler.adapters.kafka.setting_problem import SettingProblem
 from reconciler.adapters.kafka.stores import translate_stores
@@ -21,8 +22,6 @@ _DEFAULTS: Final = {
     # A broker that swallows our packets is noticed after this, not after half a minute.
     "socket.connection.setup.timeout.ms": "10000",
 }
-#: What only makes sense together with OIDC; librdkafka refuses it elsewhere.
-_OIDC_PREFIX: Final = "sasl.oauthbearer."
 
 
 @dataclass(slots=True)
@@ -47,9 +46,7 @@ def translate(bootstrap_servers: str, values: Mapping[str, str]) -> Translation:
     stores, problems = translate_stores(values)
     outcome.config |= {**sasl.config, **stores, **_host_check(values, outcome.problems)}
     outcome.bearer = sasl.bearer
-    if sasl.bearer is not None:
-        outcome.config = {key: value for key, value in outcome.config.items() if not key.startswith(_OIDC_PREFIX)}
-    outcome.problems += [*sasl.problems, *problems]
+    outcome.problems += [*sasl.problems, *problems, *idle_problems(values)]
     return outcome
 
 
@@ -80,6 +77,8 @@ def _timeout(values: Mapping[str, str], problems: list[SettingProblem]) -> int:
         if not (text.isascii() and text.isdigit() and int(text) in _TIMEOUT_RANGE_MS):
             problems.append(SettingProblem(key, f"{text!r} is not a number of milliseconds from 100 to 300000"))
             return _DEFAULT_TIMEOUT_MS
+    if len(set(map(int, given.values()))) > 1:
+        problems.append(SettingProblem(next(iter(given)), f"{' and '.join(given)} differ", "Keep one of them."))
     return int(next(iter(given.values()), _DEFAULT_TIMEOUT_MS))
 
 
