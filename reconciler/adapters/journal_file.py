@@ -19,6 +19,8 @@ from reconciler.ports import RecordError
 
 #: A batch has at most 1,000 steps, and a broker's message is short.
 _LONGEST_LINE: Final = 8 * 1024 * 1024
+#: How a file begins that holds no whole record: not at all, with one, or with what a crash left in its place.
+_BEGINNINGS: Final = (b"", b"{", b"\x00")
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -69,7 +71,10 @@ class RecordFile:
     def _prepare(self, *, alone: bool) -> None:
         if alone:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.ftruncate(self._descriptor, _whole(self._descriptor))
+            whole = _whole(self._descriptor)
+            if not whole and os.pread(self._descriptor, 1, 0) not in _BEGINNINGS:
+                raise RecordError(f"{self.path}: what it holds is no journal")
+            os.ftruncate(self._descriptor, whole)
         elif (end := os.fstat(self._descriptor).st_size) and os.pread(self._descriptor, 1, end - 1) != b"\n":
             os.write(self._descriptor, b"\n")
         directory = os.open(Path(self.path).parent, os.O_RDONLY | os.O_DIRECTORY)

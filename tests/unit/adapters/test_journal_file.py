@@ -61,6 +61,24 @@ def test_a_torn_end_is_cut_off(tmp_path: Path, torn: str) -> None:
     assert list(read_records(str(path))) == [{"a": 1}, {"b": 2}]
 
 
+@pytest.mark.parametrize("text", ["a word without an end of line", "[1]"])
+def test_what_is_no_journal_is_left_alone(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "j"
+    path.write_text(text)
+    with pytest.raises(RecordError, match="no journal"):
+        RecordFile(str(path), alone=True)
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("text", ["", '{"record":"run","for', "\x00" * 100])
+def test_a_journal_of_which_nothing_is_whole_begins_anew(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "j"
+    path.write_text(text)
+    with RecordFile(str(path), alone=True) as file:
+        file.write({"a": 1})
+    assert list(read_records(str(path))) == [{"a": 1}]
+
+
 @pytest.mark.parametrize("line", ["{", "[]", "1", "null", "\udcff", '{"a":' + "[" * 100_000, "\x00"])
 def test_an_altered_line_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "j"
