@@ -266,3 +266,74 @@ def test_a_setting_that_no_manifest_can_have_leaves_its_topic_alone(
     assert "topic b: retention.ms: '7d' is not how Kafka writes '604800000'" in told
     assert "topic c: segment.bytes: 1 is too small" in told
     assert "topic d: '99999' is no number of partitions or replicas" in told
+
+
+#: An empty text is not what was left out: taken for the default, it would widen a rule to every group or host.
+EMPTY = {
+    "julie": """\
+context: corp
+projects: [{name: p, topics: [{name: t, consumers: [{principal: "User:a", group: ""}]}]}]
+platform:
+  control_center: {instances: [{principal: "User:c"}]}
+  ksql: {instances: [{principal: "User:k"}]}
+""",
+    "jikkou": """\
+kind: KafkaPrincipalAuthorization
+metadata: {name: "User:a"}
+spec: {acls: [{resource: {type: topic, pattern: t}, operations: [READ], host: ""}]}
+""",
+    "strimzi": """\
+kind: KafkaUser
+metadata: {name: a}
+spec: {authorization: {type: simple, acls: [{resource: {type: topic, name: t}, operations: [Read], host: ""}]}}
+""",
+    "kafka-gitops": """\
+services: {a: {type: application, principal: "User:a"}}
+customServiceAcls:
+  a: {x: {name: t, type: TOPIC, pattern: LITERAL, principal: "User:a", operation: READ, host: ""}}
+""",
+}
+
+
+@pytest.mark.parametrize("source_format", EMPTY)
+def test_an_empty_text_widens_nothing(source_format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "state.yaml").write_text(EMPTY[source_format], encoding="utf-8")
+    assert run(["convert", "--from", source_format, str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    on_topic = {"User:a ALLOW DESCRIBE on TOPIC corp.p.t", "User:a ALLOW READ on TOPIC corp.p.t", "topic corp.p.t - -"}
+    assert _declared(tmp_path / "out") == (on_topic if source_format == "julie" else set())
+    told = capsys.readouterr().err
+    expected = {"julie": ["it names no resource", "it has no appId", "it has no ksqlDbId"]}
+    for words in expected.get(source_format, ["no connection has that host"]):
+        assert words in told
+
+
+def test_a_directory_without_a_clear_state_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    service = "services: {%s: {type: application, principal: 'User:a', produces: [t]}}\n"
+    for name in ("prod", "staging"):
+        (tmp_path / f"{name}.yaml").write_text(service % name, encoding="utf-8")
+    convert = ["convert", "--from", "kafka-gitops", str(tmp_path)]
+    assert run(convert) == 1
+    assert "prod.yaml and staging.yaml could both be the state" in capsys.readouterr().err
+    (tmp_path / "state.yaml").write_text("settings: {files: {services: ./prod.yaml}}\n", encoding="utf-8")
+    assert run([*convert, "--out", str(tmp_path / "out")]) == 0
+    assert _declared(tmp_path / "out") == {"User:a ALLOW WRITE on TOPIC t"}
+    told = capsys.readouterr().err
+    assert "staging.yaml: a file: state.yaml does not name it" in told
+    assert "prod.yaml: a file" not in told
+
+
+def test_what_strimzi_leaves_alone_or_refuses_grants_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user = """\
+kind: KafkaUser
+metadata: {name: %s, annotations: {strimzi.io/pause-reconciliation: "%s"}}
+spec: {authorization: {type: simple, acls: [{resource: {type: topic, name: t}, operations: [Read], %s}]}}
+"""
+    users = user % ("paused", "true", "type: allow") + "---\n" + user % ("both", "false", "operation: Write")
+    (tmp_path / "users.yaml").write_text(users, encoding="utf-8")
+    assert run(["convert", "--from", "strimzi", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    assert _declared(tmp_path / "out") == set()
+    told = capsys.readouterr().err
+    assert "KafkaUser paused: strimzi.io/pause-reconciliation is true" in told
+    assert "a rule of KafkaUser both: it has operation and operations" in told

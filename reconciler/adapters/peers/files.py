@@ -31,7 +31,7 @@ class PeerFiles:
 
     def ending(self, *suffixes: str) -> Sequence[str]:
         """Those files that end so; a file that was named alone, whatever its ending. Raises :class:`SourceError`."""
-        found = self.names if len(self.names) == 1 else [name for name in self.names if name.endswith(suffixes)]
+        found = self.names if len(self.names) == 1 else [name for name in self.names if name.lower().endswith(suffixes)]
         if not found:
             raise SourceError(f"{self.root}: there is no file ending in {' or '.join(suffixes)}")
         return found
@@ -55,7 +55,7 @@ class PeerFiles:
     def trees(self, name: str) -> list[Tree]:
         """A file's documents: JSON where its name ends so, else YAML, of which JSON is nearly a part."""
         text = self.text(name)
-        return [json_tree(name, text)] if name.endswith(_JSON) else yaml_trees(name, text)
+        return [json_tree(name, text)] if name.lower().endswith(_JSON) else yaml_trees(name, text)
 
     def one(self, name: str) -> Tree:
         """The one document of a file; raises :class:`SourceError` where there is none, or another."""

@@ -91,8 +91,8 @@ def _acls(principal: str, acls: Iterable[Tree], conversion: Conversion) -> None:
             Resource(resource.text("type") or "", resource.text("pattern") or "", form),
             operations,
             acl.where,
-            permission=acl.text("type") or "ALLOW",
-            host=acl.text("host") or "*",
+            permission=acl.text_or("ALLOW", "type"),
+            host=acl.text_or("*", "host"),
         )
         if not operations:
             conversion.leave(acl.where, f"an ACL of {principal}", "it has no operation")

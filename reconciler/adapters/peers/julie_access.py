@@ -60,7 +60,7 @@ class JulieAccess:
     def _consumer(self, node: Tree, topic: Resource) -> None:
         self._conversion.expect(node, ("principal", "group"), _METADATA)
         self._bind(node, topic, "DESCRIBE", "READ")
-        self._bind(node, _starred("group", node.text("group") or "*"), "READ")
+        self._bind(node, _starred("group", node.text_or("*", "group")), "READ")
 
     def applications(self, project: Tree, prefix: str) -> None:
         """Streams, ksqlDB applications and connectors of a project."""
@@ -123,7 +123,10 @@ class JulieAccess:
     def control_center(self, node: Tree) -> None:
         """An instance of Confluent's Control Center."""
         self._conversion.expect(node, ("principal", "appId"), _METADATA)
-        application = node.text("appId") or ""
+        application = node.text("appId")
+        if application is None:
+            self._conversion.leave(node.where, f"control center of {node.text('principal')}", "it has no appId")
+            return
         for name in (application, f"{application}-command"):
             self._bind(node, Resource("group", name, "prefixed"), "READ")
         self._bind(node, Resource("group", "*"), "DESCRIBE")
@@ -136,7 +139,10 @@ class JulieAccess:
     def ksql_server(self, node: Tree) -> None:
         """An instance of a ksqlDB server."""
         self._conversion.expect(node, ("principal", "ksqlDbId", "owner"), _METADATA)
-        name = node.text("ksqlDbId") or ""
+        name = node.text("ksqlDbId")
+        if name is None:
+            self._conversion.leave(node.where, f"ksqlDB server of {node.text('principal')}", "it has no ksqlDbId")
+            return
         self._bind(node, _CLUSTER, "DESCRIBE_CONFIGS")
         self._bind(node, Resource("topic", f"_confluent-ksql-{name}", "prefixed"), "ALL")
         self._bind(node, Resource("topic", f"{name}ksql_processing_log"), "ALL")
@@ -150,13 +156,13 @@ class JulieAccess:
         for user in users.items():
             known = ("principal", "transactionId", "idempotence", "group", "topic", "subject", "connector")
             self._conversion.expect(user, known, _METADATA)
-            values = {"topic": user.text("topic") or "", "group": user.text("group") or "*"}
+            values = {"topic": user.text("topic") or "", "group": user.text_or("*", "group")}
             values |= {key: text for key in ("subject", "connector", "transactionId") if (text := user.text(key))}
             for acl in role.items("acls"):
                 self._custom_acl(user, acl, filled(acl.text("resourceName") or "", values))
 
     def _custom_acl(self, user: Tree, acl: Tree, name: str) -> None:
-        permission = acl.text("permissionType") or "ALLOW"
+        permission = acl.text_or("ALLOW", "permissionType")
         if permission.upper() != "ALLOW":
             self._conversion.leave(acl.where, f"{user.text('principal')} {permission} on {name}", _ALWAYS_ALLOW)
             return

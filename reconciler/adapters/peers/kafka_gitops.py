@@ -5,6 +5,7 @@ Sources: ``ApplicationService``, ``KafkaConnectService``, ``KafkaConnectorDetail
 """
 
 from collections.abc import Iterable, Mapping
+from posixpath import normpath
 from typing import Final
 
 from reconciler.adapters.peers.conversion import Conversion, Resource
@@ -13,6 +14,8 @@ from reconciler.adapters.peers.tree import SourceError, Tree
 from reconciler.model import CLUSTER_NAME, FrozenMap
 
 _FILES: Final = ("services", "topics", "users")
+_YAML: Final = (".yaml", ".yml")
+_STATES: Final = ("state.yaml", "state.yml")
 _CLOUD: Final = "Confluent Cloud gives the account its id; turn ccloud off and write principal: User:sa-… into a copy"
 _STREAMS: Final = ("READ", "WRITE", "DESCRIBE", "DELETE", "CREATE", "ALTER", "ALTER_CONFIGS", "DESCRIBE_CONFIGS")
 _ROLES: Final[Mapping[str, tuple[tuple[Resource, tuple[str, ...]], ...]]] = FrozenMap(
@@ -30,7 +33,7 @@ _ROLES: Final[Mapping[str, tuple[tuple[Resource, tuple[str, ...]], ...]]] = Froz
 
 def read_kafka_gitops(files: PeerFiles, conversion: Conversion) -> None:
     """The state file, and the files that its settings name."""
-    name = next((name for name in files.names if name in ("state.yaml", "state.yml")), files.names[0])
+    name = _state_file(files)
     state = files.one(name)
     conversion.expect(state, ("settings", "topics", "services", "users", "customServiceAcls", "customUserAcls"))
     parts = {part: dict(state.fields(part)) for part in _FILES}
@@ -40,6 +43,11 @@ def read_kafka_gitops(files: PeerFiles, conversion: Conversion) -> None:
             document = files.one(other)
             conversion.expect(document, (part,))
             parts[part] |= document.fields(part)
+    named = (state.text("settings", "files", part) for part in _FILES)
+    read = {name, *(normpath(other) for other in named if other is not None)}
+    for other in files.names:
+        if other not in read and other.lower().endswith(_YAML):
+            conversion.aside(other, "a file", f"{name} does not name it, so kafka-gitops does not read it")
     _settings(state.get("settings"), conversion)
     _topics(parts["topics"], state.text("settings", "topics", "defaults", "replication"), conversion)
     expansion = _Expansion(
@@ -53,6 +61,14 @@ def read_kafka_gitops(files: PeerFiles, conversion: Conversion) -> None:
         expansion.user(user, node)
     _custom(state, parts["services"], "customServiceAcls", expansion)
     _custom(state, parts["users"], "customUserAcls", expansion)
+
+
+def _state_file(files: PeerFiles) -> str:
+    """The file to begin with; raises :class:`SourceError` where several could be it."""
+    found = [name for name in files.ending(*_YAML) if name in _STATES] or list(files.ending(*_YAML))
+    if len(found) > 1:
+        raise SourceError(f"{files.root}: {' and '.join(found[:2])} could both be the state: name one")
+    return found[0]
 
 
 def _settings(settings: Tree, conversion: Conversion) -> None:
@@ -176,8 +192,8 @@ def _custom(state: Tree, owners: Mapping[str, Tree], field: str, expansion: _Exp
                 resource,
                 (_required(acl, "operation"),),
                 acl.where,
-                permission=acl.text("permission") or "ALLOW",
-                host=acl.text("host") or "*",
+                permission=acl.text_or("ALLOW", "permission"),
+                host=acl.text_or("*", "host"),
             )
 
 

@@ -3,7 +3,7 @@
 Sources: ``KafkaUserModel.getUserName``, ``SimpleAclRule``, ``TopicOperatorUtil.configValueAsString``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from reconciler.adapters.peers.conversion import Conversion, Resource
@@ -12,6 +12,9 @@ from reconciler.adapters.peers.tree import SourceError, Tree
 from reconciler.model import CLUSTER_NAME
 
 _CLUSTER: Final = "strimzi.io/cluster"
+_KINDS: Final = ("KafkaUser", "KafkaTopic")
+_MANAGED: Final = ("strimzi.io/managed", "false")
+_PAUSED: Final = ("strimzi.io/pause-reconciliation", "true")
 _USER: Final = {
     "quotas": "quotas are not managed",
     "template": "what Kubernetes keeps of a user is not managed",
@@ -21,14 +24,14 @@ _USER: Final = {
 def read_strimzi(files: PeerFiles, conversion: Conversion) -> None:
     """All resources of YAML files, also of ``kubectl get -o yaml``; those of one cluster only."""
     found = [resource for name in files.ending(".yaml", ".yml", ".json") for resource in _resources(files, name)]
-    mine = [node for node in found if node.text("kind") in ("KafkaUser", "KafkaTopic")]
+    mine = [node for node in found if node.text("kind") in _KINDS]
     for node in _of_cluster(mine, files.cluster, conversion):
         if node.text("kind") == "KafkaUser":
             _user(node, conversion)
         else:
             _topic(node, conversion)
     for node in found:
-        if node not in mine:
+        if node.text("kind") not in _KINDS:
             conversion.aside(node.where, f"{node.text('kind')} {_name(node)}", "neither a KafkaUser nor a KafkaTopic")
 
 
@@ -64,6 +67,8 @@ def _name(node: Tree) -> str:
 
 def _user(node: Tree, conversion: Conversion) -> None:
     spec, name = node.get("spec"), _name(node)
+    if _is_set_aside(node, f"KafkaUser {name}", (_PAUSED,), conversion):
+        return
     conversion.expect(spec, ("authentication", "authorization"), _USER)
     method = spec.text("authentication", "type")
     principal = f"User:CN={name}" if method in ("tls", "tls-external") else f"User:{name}"
@@ -77,6 +82,9 @@ def _user(node: Tree, conversion: Conversion) -> None:
     for rule in spec.items("authorization", "acls"):
         conversion.expect(rule, ("type", "resource", "host", "operations", "operation"))
         conversion.expect(rule.get("resource"), ("type", "name", "patternType"))
+        if "operations" in rule.fields() and "operation" in rule.fields():
+            conversion.leave(rule.where, f"a rule of KafkaUser {name}", "it has operation and operations: write one")
+            continue
         # One operation, in the singular, before the API version v1.
         operations = [*rule.texts("operations"), *filter(None, [rule.text("operation")])]
         conversion.bind(
@@ -84,8 +92,8 @@ def _user(node: Tree, conversion: Conversion) -> None:
             _resource(rule.get("resource")),
             operations,
             rule.where,
-            permission=rule.text("type") or "allow",
-            host=rule.text("host") or "*",
+            permission=rule.text_or("allow", "type"),
+            host=rule.text_or("*", "host"),
         )
         if not operations:
             conversion.leave(rule.where, f"a rule of KafkaUser {name}", "it has no operation")
@@ -97,14 +105,20 @@ def _resource(node: Tree) -> Resource:
     return Resource(kind, name, "literal" if kind == "cluster" else node.text("patternType") or "literal")
 
 
+def _is_set_aside(node: Tree, subject: str, annotations: Sequence[tuple[str, str]], conversion: Conversion) -> bool:
+    """Whether Strimzi leaves the resource as it is, by one of these annotations; said where it does."""
+    for annotation, wanted in annotations:
+        if (node.text("metadata", "annotations", annotation) or "").lower() == wanted:
+            conversion.aside(node.where, subject, f"{annotation} is {wanted}: Strimzi leaves it alone")
+            return True
+    return False
+
+
 def _topic(node: Tree, conversion: Conversion) -> None:
     spec = node.get("spec")
     name = spec.text("topicName") or _name(node)
-    for annotation in ("strimzi.io/managed", "strimzi.io/pause-reconciliation"):
-        value = (node.text("metadata", "annotations", annotation) or "").lower()
-        if value == ("false" if annotation == "strimzi.io/managed" else "true"):
-            conversion.aside(node.where, f"KafkaTopic {name}", f"{annotation} is {value}: Strimzi leaves it alone")
-            return
+    if _is_set_aside(node, f"KafkaTopic {name}", (_MANAGED, _PAUSED), conversion):
+        return
     conversion.expect(spec, ("topicName", "partitions", "replicas", "config"))
     configs = {}
     for key, setting in spec.fields("config").items():

@@ -36,7 +36,7 @@ def read_terraform(files: PeerFiles, conversion: Conversion) -> None:
     if files.cluster is not None and files.cluster not in providers:
         raise SourceError(f"nothing belongs to {files.cluster!r}; there are: {', '.join(providers) or 'none'}")
     for item in instances:
-        if item not in mine:
+        if item.kind not in (*_ACLS, *_TOPICS):
             conversion.aside(item.attributes.where, item.address, _NOT_MANAGED)
         elif files.cluster not in (None, item.provider):
             conversion.aside(item.attributes.where, item.address, f"it belongs to {item.provider}")

@@ -41,6 +41,10 @@ class Tree:
             return node.value or None
         raise SourceError(f"{node.where}: a text is expected as {'.'.join(path)}")
 
+    def text_or(self, default: str, field: str) -> str:
+        """The text of a field, ``default`` where it is absent only: an empty text is not what was left out."""
+        return default if self.get(field).value is None else self.text(field) or ""
+
     def flag(self, *path: str) -> bool:
         """Whether ``true`` stands there."""
         return (self.text(*path) or "").lower() == "true"
