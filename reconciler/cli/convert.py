@@ -66,11 +66,11 @@ def command(
     converted = _converted(path, source_format, source_cluster, config)
     state = ClusterState(name, converted.bindings, converted.topics)
     export, remarks = _proven(state, converted, name, heading=f"Converted from {source_format}.", roles=not no_roles)
+    if out is not None:
+        write_files(export.files, out)
     if output == "json":
         say_json(_document(export, remarks, converted, state))
-    elif out is not None:
-        write_files(export.files, out)
-    else:
+    elif out is None:
         say(text for file, text in export.files.items() for text in (f"---\n# {file}", text.rstrip("\n")))
     for remark in converted.beside:
         tell(f"not managed here: {_shown(remark)}")
@@ -100,6 +100,8 @@ def _converted(path: str, source_format: str, cluster: str | None, config: str |
         return convert(source_format, peer_files(path, config=config, cluster=cluster, stdin=stdin))
     except SourceError as error:
         raise CommandError(str(error)) from error
+    except UnicodeDecodeError as error:
+        raise CommandError("-: the text is not UTF-8") from error
 
 
 def _proven(

@@ -45,6 +45,8 @@ def command(
     """
     from reconciler.ports import ReadRequest
 
+    if snapshot is not None and out is not None:
+        raise CommandError("--snapshot stands instead of --out", "give one of the two", Exit.USAGE)
     with reached(path, cluster, reach) as target:
         declaration = target.declaration
         request = ReadRequest(
@@ -55,13 +57,15 @@ def command(
     _tell_gaps(state)
     if snapshot is not None:
         _write_snapshot(state, snapshot)
+        if output == "json":
+            say_json({"snapshot": snapshot, "bindings": len(state.bindings), "topics": len(state.topics)})
         return Exit.OK
     export = _manifests(state, target, roles=not no_roles)
+    if out is not None:
+        write_files(export.files, out)
     if output == "json":
         say_json({"files": dict(export.files), "left": _left(export)})
-    elif out is not None:
-        write_files(export.files, out)
-    else:
+    elif out is None:
         say(text for name, text in export.files.items() for text in (f"---\n# {name}", text.rstrip("\n")))
     for subject, reason in (*export.left_topics, *((str(binding), why) for binding, why in export.left)):
         tell(f"not exported: {subject!a}: {reason}")
