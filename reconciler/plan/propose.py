@@ -161,7 +161,7 @@ def _refuse_unsafe_selection(kept: Sequence[Found], excluded: Sequence[Change], 
         (change for change in excluded if isinstance(change, CreateAcl | DeleteAcl)), default_allow=terms.default_allow
     )
     for step in ordered(kept, (), default_allow=terms.default_allow):
-        if isinstance(step.change, CreateAcl | DeleteAcl) and (other := undone.holding_back(step)) is not None:
+        if (other := undone.holding_back(step)) is not None:
             raise UnsafeSelectionError(
                 f"the selection keeps “{describe(step.change)}” but leaves out “{describe(other)}”, "
                 "without which it would not be safe: select both or neither"

@@ -2,10 +2,12 @@
 
 import pytest
 
-from reconciler.model import AclBinding, ClusterState, CreateAcl
-from reconciler.plan import Options, Plan, Request, Selection, Terms, UnsafeSelectionError, propose
+from reconciler.model import AclBinding, ClusterState, CreateAcl, DesiredTopic, Origin, Topic
+from reconciler.plan import Options, Plan, Request, Selection, Terms, UnsafeSelectionError, describe, propose
 from tests.property.transitions import DAY, declared
 from tests.unit.apply.test_perform import acl
+
+PLACE = Origin("topics.yaml", 1, 1)
 
 
 def plan_with(selection: Selection, *wanted: AclBinding, live: tuple[AclBinding, ...] = ()) -> Plan:
@@ -48,3 +50,32 @@ def test_a_selection_that_says_nothing_is_refused(text: str) -> None:
 def test_what_belongs_together_is_not_torn_apart(wanted: tuple[AclBinding, ...], live: tuple[AclBinding, ...]) -> None:
     with pytest.raises(UnsafeSelectionError, match="select both or neither"):
         plan_with(Selection(only=("topics=x-1",)), *wanted, live=live)
+
+
+NEW, OLD = DesiredTopic(Topic("x-1", 1, 1), PLACE), DesiredTopic(Topic("x-2"), PLACE, absent=True)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "live", "waiting"),
+    [
+        pytest.param((acl("x-", "DENY"),), (), "create topic x-1", id="a new topic without its DENY"),
+        pytest.param((acl("x-"),), (), "create topic x-1", id="a new topic without its grant"),
+        pytest.param((), (acl("x-"),), "delete topic x-2", id="a topic that goes while somebody may bring it back"),
+    ],
+)
+def test_a_topic_is_not_torn_from_the_bindings_that_reach_it(
+    wanted: tuple[AclBinding, ...], live: tuple[AclBinding, ...], waiting: str
+) -> None:
+    state = ClusterState("c", frozenset(live), {"x-2": Topic("x-2", 1, 1)})
+    wish = declared(frozenset(wanted), {"x-1": NEW, "x-2": OLD})
+    for selection in (Selection(only=("topics=x-1", "topics=x-2")), Selection(exclude=("principals=*",))):
+        request = Request(DAY, Options(allow_deletes=True, selection=selection))
+        with pytest.raises(UnsafeSelectionError, match=f"keeps “{waiting}” but leaves out"):
+            propose(wish, state, Terms("c", default_allow=False), request)
+
+
+def test_topics_that_nothing_left_out_reaches_can_be_selected() -> None:
+    wish = declared(frozenset({acl("x-1"), acl("other")}), {"x-1": NEW})
+    request = Request(DAY, Options(selection=Selection(only=("topics=x-1",))))
+    plan = propose(wish, ClusterState("c"), Terms("c", default_allow=False), request)
+    assert [describe(step.change) for step in plan.steps] == [f"create {acl('x-1')}", "create topic x-1"]
