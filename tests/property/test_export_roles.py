@@ -4,7 +4,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.manifest import BUILT_IN_ROLES
-from reconciler.model import AccessControlEntry, AclBinding, ClusterState, PatternType, ResourcePattern, ResourceType
+from reconciler.model import (
+    WILDCARD,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.report.export import export_manifests
 from tests.property.test_export import check
 
 _HOSTS = st.sampled_from(["*", "10.0.0.1"])
@@ -33,3 +44,22 @@ def _brought(draw: st.DrawFn) -> set[AclBinding]:
 @given(st.lists(_brought(), min_size=1, max_size=5))
 def test_mixtures_of_roles_are_exported_exactly(parts: list[set[AclBinding]]) -> None:
     check(ClusterState("c", frozenset(binding for part in parts for binding in part)))
+
+
+def test_a_principal_with_thousands_of_rules_is_folded() -> None:
+    state = ClusterState(
+        "c",
+        frozenset(
+            AclBinding(
+                ResourcePattern(kind, f"t{number}.", PatternType.PREFIXED),
+                AccessControlEntry("User:a", WILDCARD, operation, AclPermissionType.ALLOW),
+            )
+            for number in range(5000)
+            for kind, operation in (
+                (ResourceType.TOPIC, AclOperation.READ),
+                (ResourceType.TOPIC, AclOperation.DESCRIBE),
+                (ResourceType.GROUP, AclOperation.READ),
+            )
+        ),
+    )
+    assert export_manifests(state).files["acls/a.yaml"].count("role: consumer") == 5000

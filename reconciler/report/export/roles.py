@@ -4,6 +4,7 @@ A role may bring what another one brings too, so a rule can serve several uses. 
 letter stays as it is.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
 from typing import Final, NamedTuple
@@ -64,49 +65,61 @@ _CONSUME: Final = frozenset({AclOperation.READ, AclOperation.DESCRIBE})
 
 def with_roles(rules: Sequence[Rule]) -> list[Rule | RoleUse]:
     """The same bindings, said with roles where one fits, in the order of ``rules``, which are of one principal."""
-    said = {rule: uses for rule in rules if (uses := _uses(rule, rules))}
+    grants = _Grants(rules)
+    said = {rule: uses for rule in rules if (uses := _uses(rule, grants))}
     spent = {rule for uses in said.values() for use in uses for rule in (*use.rules, *use.brought)}
     return [item for rule in rules for item in said.get(rule, [] if rule in spent else [rule])]
 
 
-def _uses(rule: Rule, rules: Sequence[Rule]) -> list[RoleUse]:
+class _Grants:
+    """What one principal is allowed, looked up by right; a principal can have very many rules."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._by_right: dict[tuple[_Right, tuple[str, ...]], list[Rule]] = defaultdict(list)
+        self._place: dict[Rule, int] = {}
+        for rule in rules:
+            if rule.permission is AclPermissionType.ALLOW:
+                alike = self._by_right[_right(rule), rule.hosts]
+                self._place[rule] = len(alike)
+                alike.append(rule)
+
+    def of(self, right: _Right, hosts: tuple[str, ...]) -> Sequence[Rule]:
+        """The rules that allow exactly that, from the same hosts."""
+        return self._by_right.get((right, hosts), ())
+
+    def place(self, rule: Rule) -> int:
+        """Which one it is of those that allow the same."""
+        return self._place[rule]
+
+
+def _right(rule: Rule) -> _Right:
+    return rule.patterns[0].resource_type, frozenset(rule.operations)
+
+
+def _uses(rule: Rule, grants: _Grants) -> list[RoleUse]:
     """The uses that say a topic rule; none where no role does. One that produces and consumes takes two roles."""
     if rule.permission is not AclPermissionType.ALLOW or rule.patterns[0].resource_type is not ResourceType.TOPIC:
         return []
     operations = frozenset(rule.operations)
     halves = (_PRODUCE, _CONSUME) if operations == _PRODUCE | _CONSUME else (operations,)
-    found = [_use(rule, half, rules) for half in halves]
+    found = [_use(rule, half, grants) for half in halves]
     return [use for use in found if use is not None] if None not in found else []
 
 
-def _use(rule: Rule, operations: frozenset[AclOperation], rules: Sequence[Rule]) -> RoleUse | None:
-    fitting = (_fitted(rule, form, rules) for form in _FORMS if form.topics == operations)
+def _use(rule: Rule, operations: frozenset[AclOperation], grants: _Grants) -> RoleUse | None:
+    fitting = (_fitted(rule, form, grants) for form in _FORMS if form.topics == operations)
     return next((use for use in fitting if use is not None), None)
 
 
-def _fitted(rule: Rule, form: _Form, rules: Sequence[Rule]) -> RoleUse | None:
+def _fitted(rule: Rule, form: _Form, grants: _Grants) -> RoleUse | None:
     """The use of one role, if the principal has all that it needs.
 
     Of several rules that grant the same, the first topics take the first, the second the second; what is over stays.
     """
-    needed = [_granting(right, rule.hosts, rules) for right in form.needs]
-    brought = [_granting(right, rule.hosts, rules) for right in form.brings]
+    needed = [grants.of(right, rule.hosts) for right in form.needs]
+    brought = [grants.of(right, rule.hosts) for right in form.brings]
     if not all((*needed, *brought)):
         return None
-    alike = _granting((ResourceType.TOPIC, frozenset(rule.operations)), rule.hosts, rules)
-    optional = [found for right in form.may if len(found := _granting(right, rule.hosts, rules)) == 1]
-    taken = [found[min(alike.index(rule), len(found) - 1)] for found in (*needed, *optional)]
+    optional = [found for right in form.may if len(found := grants.of(right, rule.hosts)) == 1]
+    taken = [found[min(grants.place(rule), len(found) - 1)] for found in (*needed, *optional)]
     return RoleUse(form.role, (rule, *taken), tuple(chain(*brought)))
-
-
-def _granting(right: _Right, hosts: tuple[str, ...], rules: Sequence[Rule]) -> list[Rule]:
-    """The rules that allow exactly that, from the same hosts."""
-    kind, operations = right
-    return [
-        rule
-        for rule in rules
-        if rule.patterns[0].resource_type is kind
-        and rule.permission is AclPermissionType.ALLOW
-        and rule.hosts == hosts
-        and frozenset(rule.operations) == operations
-    ]
