@@ -42,9 +42,12 @@ class Date(click.ParamType[datetime.date]):
         if isinstance(value, datetime.date):
             return value
         try:
-            return datetime.date.fromisoformat(value)
+            day = datetime.date.fromisoformat(value)
         except ValueError:
+            day = None
+        if day is None or day.isoformat() != value:  # as in manifests: no week, no day without hyphens
             self.fail(f"{value!r} is no day: write YYYY-MM-DD", param, ctx)
+        return day
 
 
 path_argument = click.argument("path", default=".", metavar="[PATH]", type=click.Path())

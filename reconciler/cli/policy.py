@@ -49,8 +49,10 @@ def init(
     Topics that do not fit are waived by name for half a year, so that the proposal passes on this very cluster. It has
     been checked to.
     """
-    if defaults == (cluster is not None) or (defaults and name is not None):
+    if defaults == (cluster is not None):
         raise CommandError("a proposal comes from a cluster, or is --defaults", "give one of the two", Exit.USAGE)
+    if defaults and name is not None:
+        raise CommandError("--defaults has a name of its own", "leave --name out", Exit.USAGE)
     if defaults:
         from reconciler.report.policy_defaults import DEFAULT_POLICY
 

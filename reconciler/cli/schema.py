@@ -22,7 +22,9 @@ def command(*, kind: str | None, out: str | None) -> int:
     """
     from reconciler.manifest import ANY_KIND, SCHEMA_KINDS
 
-    kinds = (*SCHEMA_KINDS, ANY_KIND, _PLAN)
+    if kind is not None and out is not None:
+        raise CommandError("--out writes every schema", f"leave out {kind}, or print it alone", Exit.USAGE)
+    kinds = (*SCHEMA_KINDS, _PLAN)
     if out is not None:
         Path(out).mkdir(parents=True, exist_ok=True)
         for known in kinds:
