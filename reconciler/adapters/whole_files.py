@@ -14,7 +14,10 @@ def write_whole(text: str, out: str) -> None:
     if target.exists() and not target.is_file():
         target.write_text(text, encoding="utf-8")
         return
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, out) from error  # the name that somebody gave
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)

@@ -90,9 +90,10 @@ def ledgers(records: Records, topic: "Ledger | None") -> "Iterator[tuple[Ledger,
         except InUseError as error:
             raise CommandError(f"somebody is applying this plan now: {error}", status=Exit.LOCKED) from error
         except RecordError as error:
+            option = "--journal" if isinstance(journal, NoLedger) and records.journal is not None else "--audit"
             raise CommandError(
                 f"nothing was sent, because it could not be written down: {error}",
-                "give --journal FILE, in a directory that can be written to",
+                f"give {option} FILE, in a directory that can be written to",
             ) from error
         yield journal, _All(tuple(kept))
 

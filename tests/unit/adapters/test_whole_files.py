@@ -36,3 +36,10 @@ def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
 def test_a_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         write_whole("a plan", str(tmp_path))
+
+
+def test_a_directory_that_is_not_there_is_told_by_the_name_that_was_given(tmp_path: Path) -> None:
+    target = str(tmp_path / "nowhere" / "plan.json")
+    with pytest.raises(FileNotFoundError) as refused:
+        write_whole("a plan", target)
+    assert refused.value.filename == target
