@@ -1,5 +1,6 @@
 """``reconciler init``: a directory to start from."""
 
+import shlex
 from importlib.resources import files
 from pathlib import Path
 
@@ -31,5 +32,5 @@ def command(*, directory: str, cluster: str) -> int:
         text = item.read_text(encoding="utf-8").replace("my-cluster", cluster)
         (target / item.name).write_text(text, encoding="utf-8")
         tell(f"wrote {target / item.name}")
-    tell(f"next: reconciler validate {directory}")
+    tell(f"next: reconciler validate {shlex.quote(directory)}")
     return Exit.OK
