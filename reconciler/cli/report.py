@@ -71,7 +71,12 @@ class Moment(click.ParamType[datetime.datetime]):
     default="",
     help="Where the manifests stand in the repository, for formats that name files in it.",
 )
-@click.option("--marker", metavar="NAME", default="", help="Name of the pull request's comment.  [default: clusters]")
+@click.option(
+    "--marker",
+    metavar="NAME",
+    default="",
+    help="Name of the pull request's comment, and of its analysis in code scanning.  [default: clusters]",
+)
 @click.option("--at", metavar="TIME", type=Moment(), help="When the results were made.  [default: now]")
 @notify_options
 def command(
@@ -141,7 +146,7 @@ def _texts(manifests: str, marker: str, made: datetime.datetime) -> "dict[str, C
         "markdown": lambda report: comment(report, marker=marker),
         "summary": step_summary,
         "github": lambda report: annotations(report, manifests),
-        "sarif": lambda report: sarif(report, __version__, manifests),
+        "sarif": lambda report: sarif(report, __version__, manifests, marker),
         "junit": junit,
         "gitlab-terraform": terraform_counts,
         "gitlab-codequality": lambda report: code_quality(report, manifests),

@@ -24,8 +24,12 @@ _MOST_ID: Final = 255
 _SEVERITY: Final = {Level.ERROR: "8.0", Level.WARNING: "5.0", Level.NOTE: "2.0"}
 
 
-def sarif(report: Report, version: str, manifests: str = "") -> str:
-    """The log; accepted findings are there, suppressed."""
+def sarif(report: Report, version: str, manifests: str = "", name: str = "") -> str:
+    """The log; accepted findings are there, suppressed. ``name`` tells it from others of the same commit.
+
+    GitHub takes what stands before the last slash for the category, and lets a later log of a category replace an
+    earlier one.
+    """
     found = [*report.open_findings, *report.waived_findings]
     kept = found[:MOST_RESULTS]
     rules = sorted({(_rule_id(one), one.name) for one in kept})
@@ -37,7 +41,7 @@ def sarif(report: Report, version: str, manifests: str = "") -> str:
     }
     run: dict[str, Any] = {
         "tool": {"driver": driver},
-        "automationDetails": {"id": "reconciler/" + "-".join(quote(name, safe="") for name in report.clusters)},
+        "automationDetails": {"id": f"reconciler/{quote(name or '-'.join(report.clusters), safe='')}/"},
         "columnKind": "unicodeCodePoints",
         "results": [_result(one, index[_rule_id(one)], manifests) for one in kept],
     }

@@ -155,6 +155,13 @@ def test_a_command_without_a_result_stops_and_says_nothing_of_the_cluster() -> N
     assert failed.clusters == ()
 
 
+def test_logs_of_two_clusters_are_of_two_categories() -> None:
+    # Of GitHub's documentation: what stands behind the last slash belongs to the single run, not to the category.
+    report = _validated()
+    ids = [json.loads(sarif(report, "1", "", name))["runs"][0]["automationDetails"]["id"] for name in ("", "a", "b")]
+    assert [text.rpartition("/")[0] for text in ids] == ["reconciler/prod", "reconciler/a", "reconciler/b"]
+
+
 def test_a_fingerprint_survives_lines_that_move() -> None:
     there = Finding("KA001", "redundant", Level.WARNING, "x", "y", "prod", "User:a", Origin("a.yaml", 1, 1))
     moved = Finding("KA001", "redundant", Level.WARNING, "x", "z", "prod", "User:a", Origin("b.yaml", 9, 1))
