@@ -12,9 +12,11 @@ from reconciler.cli.console import paint_for, say, say_json
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import as_of_option, output_option, path_argument
 from reconciler.cli.views import authorizer
-from reconciler.cli.wiring import desired, load, today
+from reconciler.cli.wiring import desired, load, manifest_failure, today
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from reconciler.manifest import ClusterDeclaration, Manifests, Problem
     from reconciler.model import DesiredState
 
@@ -44,9 +46,27 @@ def command(*, path: str, output: str, as_of: datetime.date | None) -> int:
     if output == "json":
         return _json(path, day)
     manifests = load(path)
-    checked = [_check(manifests, declaration, day) for declaration in manifests.clusters.values()]
+    checked, problems = _check_all(manifests, day)
+    if problems:
+        raise manifest_failure(problems)
     _print(manifests, checked)
     return Exit.FAILED_CHECK if any(one.agreed.stops for one in checked) else Exit.OK
+
+
+def _check_all(manifests: "Manifests", day: datetime.date) -> "tuple[list[_Checked], tuple[Problem, ...]]":
+    """The clusters for which the manifests hold together, and the problems of the others, each said once."""
+    from reconciler.manifest import ManifestError
+
+    checked: list[_Checked] = []
+    problems: list[Problem] = []
+    for declaration in manifests.clusters.values():
+        try:
+            checked.append(_check(manifests, declaration, day))
+        except CommandError as failure:
+            if not isinstance(failure.__cause__, ManifestError):
+                raise
+            problems.extend(failure.__cause__.problems)
+    return checked, ManifestError(problems).problems
 
 
 def _check(manifests: "Manifests", declaration: "ClusterDeclaration", day: datetime.date) -> _Checked:
@@ -84,27 +104,24 @@ def _print(manifests: "Manifests", checked: "list[_Checked]") -> None:
 def _json(path: str, day: datetime.date) -> int:
     from reconciler.manifest import ManifestError
 
-    checked: list[_Checked] = []
-    problems: list[Problem] = []
     try:
         manifests = load(path)
-        problems.extend(manifests.warnings)
-        for declaration in manifests.clusters.values():
-            one = _check(manifests, declaration, day)
-            checked.append(one)
-            problems.extend(one.warnings)
     except CommandError as failure:
         if not isinstance(failure.__cause__, ManifestError):
             raise
-        problems.extend(failure.__cause__.problems)
-        say_json(_document(checked, problems, valid=False))
+        say_json(_document([], failure.__cause__.problems, valid=False))
+        return Exit.ERROR
+    checked, problems = _check_all(manifests, day)
+    warnings = [*manifests.warnings, *(warning for one in checked for warning in one.warnings)]
+    if problems:
+        say_json(_document(checked, [*warnings, *problems], valid=False))
         return Exit.ERROR
     valid = not any(one.agreed.stops for one in checked)
-    say_json(_document(checked, problems, valid=valid))
+    say_json(_document(checked, warnings, valid=valid))
     return Exit.OK if valid else Exit.FAILED_CHECK
 
 
-def _document(checked: "list[_Checked]", problems: "list[Problem]", *, valid: bool) -> dict[str, object]:
+def _document(checked: "list[_Checked]", problems: "Iterable[Problem]", *, valid: bool) -> dict[str, object]:
     return {
         "valid": valid,
         "clusters": {
