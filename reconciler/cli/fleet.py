@@ -35,7 +35,7 @@ class Subcommands(click.Group):
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in _NEEDS:
                 raise
-            advice = "install kafka-reconciler[fleet]"
+            advice = "pip install '.[fleet]' in a clone"
             raise CommandError(f"fleet commands need the package {error.name}", advice) from error
         return command
 

@@ -107,7 +107,7 @@ def compiled(rules: "Iterable[TopicRule]", manifests: "Manifests") -> "TopicPoli
     try:
         return TopicPolicy(rules)
     except MissingEngineError as error:
-        raise CommandError(str(error), "install kafka-reconciler[policy]") from error
+        raise CommandError(str(error), "pip install '.[policy]' in a clone") from error
     except ExpressionError as error:
         faults = (
             ExpressionFault(fault.part.origin, fault.part.text, fault.line, fault.column, fault.message)

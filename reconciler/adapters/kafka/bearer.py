@@ -73,7 +73,7 @@ class MskIamToken:
             raise ClusterError(
                 "msk_iam_missing",
                 "the package that signs tokens for Amazon MSK is not installed",
-                "pip install 'kafka-reconciler[msk-iam]'",
+                "pip install '.[msk-iam]' in a clone",
             ) from None
         try:
             text, expires_ms = signer.generate_auth_token(self._region)

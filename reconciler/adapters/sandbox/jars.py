@@ -62,7 +62,7 @@ def _ivy_jar() -> Path:
             return jar
     raise SandboxError(
         "PySpark is not installed: the sandbox fetches Kafka with the Ivy that it carries.",
-        "pip install 'kafka-reconciler[sandbox]'",
+        "pip install '.[sandbox]' in a clone",
     )
 
 

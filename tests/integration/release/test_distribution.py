@@ -100,7 +100,7 @@ def test_commands_that_need_an_extra_say_which(clean: Path) -> None:
         timeout=60,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert "install kafka-reconciler[fleet]" in done.stderr
+    assert "pip install '.[fleet]' in a clone" in done.stderr
 
 
 def _pins(lock: str) -> dict[str, str]:

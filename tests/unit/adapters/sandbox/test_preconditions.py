@@ -53,7 +53,7 @@ def test_no_pyspark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(SandboxError, match="PySpark is not installed") as refused:
         broker_jars("4.3.1", find_java(), print)
-    assert refused.value.advice == "pip install 'kafka-reconciler[sandbox]'"
+    assert refused.value.advice == "pip install '.[sandbox]' in a clone"
 
 
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
