@@ -1,6 +1,6 @@
 """An ``AccessTests`` document as single claims, every name, principal and operation checked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
@@ -12,12 +12,12 @@ from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.models.access_tests import AccessTestItem, AccessTestsDocument
 from reconciler.manifest.names import FIELDS
 from reconciler.manifest.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from reconciler.manifest.operations import named_operations
+from reconciler.manifest.operations import administration_problem, named_operations, operation_problem
 from reconciler.manifest.principals import principal_glob_problem
 from reconciler.manifest.resources import PatternTable
 from reconciler.manifest.source import quoted
 from reconciler.manifest.waivers import Waiver
-from reconciler.model import AclOperation, Origin, ResourcePattern
+from reconciler.model import AclOperation, Origin, ResourcePattern, ResourceType
 
 
 class Claim(StrEnum):
@@ -119,6 +119,7 @@ def _claims(
         about, operations = principals, tuple[AclOperation, ...]()
         if claim in _OF_EVERYBODY:
             about = checked_texts(place, principal_glob_problem, findings)
+            _check_kinds(claim, node.keys[claim], {pattern.resource_type for pattern in patterns}, findings)
         else:
             operations = named_operations(place, [pattern.resource_type for pattern in patterns], findings)
         if item is not None:
@@ -135,6 +136,15 @@ def _claims(
                 item.include_super_users,
                 _waiver(node, item, findings),
             )
+
+
+def _check_kinds(claim: Claim, place: Node, kinds: Iterable[ResourceType], findings: Findings) -> None:
+    """Reports a claim that holds for no reason: nobody can read, or write, or administer such a resource."""
+    operation = {Claim.ONLY_READERS: AclOperation.READ, Claim.ONLY_WRITERS: AclOperation.WRITE}.get(claim)
+    for kind in sorted(kinds):
+        trouble = administration_problem(kind) if operation is None else operation_problem(operation, kind)
+        if trouble is not None:
+            findings.add(trouble, place)
 
 
 def _check_form(node: MappingNode, findings: Findings) -> None:

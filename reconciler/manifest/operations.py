@@ -62,6 +62,14 @@ def named_operations(node: Node | None, kinds: Iterable[ResourceType], findings:
     return tuple(operations)
 
 
+def administration_problem(kind: ResourceType) -> Trouble | None:
+    """Why nobody can administer such a resource; ``None`` if there is something to do but to describe it."""
+    if SUPPORTED_OPERATIONS[kind] > {AclOperation.DESCRIBE}:
+        return None
+    message = f"{kind.name} has nothing to administer: nothing ever asks for more than DESCRIBE"
+    return Trouble(Code.UNSUPPORTED_OPERATION, message, "leave it out of this test")
+
+
 def operation_problem(operation: AclOperation, kind: ResourceType) -> Trouble | None:
     """Why nothing ever asks for the operation on such a resource; ``None`` if it has it."""
     if operation is AclOperation.ALL or operation in SUPPORTED_OPERATIONS[kind]:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from reconciler.manifest.models.fields import ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Text, Truth
+from reconciler.manifest.models.fields import ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Severity, Text, Truth
 from reconciler.manifest.models.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.models.resources import Resources
 from reconciler.manifest.models.waivers import FailureWaiver
@@ -16,7 +16,8 @@ class AccessTestItem(Resources):
     name: Text = Field(description="What the test claims, in words.", examples=["only billing reads personal data"])
     principals: OneOrMoreTexts | None = Field(
         None,
-        description="Whom must and mustNot are about: Type:name, with * for any text, ? for a letter; User:* is everybody.",
+        description="Whom must and mustNot are about: Type:name, with * for any text, ? for a letter; "
+        "User:* is everybody.",
         examples=[["User:svc-orders"], ["User:*"]],
     )
     except_: OneOrMoreTexts | None = Field(
@@ -37,7 +38,7 @@ class AccessTestItem(Resources):
     only_admins: OneOrMoreTexts | None = Field(
         None, description="Nobody else may create, delete, alter or reconfigure.", examples=[["User:platform"]]
     )
-    severity: Literal["error", "warning"] = Field(
+    severity: Severity = Field(
         "error", description="Whether a failure stops, or is only said.", examples=["warning"]
     )
     include_super_users: Truth = Field(
