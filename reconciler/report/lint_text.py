@@ -87,7 +87,9 @@ def minimised_lines(view: AccessView, minimised: Minimised, paint: Paint = plain
     for binding, because in removed:
         yield paint("remove", f"  - {safe(str(binding))}") + paint("dim", _noted(view, binding))
         for other in because:
-            yield paint("dim", f"      {safe(str(other))} says it already{_noted(view, other)}")
+            alike = other.entry.permission_type is binding.entry.permission_type
+            says = "says it already" if alike else "denies it anyway"
+            yield paint("dim", f"      {safe(str(other))} {says}{_noted(view, other)}")
         if not because:
             yield paint("dim", "      it has no effect")
     for binding in sorted(kept.bindings):

@@ -143,6 +143,11 @@ def test_the_smaller_set(here: Place) -> None:
     state = here.document("lint", str(here.directory), *here.cluster, "--minimise")["states"][0]
     assert [binding["name"] for binding in state["kept"]] == ["o", "pay."]
     assert [removal["binding"]["name"] for removal in state["removed"]] == ["pay.x"]
+    here.live("TOPIC:L:x User:a@10.0.0.1 ALLOW WRITE", "TOPIC:L:x User:*@* DENY ALL", "TOPIC:P:x User:b@* ALLOW READ")
+    assert (
+        "User:* DENY ALL on TOPIC x denies it anyway"
+        in here.bare("lint", str(here.directory), *here.cluster, "--minimise").out
+    )
 
 
 def test_a_snapshot_alone(here: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
