@@ -26,6 +26,8 @@ BOT = "github-actions[bot]"
 LABEL = "kafka-drift"
 MARKER = re.compile(r"<!-- reconciler:[^\r\n]{1,300} -->")
 PLAN = re.compile(r"\bplan-[0-9a-f]{64}\b")
+#: Behind this a report in Markdown has ids only; before it are names that anybody may have chosen, such as a plan's.
+IDS = "<summary>Ids</summary>"
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -93,13 +95,17 @@ def comment(file: str) -> None:
 
 
 def approved(cluster: str) -> None:
-    """Prints nothing where no pull request, or no comment with one plan, belongs to the commit."""
+    """Prints nothing where no pull request, or no comment with one plan, belongs to the commit.
+
+    Nor where the comment was changed after the merge: nobody has reviewed what it says since.
+    """
     commit = os.environ["COMMIT"]
     for pull in pages(f"/commits/{commit}/pulls"):
         if pull.get("merge_commit_sha") == commit and pull.get("merged_at"):
             found = ours(pages(f"/issues/{pull['number']}/comments"), f"<!-- reconciler:{cluster} -->")
-            ids = {plan for item in found for plan in PLAN.findall(item["body"])}
-            if len(ids) == 1:
+            seen = [item for item in found if item.get("updated_at", "") <= pull["merged_at"]]
+            ids = {plan for item in seen for plan in PLAN.findall(item["body"].rpartition(IDS)[2])}
+            if len(ids) == 1 and all(IDS in item["body"] for item in seen):
                 print(ids.pop())
                 return
 

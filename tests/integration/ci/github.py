@@ -25,6 +25,7 @@ class GitHub:
     issues: list[dict[str, Any]] = field(default_factory=list)
     sarif: list[dict[str, Any]] = field(default_factory=list)
     rights: dict[str, str] = field(default_factory=dict)
+    now: str = "2026-11-20T12:00:00Z"
 
     def answer(self, method: str, path: str, query: str, body: Any) -> tuple[int, Any]:
         """Status and body."""
@@ -34,11 +35,11 @@ class GitHub:
                 return self._allowed("pull-requests", "read") or (200, self._page(self._of(number), page))
             case "POST", "issues", number, "comments":
                 denied = self._allowed("pull-requests", "write")
-                return denied or (201, self._add(self._of(number), body))
+                return denied or (201, self._add(self._of(number), {**body, "updated_at": self.now}))
             case "PATCH", "issues", "comments", identifier:
                 denied = self._allowed("pull-requests", "write")
                 known = [one for some in self.comments.values() for one in some if one["id"] == int(identifier)]
-                return denied or self._change(known, body)
+                return denied or self._change(known, {**body, "updated_at": self.now})
             case "GET", "commits", commit, "pulls":
                 found = [
                     {"number": number, "merge_commit_sha": sha, "merged_at": "2026-11-21T00:00:00Z"}

@@ -11,7 +11,7 @@ import pytest
 from tests.integration.ci.github import BOT, TOKEN, GitHub, github
 from tests.integration.ci.player import ROOT
 
-_ID = "plan-" + "a" * 64
+_ID, _OTHER = "plan-" + "a" * 64, "plan-" + "b" * 64
 
 
 @pytest.fixture
@@ -42,6 +42,11 @@ def _report(tmp_path: Path, text: str, name: str = "prod") -> str:
     return str(file)
 
 
+def _ids(text: str) -> str:
+    """As a report in Markdown ends."""
+    return f"<details><summary>Ids</summary>\n\n- `prod` `{text}`\n\n</details>"
+
+
 def test_a_comment_is_replaced_and_those_of_others_are_left(hub: GitHub, tmp_path: Path) -> None:
     stranger = {"id": 1, "user": {"login": "stranger"}, "body": "<!-- reconciler:prod -->\nplan-" + "f" * 64}
     # More than a page of talk before ours.
@@ -64,10 +69,26 @@ def test_the_approved_plan_is_what_the_bot_showed_on_the_merged_pull_request(hub
     hub.merged["c" * 40] = 7
     hub.comments[7] = [{"id": 1, "user": {"login": "stranger"}, "body": f"<!-- reconciler:prod -->\n{_ID}"}]
     assert _told(hub, "approved", "prod").stdout == ""
-    _told(hub, "comment", _report(tmp_path, f"id {_ID}"))
+    _told(hub, "comment", _report(tmp_path, _ids(_ID)))
     assert _told(hub, "approved", "prod").stdout == f"{_ID}\n"
     assert _told(hub, "approved", "test").stdout == ""
-    _told(hub, "comment", _report(tmp_path, f"{_ID} or plan-{'b' * 64}"))
+    _told(hub, "comment", _report(tmp_path, _ids(f"{_ID} or {_OTHER}")))
+    assert _told(hub, "approved", "prod").stdout == ""
+
+
+def test_a_name_is_no_approval(hub: GitHub, tmp_path: Path) -> None:
+    hub.merged["c" * 40] = 7
+    _told(hub, "comment", _report(tmp_path, f"a finding about `{_ID}`"))
+    assert _told(hub, "approved", "prod").stdout == ""
+    _told(hub, "comment", _report(tmp_path, f"a finding about `{_OTHER}`\n{_ids(_ID)}"))
+    assert _told(hub, "approved", "prod").stdout == f"{_ID}\n"
+
+
+def test_what_the_comment_says_since_the_merge_is_no_approval(hub: GitHub, tmp_path: Path) -> None:
+    hub.merged["c" * 40] = 7
+    _told(hub, "comment", _report(tmp_path, _ids(_ID)))
+    hub.now = "2026-11-21T00:00:01Z"
+    _told(hub, "comment", _report(tmp_path, _ids(_OTHER)))
     assert _told(hub, "approved", "prod").stdout == ""
 
 
