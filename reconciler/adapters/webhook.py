@@ -44,7 +44,8 @@ def webhook(address: str, secret: str | None = None, authorities: str | None = N
     """Read an address; raises :class:`WebhookError` where it is none that may be used."""
     try:
         parts = urlsplit(address)
-        host, port = parts.hostname, parts.port or 443
+        host, port = parts.hostname, 443 if parts.port is None else parts.port
+        (host or "").encode("idna")  # as the resolver does: it has no empty labels, and none of more than 63 signs
     except ValueError:
         raise WebhookError("the webhook's address cannot be read") from None
     if parts.scheme != "https" or not host:

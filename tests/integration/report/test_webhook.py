@@ -115,6 +115,8 @@ def test_a_name_that_the_certificate_does_not_have_is_refused(there: Receiver) -
 @pytest.mark.parametrize(
     "address",
     [
+        "https://hooks..example/x",
+        "https://" + "a" * 64 + ".example/x",
         "http://localhost/x",
         "ftp://localhost/x",
         "file:///etc/passwd",
