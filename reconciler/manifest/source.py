@@ -4,11 +4,11 @@ import re
 from typing import Final, NamedTuple
 
 _BREAK = re.compile(r"\r\n|\r|\n")
-#: Settings whose values are secrets, and the colon after them.
+#: Settings whose values are secrets, and the colon after them, or the sign of equality of a properties file.
 _SECRET = re.compile(
     r"""(?<![\w.\-])["']?(?!delegationTokens)[\w.\-]{0,100}"""
     r"""(?:password|passwd|secret|jaas\.config|oauthbearer\.config|token|credential|private|(?:ssl|sasl)[\w.\-]{0,100}key)"""
-    r"""[\w.\-]{0,100}["']?[ \t]{0,100}:[ \t]*""",
+    r"""[\w.\-]{0,100}["']?[ \t]{0,100}[:=][ \t]*""",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"""(["']?)\$\{[^{}"']{1,200}\}\1[ \t]*(?=[,}#]|$)""")
