@@ -126,6 +126,9 @@ def refusal(key: str) -> SettingProblem | None:
     """Why ``key`` is not taken, with the name that was probably meant; ``None`` if it is."""
     if key in ACCEPTED:
         return None
+    name, equals, _ = key.partition("=")
+    if equals:  # what stands behind it may be a secret
+        return SettingProblem(name, "it is written as in a properties file", "Write NAME: VALUE.")
     if key in REFUSED:
         return SettingProblem(key, f"this setting is not permitted: {REFUSED[key]}", "Leave it out.")
     if key.startswith("sasl.kerberos."):

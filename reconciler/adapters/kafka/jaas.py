@@ -6,6 +6,9 @@ from typing import Final, NamedTuple
 
 _ENTRY: Final = re.compile(r"\s*([\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(.*?);?\s*", re.DOTALL)
 _OPTION: Final = re.compile(r"""\s*([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""", re.DOTALL)
+#: ``java.io.StreamTokenizer``, which reads for Kafka's ``JaasConfig``: up to three octal digits, or a sign.
+_ESCAPE: Final = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
+_SIGNS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 _LOGIN: Final = {"username": "sasl.username", "password": "sasl.password"}
 #: Options by login module (``org.apache.kafka.common.security``), and the settings that say the same.
@@ -41,9 +44,14 @@ def parse_jaas(text: str) -> JaasEntry:
         if option is None:
             raise ValueError('an option is not of the form name="value"')
         value = next(group for group in option.groups()[1:] if group is not None)
-        options[option[1]] = re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL)
+        options[option[1]] = _ESCAPE.sub(_unescaped, value)
         position = option.end()
     return JaasEntry(entry[1].rpartition(".")[2], options)
+
+
+def _unescaped(escape: "re.Match[str]") -> str:
+    text = escape[1]
+    return chr(int(text, 8)) if text[0] in "01234567" else _SIGNS.get(text, text)
 
 
 def settings_from_jaas(text: str, value: Callable[[str, str], str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from reconciler.adapters.kafka.bearer import MskIamToken, StaticToken, Unsecured
 from reconciler.adapters.kafka.settings import ClientSettings, SecretSource, SettingsError, client_settings
 
 PLAIN = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p-secret"}
+JAAS = "sasl.jaas.config"
 SCRAM_JAAS = (
     'org.apache.kafka.common.security.scram.ScramLoginModule required username="al ice" password=\'it\\\'s "x"\';'
 )
@@ -51,6 +52,14 @@ def test_a_login_module_is_a_user_and_a_password() -> None:
     assert made.config["security.protocol"] == "SASL_SSL"
     assert made.secrets == {'it\'s "x"'}
     assert "sasl.jaas.config" not in made.config
+
+
+def test_escapes_in_a_login_module_are_java_s() -> None:
+    """As ``java.io.StreamTokenizer`` reads them, which Kafka's ``JaasConfig`` uses."""
+    text = r'a.PlainLoginModule required username="\u\"\'" password="\t\n\r\f\b\a\v\101\0\7771\8";'
+    made = settings({**{k: v for k, v in PLAIN.items() if not k.endswith(("username", "password"))}, JAAS: text})
+    assert made.config["sasl.username"] == "u\"'"
+    assert made.config["sasl.password"] == "\t\n\r\f\b\a\vA\0?718"
 
 
 @pytest.mark.parametrize(
@@ -150,6 +159,12 @@ def test_a_trust_store_that_is_not_pem_gets_the_command_that_converts_it(kind: s
 )
 def test_what_is_not_on_the_list_is_refused(key: str, part: str) -> None:
     assert part in problems({key: "evil-value"})[key]
+
+
+def test_a_line_of_a_properties_file_is_not_shown() -> None:
+    found = problems({"sasl.password=hunter2": "x"})
+    assert list(found) == ["sasl.password"]
+    assert "hunter2" not in found["sasl.password"]
 
 
 def test_every_problem_is_said_at_once() -> None:
