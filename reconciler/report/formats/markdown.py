@@ -25,8 +25,8 @@ from reconciler.report.results.verdict import plan_counts
 
 #: GitHub takes 65,536 characters for a comment; some room is left for what a bot adds.
 COMMENT_LIMIT: Final = 60_000
-#: GitHub takes 1 MiB for a step's summary.
-SUMMARY_LIMIT: Final = 1024 * 1024
+#: GitHub takes 1 MiB for a step's summary, all that is written to it together; so the same holds.
+SUMMARY_LIMIT: Final = 1024 * 1024 - 4096
 _SIGNS: Final = {Tone.STOP: "🛑", Tone.CAUTION: "⚠️", Tone.CALM: "✅"}
 _LEVELS: Final = {Level.ERROR: "🛑 error", Level.WARNING: "⚠️ warning", Level.NOTE: "note"}
 _STANDINGS: Final = {Standing.FAILED: "🛑 failed", Standing.UNDECIDED: "🛑 undecided"}
@@ -35,6 +35,8 @@ _LONGEST_MARKER: Final = 200
 #: So many plans are shown; of others only their number, and what stands out in them.
 _MOST_PLANS: Final = 20
 _LONGEST_NAME: Final = 100
+#: The same as it is written: a sign that Markdown could take for something becomes up to nine.
+_LONGEST_CODE: Final = 200
 
 
 def comment(report: Report, *, marker: str = "") -> str:
@@ -44,7 +46,7 @@ def comment(report: Report, *, marker: str = "") -> str:
 
 def step_summary(report: Report) -> str:
     """The summary of a workflow's step: at most 1 MiB of UTF-8."""
-    return _document(report, default_marker(report), SUMMARY_LIMIT - 1, _utf8)
+    return _document(report, default_marker(report), SUMMARY_LIMIT, _utf8)
 
 
 def marker_problem(marker: str) -> str | None:
@@ -217,8 +219,13 @@ def _step_row(line: StepLine) -> str:
 
 
 def _cut(text: str) -> str:
-    """What always stands has to stay short."""
-    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
+    """What always stands has to stay short, however long its signs become."""
+    if len(text) <= _LONGEST_NAME and len(code(text)) <= _LONGEST_CODE:
+        return text
+    kept = text[: _LONGEST_NAME - 1]
+    while len(code(kept)) > _LONGEST_CODE:
+        kept = kept[:-1]
+    return f"{kept}…"
 
 
 def _of(cluster: str) -> str:

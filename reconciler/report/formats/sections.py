@@ -3,9 +3,13 @@
 Each section keeps its title and says how many of its rows were left out; nothing is cut in the middle.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TypeAlias
+
+from reconciler.report.paint import counted
 
 #: How long a text is, in the unit of a limit.
 Measure: TypeAlias = Callable[[str], int]
@@ -27,12 +31,24 @@ class Section:
 
 
 def fitted(head: str, sections: Sequence[Section], tail: str, limit: int, measure: Measure = len) -> str:
-    """Head, sections and tail in at most ``limit``; head and tail have to fit."""
-    bare = [_bare(section) for section in sections]
-    room = limit - measure(head) - measure(tail) - sum(measure(text) for text in bare)
+    """Head, sections and tail in at most ``limit``; head and tail have to fit.
+
+    Where not even all titles do, the last sections are counted only.
+    """
+    bare = list(accumulate((measure(_bare(section)) for section in sections), initial=0))
+    room = limit - measure(head) - measure(tail)
+    if bare[-1] > room:
+        shown = bisect_right(bare, max(0, room - measure(_left_out(len(sections))))) - 1
+        tail = _left_out(len(sections) - shown) + tail
+        room, sections = limit - measure(head) - measure(tail), sections[:shown]
+    room -= bare[len(sections)]
     shares = _shares([_wanted(section, measure) for section in sections], [one.weight for one in sections], room)
     parts = [_filled(section, share, measure) for section, share in zip(sections, shares, strict=True)]
     return "".join((head, *parts, tail))
+
+
+def _left_out(sections: int) -> str:
+    return f"\n*{counted(sections, 'section')} more; the full report has them.*\n"
 
 
 def _bare(section: Section) -> str:

@@ -32,13 +32,14 @@ def test_a_comment_says_something_of_everything(large: Report) -> None:
     _nothing_is_lost(text)
 
 
-def test_many_plans_of_long_names_fit() -> None:
+@pytest.mark.parametrize("signs", ["`|<@", "\u4e2d", "\U0001f600", "a", "\u202e"])
+def test_many_plans_of_long_names_fit(signs: str) -> None:
     plan = large_report(steps=20, rows=20, principals=3).plans[0]
-    terms = [replace(plan.terms, cluster=f"{number} {'`|<@' * 5_000}") for number in range(60)]
-    report = Report(tuple(replace(plan, terms=one, source_commit="#" * 9_000) for one in terms[:30]))
+    terms = [replace(plan.terms, cluster=f"{number} {signs * 20_000}") for number in range(60)]
+    report = Report(tuple(replace(plan, terms=one, source_commit=signs * 9_000) for one in terms[:30]))
     report = replace(report, drifts=tuple(replace(plan, terms=one) for one in terms[30:]))
     text = comment(report)
-    assert len(text) <= COMMENT_LIMIT
+    assert len(text.encode("utf-16-le")) // 2 <= COMMENT_LIMIT
     assert "40 plans more, which the full report has" in text
     assert text.count("<details>") == text.count("</details>")
 

@@ -1,6 +1,7 @@
 """What becomes of results: checks and their standing, findings and their places, the verdict on all of it."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -201,3 +202,8 @@ def test_sections_share_what_room_there_is() -> None:
     assert shown[0] > 2 * shown[1] > 0
     assert f"({100 - shown[0]} more)" in text
     assert fitted("head ", [many], " tail", 30) == "head A(100 more) tail"
+    titles = [replace(many, heading="title" * 10) for _ in range(9)]
+    text = fitted("head ", titles, " tail", 300)
+    assert len(text) <= 300
+    assert text.count("title" * 10) == 4
+    assert text.endswith("*5 sections more; the full report has them.*\n tail")
