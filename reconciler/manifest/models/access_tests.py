@@ -38,9 +38,7 @@ class AccessTestItem(Resources):
     only_admins: OneOrMoreTexts | None = Field(
         None, description="Nobody else may create, delete, alter or reconfigure.", examples=[["User:platform"]]
     )
-    severity: Severity = Field(
-        "error", description="Whether a failure stops, or is only said.", examples=["warning"]
-    )
+    severity: Severity = Field("error", description="Whether a failure stops, or is only said.", examples=["warning"])
     include_super_users: Truth = Field(
         False, description="With true, super users count as well; no ACL limits them.", examples=[True]
     )

@@ -6,8 +6,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from reconciler.manifest.codes import Code
 from reconciler.manifest.models.fields import (
-    Count,
     Day,
+    FixedCount,
     ManifestModel,
     OneOrMoreTexts,
     Percent,
@@ -81,7 +81,7 @@ class ScopeSpec(ManifestModel):
 class Limits(ManifestModel):
     """How much one plan may delete."""
 
-    max_deletes: Count | None = Field(None, description="At most so many deletes in one plan.", examples=[200])
+    max_deletes: FixedCount | None = Field(None, description="At most so many deletes in one plan.", examples=[200])
     max_delete_percent: Percent | None = Field(
         None, description="At most this share of the live bindings in scope.", examples=[20]
     )
@@ -159,7 +159,7 @@ class ClusterSpec(ManifestModel):
     )
     limits: Limits | None = Field(None, description="How much one plan may delete.", examples=[{"maxDeletes": 200}])
     barrier: Barrier | None = Field(None, description="How to wait between phases.", examples=[{"wait": "2s"}])
-    brokers: list[Count] = Field(
+    brokers: list[FixedCount] = Field(
         default_factory=list,
         description="The ids of the brokers that have to enforce a change before anything relies on it.",
         examples=[[1, 2, 3]],

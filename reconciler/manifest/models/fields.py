@@ -5,8 +5,8 @@ are for editors, which type scalars by YAML's own rules: there a number is a num
 """
 
 import datetime
-from collections.abc import Callable
-from typing import Annotated, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 from pydantic.alias_generators import to_camel
@@ -78,6 +78,15 @@ def one_or_list(value: object) -> str:
     return LIST_TAG if isinstance(value, list) else TEXT_TAG
 
 
+def words_schema(words: Iterable[str]) -> WithJsonSchema:
+    """One of these words, or a variable."""
+    return WithJsonSchema({"anyOf": [{"type": "string", "enum": sorted(words)}, _VARIABLE_SCHEMA]})
+
+
+def _integer_schema(low: int, high: int) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [{"type": "integer", "minimum": low, "maximum": high}, _VARIABLE_SCHEMA]})
+
+
 #: The operations that a rule can name; ANY and UNKNOWN belong in filters.
 OPERATIONS = {operation.name: operation for operation in AclOperation if operation >= AclOperation.ALL}
 
@@ -97,22 +106,15 @@ Percent = Annotated[
     BeforeValidator(reading(_between(0, 100))),
     WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
 ]
-Count = Annotated[
-    int, BeforeValidator(reading(_between(0, 2**31 - 1))), WithJsonSchema({"type": "integer", "minimum": 0})
-]
-Partitions = Annotated[
-    int,
-    BeforeValidator(reading(_between(1, 2**31 - 1))),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _VARIABLE_SCHEMA]}),
-]
-Replicas = Annotated[
-    int,
-    BeforeValidator(reading(_between(1, 2**15 - 1))),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _VARIABLE_SCHEMA]}),
-]
-Operation = Annotated[
-    AclOperation, BeforeValidator(_operation), WithJsonSchema({"type": "string", "enum": sorted(OPERATIONS)})
-]
+_COUNT = BeforeValidator(reading(_between(0, 2**31 - 1)))
+#: Of a ``Cluster`` or a ``Fleet``, in which no variable stands.
+FixedCount = Annotated[int, _COUNT, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 2**31 - 1})]
+Count = Annotated[int, _COUNT, _integer_schema(0, 2**31 - 1)]
+Partitions = Annotated[int, BeforeValidator(reading(_between(1, 2**31 - 1))), _integer_schema(1, 2**31 - 1)]
+Replicas = Annotated[int, BeforeValidator(reading(_between(1, 2**15 - 1))), _integer_schema(1, 2**15 - 1)]
+Operation = Annotated[AclOperation, BeforeValidator(_operation), words_schema(OPERATIONS)]
+#: How much a failure or a breach weighs.
+Severity = Annotated[Literal["error", "warning"], words_schema(("error", "warning"))]
 #: Any scalar; an editor may take it for a number or a truth.
 Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
 

@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from reconciler.manifest import units
-from reconciler.manifest.models.fields import Count, ManifestModel, Percent, Text, reading
+from reconciler.manifest.models.fields import FixedCount, ManifestModel, Percent, Text, reading
 from reconciler.manifest.models.metadata import ApiVersion, ClusterSelector, Metadata
 from reconciler.manifest.source import quoted
 
 
 def _soak(text: str) -> float:
     found = units.amount(text, units.MILLISECONDS)
-    if text.isdigit():
+    if text[-1:].isdigit():
         raise ValueError(f"{quoted(text)} is not a duration: write a number and s, m, h or d, such as 1h")
     return found / 1000
 
@@ -30,7 +30,7 @@ class Gate(ManifestModel):
     soak: SoakTime | None = Field(
         None, description="How long the wave has to stand: a number and s, m, h or d.", examples=["1h"]
     )
-    max_failures: Count = Field(
+    max_failures: FixedCount = Field(
         0, description="With more clusters of the wave failed than this, the next one does not begin.", examples=[0]
     )
 
@@ -54,7 +54,7 @@ class FleetLimits(ManifestModel):
     max_changed_clusters_percent: Percent | None = Field(
         None, description="At most this share of the fleet's clusters may change in one plan.", examples=[50]
     )
-    max_deletes: Count | None = Field(
+    max_deletes: FixedCount | None = Field(
         None, description="At most so many deletes in one plan, all clusters together.", examples=[5000]
     )
 

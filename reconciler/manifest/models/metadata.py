@@ -28,7 +28,9 @@ def _name(value: object) -> object:
 
 
 DocumentName = Annotated[
-    str, BeforeValidator(_name), WithJsonSchema({"type": ["string", "number"], "pattern": f"^{_NAME.pattern}$"})
+    str,
+    BeforeValidator(_name),
+    WithJsonSchema({"type": ["string", "number", "boolean"], "pattern": f"^{_NAME.pattern}$", "minimum": 0}),
 ]
 ApiVersion = Annotated[
     Literal["reconciler/v1"], Field(description="The version of this format.", examples=["reconciler/v1"])

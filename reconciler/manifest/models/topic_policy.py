@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from reconciler.manifest.codes import Code
 from reconciler.manifest.models.fields import (
@@ -13,10 +13,12 @@ from reconciler.manifest.models.fields import (
     ManifestModel,
     OneOrMoreTexts,
     Partitions,
+    Severity,
     Text,
     Truth,
     one_or_list,
     refuse,
+    words_schema,
 )
 from reconciler.manifest.models.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.models.resources import Names
@@ -36,7 +38,7 @@ def _code(value: object) -> object:
 CheckCode = Annotated[
     TopicCheck,
     BeforeValidator(_code),
-    WithJsonSchema({"type": "string", "enum": [code.value for code in TopicCheck]}),
+    words_schema(code.value for code in TopicCheck),
 ]
 OneOrMoreCodes = Annotated[
     Annotated[CheckCode, Tag(TEXT_TAG)] | Annotated[list[CheckCode], Field(min_length=1), Tag(LIST_TAG)],
@@ -154,9 +156,7 @@ class PolicyRule(ManifestModel):
     message: Text | None = Field(
         None, description="Why the rule is there, for whoever breaks it.", examples=["production has three replicas"]
     )
-    severity: Literal["error", "warning"] = Field(
-        "error", description="Whether a breach stops, or is only said.", examples=["warning"]
-    )
+    severity: Severity = Field("error", description="Whether a breach stops, or is only said.", examples=["warning"])
     waivers: list[TopicWaiverItem] = Field(
         default_factory=list,
         description="Topics that may break the rule for a while; that stays counted.",

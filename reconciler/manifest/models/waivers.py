@@ -6,11 +6,12 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from reconciler.manifest.codes import Code
-from reconciler.manifest.models.fields import Day, ManifestModel, Text, refuse
+from reconciler.manifest.models.fields import VARIABLE_PATTERN, Day, ManifestModel, Text, refuse
 from reconciler.manifest.models.resources import Names, Resources
 from reconciler.manifest.source import quoted
 
 _RULE_PATTERN = "^KA[0-9]{3}$"
+_RULE_SCHEMA = {"type": "string", "pattern": f"{_RULE_PATTERN}|{VARIABLE_PATTERN}"}
 
 
 def _rule(value: object) -> object:
@@ -20,7 +21,7 @@ def _rule(value: object) -> object:
     return value
 
 
-RuleCode = Annotated[str, BeforeValidator(_rule), WithJsonSchema({"type": "string", "pattern": _RULE_PATTERN})]
+RuleCode = Annotated[str, BeforeValidator(_rule), WithJsonSchema(_RULE_SCHEMA)]
 
 
 class SelectorItem(Resources):

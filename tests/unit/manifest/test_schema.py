@@ -8,7 +8,16 @@ import jsonschema
 import pytest
 import yaml
 
-from reconciler.manifest import ANY_KIND, SCHEMA_KINDS, Source, json_schema, load, schema_file_name, schema_text
+from reconciler.manifest import (
+    ANY_KIND,
+    SCHEMA_KINDS,
+    ManifestError,
+    Source,
+    json_schema,
+    load,
+    schema_file_name,
+    schema_text,
+)
 
 EXAMPLES = Path(__file__).parent / "examples.yaml"
 
@@ -100,3 +109,48 @@ def test_examples_of_the_reference_are_manifests() -> None:
     assert len(blocks) == 9
     for block in blocks:
         load([Source("manifests.md", block)])
+
+
+VARYING = """\
+apiVersion: reconciler/v1
+kind: {kind}
+metadata: {{name: true}}
+spec: {spec}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("Acls", '{principal: "${vars.x}", rules: [{allow: "${vars.x}", deny: ["${vars.x}"], topics: [t]}]}'),
+        ("Acls", '{principal: User:a, rules: [], waive: [{rule: "${vars.x}", reason: r, expires: "${vars.x}"}]}'),
+        ("Topics", '{topics: [{name: t, replicaAssignments: [["${vars.x}"]]}]}'),
+        ("AccessTests", '{tests: [{name: n, onlyReaders: User:a, topics: [t], severity: "${vars.x}"}]}'),
+        (
+            "TopicPolicy",
+            '{rules: [{topics: t, names: {maxLength: "${vars.x}"}, severity: "${vars.x}", '
+            'waivers: [{topics: t, codes: ["${vars.x}"], reason: r, expires: "${vars.x}"}]}]}',
+        ),
+    ],
+)
+def test_a_variable_fits_wherever_the_reader_takes_one(kind: str, spec: str) -> None:
+    document = yaml.safe_load(VARYING.format(kind=kind, spec=spec))
+    jsonschema.Draft7Validator(json_schema(kind)).validate(document)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("Topics", "{topics: [{name: t, partitions: 2147483648}]}"),
+        ("Topics", "{topics: [{name: t, replicationFactor: 32768}]}"),
+        ("Cluster", '{limits: {maxDeletes: "${vars.x}"}}'),
+        ("Cluster", "{brokers: [2147483648]}"),
+        ("Fleet", "{waves: [{name: w, clusters: {matchLabels: {}}, gate: {soak: -1}}]}"),
+    ],
+)
+def test_what_the_reader_refuses_does_not_fit(kind: str, spec: str) -> None:
+    text = VARYING.format(kind=kind, spec=spec)
+    with pytest.raises(ManifestError):
+        load([Source("a.yaml", text)])
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft7Validator(json_schema(kind)).validate(yaml.safe_load(text))
