@@ -25,8 +25,9 @@ _STYLES: dict[str, dict[str, Any]] = {
 
 
 def coloured(stream: TextIO) -> bool:
-    """Whether colour helps: a terminal, and neither ``NO_COLOR`` nor ``CI`` says otherwise."""
-    return stream.isatty() and "NO_COLOR" not in os.environ and "CI" not in os.environ
+    """Whether colour helps: a terminal that has it, and neither ``NO_COLOR`` nor ``CI`` says otherwise."""
+    able = stream.isatty() and os.environ.get("TERM") != "dumb"
+    return able and "NO_COLOR" not in os.environ and "CI" not in os.environ
 
 
 def paint_for(stream: TextIO) -> Paint:

@@ -25,7 +25,7 @@ class Lines:
 
     def barrier(self, seconds: float) -> None:
         """A fixed wait begins."""
-        tell(f"   waiting {seconds:g} s for every broker; a broker that is cut off cannot be seen this way")
+        tell(f"   {_waiting(seconds)}")
 
     def proven(self, brokers: Sequence[int], seconds: float) -> None:
         """A barrier was reached."""
@@ -55,7 +55,7 @@ class Bars:
 
     def barrier(self, seconds: float) -> None:
         """A fixed wait begins."""
-        self._bars.console.print(f"waiting {seconds:g} s for every broker", style="dim")
+        self._bars.console.print(_waiting(seconds), style="dim")
 
     def proven(self, brokers: Sequence[int], seconds: float) -> None:
         """A barrier was reached."""
@@ -64,6 +64,10 @@ class Bars:
     def note(self, text: str) -> None:
         """Something a person should know."""
         self._bars.console.print(safe(text), markup=False, highlight=False)
+
+
+def _waiting(seconds: float) -> str:
+    return f"waiting {seconds:g} s for every broker; a broker that is cut off cannot be seen this way"
 
 
 def _proven(brokers: Sequence[int], seconds: float) -> str:

@@ -1,0 +1,58 @@
+"""Progress of an apply says the same on a terminal and in a log, and steers only terminals that can be steered."""
+
+import io
+import os
+import pty
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import click
+import pytest
+
+from reconciler.cli.progress import progress_for
+
+_WARNING = "waiting 2 s for every broker; a broker that is cut off cannot be seen this way"
+
+
+class _Terminal(NamedTuple):
+    """Both ends of a terminal: what a program writes to, and the number from which that is read."""
+
+    stream: io.TextIOWrapper
+    other_end: int
+
+    def shown(self) -> str:
+        """What has been written so far."""
+        self.stream.flush()
+        return click.unstyle(os.read(self.other_end, 65536).decode())
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Terminal]:
+    for name in ("CI", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "120")
+    other_end, number = pty.openpty()
+    with open(number, "w", encoding="utf-8") as stream:
+        yield _Terminal(stream, other_end)
+    os.close(other_end)
+
+
+def test_a_wait_is_called_one_on_a_terminal_and_in_a_log(
+    terminal: _Terminal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_for(terminal.stream) as progress:
+        progress.barrier(2)
+    assert _WARNING in terminal.shown()
+    with progress_for(io.StringIO()) as progress:
+        progress.barrier(2)
+    assert capsys.readouterr().err == f"   {_WARNING}\n"
+
+
+def test_a_dumb_terminal_gets_lines(
+    terminal: _Terminal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    with progress_for(terminal.stream) as progress:
+        progress.barrier(2)
+    assert capsys.readouterr().err == f"   {_WARNING}\n"
