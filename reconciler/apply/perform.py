@@ -54,10 +54,12 @@ def perform(
         run.open()
         _take(run, lease)
         barrier.begin()
-        if lease or isinstance(barrier, Proof):
+        exact = lease is not None or isinstance(barrier, Proof)
+        if exact:
             preflight = _exactly(run, barrier, crossing, preflight, recheck)
         run.recognise(preflight)
-        _perform_phases(run, barrier, crossing)
+        # Where nothing was read since, a person may have thought about the plan for long.
+        _perform_phases(run, barrier, crossing, run.start if exact else look_again(run))
     except StoppedError as stop:
         run.stopped = str(stop)
     except Exception as error:  # of the plan nothing was sent, and whoever called says why
@@ -107,11 +109,12 @@ def _exactly(
     return found
 
 
-def _perform_phases(run: Run, barrier: Barrier, crossing: Crossing) -> None:
+def _perform_phases(run: Run, barrier: Barrier, crossing: Crossing, now: ClusterState) -> None:
+    """All phases; ``now`` is the state as it was read just before the first one."""
     phases = crossing.stages()
     places = barriers({phase for phase, _ in phases})
     for number, (phase, steps) in enumerate(phases):
-        live = look_again(run) if number else run.start
+        live = look_again(run) if number else now
         run.hold.keep(live)
         crossing.check()
         if steps:

@@ -32,7 +32,7 @@ from reconciler.model import (
     ResourceType,
     Topic,
 )
-from reconciler.plan import Limits, Options, Plan, Request, Terms, propose
+from reconciler.plan import Acknowledgement, Guard, Limits, Options, Plan, Request, Terms, propose
 from reconciler.ports import Answer, Cluster, ClusterError, ReadRequest, Verdict
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.property.clock import StillClock
@@ -259,3 +259,24 @@ def test_where_everything_is_so_already_nothing_is_waited_for() -> None:
     assert {item.outcome for item in result.outcomes} == {Outcome.ALREADY}
     assert result.succeeded
     assert clock.slept == []
+
+
+def test_what_changed_while_a_person_thought_is_seen_before_the_first_phase() -> None:
+    """The topic that was reviewed is gone, and another one has its name: it is nobody's to delete."""
+    live = ClusterState("cluster", frozenset(), {"t": Topic("t", 1, 1, {}, "id-1")})
+    wish = DesiredState({}, {"t": DesiredTopic(Topic("t"), Origin("t.yaml", 1, 1), absent=True)})
+    accepted = (Acknowledgement(Guard.TOPIC_DELETE, "t"),)
+    request = Request(DAY, Options(allow_deletes=True), accepted)
+    plan = propose(wish, live, Terms("c", default_allow=False), request)
+    cluster = MemoryCluster(replace(live, topics={"t": Topic("t", 1, 1, {}, "id-2")}))
+    result = applied(plan, cluster, live)
+    assert [(item.outcome, item.code) for item in result.outcomes] == [(Outcome.FAILED, "changed_meanwhile")]
+    assert "t" in cluster.state.topics
+
+
+def test_a_stranger_s_binding_stops_a_run_before_its_first_phase() -> None:
+    plan = planned(EMPTY, acl("x"))
+    cluster = MemoryCluster(replace(EMPTY, bindings=frozenset({acl("x", "DENY")})))
+    result = applied(plan, cluster, EMPTY)
+    assert result.stopped == f"somebody else changed what this plan touches: {acl('x', 'DENY')} appeared"
+    assert cluster.state.bindings == {acl("x", "DENY")}
