@@ -60,7 +60,8 @@ def down_command(name: str, every: bool, output: str) -> None:
     """End a cluster and remove everything it wrote."""
     from reconciler.adapters.sandbox import down, status
 
-    names = [sandbox.name for sandbox in status()] if every else [name]
+    with _failures():
+        names = [sandbox.name for sandbox in status()] if every else [name]
     for ended in names:
         with _failures():
             down(ended)
@@ -95,6 +96,11 @@ def _failures() -> Iterator[None]:
         yield
     except SandboxError as error:
         raise CommandError(error.message, error.advice) from error
+    except OSError as error:
+        raise CommandError(
+            ": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None),
+            "Sandboxes are kept in XDG_STATE_HOME, jars in XDG_CACHE_HOME: name directories that can be written to.",
+        ) from error
 
 
 def _as_json(sandbox: "Sandbox") -> dict[str, object]:

@@ -196,10 +196,10 @@ def put_bindings(sandbox: "Sandbox", *, everything: bool) -> None:
 
 def shown_path(path: Path) -> str:
     """A path as one would type it: ``~`` for the home directory, relative below the working directory."""
-    home = Path.home()
     if path.is_relative_to(Path.cwd()):
         return str(path.relative_to(Path.cwd()))
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+    home = Path("~").expanduser() if "HOME" in os.environ else None
+    return f"~/{path.relative_to(home)}" if home is not None and path.is_relative_to(home) else str(path)
 
 
 def _style(line: str) -> str:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reconciler.adapters.sandbox.error import SandboxError
+from reconciler.adapters.sandbox.places import own_directory
 from reconciler.adapters.sandbox.process import end, is_alive, this_process
 from reconciler.adapters.sandbox.spec import check_name
 from reconciler.adapters.sandbox.state import Sandbox, load, save
@@ -20,8 +21,7 @@ def sandbox_root(root: Path | None) -> Path:
     """``root``, or ``$XDG_STATE_HOME/reconciler/sandbox``, by default below ``~/.local/state``."""
     if root is not None:
         return root.absolute()
-    base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "state") / "reconciler" / "sandbox"
+    return own_directory("XDG_STATE_HOME", ".local", "state") / "reconciler" / "sandbox"
 
 
 def claim(sandbox: Sandbox) -> None:

@@ -17,6 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 from reconciler.adapters.sandbox.error import SandboxError
 from reconciler.adapters.sandbox.java import Java
+from reconciler.adapters.sandbox.places import own_directory
 from reconciler.adapters.sandbox.version import Artifact, artifacts
 
 _CENTRAL = "https://repo1.maven.org/maven2/"
@@ -51,8 +52,7 @@ def fetched_jars(what: str, wanted: tuple[Artifact, ...], directory: Path, java:
 
 def cache_directory() -> Path:
     """Where jars are kept: ``$XDG_CACHE_HOME/reconciler/kafka``, by default below ``~/.cache``."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "reconciler" / "kafka"
+    return own_directory("XDG_CACHE_HOME", ".cache") / "reconciler" / "kafka"
 
 
 def _ivy_jar() -> Path:
