@@ -1,6 +1,6 @@
 """Collects the topics of one cluster, and what speaks against them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from reconciler.manifest.clusters import ClusterDeclaration
@@ -8,7 +8,7 @@ from reconciler.manifest.codes import Code
 from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.topic_defaults import Layer, upon
 from reconciler.manifest.topics import TopicsDeclaration
-from reconciler.model import DesiredTopic, collision_key
+from reconciler.model import DesiredTopic, FrozenMap, collision_key
 
 
 class TopicTable:
@@ -23,12 +23,13 @@ class TopicTable:
         """Adds the topics of a document."""
         layers = self._cluster.topic_defaults
         for declared in document.topics:
-            topic = declared if declared.absent else _upon(layers, declared, document.heading.labels)
+            topic = declared if declared.absent else _upon(layers, declared)
             first = self.topics.setdefault(topic.topic.name, topic)
             if first is topic:
                 continue
             earlier, later = sorted((first, topic), key=lambda item: item.origin)
-            self.topics[topic.topic.name] = earlier
+            labels = {**later.document_labels, **earlier.document_labels}
+            self.topics[topic.topic.name] = replace(earlier, document_labels=FrozenMap(labels))
             if (first.topic, first.labels, first.absent) != (topic.topic, topic.labels, topic.absent):
                 message = f"the topic {topic.topic.name} is declared in two ways"
                 self._report(Code.CONFLICTING_TOPIC, message, "keep one of them", later, earlier)
@@ -52,8 +53,8 @@ class TopicTable:
         self._findings_of(item.origin.file).add_at(Trouble(code, message, advice), item.origin, related=[related])
 
 
-def _upon(layers: tuple[Layer, ...], declared: DesiredTopic, labels: Mapping[str, str]) -> DesiredTopic:
+def _upon(layers: tuple[Layer, ...], declared: DesiredTopic) -> DesiredTopic:
     """The topic with what the cluster's defaults say and neither it nor its document does."""
     if not layers:
         return declared
-    return replace(declared, topic=upon(layers, declared.topic, {**labels, **declared.labels}))
+    return replace(declared, topic=upon(layers, declared.topic, declared.all_labels))

@@ -55,9 +55,9 @@ def declare_topics(document: Document, table: PatternTable) -> TopicsDeclaration
             access = declare_topic_access(node, item, table, findings)
             _check(node, findings)
             if item is not None:
-                topic = _topic(node, item, own, findings)
+                topic = replace(_topic(node, item, own, findings), document_labels=document.heading.labels)
                 if not topic.absent:
-                    topic = replace(topic, topic=upon(layers, topic.topic, {**document.heading.labels, **topic.labels}))
+                    topic = replace(topic, topic=upon(layers, topic.topic, topic.all_labels))
                     rules.extend(access.over(common).on(item.name) if item.name else ())
                 topics.append(topic)
     return TopicsDeclaration(document.heading, tuple(topics), tuple(rules)) if model else None

@@ -25,12 +25,19 @@ class DesiredTopic:
     """A declared topic; with ``absent`` the manifests state that it must not exist.
 
     In ``topic``, partitions and replication factor are ``None`` where the manifests leave them to the broker.
+    ``labels`` are the topic's own; those of its document count less, where something selects topics by labels.
     """
 
     topic: Topic
     origin: Origin
     labels: Mapping[str, str] = field(default_factory=FrozenMap)
     absent: bool = False
+    document_labels: Mapping[str, str] = field(default_factory=FrozenMap)
+
+    @property
+    def all_labels(self) -> Mapping[str, str]:
+        """Its own labels and those of its document."""
+        return FrozenMap({**self.document_labels, **self.labels})
 
 
 @dataclass(frozen=True, slots=True)

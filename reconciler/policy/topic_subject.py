@@ -98,7 +98,7 @@ def subject(wanted: DesiredTopic, around: Surroundings) -> Subject:
         numbers["replicationFactor"],
         around.brokers,
         topic.configs,
-        wanted.labels,
+        wanted.all_labels,
         frozenset(name for name, number in declared.items() if number is None),
         defaults,
     )

@@ -276,3 +276,16 @@ def test_the_defaults_refuse_what_they_say(here: Place, name: str, configs: dict
     here.write("topics.yaml", TOPICS.split("    - ", maxsplit=1)[0] + f"    - {topic}\n")
     document = here.document("validate", str(here.directory))
     assert [one["rule"] for one in document["clusters"]["prod"]["policies"]["findings"] if one["stops"]] == [code]
+
+
+def test_a_topic_has_the_labels_of_its_document_for_policies_too(here: Place) -> None:
+    labelled = TOPICS.replace("{name: pay}", "{name: pay, labels: {team: pay, data: personal}}")
+    here.write("topics.yaml", labelled)
+    rule = "{matchLabels: {data: personal}, configs: {retention.ms: {max: 30d, required: false}}}"
+    ran = here.bare("validate", agree(here, rule))
+    assert ran.status == Exit.FAILED_CHECK
+    assert "broken KT007  pay.orders" in ran.out
+    assert "pay.audit" not in ran.out
+    assert (
+        here.bare("validate", agree(here, "{topics: {any: true}, expression: labels.team == 'pay'}")).status == Exit.OK
+    )

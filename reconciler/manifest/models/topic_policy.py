@@ -130,7 +130,7 @@ class PolicyRule(ManifestModel):
     )
     match_labels: dict[str, Text] = Field(
         default_factory=dict,
-        description="Only topics with all of these labels.",
+        description="Only topics with all of these labels, their own or those of their document.",
         examples=[{"data": "personal"}],
     )
     names: NameLimits | None = Field(None, description="What a topic may be called.", examples=[{"maxLength": 200}])
