@@ -54,6 +54,20 @@ def test_replicas_may_be_assigned(subject: Subject, own: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("message.downconversion.enable", "true"),
+        ("message.format.version", "3.0"),
+        ("message.timestamp.difference.max.ms", "1"),
+        ("segment.bytes", "1048575"),
+    ],
+)
+def test_what_4_0_took_away_is_refused_from_then_on(subject: Subject, own: str, name: str, value: str) -> None:
+    answers = subject.cluster.validate_topics([Topic(own, 1, 1, {name: value})])
+    assert codes(answers) == (["INVALID_CONFIG"] if subject.version >= (4, 0) else [""])
+
+
+@pytest.mark.parametrize(
     ("topic", "code"),
     [
         (Topic("{own} x", 1, 1), "INVALID_TOPIC_EXCEPTION"),
@@ -71,6 +85,8 @@ def test_replicas_may_be_assigned(subject: Subject, own: str) -> None:
         (Topic("{own}-no", 1, 1, {"compression.type": "rar"}), "INVALID_CONFIG"),
         (Topic("{own}-no", 1, 1, {"min.cleanable.dirty.ratio": "2"}), "INVALID_CONFIG"),
         (Topic("{own}-no", 1, 1, {"preallocate": "maybe"}), "INVALID_CONFIG"),
+        (Topic("{own}-no", 1, 1, {"compression.gzip.level": "0"}), "INVALID_CONFIG"),
+        (Topic("{own}-no", 1, 1, {"leader.replication.throttled.replicas": "1:"}), "INVALID_CONFIG"),
     ],
 )
 def test_a_bad_topic_fails_alone_and_in_its_place(subject: Subject, own: str, topic: Topic, code: str) -> None:

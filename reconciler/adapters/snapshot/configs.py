@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from reconciler.model import TOPIC_CONFIGS, ConfigType
+from reconciler.model import THROTTLE_CONFIGS, TOPIC_CONFIGS, ConfigType
 
 _INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _DOUBLE = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
@@ -31,11 +31,17 @@ _BOUNDS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
         "min.insync.replicas": (1, _INT_MAX),
         "retention.bytes": (-_LONG_MAX - 1, _LONG_MAX),
         "retention.ms": (-1, _LONG_MAX),
-        "segment.bytes": (14, _INT_MAX),
+        "segment.bytes": (1_048_576, _INT_MAX),
         "segment.index.bytes": (4, _INT_MAX),
         "segment.ms": (1, _LONG_MAX),
     }
 )
+#: Removed in 4.0.
+_GONE: Final = frozenset(
+    {"message.downconversion.enable", "message.format.version", "message.timestamp.difference.max.ms"}
+)
+#: ``ThrottledReplicaListValidator``.
+_THROTTLED = re.compile(r"([0-9]+:[0-9]+)?")
 _CHOICES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "cleanup.policy": frozenset({"compact", "delete"}),
@@ -52,7 +58,7 @@ class ConfigError(ValueError):
 def normal_value(name: str, value: str) -> str:
     """``value`` as a broker shows it afterwards; raises :class:`ConfigError`."""
     config_type = TOPIC_CONFIGS.get(name)
-    if config_type is None:
+    if config_type is None or name in _GONE:
         raise ConfigError(f"Unknown topic config name: {name}")
     try:
         return _parsed(name, config_type, value.strip())
@@ -65,12 +71,18 @@ def _parsed(name: str, config_type: ConfigType, text: str) -> str:
         case ConfigType.BOOLEAN:
             return _choice(text.lower(), frozenset({"true", "false"}))
         case ConfigType.INTEGER | ConfigType.MILLIS | ConfigType.BYTES:
-            return str(_integer(text, *_BOUNDS.get(name, (0, _LONG_MAX))))
+            number = _integer(text, *_BOUNDS.get(name, (0, _LONG_MAX)))
+            if name == "compression.gzip.level" and number == 0:
+                raise ValueError("Value must be between 1 and 9 or equal to -1")
+            return str(number)
         case ConfigType.DOUBLE:
             return str(_ratio(text))
         case ConfigType.LIST:
             items = [item.strip() for item in text.split(",")] if text else []
-            return ",".join(_choice(item, _CHOICES.get(name)) for item in items)
+            if name in THROTTLE_CONFIGS and items != ["*"] and not all(map(_THROTTLED.fullmatch, items)):
+                raise ValueError(f"{name} must be the literal '*' or a list of replicas [partitionId]:[brokerId]")
+            chosen = [_choice(item, _CHOICES.get(name)) for item in items]
+            return ",".join(chosen if name in THROTTLE_CONFIGS else dict.fromkeys(chosen))
         case ConfigType.STRING:
             return _choice(text, _CHOICES.get(name))
 
