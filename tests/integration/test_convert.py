@@ -337,3 +337,25 @@ spec: {authorization: {type: simple, acls: [{resource: {type: topic, name: t}, o
     told = capsys.readouterr().err
     assert "KafkaUser paused: strimzi.io/pause-reconciliation is true" in told
     assert "a rule of KafkaUser both: it has operation and operations" in told
+
+
+def test_a_plan_of_terraform_is_no_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "plan.json").write_text('{"format_version": "1.2", "planned_values": {}}', encoding="utf-8")
+    assert run(["convert", "--from", "terraform", str(tmp_path)]) == 1
+    assert "this is a plan of terraform" in capsys.readouterr().err
+
+
+def test_what_terraform_is_about_to_destroy_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    topic = (
+        '{"mode": "%s", "type": "kafka_topic", "address": "kafka_topic.%s", "values": '
+        '{"name": "%s", "partitions": 1, "replication_factor": 1}%s}'
+    )
+    kept = topic % ("managed", "a", "a", "")
+    going, read = topic % ("managed", "b", "b", ', "deposed_key": "1f"'), topic % ("data", "c", "c", "")
+    text = f'{{"format_version": "1.0", "values": {{"root_module": {{"resources": [{kept}, {going}, {read}]}}}}}}'
+    (tmp_path / "state.json").write_text(text, encoding="utf-8")
+    assert run(["convert", "--from", "terraform", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    assert _declared(tmp_path / "out") == {"topic a 1 1"}
+    told = capsys.readouterr().err
+    assert "kafka_topic.b: a deposed object" in told
+    assert "kafka_topic.c: data is read" in told

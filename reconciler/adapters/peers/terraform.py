@@ -13,6 +13,8 @@ from reconciler.adapters.peers.tree import SourceError, Tree
 _ACLS: Final = ("kafka_acl", "confluent_kafka_acl")
 _TOPICS: Final = ("kafka_topic", "confluent_kafka_topic")
 _NOT_MANAGED: Final = "neither an ACL nor a topic"
+_DATA: Final = "data is read, not created"
+_DEPOSED: Final = "a deposed object that terraform is about to destroy"
 _NO_STATE: Final = "this is no terraform state: a version 4 state file or `terraform show -json` is expected"
 
 
@@ -49,8 +51,10 @@ def read_terraform(files: PeerFiles, conversion: Conversion) -> None:
 def _instances(state: Tree, conversion: Conversion) -> Iterator[_Instance]:
     if state.text("version") == "4":
         yield from _of_file(state, conversion)
+    elif "planned_values" in state.fields():
+        raise SourceError(f"{state.where} this is a plan of terraform: give the state that its apply leaves")
     elif state.text("format_version") is not None:
-        yield from _of_module(state.get("values", "root_module"))
+        yield from _of_module(state.get("values", "root_module"), conversion)
     else:
         raise SourceError(f"{state.where} {_NO_STATE}")
 
@@ -61,26 +65,31 @@ def _of_file(state: Tree, conversion: Conversion) -> Iterator[_Instance]:
         module = resource.text("module")
         address = f"{module + '.' if module else ''}{kind}.{name}"
         if resource.text("mode") != "managed":
-            conversion.aside(resource.where, f"data.{address}", "data is read, not created")
+            conversion.aside(resource.where, f"data.{address}", _DATA)
             continue
         for instance in resource.items("instances"):
             key = instance.text("index_key")
             place = f"{address}[{key}]" if key is not None else address
             if instance.text("deposed") is not None:
-                conversion.leave(instance.where, place, "a deposed object that terraform is about to destroy")
+                conversion.leave(instance.where, place, _DEPOSED)
             else:
                 attributes = instance.get("attributes")
                 yield _Instance(kind, place, attributes, _cluster(attributes, resource.text("provider")))
 
 
-def _of_module(module: Tree) -> Iterator[_Instance]:
+def _of_module(module: Tree, conversion: Conversion) -> Iterator[_Instance]:
     for resource in module.items("resources"):
-        if resource.text("mode") == "managed":
-            kind, values = resource.text("type") or "", resource.get("values")
+        kind, values = resource.text("type") or "", resource.get("values")
+        address = resource.text("address") or kind
+        if resource.text("mode") != "managed":
+            conversion.aside(resource.where, address, _DATA)
+        elif resource.text("deposed_key") is not None:
+            conversion.leave(resource.where, address, _DEPOSED)
+        else:
             # This form of the state does not say which provider configuration made a resource.
-            yield _Instance(kind, resource.text("address") or kind, values, _cluster(values, None))
+            yield _Instance(kind, address, values, _cluster(values, None))
     for child in module.items("child_modules"):
-        yield from _of_module(child)
+        yield from _of_module(child, conversion)
 
 
 def _cluster(attributes: Tree, provider: str | None) -> str:
