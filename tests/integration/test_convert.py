@@ -359,3 +359,31 @@ def test_what_terraform_is_about_to_destroy_is_left(tmp_path: Path, capsys: pyte
     told = capsys.readouterr().err
     assert "kafka_topic.b: a deposed object" in told
     assert "kafka_topic.c: data is read" in told
+
+
+@pytest.mark.parametrize(
+    ("source_format", "text"),
+    [
+        ("jikkou", "kind: KafkaPrincipalRole\nmetadata: {name: r}\nspec: {acls: []}\n"),
+        ("jikkou", "kind: ConfigMap\nmetadata: {name: m}\ndata: {retention.ms: 1}\n"),
+        ("julie", "plans: {gold: {config: {retention.ms: 1}}}\n"),
+        ("julie", "roles: [{name: r, acls: []}]\n"),
+    ],
+)
+def test_of_two_with_one_name_none_is_lost(
+    source_format: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "all.yaml").write_text(f"context: c\nprojects: []\n---\n{text}---\n{text}", encoding="utf-8")
+    assert run(["convert", "--from", source_format, str(tmp_path)]) == 1
+    assert "stands before" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("named", ["roles.yaml", "./roles.yaml", "{}/roles.yaml"])
+def test_the_roles_that_the_settings_name_are_read_once(named: str, tmp_path: Path) -> None:
+    (tmp_path / "topology.yaml").write_text("context: c\nprojects: [{name: p, auditors: [{principal: 'User:a'}]}]\n")
+    acl = "{resourceType: Topic, resourceName: t, patternType: LITERAL, host: '*', operation: READ}"
+    (tmp_path / "roles.yaml").write_text(f"roles: [{{name: auditors, acls: [{acl}]}}]\n")
+    (tmp_path / "julie.properties").write_text(f"julie.roles={named.format(tmp_path)}\n")
+    config = ["--config", str(tmp_path / "julie.properties")]
+    assert run(["convert", "--from", "julie", str(tmp_path), *config, "--out", str(tmp_path / "out")]) == 0
+    assert _declared(tmp_path / "out") == {"User:a ALLOW READ on TOPIC t"}

@@ -9,7 +9,7 @@ from typing import Final
 
 from reconciler.adapters.peers.conversion import Conversion, Resource
 from reconciler.adapters.peers.files import PeerFiles
-from reconciler.adapters.peers.tree import SourceError, Tree
+from reconciler.adapters.peers.tree import SourceError, Tree, by_name
 
 _AUTHORIZATION: Final = "KafkaPrincipalAuthorization"
 _ROLE: Final = "KafkaPrincipalRole"
@@ -29,10 +29,11 @@ def read_jikkou(files: PeerFiles, conversion: Conversion) -> None:
                 conversion.aside(node.where, f"{kind} {_name(node)}", "neither ACLs nor topics")
             elif not _is_set_aside(kind, node, conversion):
                 found[kind].append(node)
-    roles = {_name(node): node for node in found[_ROLE]}
+    roles = by_name((_name(node), node) for node in found[_ROLE])
     for node in found[_AUTHORIZATION]:
         _authorization(node, roles, conversion)
-    maps = {_name(node): node.settings("data") for node in found["ConfigMap"]}
+    named = by_name((_name(node), node) for node in found["ConfigMap"])
+    maps = {name: node.settings("data") for name, node in named.items()}
     for node in found["KafkaTopic"]:
         _topic(node, maps, conversion)
 

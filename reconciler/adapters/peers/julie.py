@@ -10,7 +10,7 @@ from reconciler.adapters.peers.conversion import Conversion
 from reconciler.adapters.peers.files import PeerFiles
 from reconciler.adapters.peers.julie_access import JulieAccess
 from reconciler.adapters.peers.julie_settings import JulieSettings, filled, julie_settings
-from reconciler.adapters.peers.tree import SourceError, Tree
+from reconciler.adapters.peers.tree import SourceError, Tree, by_name
 
 _APART: Final = ("context", "projects", "platform", "special_topics")
 _PLATFORM: Final = {"schema_registry", "control_center", "ksql"}
@@ -38,27 +38,38 @@ class _Topology(NamedTuple):
 def read_julie(files: PeerFiles, conversion: Conversion) -> None:
     """The topologies of a file or a directory; plans and roles lie beside them, or where the settings say."""
     settings = julie_settings(files.settings)
-    plans: dict[str, Mapping[str, str]] = {}
-    roles: dict[str, Tree] = {}
+    plans: list[tuple[str, Tree]] = []
+    roles: list[tuple[str, Tree]] = []
     topologies = []
-    names = [*files.ending(".yaml", ".yml"), *filter(None, [files.settings.get("julie.roles")])]
+    own_roles = _roles_file(files)
+    names = [*files.ending(".yaml", ".yml"), *filter(None, [own_roles])]
     for name in dict.fromkeys(names):
-        if "/" in name and name != files.settings.get("julie.roles"):
+        if "/" in name and name != own_roles:
             conversion.leave(name, "a file in a directory below", _BELOW)
             continue
         for tree in files.trees(name):
             if "context" in tree.fields():
                 topologies.append(tree)
             elif "plans" in tree.fields():
-                plans |= {plan: node.settings("config") for plan, node in tree.fields("plans").items()}
+                plans += tree.fields("plans").items()
             elif "roles" in tree.fields():
-                roles |= {role.text("name") or "": role for role in tree.items("roles")}
+                roles += ((role.text("name") or "", role) for role in tree.items("roles"))
             else:
                 conversion.leave(tree.where, name, "neither a topology, nor plans, nor roles")
     if not topologies:
         raise SourceError(f"{files.root}: there is no topology: no document has a context")
+    settings_of = {name: node.settings("config") for name, node in by_name(plans).items()}
     for tree in topologies:
-        _topology(tree, settings, plans, roles, conversion)
+        _topology(tree, settings, settings_of, by_name(roles), conversion)
+
+
+def _roles_file(files: PeerFiles) -> str | None:
+    """The file of roles that the settings name, as the other files are named where it lies among them."""
+    name = files.settings.get("julie.roles")
+    if name is None:
+        return None
+    path, root = (files.root / name).resolve(), files.root.resolve()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else name
 
 
 def _topology(

@@ -5,7 +5,7 @@ do; duplicate keys are refused, as they hide one of two wishes.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -74,6 +74,15 @@ class Tree:
     def settings(self, *path: str) -> dict[str, str]:
         """A mapping of texts, as settings are."""
         return {key: value.text() or "" for key, value in self.fields(*path).items()}
+
+
+def by_name(named: Iterable[tuple[str, Tree]]) -> dict[str, Tree]:
+    """Trees by name; raises :class:`SourceError` where a name stands twice, as one of the two would be lost."""
+    found: dict[str, Tree] = {}
+    for name, tree in named:
+        if found.setdefault(name, tree) is not tree:
+            raise SourceError(f"{tree.where}: {name!r} stands before, at {found[name].where}: which one is meant?")
+    return found
 
 
 def yaml_trees(name: str, text: str) -> list[Tree]:
