@@ -73,6 +73,8 @@ def _lists(session: "SparkSession", run: Run, manifests: "Manifests") -> list[li
 def _judge(reading: Reading, declaration: "ClusterDeclaration | None", store: FleetStore) -> "_Judged":
     from reconciler.access import Authorizer
 
+    if reading.acl_gap:
+        raise NotWholeError(f"the ACL listing may not be whole: {reading.acl_gap}")
     state = read_live(store.files, reading)
     authorizer = Authorizer(
         state.bindings,
@@ -81,6 +83,14 @@ def _judge(reading: Reading, declaration: "ClusterDeclaration | None", store: Fl
         opaque=state.opaque,
     )
     return state, authorizer
+
+
+class NotWholeError(Exception):
+    """What is missing could change every answer."""
+
+
+def _why(error: Exception) -> str:
+    return str(error) if isinstance(error, NotWholeError) else reason(error)
 
 
 _Judged: TypeAlias = "tuple[ClusterState, Authorizer]"
@@ -94,7 +104,7 @@ def _reaches(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Itera
             state, authorizer = _judge(reading, declaration, store)
             rows = list(reaches(authorizer, state.topics))
         except Exception as error:  # one cluster's trouble must not hide the others
-            yield json.dumps([reading.cluster, None, None, None, [reason(error)], None, None, False])
+            yield json.dumps([reading.cluster, None, None, None, [_why(error)], None, None, False])
             continue
         for row in rows:
             yield json.dumps([reading.cluster, *row], ensure_ascii=False)
@@ -109,7 +119,7 @@ def _holders(units: Sequence[Unit], attempt: str, *, store: FleetStore, question
             _, authorizer = _judge(reading, declaration, store)
             found = who_can(authorizer, question.operation, question.pattern)
         except Exception as error:  # one cluster's trouble must not hide the others
-            yield json.dumps([reading.cluster, "", f"not known: {reason(error)}", "", False])
+            yield json.dumps([reading.cluster, "", f"not known: {_why(error)}", "", False])
             continue
         for row in found.rows:
             names = [reading.cluster, row.principal or "everybody else", str(row.region), str(row.hosts), row.certain]

@@ -74,7 +74,12 @@ def command(
     else:
         paint = paint_for(sys.stdout)
         say(drift_lines(drift, lambda item: changes_of(place.files, item.files, item.cluster), paint, shown=show))
-    write_reports(drift, place, manifests, html, metrics)
+    write_reports(drift, place, manifests, html, metrics, run)
+    for item in run.readings:
+        if item.cluster in clusters and (item.acl_gap or item.opaque):
+            said = f"the ACL listing may not be whole: {item.acl_gap}" if item.acl_gap else ""
+            opaque = f"{len(item.opaque)} live ACL entries cannot be named" if item.opaque else ""
+            complain(f"{item.cluster}: {'; '.join(filter(None, (said, opaque)))}")
     if drift.failed:
         complain(f"of {len(drift.failed)} clusters nothing can be said")
     return worst(Exit.ERROR if drift.failed else Exit.OK, Exit.DIFFERENT if drift.differing else Exit.OK)
@@ -112,21 +117,22 @@ def drift_of(session: "SparkSession", store: FleetStore, run: Run, wanted: Wante
 
 
 def write_reports(
-    drift: FleetDrift, store: FleetStore, manifests: Manifests, html: str | None, metrics: str | None
+    drift: FleetDrift, store: FleetStore, manifests: Manifests, html: str | None, metrics: str | None, run: Run
 ) -> None:
     """The page and the textfile, where they are asked for."""
-    from pathlib import Path
+    from reconciler.adapters.whole_files import write_whole
 
     try:
         if metrics is not None:
             from reconciler.report.fleet_metrics import drift_metrics
 
-            Path(metrics).write_text(drift_metrics(drift), encoding="utf-8")
+            taken = {item.cluster: item.taken for item in run.readings}
+            write_whole(drift_metrics(drift, taken), metrics)
         if html is not None:
             from reconciler.cli.fleet_teams import differences_by_team
             from reconciler.report.fleet_html import drift_page
 
             teams = differences_by_team(drift, store, manifests)
-            Path(html).write_text(drift_page(drift, teams), encoding="utf-8")
+            write_whole(drift_page(drift, teams), html)
     except OSError as error:
         raise CommandError(f"the report cannot be written: {error}") from error

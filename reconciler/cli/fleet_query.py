@@ -1,6 +1,6 @@
 """``reconciler fleet query``: questions about a whole fleet, ready-made or in SQL."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,7 +20,7 @@ from reconciler.cli.fleet_options import (
 )
 from reconciler.cli.options import output_option, path_argument
 from reconciler.cli.wiring import load
-from reconciler.fleet import Run
+from reconciler.fleet import Failure, FleetDrift, Run, fleet_of
 from reconciler.fleet.questions import BLAST_RADIUS, UNDECLARED, outliers
 from reconciler.report.fleet_table import table_lines
 
@@ -41,6 +41,11 @@ class Asked:
     undeclared: bool = False
     since: str | None = None
     blast_radius: bool = False
+
+    @property
+    def of_drift(self) -> bool:
+        """Whether the answer comes from a comparison."""
+        return self.furthest or self.undeclared or "changes" in (self.sql or "").lower()
 
 
 @click.command("query", short_help="Ask a question about the whole fleet")
@@ -90,18 +95,39 @@ def command(
     place = FleetStore.at(store)
     run = stored_run(place, run_id)
     manifests = load(path)
-    if asked.furthest:
-        columns, rows = _furthest(place, limit)
+    drift = _last_drift(place, run_id if asked.furthest else run.id) if asked.of_drift else None
+    run = _with_absent(run if drift is None else stored_run(place, drift.run), manifests)
+    if asked.furthest and drift is not None:
+        columns, rows = _furthest(drift)
     else:
         with session_for(spark) as session:
-            columns, rows = _answer(session, place, run, manifests, asked, outliers(by_label, rare), limit)
+            columns, rows = _answer(session, place, run, manifests, asked, outliers(by_label, rare), limit, drift)
+    more = len(rows) > limit
+    unread = {item.cluster for item in run.failures}
+    if drift is not None:
+        unread |= {item.cluster for item in drift.failed}
     if output == "json":
-        say_json({"run": run.id, "columns": columns, "rows": rows, "unread": [item.cluster for item in run.failures]})
+        say_json({"run": run.id, "columns": columns, "rows": rows[:limit], "more": more, "unread": sorted(unread)})
     else:
-        say(table_lines(columns, rows))
-    if run.failures:
-        complain(f"without {', '.join(item.cluster for item in run.failures)}: not read in run {run.id}")
+        say(table_lines(columns, rows[:limit]))
+    if more:
+        complain(f"there are more rows than these {limit:,}", "--limit shows more")
+    if unread:
+        complain(f"without {', '.join(sorted(unread))}: not known in run {run.id}")
+    for item in run.readings:
+        if item.acl_gap:
+            complain(f"{item.cluster}: the ACL listing may not be whole: {item.acl_gap}")
     return Exit.OK
+
+
+def _with_absent(run: Run, manifests: "Manifests") -> Run:
+    """The run, with a failure for each cluster of a fleet that it does not speak of: nothing is known of it either."""
+    names: list[str | None] = [*manifests.fleets] or [None]
+    fleets = [fleet_of(manifests, name) for name in names]
+    known = {item.cluster for item in (*run.readings, *run.failures)}
+    absent = sorted({name for fleet in fleets for name in fleet.clusters} - known)
+    failures = (Failure(name, "not_read", "the cluster is not in this run", attempts=0) for name in absent)
+    return replace(run, failures=(*run.failures, *failures))
 
 
 def _answer(  # noqa: PLR0917 - all of it is the question
@@ -112,6 +138,7 @@ def _answer(  # noqa: PLR0917 - all of it is the question
     asked: Asked,
     outliers_sql: str,
     limit: int,
+    drift: FleetDrift | None,
 ) -> Answer:
     if asked.who_can is not None:
         return holders(session, store, run, manifests, asked.who_can)
@@ -122,11 +149,8 @@ def _answer(  # noqa: PLR0917 - all of it is the question
     if asked.since is not None:
         _register_moved(session, store, run, asked.since)
         sql = asked.sql or "select * from moved order by all"
-    if asked.undeclared or (asked.sql and "changes" in asked.sql.lower()):
-        try:
-            register_changes(session, store, store.drift(run.id))
-        except NoRunError as error:
-            raise CommandError(str(error)) from error
+    if drift is not None:
+        register_changes(session, store, drift)
     if not asked.blast_radius and "access" not in (asked.sql or "").lower():
         return _rows(_sql(session, sql), limit)
     frame = access_frame(session, store, run, manifests).persist()
@@ -160,14 +184,17 @@ def _sql(session: "SparkSession", sql: str) -> "DataFrame":
 
 
 def _rows(frame: "DataFrame", limit: int) -> Answer:
-    return list(frame.columns), [list(row) for row in frame.limit(limit).collect()]
+    return list(frame.columns), [list(row) for row in frame.limit(limit + 1).collect()]
 
 
-def _furthest(store: FleetStore, limit: int) -> Answer:
+def _last_drift(store: FleetStore, run_id: str | None) -> FleetDrift:
     try:
-        drift = store.drift()
+        return store.drift(run_id)
     except NoRunError as error:
         raise CommandError(str(error)) from error
+
+
+def _furthest(drift: FleetDrift) -> Answer:
     found = []
     for item in drift.differing:
         counts = item.counts
@@ -175,5 +202,5 @@ def _furthest(store: FleetStore, limit: int) -> Answer:
         # As a share of what both sides have together: a small cluster with ten differences is further than a large one.
         found.append((differences / max(1, counts.desired + counts.owned), differences, item.cluster))
     found.sort(key=lambda row: (-row[0], -row[1], row[2]))
-    rows: list[list[Any]] = [[name, count, round(100 * share, 2)] for share, count, name in found[:limit]]
+    rows: list[list[Any]] = [[name, count, round(100 * share, 2)] for share, count, name in found]
     return ["cluster", "differences", "percent"], rows

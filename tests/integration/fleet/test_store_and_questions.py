@@ -139,6 +139,9 @@ def test_a_fleet_that_differs_is_reported_and_asked_about(fleet: Fleet, tmp_path
     assert {row[0] for row in holders if row[1] == "User:root"} == {"c0", "c1", "c2", "c3"}
     assert fleet.ask("--sql", "select failure from clusters where cluster = 'c4'") == [["snapshot_unreadable"]]
     assert fleet.ask("--sql", "select count(*) from configs where key = 'retention.ms'") == [[4]]
+    assert 'reconciler_fleet_read_timestamp_seconds{cluster="c2"} 1' in series
+    assert 'reconciler_fleet_read_timestamp_seconds{cluster="c4"}' not in series
+    assert "without c4: not known" in fleet.said
     assert fleet.run("query", "--sql", "select nothing")[0] == 64
     assert fleet.run("query", "--furthest", "--outliers")[0] == 64
 
@@ -198,6 +201,25 @@ def test_snapshot_files_fit_in_and_the_rest_is_taken_over(fleet: Fleet, tmp_path
         "c3": 3,
         "c4": 3,
     }
+
+
+def test_no_answer_hides_what_it_leaves_out(fleet: Fleet, tmp_path: Path) -> None:
+    (tmp_path / "live" / "c4.json").unlink()
+    assert fleet.snapshot()[0] == 1
+    file = tmp_path / "live" / "c1.json"
+    file.write_text(file.read_text(encoding="utf-8").replace('"aclGap": null', '"aclGap": "read in parts"'), "utf-8")
+    assert fleet.snapshot("--cluster", "c1")[0] == 0
+    # c4 is not in the newest run at all: nobody has tried to read it.
+    status, answer = fleet.run("query", "--sql", "select cluster from bindings", "--limit", "2")
+    assert (status, len(answer["rows"]), answer["more"], answer["unread"]) == (0, 2, True, ["c4"])
+    assert fleet.ask("--sql", "select failure from clusters where cluster = 'c4'") == [["not_read"]]
+    assert "without c4: not known" in fleet.said
+    holders = {row[0]: row[2] for row in fleet.ask("--who-can", "WRITE topic nothing")}
+    assert holders["c1"] == "not known: the ACL listing may not be whole: read in parts"
+    assert fleet.run("drift")[0] == 1
+    assert "c1: the ACL listing may not be whole: read in parts" in fleet.said
+    answer = fleet.run("query", "--furthest")[1]
+    assert answer["unread"] == ["c4"]
 
 
 def test_old_runs_go_and_what_is_still_named_stays(fleet: Fleet, tmp_path: Path) -> None:
