@@ -17,6 +17,7 @@ from reconciler.access.lint.covering import covers
 from reconciler.access.names import has_names, shortest_name
 from reconciler.access.operations import IMPLICATIONS
 from reconciler.access.table import STARRED, key_of
+from reconciler.access.world import World
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -71,6 +72,8 @@ def effects(steps: Sequence[Step], found: Transition, desired: DesiredState) -> 
 def _effect(change: CreateAcl | DeleteAcl, rows: "_Rows", covering: "_Covers", desired: DesiredState) -> Effect:
     allow = change.binding.entry.permission_type is AclPermissionType.ALLOW
     created = isinstance(change, CreateAcl)
+    if not created and rows.opens(change.binding):
+        return Effect(EffectKind.WIDENS)
     if rows.touch(change.binding, gained=allow is created):
         match allow, created:
             case True, True:
@@ -81,8 +84,10 @@ def _effect(change: CreateAcl | DeleteAcl, rows: "_Rows", covering: "_Covers", d
                 return Effect(EffectKind.NARROWS)
             case _:
                 return Effect(EffectKind.WIDENS)
-    if rows.uncovered(change.binding, before=created):
-        return Effect(EffectKind.NARROWS if created else EffectKind.WIDENS)
+    if created and rows.closes(change.binding):
+        return Effect(EffectKind.NARROWS)
+    if not created and rows.opens(change.binding, perhaps=True):
+        return Effect(EffectKind.WIDENS)
     other = covering.cover(change.binding)
     if other is None:
         return Effect(EffectKind.NO_EFFECT)
@@ -118,11 +123,14 @@ class _Rows:
             for row in self._of(binding.entry.principal)
         )
 
-    def uncovered(self, binding: AclBinding, *, before: bool) -> bool:
-        """Whether names of its pattern are open to everybody on that side, because no other binding covers them."""
-        state = self._found.before if before else self._found.after
-        world, kind, key = state.worlds.most, binding.pattern.resource_type, key_of(binding.pattern)
-        return world.default_allow and not world.coverage(kind).covers(key) and has_names(kind, key)
+    def opens(self, binding: AclBinding, *, perhaps: bool = False) -> bool:
+        """Whether names that it leaves are then open to everybody: more than it takes from one principal."""
+        worlds = self._found.after.worlds
+        return _uncovered(worlds.most if perhaps else worlds.least, binding)
+
+    def closes(self, binding: AclBinding) -> bool:
+        """Whether names that it comes to are, perhaps, open to everybody before."""
+        return _uncovered(self._found.before.worlds.most, binding)
 
     def _of(self, principal: str) -> Iterator[Row]:
         if principal == WILDCARD_PRINCIPAL:
@@ -130,6 +138,12 @@ class _Rows:
                 yield from rows
         else:
             yield from self._by_principal.get(principal, ())
+
+
+def _uncovered(world: World, binding: AclBinding) -> bool:
+    """Whether default-allow gives names of a binding's pattern to everybody, for no binding covers them."""
+    kind, key = binding.pattern.resource_type, key_of(binding.pattern)
+    return world.default_allow and not world.coverage(kind).covers(key) and has_names(kind, key)
 
 
 def _speaks_of(binding: AclBinding, spoken: Set[AclOperation], row: Row, moved: frozenset[AclOperation]) -> bool:
