@@ -21,7 +21,7 @@ def read_manifest_files(path: Path) -> list[Source]:
 
     Paths are relative to the directory, with ``/``. Raises :class:`ManifestError` with every file that cannot be read.
     """
-    if path.is_file():
+    if path.exists() and not path.is_dir():
         return _Reading(path.parent).read([path])
     if not path.is_dir():
         raise ManifestError(
@@ -85,7 +85,9 @@ class _Reading:
             message = f"the file has {found.st_size:,} bytes, more than {MAX_FILE_BYTES:,}"
             self._refuse(Code.FILE_TOO_LARGE, path, message, "split it")
         else:
-            self._refuse(Code.UNREADABLE_FILE, path, "this is not a regular file", "remove it")
+            self._refuse(
+                Code.UNREADABLE_FILE, path, "this is not a regular file", "give a file: a pipe cannot be read twice"
+            )
         return None
 
     def _decoded(self, path: Path, data: bytes) -> str | None:

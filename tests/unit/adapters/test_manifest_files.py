@@ -88,3 +88,8 @@ def test_nothing_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path) == [f"{tmp_path}:1:1 KR004 there are no manifests in this directory"]
     missing = tmp_path / "missing"
     assert refused(missing) == [f"{missing}:1:1 KR004 there is no such directory"]
+
+
+def test_a_pipe_is_called_what_it_is(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "connections")
+    assert refused(tmp_path / "connections") == ["connections:1:1 KR001 this is not a regular file"]
