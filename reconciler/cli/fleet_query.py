@@ -124,7 +124,7 @@ def _with_absent(run: Run, manifests: "Manifests") -> Run:
     """The run, with a failure for each cluster of a fleet that it does not speak of: nothing is known of it either."""
     names: list[str | None] = [*manifests.fleets] or [None]
     fleets = [fleet_of(manifests, name) for name in names]
-    known = {item.cluster for item in (*run.readings, *run.failures)}
+    known = {item.cluster for item in run.readings} | {item.cluster for item in run.failures}
     absent = sorted({name for fleet in fleets for name in fleet.clusters} - known)
     failures = (Failure(name, "not_read", "the cluster is not in this run", attempts=0) for name in absent)
     return replace(run, failures=(*run.failures, *failures))

@@ -1,7 +1,7 @@
 """The message of one decision in Kafka's three formats: ``StandardAuthorizerData``, ``AclAuthorizer``, and before 2.4.
 
 Names are hostile: a principal or a group may hold the very words that stand between the fields. A message that such
-words let be read in two ways is refused, so nobody can forge evidence by calling himself cleverly.
+words let be read in two ways is refused. Whole lines that a name with line breaks makes are beyond what one line shows.
 """
 
 import re
