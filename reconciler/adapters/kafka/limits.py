@@ -32,8 +32,8 @@ def topic_problem(topic: Topic) -> str | None:
     """Of a topic to create."""
     assignments = topic.replica_assignments
     return (
-        _partitions_problem(len(assignments) if assignments is not None else topic.num_partitions or 1)
-        or _replicas_problem(topic.replication_factor or 1)
+        _partitions_problem(len(assignments) if assignments is not None else _or_one(topic.num_partitions))
+        or _replicas_problem(_or_one(topic.replication_factor))
         or _assignments_problem(assignments or ())
         or settings_problem(topic.configs)
     )
@@ -51,14 +51,16 @@ def settings_problem(configs: Mapping[str, str | None]) -> str | None:
     return text_problem(*configs, *configs.values())
 
 
+def _or_one(count: int | None) -> int:
+    return 1 if count is None else count
+
+
 def _partitions_problem(count: int) -> str | None:
-    return (
-        f"the Kafka client cannot carry more than {MOST_PARTITIONS:,} partitions" if count > MOST_PARTITIONS else None
-    )
+    return None if 1 <= count <= MOST_PARTITIONS else f"the Kafka client carries 1 to {MOST_PARTITIONS:,} partitions"
 
 
 def _replicas_problem(count: int) -> str | None:
-    return f"the Kafka client cannot carry more than {MOST_REPLICAS:,} replicas" if count > MOST_REPLICAS else None
+    return None if 1 <= count <= MOST_REPLICAS else f"the Kafka client carries 1 to {MOST_REPLICAS:,} replicas"
 
 
 def _assignments_problem(assignments: tuple[tuple[int, ...], ...]) -> str | None:

@@ -148,24 +148,29 @@ def alter_configs(state: ClusterState, changes: Sequence[AlterConfigs]) -> tuple
 
 
 def _altered(state: ClusterState, change: AlterConfigs) -> Topic | Answer:
-    refusal = _missing(state, change.name)
-    if refusal is not None:
-        return refusal
-    topic = state.topics[change.name]
-    configs = {name: value for name, value in topic.configs.items() if name not in change.after}
+    if change.name in state.unreadable_topics:
+        return _hidden(change.name)
     try:
-        configs |= {name: normal_value(name, value) for name, value in change.after.items() if value is not None}
-    except ConfigError as problem:
+        values = {name: normal_value(name, value) for name, value in change.after.items() if value is not None}
+    except ConfigError as problem:  # Kafka looks at the settings first, then for the topic
         return failed("INVALID_CONFIG", str(problem))
-    return replace(topic, configs=configs)
+    topic = state.topics.get(change.name)
+    if topic is None:
+        return _unknown()
+    configs = {name: value for name, value in topic.configs.items() if name not in change.after}
+    return replace(topic, configs={**configs, **values})
 
 
 def _missing(state: ClusterState, name: str) -> Answer | None:
     if name in state.unreadable_topics:
         return _hidden(name)
     if name not in state.topics:
-        return failed("UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic-partition.")
+        return _unknown()
     return None
+
+
+def _unknown() -> Answer:
+    return failed("UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic-partition.")
 
 
 def _hidden(name: str) -> Answer:

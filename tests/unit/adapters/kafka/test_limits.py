@@ -19,6 +19,9 @@ def test_texts_that_are_carried(text: str) -> None:
 @pytest.mark.parametrize(
     "topic",
     [
+        Topic("t", 0),
+        Topic("t", -1),
+        Topic("t", 1, 0),
         Topic("t", 100_001),
         Topic("t", 2**40),
         Topic("t", 1, 10_001),
