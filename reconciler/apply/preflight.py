@@ -33,6 +33,7 @@ from reconciler.plan import (
     unacknowledged,
     unreviewed,
 )
+from reconciler.plan.coverage import opaque_patterns
 from reconciler.ports import ReadRequest
 
 
@@ -213,5 +214,4 @@ def _owned_at_start(plan: Plan, live: ClusterState, terms: Terms, findings: tupl
 
 
 def _patterns_after(plan: Plan, live: ClusterState) -> set[ResourcePattern]:
-    after = {binding.pattern for binding in bindings_after(live.bindings, plan.steps)}
-    return after | (covering_patterns(live) - {binding.pattern for binding in live.bindings})
+    return {*opaque_patterns(live), *(binding.pattern for binding in bindings_after(live.bindings, plan.steps))}

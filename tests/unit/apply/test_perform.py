@@ -26,6 +26,7 @@ from reconciler.model import (
     ClusterState,
     DesiredState,
     DesiredTopic,
+    OpaqueBinding,
     Origin,
     PatternType,
     ResourcePattern,
@@ -280,3 +281,12 @@ def test_a_stranger_s_binding_stops_a_run_before_its_first_phase() -> None:
     result = applied(plan, cluster, EMPTY)
     assert result.stopped == f"somebody else changed what this plan touches: {acl('x', 'DENY')} appeared"
     assert cluster.state.bindings == {acl("x", "DENY")}
+
+
+def test_an_entry_that_cannot_be_named_covers_what_a_binding_on_the_same_pattern_leaves() -> None:
+    (_, name, _), (principal, host, _, _) = acl("x")
+    entry = OpaqueBinding(name, principal, host, ResourceType.TOPIC, PatternType.LITERAL, None, None)
+    live = ClusterState("cluster", frozenset({acl("x"), acl("y")}), opaque=(entry,))
+    plan = planned(live, acl("y"), terms=Terms("c", default_allow=True))
+    assert plan.refusals == ()
+    assert applied(plan, MemoryCluster(live), live).succeeded
