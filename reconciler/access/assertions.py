@@ -71,7 +71,9 @@ class Checker:
         found = search(assertion, selection, hard) if hard is not easy else None
         if found is not None:
             return self._verdict(assertion, Outcome.UNDECIDED, found)
-        broken = tuple(b for b in self._authorizer.fragile.bindings if _may_break(b, assertion.patterns))
+        # Whom no ACL limits no ACL breaks either: brokers ask for super users first.
+        asked = selection.named is None or bool(selection.named)
+        broken = tuple(b for b in self._authorizer.fragile.bindings if asked and _may_break(b, assertion.patterns))
         if broken:
             reason = "some bindings make brokers fail on such resources"
             return Verdict(assertion, Outcome.UNDECIDED, bindings=broken, reason=reason)

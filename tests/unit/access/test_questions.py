@@ -36,6 +36,14 @@ def test_a_question_about_one_principal_knows_no_globs(principal: str) -> None:
     assert can_i(authorizer, principal, _O.READ, pattern("TOPIC:L:b")).allowed is True
 
 
+def test_what_breaks_brokers_does_not_keep_a_super_user_out() -> None:
+    authorizer = Authorizer(bindings("TOPIC:L:* nobody@* ALLOW READ"), ["User:root"])
+    assert can_i(authorizer, "User:root", _O.READ, pattern("TOPIC:L:a")).allowed is True
+    assert can_i(authorizer, "User:a", _O.READ, pattern("TOPIC:L:a")).allowed is not True
+    both = authorizer.with_changes(bindings("TOPIC:L:* User:a@* ALLOW READ"))
+    assert can_i(both, "User:a", _O.READ, pattern("TOPIC:L:a")).allowed is None
+
+
 def test_what_a_principal_may_do_when_the_default_is_unknown() -> None:
     authorizer = Authorizer(bindings("GROUP:P:g User:a@* ALLOW READ"), (), None)
     groups = [row for row in access_of(authorizer, "User:a") if row.region.resource_type is _T.GROUP]
