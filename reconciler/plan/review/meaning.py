@@ -3,14 +3,15 @@
 Access before and after is computed on all live bindings (``reconciler.access``), whatever the scope is.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from reconciler.access import Authorizer, Difference, Region, Row
+from reconciler.access import Authorizer, Difference, Key, Region, Row
 from reconciler.access.hosts import ANY_HOST
+from reconciler.access.index import inside
 from reconciler.access.names import shortest_name
 from reconciler.access.region import less
-from reconciler.access.table import key_of
+from reconciler.access.table import STARRED, key_of
 from reconciler.model import (
     CLUSTER_NAME,
     WILDCARD,
@@ -86,9 +87,7 @@ def _protected(difference: Difference, facts: Facts) -> Iterator[Refusal]:
     if not facts.protect:
         return
     told = (*difference.rows, *difference.exceptions, *difference.reached_with_exceptions())
-    own: dict[str | None, list[Region]] = {}
-    for row in told:
-        own.setdefault(row.principal, []).append(row.region)
+    own = _OwnRows(told)
     super_users = difference.before.super_users & difference.after.super_users
     found: dict[str, Refusal] = {}
     for selector in facts.protect:
@@ -100,9 +99,27 @@ def _protected(difference: Difference, facts: Facts) -> Iterator[Refusal]:
     yield from found.values()
 
 
-def _touches(
-    selector: Selector, row: Row, own: Mapping[str | None, Sequence[Region]], super_users: frozenset[str]
-) -> bool:
+class _OwnRows:
+    """The names on which principals have rows of their own, asked for those that bear on a row of everybody else."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._by_key: dict[tuple[str | None, ResourceType], dict[Key, list[Row]]] = {}
+        for row in rows:
+            zones = self._by_key.setdefault((row.principal, row.region.resource_type), {})
+            zones.setdefault(row.region.key, []).append(row)
+        self._ordered = {place: sorted(zones) for place, zones in self._by_key.items()}
+
+    def left(self, row: Row, principal: str) -> list[Region]:
+        """What a principal's rows leave of one of everybody else; a doubtful one takes nothing from a certain."""
+        place = (principal, row.region.resource_type)
+        zones, key = self._by_key.get(place, {}), row.region.key
+        outer = [STARRED, *(Key(key.text[:length]) for length in range(len(key.text) + 1))]
+        meeting = {*outer, *inside(self._ordered.get(place, []), key)}
+        near = (own for zone in sorted(meeting) for own in zones.get(zone, ()))
+        return less([row.region], [own.region for own in near if own.reading in (None, row.reading)])
+
+
+def _touches(selector: Selector, row: Row, own: _OwnRows, super_users: frozenset[str]) -> bool:
     """Whether a row speaks of a protected principal, where one is named, and of a protected name, where one is."""
     if selector.principals is None:
         return _names(selector, [row.region])
@@ -113,9 +130,7 @@ def _touches(
         return _names(selector, [row.region])
     # A row of everybody else holds for a principal where none of its own does; no row holds for super users.
     return any(
-        _names(selector, less([row.region], own.get(principal, ())))
-        for principal in names.literal
-        if principal not in super_users
+        _names(selector, own.left(row, principal)) for principal in names.literal if principal not in super_users
     )
 
 
