@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.console import say, say_json, tell
-from reconciler.cli.exits import CommandError
+from reconciler.cli.exits import CommandError, Exit
 
 if TYPE_CHECKING:
     from reconciler.adapters.sandbox import Sandbox
@@ -53,15 +53,17 @@ def up_command(
 
 
 @command.command("down")
-@click.option("--name", default="default", show_default=True, help="Which one.")
+@click.option("--name", help="Which one.  [default: default]")
 @click.option("--all", "every", is_flag=True, help="Every one that there is.")
 @_OUTPUT
-def down_command(name: str, every: bool, output: str) -> None:
+def down_command(name: str | None, every: bool, output: str) -> None:
     """End a cluster and remove everything it wrote."""
     from reconciler.adapters.sandbox import down, status
 
+    if every and name is not None:
+        raise CommandError("--all stands instead of --name", "give one of the two", Exit.USAGE)
     with _failures():
-        names = [sandbox.name for sandbox in status()] if every else [name]
+        names = [sandbox.name for sandbox in status()] if every else [name or "default"]
     for ended in names:
         with _failures():
             down(ended)

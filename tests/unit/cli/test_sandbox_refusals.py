@@ -1,4 +1,4 @@
-"""Where a sandbox can keep nothing, its commands say so in a sentence."""
+"""What sandbox commands refuse before anything is started or ended, each in a sentence."""
 
 import pwd
 from pathlib import Path
@@ -37,3 +37,8 @@ def test_a_home_that_cannot_be_written_to(
     assert run(["sandbox", "up"]) == Exit.ERROR
     assert f"error: {home}" in (shown := capsys.readouterr()).err
     assert "name directories that can be written to" in shown.err
+
+
+def test_one_and_all_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sandbox", "down", "--all", "--name", "mine"]) == Exit.USAGE
+    assert capsys.readouterr().out == ""
