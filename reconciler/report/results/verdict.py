@@ -60,6 +60,9 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
     """The verdict on one plan, or on one drift report."""
     if drift:
         count = len(plan.steps) + len(plan.left)
+        if not count and plan.warnings:
+            # Where nothing differs, warnings tell of what could not be seen: a doubt is never a pass.
+            return Verdict(Tone.CAUTION, "As far as it could be seen, the cluster is as declared: see the warnings")
         if not count:
             return Verdict(Tone.CALM, "The cluster is as declared")
         return Verdict(Tone.CAUTION, f"The cluster differs from what is declared: {counted(count, 'difference')}")

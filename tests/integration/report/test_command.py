@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.exits import Exit
 from reconciler.cli.main import run
 from reconciler.cli.report import FORMATS
+from reconciler.model import ClusterState
 from tests.integration.report.results import printed
 
 _BEGINNINGS = {
@@ -57,6 +59,21 @@ def test_a_result_comes_by_stdin(
     document = json.loads(capsys.readouterr().out)
     assert document["verdict"] == "The cluster differs from what is declared: 29 differences"
     assert (len(document["drifts"]), document["plans"]) == (1, [])
+
+
+@pytest.mark.parametrize(("gap", "tone"), [(None, "calm"), ("read in parts", "caution")])
+def test_a_cluster_that_was_not_seen_whole_is_not_calm(
+    gap: str | None, tone: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifests, live, result = tmp_path / "manifests", tmp_path / "live.json", tmp_path / "drift.json"
+    manifests.mkdir()
+    cluster = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod}\nspec: {}\n"
+    (manifests / "cluster.yaml").write_text(cluster, encoding="utf-8")
+    live.write_text(snapshot_text(ClusterState("x", acl_gap=gap), BrokerFacts(broker_ids=(1,))), encoding="utf-8")
+    assert run(["drift", str(manifests), "--cluster", f"prod=snapshot:{live}", "--output", "json"]) == Exit.OK
+    result.write_text(capsys.readouterr().out, encoding="utf-8")
+    assert run(["report", str(result), "--format", "json"]) == Exit.OK
+    assert json.loads(capsys.readouterr().out)["tone"] == tone
 
 
 def test_a_saved_plan_is_a_result_as_long_as_nobody_touched_it(
@@ -133,7 +150,5 @@ def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -
 
 
 def _empty(file: Path) -> None:
-    from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-    from reconciler.model import ClusterState
 
     file.write_text(snapshot_text(ClusterState("empty"), BrokerFacts(broker_ids=(1, 2, 3))), encoding="utf-8")
