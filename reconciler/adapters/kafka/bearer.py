@@ -7,6 +7,7 @@ import base64
 import binascii
 import importlib
 import json
+import math
 import re
 import time
 from typing import Any, Final, NamedTuple, Protocol
@@ -14,6 +15,8 @@ from typing import Any, Final, NamedTuple, Protocol
 from reconciler.ports import ClusterError
 
 _AN_HOUR: Final = 3600.0
+#: The year 9999; what is later is no time.
+_LAST_EXPIRY: Final = 253_402_300_800.0
 _REGION: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?(?::\d+)?$")
 
 
@@ -40,8 +43,13 @@ class StaticToken:
         self._text = text
 
     def token(self) -> Token:
-        """The same token every time."""
-        return Token(self._text, _expiry(self._text) or time.time() + _AN_HOUR)
+        """The same token every time, as long as it lasts."""
+        now, expires = time.time(), _expiry(self._text)
+        if expires is not None and expires <= now:
+            raise ClusterError(
+                "token_expired", "the token in sasl.oauthbearer.token has expired", "Fetch a new one, or use OIDC."
+            )
+        return Token(self._text, now + _AN_HOUR if expires is None else expires)
 
 
 class UnsecuredToken:
@@ -100,6 +108,7 @@ def _expiry(token: str) -> float | None:
         return None
     try:
         claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-        return float(claims["exp"])
-    except (binascii.Error, ValueError, KeyError, TypeError):
+        expires = float(claims["exp"])
+    except (binascii.Error, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
+    return expires if math.isfinite(expires) and expires < _LAST_EXPIRY else None

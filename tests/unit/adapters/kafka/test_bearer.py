@@ -22,11 +22,20 @@ def test_a_fixed_token_ends_when_it_says() -> None:
     assert StaticToken(jwt({"exp": 1_900_000_000})).token().expires == 1_900_000_000
 
 
-@pytest.mark.parametrize("text", ["opaque", jwt({}), jwt({"exp": "soon"}), jwt({"exp": None}), "a.b.c", "e30.W10.x"])
+@pytest.mark.parametrize(
+    "text", ["opaque", jwt({}), jwt({"exp": "soon"}), jwt({"exp": None}), jwt({"exp": 1e300}), "a.b.c", "e30.W10.x"]
+)
 def test_a_fixed_token_that_does_not_say_lasts_an_hour(text: str) -> None:
     token = StaticToken(text).token()
     assert token.text == text
     assert 3500 < token.expires - time.time() < 3700
+
+
+@pytest.mark.parametrize("expires", [0, 2_000, 1_700_000_000.5])
+def test_a_fixed_token_that_has_ended_is_not_sent(expires: float) -> None:
+    """The client would say, after ten seconds, that it has none."""
+    with pytest.raises(ClusterError, match="has expired"):
+        StaticToken(jwt({"exp": expires})).token()
 
 
 def test_an_unsecured_token_names_its_principal() -> None:
