@@ -387,3 +387,21 @@ def test_the_roles_that_the_settings_name_are_read_once(named: str, tmp_path: Pa
     config = ["--config", str(tmp_path / "julie.properties")]
     assert run(["convert", "--from", "julie", str(tmp_path), *config, "--out", str(tmp_path / "out")]) == 0
     assert _declared(tmp_path / "out") == {"User:a ALLOW READ on TOPIC t"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.yaml", "[" * 100_000 + "]" * 100_000),
+        ("a.yaml", "- " * 100_000),
+        ("a.yaml", "a: &a [*a]"),
+        ("a.json", '{"a":' * 900 + "1" + "}" * 900),
+        ("a.json", "[" * 100_000),
+    ],
+)
+def test_no_nesting_is_too_deep_to_be_answered(
+    name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert run(["convert", "--from", "strimzi", str(tmp_path)]) == 1
+    assert "the nesting is too deep" in capsys.readouterr().err

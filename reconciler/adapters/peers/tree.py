@@ -7,10 +7,13 @@ do; duplicate keys are refused, as they hide one of two wishes.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import yaml
 
+#: No tool's files have a tenth of it.
+MAX_DEPTH: Final = 200
+_TOO_DEEP: Final = "the nesting is too deep"
 _Value: TypeAlias = "str | Mapping[str, Tree] | Sequence[Tree] | None"
 
 
@@ -88,13 +91,27 @@ def by_name(named: Iterable[tuple[str, Tree]]) -> dict[str, Tree]:
 def yaml_trees(name: str, text: str) -> list[Tree]:
     """The documents of a YAML text that are not empty."""
     try:
+        _check_depth(name, text)
         nodes = list(yaml.compose_all(text, Loader=yaml.CBaseLoader))
+        return [_from_node(name, node, {}) for node in nodes if node is not None]
+    except RecursionError:
+        raise SourceError(f"{name}: {_TOO_DEEP}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{name}:{mark.line + 1}" if mark is not None else name
         raise SourceError(f"{where}: this is no YAML: {getattr(error, 'problem', None) or error}") from error
-    known: dict[int, Tree] = {}
-    return [_from_node(name, node, known) for node in nodes if node is not None]
+
+
+def _check_depth(name: str, text: str) -> None:
+    """Event by event, because the composer calls itself for each level until the process dies of it."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CBaseLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise SourceError(f"{name}: {_TOO_DEEP}")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
 
 
 def _from_node(name: str, node: Any, known: dict[int, Tree]) -> Tree:
@@ -130,9 +147,11 @@ def json_tree(name: str, text: str) -> Tree:
     """A JSON text; places are paths such as ``state.json:resources[3].type``."""
     try:
         document = json.loads(text, object_pairs_hook=_once, parse_int=str, parse_float=str, parse_constant=str)
-    except (ValueError, RecursionError) as error:
+        return _from_json(f"{name}:", document)
+    except RecursionError:
+        raise SourceError(f"{name}: {_TOO_DEEP}") from None
+    except ValueError as error:
         raise SourceError(f"{name}: this is no JSON: {error}") from error
-    return _from_json(f"{name}:", document)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
