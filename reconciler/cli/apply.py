@@ -72,7 +72,7 @@ def command(
     leasing = None if break_lease is None and not lease else Leasing(records.who(), break_lease)
     consent = Consent(yes=yes, require_id=require_id, records=records, leasing=leasing)
     _check_consent(consent)
-    if cluster is not None and second is None:
+    if cluster is not None and second is None and not _is_plan(first):
         result = apply_fresh(first, cluster, reach, planning, consent, expand=expand)
     else:
         _check_saved_form(first, planning)
@@ -102,6 +102,17 @@ def _check_consent(consent: "Consent") -> None:
             "give --require-id with the id of the reviewed plan, or --yes",
             Exit.USAGE,
         )
+
+
+def _is_plan(first: str) -> bool:
+    """Whether a file that stands alone is a saved plan, perhaps a spoilt one, and no manifests."""
+    from pathlib import Path
+
+    try:
+        text = Path(first).read_bytes()
+    except OSError:
+        return False
+    return text.startswith(b"{") and b'"planId"' in text
 
 
 def _check_saved_form(first: str, planning: PlanningOptions) -> None:

@@ -110,6 +110,18 @@ def test_the_plan_as_it_is_can_be_applied(place: Place) -> None:
     assert "4 already" in again.out
 
 
+def test_a_saved_plan_alone_is_performed_on_the_manifests_of_this_directory(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place.root / "m")
+    alone = ["apply", "../plan.json", "--cluster", "c=snapshot:../live.json", "--yes"]
+    ended = place.run(*alone, "--allow-deletes")
+    assert (ended.status, "performed as it was reviewed" in ended.err) == (64, True)
+    ended = place.run(*alone)
+    assert ended.status == 0, ended.err
+    assert "4 done" in ended.out
+
+
 @pytest.mark.parametrize("fresh", [True, False])
 def test_nothing_to_do_is_a_document_too(place: Place, fresh: bool) -> None:
     assert place.apply().status == 0
