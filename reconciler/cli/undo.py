@@ -16,6 +16,7 @@ from reconciler.cli.options import (
     expand_option,
     output_option,
 )
+from reconciler.report.paint import safe
 
 if TYPE_CHECKING:
     import datetime
@@ -70,7 +71,7 @@ def command(
     planned = _planned(plan, plan_file, path, runs, reach, options)
     agreed = agreements_behind(planned, planned.plan.as_of)
     print_plan(planned, agreed, expand=expand, output=output, command="undo")
-    tell(_git_advice(plan))
+    tell(safe(_git_advice(plan)))
     status = verdict(planned, agreed, saved=out is not None)
     if status is Exit.OK and out is not None:
         save_plan(planned, out)

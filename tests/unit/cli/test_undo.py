@@ -65,3 +65,14 @@ def test_undo_sees_every_topic_and_what_the_manifests_leave_alone(
     assert "closed-by-default: the first binding on TOPIC used shuts out everyone else who uses it now" in told
     assert "compression.type: lz4 → broker default" in told, "whoever set it may take it back"
     assert "a snapshot does not say what a topic holds" in told, "whatever deletes a topic says what it holds"
+
+
+def test_a_forged_commit_does_not_steer_the_terminal(applied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = applied / "plan.json"
+    plan = parse_plan(file.read_text(encoding="utf-8"))
+    file.write_text(plan_text(replace(plan, source_commit="\x1b[2J")), encoding="utf-8")
+    accept = ("--accept", "closed-by-default=TOPIC used")
+    assert run(["undo", str(file), str(applied / "m.yaml"), *accept]) == 0
+    told = capsys.readouterr().err
+    assert "git revert" in told
+    assert "\x1b" not in told
