@@ -42,7 +42,7 @@ def command(
     if "User:*" in who:
         raise CommandError("User:* is nobody", "leave PRINCIPAL out: everybody else has a section", Exit.USAGE)
     kind = ResourceType[resource_type.upper().replace("-", "_")] if resource_type else None
-    found = views(asked, reach)
+    found = views(asked, reach, topic_names=matrix and kind in (None, ResourceType.TOPIC))
     paint = paint_for(sys.stdout)
     if matrix:
         tables = [(view, matrix_of(view, kind or ResourceType.TOPIC, who)) for view in found]

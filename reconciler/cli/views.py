@@ -46,13 +46,20 @@ class Looked:
     state: "ClusterState | None" = None
 
 
-def views(asked: Asked, reach: Reach) -> "list[AccessView]":
-    """One state, or with a plan the states before and after it."""
+def views(asked: Asked, reach: Reach, *, topic_names: bool = False) -> "list[AccessView]":
+    """One state, or with a plan the states before and after it; with the topics that can be seen, if asked for."""
     if asked.plan is not None:
-        return _around_plan(asked, reach)
+        return _around_plan(asked, reach, topic_names=topic_names)
     if asked.cluster is None or asked.offline:
         return [look_at_declared(asked).view]
-    return [look_at_live(asked, reach).view]
+    return [_seen(look_at_live(asked, reach, topic_names=topic_names), topic_names=topic_names).view]
+
+
+def _seen(looked: Looked, *, topic_names: bool) -> Looked:
+    """The same, with the topics of which the names were asked for."""
+    if not topic_names or looked.state is None:
+        return looked
+    return replace(looked, view=replace(looked.view, topics=tuple(sorted(looked.state.topic_names))))
 
 
 def look_at_declared(asked: Asked) -> Looked:
@@ -79,18 +86,25 @@ def declared_look(manifests: "Manifests", declaration: "ClusterDeclaration", day
     return Looked(view, manifests, declaration, wanted)
 
 
-def look_at_live(asked: Asked, reach: Reach, *, all_topics: bool = False) -> Looked:
+def look_at_live(asked: Asked, reach: Reach, *, all_topics: bool = False, topic_names: bool = False) -> Looked:
     """What a cluster or a snapshot has; with manifests, each binding that they declare with its place."""
     with reached_with_manifests(asked.path, asked.cluster or "", reach) as (manifests, target):
-        return live_look(manifests, target, asked.day, all_topics=all_topics)
+        return live_look(manifests, target, asked.day, all_topics=all_topics, topic_names=topic_names)
 
 
-def live_look(manifests: "Manifests | None", target: Target, day: datetime.date, *, all_topics: bool = False) -> Looked:
+def live_look(
+    manifests: "Manifests | None",
+    target: Target,
+    day: datetime.date,
+    *,
+    all_topics: bool = False,
+    topic_names: bool = False,
+) -> Looked:
     """The same of a cluster that is open already."""
     from reconciler.adapters.snapshot import SnapshotCluster
     from reconciler.report.access_view import AccessView, Basis
 
-    state = _read(target, all_topics=all_topics)
+    state = _read(target, all_topics=all_topics, topic_names=topic_names)
     declaration = target.declaration
     wanted = desired(manifests, declaration.name, day) if manifests is not None and declaration is not None else None
     notes = _noted(state.bindings, wanted)
@@ -134,7 +148,7 @@ def authorizer(
     )
 
 
-def _read(target: Target, *, all_topics: bool) -> "ClusterState":
+def _read(target: Target, *, all_topics: bool, topic_names: bool) -> "ClusterState":
     from reconciler.ports import ReadRequest
 
     declaration = target.declaration
@@ -142,6 +156,7 @@ def _read(target: Target, *, all_topics: bool) -> "ClusterState":
         all_topics=all_topics,
         principal=declaration.principal if declaration else None,
         super_users=declaration.super_users if declaration else (),
+        topic_listing=topic_names,
     )
     state = read_cluster(target.cluster, request)
     if state.acl_gap:
@@ -156,7 +171,7 @@ def _noted(bindings: "Iterable[AclBinding]", wanted: "DesiredState | None") -> "
     return {binding: said.get(binding) for binding in bindings}
 
 
-def _around_plan(asked: Asked, reach: Reach) -> "list[AccessView]":
+def _around_plan(asked: Asked, reach: Reach, *, topic_names: bool) -> "list[AccessView]":
     from reconciler.cli.show import saved_plan
     from reconciler.model import CreateAcl, DeleteAcl
     from reconciler.report.access_view import Basis
@@ -168,7 +183,7 @@ def _around_plan(asked: Asked, reach: Reach) -> "list[AccessView]":
             Exit.USAGE,
         )
     plan, _ = saved_plan(str(asked.plan))
-    looked = look_at_live(asked, reach)
+    looked = _seen(look_at_live(asked, reach, topic_names=topic_names), topic_names=topic_names)
     if looked.state is not None and looked.state.cluster_id != plan.cluster_id:
         raise CommandError(
             f"the plan is for the cluster {plan.cluster_id}, this is {looked.state.cluster_id}", status=Exit.STALE

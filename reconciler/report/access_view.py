@@ -30,7 +30,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class AccessView:
-    """One state. ``topics`` are all that exist (of DECLARED: are declared), ``None`` where that is not known."""
+    """One state. ``topics`` exist (of DECLARED: are declared), as far as they can be seen; ``None``: nobody asked."""
 
     cluster: str
     basis: Basis

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from reconciler.access.hosts import Hosts
 from reconciler.access.names import shortest_name
-from reconciler.access.table import EVERYTHING, Key, key_of, literal
+from reconciler.access.table import EVERYTHING, STARRED, Key, key_of, literal
 from reconciler.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType, is_reserved
 from reconciler.report.access_text import Holding, holdings
 from reconciler.report.access_view import AccessView
@@ -76,7 +76,9 @@ def _resources(view: AccessView, kind: ResourceType) -> Iterator[tuple[str, str]
     if kind is ResourceType.CLUSTER:
         yield "the cluster", CLUSTER_NAME
         return
-    keys = {key_of(b.pattern) for b in view.authorizer.bindings if b.pattern.resource_type is kind} - {EVERYTHING}
+    keys = {key_of(b.pattern) for b in view.authorizer.bindings if b.pattern.resource_type is kind}
+    if EVERYTHING in keys:  # LITERAL * leaves out names such as *x
+        keys = keys - {EVERYTHING} | {STARRED}
     existing = view.topics or () if kind is ResourceType.TOPIC else ()
     names = {key.text for key in keys if key.literal} | {name for name in existing if not is_reserved(name)}
     yield from ((name, name) for name in sorted(names))
@@ -85,7 +87,8 @@ def _resources(view: AccessView, kind: ResourceType) -> Iterator[tuple[str, str]
         if not key.literal:
             fresh = _fresh(kind, key, keys | literals)
             if fresh is not None:
-                yield f"{key.text}…", fresh
+                # Beside the names that go on after an asterisk, the prefix * holds the one name *.
+                yield fresh if fresh == STARRED.text and STARRED in keys else f"{key.text}…", fresh
     fresh = _fresh(kind, EVERYTHING, keys | literals)
     if fresh is not None:
         yield f"any other {SINGULAR[kind]}", fresh

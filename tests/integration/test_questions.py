@@ -171,6 +171,31 @@ def test_access_as_a_matrix(here: Place) -> None:
     }
 
 
+def test_the_matrix_has_a_row_for_every_topic_that_exists(here: Place) -> None:
+    here.live("TOPIC:P:pay. User:a@* ALLOW READ", topics=("pay.old", "zzz"))
+    states = here.document("access", "--matrix", *here.cluster, "--path", str(here.directory))["states"]
+    assert [row["label"] for row in states[0]["rows"]] == ["pay.old", "zzz", "pay.…", "any other topic"]
+
+
+@pytest.mark.parametrize(
+    ("more", "labels"),
+    [
+        ((), ["*x…", "*…", "any other group"]),
+        (("GROUP:P:* User:b@* ALLOW READ",), ["*", "*x…", "*…", "any other group"]),
+    ],
+)
+def test_the_matrix_has_a_row_for_names_that_the_wildcard_misses(
+    here: Place, more: tuple[str, ...], labels: list[str]
+) -> None:
+    here.live("GROUP:L:* User:a@* ALLOW READ", "GROUP:P:*x User:b@* ALLOW READ", *more)
+    matrix = here.document(
+        "access", "User:a", "--matrix", "--type", "group", *here.cluster, "--path", str(here.directory)
+    )["states"][0]
+    rows = {row["label"]: row["cells"][0]["operations"] for row in matrix["rows"]}
+    assert sorted(rows) == labels
+    assert (rows["*…"], rows["any other group"]) == ([], ["DESCRIBE", "READ"])
+
+
 def planned(here: Place, tmp_path: Path) -> str:
     here.live("TOPIC:L:pay.orders User:pay@* ALLOW READ", "TOPIC:L:pay.old User:pay@* ALLOW READ")
     file = str(tmp_path / "plan.json")
