@@ -131,7 +131,11 @@ def _settings() -> str:
 def _proxy_flags() -> Iterator[str]:
     """HTTPS_PROXY in Java's words: Java does not read it by itself."""
     proxy = os.environ.get("HTTPS_PROXY") or os.environ.get("https_proxy") or ""
-    address = urlsplit(proxy if "//" in proxy else f"//{proxy}")
-    if address.hostname:
-        yield f"-Dhttps.proxyHost={address.hostname}"
-        yield f"-Dhttps.proxyPort={address.port or 80}"
+    try:
+        address = urlsplit(proxy if "//" in proxy else f"//{proxy}")
+        host, port = address.hostname, address.port or 80
+    except ValueError:  # its text may hold a password
+        raise SandboxError("HTTPS_PROXY is not an address.", "Write it as http://HOST:PORT, or unset it.") from None
+    if host:
+        yield f"-Dhttps.proxyHost={host}"
+        yield f"-Dhttps.proxyPort={port}"

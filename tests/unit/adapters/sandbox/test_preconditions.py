@@ -66,6 +66,14 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list((tmp_path / "reconciler" / "kafka").iterdir()) == []
 
 
+@pytest.mark.parametrize("proxy", ["http://me:hunter2@proxy:port", "http://[::1", "proxy:99999"])
+def test_a_proxy_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    with pytest.raises(SandboxError, match=r"^HTTPS_PROXY is not an address\.$"):
+        broker_jars("4.3.1", find_java(), print)
+
+
 def test_cached_jars_need_neither_network_nor_pyspark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setitem(sys.modules, "pyspark", None)
