@@ -26,6 +26,8 @@ class PatternTable:
     def __init__(self) -> None:
         """Starts empty."""
         self._known: dict[tuple[ResourceType, str, PatternType, bool], ResourcePattern] = {}
+        # Apart, because the same text as a name is a problem.
+        self._whole: dict[ResourceType, ResourcePattern] = {}
 
     def named(self, mapping: MappingNode, findings: Findings) -> dict[ResourceType, list[Named]]:
         """What the resource fields of ``mapping`` name, by type; problems are reported and left out."""
@@ -58,7 +60,7 @@ class PatternTable:
             if node.plain == "false":
                 findings.add(_ONLY_TRUE, node)
             return []
-        return [(self._known.setdefault((kind, name, PatternType.LITERAL, True), ResourcePattern(kind, name)), node)]
+        return [(self._whole.setdefault(kind, ResourcePattern(kind, name)), node)]
 
     def _all(
         self,
