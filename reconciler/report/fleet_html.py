@@ -9,6 +9,7 @@ from html import escape
 from typing import Final
 
 from reconciler.fleet import ClusterDrift, FleetDrift
+from reconciler.report.paint import safe
 
 _CELL, _ROW, _LEFT, _TOP = 44, 22, 190, 96
 #: Most clusters that the map shows, the ones with most differences first; the table has all that differ.
@@ -55,12 +56,17 @@ def drift_page(drift: FleetDrift, teams: Mapping[str, Mapping[str, int]]) -> str
     )
 
 
+def _escape(text: str) -> str:
+    """``text`` as text of the page: no markup, and nothing that hides or turns what stands beside it."""
+    return escape(safe(text))
+
+
 def _summary(drift: FleetDrift) -> Iterator[str]:
     same = len(drift.clusters) - len(drift.differing) - len(drift.failed)
     yield (
         f"<p>{len(drift.clusters):,} clusters: {same:,} as declared, {len(drift.differing):,} differ, "
-        f'{len(drift.failed):,} not known.</p>\n<p class="quiet">Snapshot {escape(drift.run)}, '
-        f"taken {escape(drift.taken)}.</p>\n"
+        f'{len(drift.failed):,} not known.</p>\n<p class="quiet">Snapshot {_escape(drift.run)}, '
+        f"taken {_escape(drift.taken)}.</p>\n"
     )
 
 
@@ -81,14 +87,14 @@ def _map(drift: FleetDrift, teams: Mapping[str, Mapping[str, int]]) -> Iterator[
     )
     for index, team in enumerate(columns):
         x = _LEFT + _CELL * index + _CELL // 2
-        yield f'<text x="{x}" y="{_TOP - 8}" transform="rotate(-45 {x} {_TOP - 8})">{escape(team)}</text>\n'
+        yield f'<text x="{x}" y="{_TOP - 8}" transform="rotate(-45 {x} {_TOP - 8})">{_escape(team)}</text>\n'
     for row, cluster in enumerate(rows):
         y = _TOP + _ROW * row
-        yield f'<text x="{_LEFT - 8}" y="{y + 15}" text-anchor="end">{escape(cluster)}</text>\n'
+        yield f'<text x="{_LEFT - 8}" y="{y + 15}" text-anchor="end">{_escape(cluster)}</text>\n'
         if row < len(unknown):
             yield (
                 f'<rect class="unknown" x="{_LEFT}" y="{y}" width="{_CELL * len(columns) - 2}" height="{_ROW - 2}">'
-                f"<title>{escape(cluster)}: not known</title></rect>\n"
+                f"<title>{_escape(cluster)}: not known</title></rect>\n"
             )
             continue
         for index, team in enumerate(columns):
@@ -102,7 +108,7 @@ def _map(drift: FleetDrift, teams: Mapping[str, Mapping[str, int]]) -> Iterator[
 def _cell(x: int, y: int, count: int, most: int, what: str) -> str:
     # By orders of magnitude: one cell that is far off must not make all others look alike.
     shade = math.ceil(_SHADES * math.log1p(count) / math.log1p(most)) if count else 0
-    title = f"<title>{escape(what)}: {count:,}</title>"
+    title = f"<title>{_escape(what)}: {count:,}</title>"
     box = f'<rect class="h{shade}" x="{x}" y="{y}" width="{_CELL - 2}" height="{_ROW - 2}">{title}</rect>'
     text = f'<text class="h{shade}" x="{x + _CELL // 2}" y="{y + 15}" text-anchor="middle">{_short(count)}</text>'
     return box + (text if count else "") + "\n"
@@ -124,8 +130,8 @@ def _table(drift: FleetDrift, teams: Mapping[str, Mapping[str, int]]) -> Iterato
     yield "".join(f'<th scope="col">{title}</th>' for title in titles) + "</tr></thead><tbody>\n"
     for item in drift.clusters:
         if item.failure is not None:
-            why = escape(f"{item.failure.code}: {item.failure.message}")
-            name = f'<th scope="row">{escape(item.cluster)}</th>'
+            why = _escape(" ".join(f"{item.failure.code}: {item.failure.message}".split()))
+            name = f'<th scope="row">{_escape(item.cluster)}</th>'
             yield f'<tr class="failed">{name}<td colspan="5">not known: {why}</td></tr>\n'
         elif item.differs:
             yield _row(item, teams.get(item.cluster, {}))
@@ -135,6 +141,6 @@ def _table(drift: FleetDrift, teams: Mapping[str, Mapping[str, int]]) -> Iterato
 def _row(item: ClusterDrift, by_team: Mapping[str, int]) -> str:
     counts = item.counts
     numbers = (counts.creates, counts.deletes, counts.topics, counts.left)
-    whose = ", ".join(f"{escape(team)} {count:,}" for team, count in sorted(by_team.items()) if count)
+    whose = ", ".join(f"{_escape(team)} {count:,}" for team, count in sorted(by_team.items()) if count)
     cells = "".join(f'<td class="n">{number:,}</td>' for number in numbers)
-    return f'<tr><th scope="row">{escape(item.cluster)}</th>{cells}<td>{whose}</td></tr>\n'
+    return f'<tr><th scope="row">{_escape(item.cluster)}</th>{cells}<td>{whose}</td></tr>\n'
