@@ -6,8 +6,8 @@ Access before and after is computed on all live bindings (``reconciler.access``)
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from reconciler.access import Authorizer, Difference, Key, Region, Row
-from reconciler.access.hosts import ANY_HOST
+from reconciler.access import Authorizer, Difference, KafkaVersion, Key, Region, Row
+from reconciler.access.hosts import ANY_HOST, is_dead
 from reconciler.access.index import inside
 from reconciler.access.names import shortest_name
 from reconciler.access.region import less
@@ -60,7 +60,7 @@ def _lockouts(
             for operation in operations
             if any(
                 _permits(before, principal, host, operation) and not _permits(after, principal, host, operation)
-                for host in _hosts(bindings, principal)
+                for host in _hosts(bindings, principal, after.kafka_version)
             )
         ]
         if lost:
@@ -71,15 +71,18 @@ def _permits(authorizer: Authorizer, principal: str, host: str, operation: AclOp
     return authorizer.authorize(principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME).allowed is True
 
 
-def _hosts(bindings: Iterable[AclBinding], principal: str) -> set[str]:
-    """The hosts that bindings of the principal on the cluster name, and one that none of them does."""
+def _hosts(bindings: Iterable[AclBinding], principal: str, version: KafkaVersion) -> set[str]:
+    """The hosts that bindings of the principal on the cluster name, and one that none of them does.
+
+    Texts that no connection comes from are left out: nobody held anything there.
+    """
     named = {
         binding.entry.host
         for binding in bindings
         if binding.pattern.resource_type is ResourceType.CLUSTER
         and binding.entry.principal in (principal, WILDCARD_PRINCIPAL)
     }
-    return (named - {WILDCARD}) | {_ANY_OTHER_HOST}
+    return {host for host in named - {WILDCARD} if not is_dead(host, version)} | {_ANY_OTHER_HOST}
 
 
 def _protected(difference: Difference, facts: Facts) -> Iterator[Refusal]:

@@ -71,6 +71,19 @@ def test_nobody_locks_out_who_has_to_work(facts: Facts, wanted: set[AclBinding],
     assert refused(planned(OWN, wanted, facts, word)) == []
 
 
+def test_nobody_is_locked_out_of_a_host_from_which_nobody_comes() -> None:
+    dead = cluster_acl(US, "ALL")
+    dead = dead._replace(entry=dead.entry._replace(host="::1"))  # brokers print 0:0:0:0:0:0:0:1
+    assert (
+        refused(
+            planned(
+                OWN - {cluster_acl(US, "ALL")} | {dead}, {cluster_acl(BROKER, "CLUSTER_ACTION")}, Facts(principal=US)
+            )
+        )
+        == []
+    )
+
+
 TOPIC = Selector(resource_type=ResourceType.TOPIC, names=NameSelector(("x",)))
 SOMEBODY = Selector(principals=NameSelector(("User:a",)))
 
