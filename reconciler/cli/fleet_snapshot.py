@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import secrets
+from collections.abc import Sequence
 
 import click
 
@@ -23,7 +24,7 @@ from reconciler.cli.fleet_options import (
 )
 from reconciler.cli.options import Reach, connection_options, output_option, path_argument
 from reconciler.cli.wiring import load, today
-from reconciler.fleet import Run
+from reconciler.fleet import HeaderError, Reading, Run
 from reconciler.report.fleet_text import run_lines
 
 
@@ -77,11 +78,11 @@ def command(
         sources = live_sources(manifests, only or fleet.clusters, Means(everywhere(reach), snapshots), today())
     place = FleetStore.at(store)
     taken = SystemClock().now()
-    before = carried(place, [source.cluster for source in sources]) if only or files else ()
+    before = _carried(place, [source.cluster for source in sources]) if only or files else ()
     run = Run(new_run_id(), taken, before)
     with session_for(spark) as session:
         run = collect(session, place, sources, run, Patience(at_once, timeout, attempts))
-    forgotten = place.retain(keep)
+    forgotten = _forgotten(place, keep)
     if output == "json":
         say_json(run_document(run))
     else:
@@ -91,6 +92,22 @@ def command(
     if run.failures:
         complain(f"{len(run.failures)} of {len(run.failures) + len(run.readings)} clusters could not be read")
     return Exit.ERROR if run.failures else Exit.OK
+
+
+def _carried(place: FleetStore, but: Sequence[str]) -> tuple[Reading, ...]:
+    try:
+        return carried(place, but)
+    except (HeaderError, OSError) as error:
+        raise CommandError(f"the run before cannot be read: {error}", "read the whole fleet") from error
+
+
+def _forgotten(place: FleetStore, keep: int) -> list[str]:
+    """The runs that went; the new one is there whatever becomes of the old ones."""
+    try:
+        return place.retain(keep)
+    except (HeaderError, OSError) as error:
+        complain(f"no run was forgotten: {error}", "remove the record that is damaged")
+        return []
 
 
 def new_run_id() -> str:

@@ -70,11 +70,17 @@ class FleetStore:
         """The newest comparison, of a run or of any; raises :class:`NoRunError`."""
         for part in reversed(self.files.names_by_age("results")):
             if run_id is None or part.startswith(f"run={run_id}"):
-                return parse_drift(self.files.read(f"results/{part}/drift.json").decode())
+                try:
+                    return parse_drift(self.files.read(f"results/{part}/drift.json").decode())
+                except FileNotFoundError:
+                    continue  # a comparison that was cut off, or has not ended yet
         raise NoRunError("nothing has been compared yet: run `reconciler fleet drift`")
 
     def retain(self, keep: int) -> list[str]:
-        """Forget all but the newest ``keep`` runs, and data that no kept run names; returns the forgotten runs."""
+        """Forget all but the newest ``keep`` runs, and data that no kept run names; returns the forgotten runs.
+
+        Raises ``HeaderError`` before anything goes where a kept run's record does not say what it names.
+        """
         known = self.run_ids()
         gone, kept = known[:-keep], known[-keep:]
         used = {part for run_id in kept for part in self._data_of(self.run(run_id))}

@@ -252,6 +252,22 @@ def test_a_file_that_is_gone_makes_its_cluster_unknown(fleet: Fleet, tmp_path: P
     assert [item["cluster"] for item in drift["clusters"] if item["failure"]] == ["c2"]
 
 
+def test_what_is_damaged_in_a_store_is_said_and_hides_no_more(fleet: Fleet, tmp_path: Path) -> None:
+    fleet.put("c2", DECLARED | {MALLORY})
+    assert fleet.snapshot()[0] == 0
+    assert fleet.run("drift")[0] == 2
+    (tmp_path / "store" / "results" / "run=cut-off").mkdir()
+    assert [row[0] for row in fleet.ask("--furthest")] == ["c2"]
+    old = tmp_path / "store" / "runs" / "20200101.json"
+    old.write_text("{", encoding="utf-8")
+    assert fleet.snapshot("--cluster", "c1")[0] == 0
+    assert "no run was forgotten: the record of the run is damaged" in fleet.said
+    newest = tmp_path / "store" / "runs" / "99990101.json"
+    old.rename(newest)
+    assert fleet.snapshot("--cluster", "c1")[0] == 1
+    assert "the run before cannot be read" in fleet.said
+
+
 def test_a_store_may_be_an_address(fleet: Fleet, tmp_path: Path) -> None:
     place = f"file://{tmp_path}/by-address"
     arguments = [str(tmp_path / "manifests"), "--store", place]
