@@ -50,7 +50,7 @@ def file_sources(manifests: "Manifests | None", files: Iterable[str]) -> "list[S
     found: dict[str, Source] = {}
     for text in files:
         name, equals, file = text.partition("=")
-        if not equals:
+        if not equals or "/" in name:
             name, file = Path(text).stem, text
         if name in found:
             raise CommandError(f"two files are given for cluster {name}", status=Exit.USAGE)
