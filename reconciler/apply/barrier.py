@@ -1,12 +1,15 @@
 """What stands between phases: a fixed wait, or a proof (``proof.py``) of what every node enforces."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import ATTEMPTS, pause
 from reconciler.model import AclBinding, ClusterState
 from reconciler.ports import ClusterError, Verdict
+
+#: Seconds after which a person who asks to stop is heard.
+_PATIENCE: Final = 0.5
 
 
 class UnprovenError(Exception):
@@ -55,10 +58,12 @@ class FixedWait:
         """Nothing could be less certain."""
 
     def stand(self) -> None:
-        """Wait."""
-        seconds = self._run.plan.terms.barrier_wait
-        self._run.world.progress.barrier(seconds)
-        self._run.world.clock.sleep(seconds)
+        """Wait, unless a person asks to stop."""
+        world, seconds = self._run.world, self._run.plan.terms.barrier_wait
+        world.progress.barrier(seconds)
+        end = world.clock.monotonic() + seconds
+        while not world.interrupted() and (left := end - world.clock.monotonic()) > 0:
+            world.clock.sleep(min(left, _PATIENCE))
 
     def end(self) -> tuple[AclBinding, ...]:
         """Nothing was put there."""

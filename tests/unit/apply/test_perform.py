@@ -196,7 +196,7 @@ def test_the_barrier_stands_before_what_relies_on_it_even_if_everything_before_w
     result = applied(plan, MemoryCluster(half), half, clock)
     assert result.succeeded
     assert outcomes(result) == {str(acl("new")): "already", str(acl("old")): "done"}
-    assert plan.terms.barrier_wait in clock.slept
+    assert sum(clock.slept) == plan.terms.barrier_wait
 
 
 def test_nothing_waits_where_nothing_follows() -> None:
@@ -290,3 +290,13 @@ def test_an_entry_that_cannot_be_named_covers_what_a_binding_on_the_same_pattern
     plan = planned(live, acl("y"), terms=Terms("c", default_allow=True))
     assert plan.refusals == ()
     assert applied(plan, MemoryCluster(live), live).succeeded
+
+
+def test_whoever_asks_to_stop_is_heard_while_a_run_waits() -> None:
+    live = replace(EMPTY, bindings=frozenset({acl("old")}))
+    plan = planned(live, acl("x"), terms=Terms("c", default_allow=False, barrier_wait=600.0))
+    clock, cluster = StillClock(), MemoryCluster(live)
+    result = applied(plan, cluster, live, clock, stop=lambda: clock.seconds > 3)
+    assert result.interrupted
+    assert clock.seconds < 5
+    assert cluster.state.bindings == {acl("x"), acl("old")}
