@@ -39,7 +39,7 @@ def command(*, path: str | None, cluster: str, reach: Reach, output: str) -> int
         except ClusterError as error:
             raise CommandError(str(error), error.advice) from error
         reading = reading_check(target, found)
-    checks = list(_checks(found, target, reading))
+    checks = list(all_checks(found, target, reading))
     if output == "json":
         say_json(_document(found, checks))
     else:
@@ -74,21 +74,31 @@ def reading_check(target: Target, found: "Inspection") -> Check:
     return Check(False, gap, False)
 
 
-def _checks(found: "Inspection", target: Target, reading: Check) -> Iterator[Check]:
+def all_checks(found: "Inspection", target: Target, reading: Check) -> Iterator[Check]:
+    """Everything there is to say of a cluster and its declaration; each text says what is so, well or not."""
     yield Check(True, f"connected to cluster {found.cluster_id}, {counted(len(found.brokers), 'broker')}", True)
     yield Check(found.authorizer != "absent", _AUTHORIZER[str(found.authorizer)], True)
     if found.can_list_acls is not None:
-        yield Check(found.can_list_acls, "may list ACLs (DESCRIBE on CLUSTER): needed to plan", True)
+        text = f"{_may(found.can_list_acls)} list ACLs (DESCRIBE on CLUSTER): needed to plan"
+        yield Check(found.can_list_acls, text, True)
     if found.can_alter_acls is not None:
-        yield Check(found.can_alter_acls, "may change ACLs (ALTER on CLUSTER): needed to apply", False)
+        text = f"{_may(found.can_alter_acls)} change ACLs (ALTER on CLUSTER): needed to apply"
+        yield Check(found.can_alter_acls, text, False)
     yield reading
     declared = target.declaration
     if declared is None:
         yield Check(False, "no Cluster document describes it yet: `reconciler export` writes one", False)
         return
-    yield Check(declared.principal is not None, "principal is declared in Cluster", False)
-    unknown = declared.allow_everyone_if_no_acl_found is None
-    yield Check(not unknown, "allowEveryoneIfNoAclFound is declared in Cluster", False)
+    yield _declared("principal", declared.principal is not None)
+    yield _declared("allowEveryoneIfNoAclFound", declared.allow_everyone_if_no_acl_found is not None)
+
+
+def _may(allowed: bool) -> str:
+    return "may" if allowed else "may not"
+
+
+def _declared(field: str, given: bool) -> Check:
+    return Check(given, f"{field} is {'declared' if given else 'not declared'} in Cluster", False)
 
 
 _AUTHORIZER = {

@@ -5,9 +5,10 @@ from dataclasses import replace
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.kafka.preflight import Authorizer
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.cli.doctor import Check, reading_check
+from reconciler.cli.doctor import Check, all_checks, reading_check
 from reconciler.cli.wiring import Target
-from reconciler.model import ClusterState
+from reconciler.manifest import ClusterDeclaration
+from reconciler.model import ClusterState, Origin
 from reconciler.ports import ClusterError, ReadRequest
 
 FOUND = Inspection(
@@ -50,3 +51,24 @@ def test_without_an_authorizer_nothing_is_hidden() -> None:
     unsecured = replace(FOUND, authorizer=Authorizer.ABSENT, can_list_acls=None)
     assert reading_check(target("the ACLs were not read"), unsecured) == Check(True, "sees every topic: 3", False)
     assert reading_check(target(), FOUND) == Check(True, "sees every topic: 3", False)
+
+
+def test_what_is_missing_is_said_to_be_missing() -> None:
+    declared = Target("c", MemoryCluster(ClusterState("c")), ClusterDeclaration("c", Origin("c.yaml", 1, 1)))
+    well = Check(True, "sees every topic: 3", False)
+    rightless = replace(FOUND, can_list_acls=False)
+    assert [check.text for check in all_checks(rightless, declared, well) if not check.ok] == [
+        "may not list ACLs (DESCRIBE on CLUSTER): needed to plan",
+        "may not change ACLs (ALTER on CLUSTER): needed to apply",
+        "principal is not declared in Cluster",
+        "allowEveryoneIfNoAclFound is not declared in Cluster",
+    ]
+    allowed = replace(FOUND, can_alter_acls=True)
+    said = replace(
+        ClusterDeclaration("c", Origin("c.yaml", 1, 1)), principal="User:r", allow_everyone_if_no_acl_found=False
+    )
+    known = replace(declared, declaration=said)
+    texts = [check.text for check in all_checks(allowed, known, well)]
+    assert all(check.ok for check in all_checks(allowed, known, well))
+    assert "may change ACLs (ALTER on CLUSTER): needed to apply" in texts
+    assert "principal is declared in Cluster" in texts
