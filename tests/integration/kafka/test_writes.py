@@ -54,6 +54,10 @@ def test_what_the_client_would_cut_or_raise_on_fails_alone(admin: KafkaCluster) 
     good, cut, long = binding("writes.cut"), binding("writes.cut\0off"), binding("x" * 32_768)
     assert codes(admin.create_acls([good, cut, long])) == ["", "UNSUPPORTED_BY_CLIENT", "UNSUPPORTED_BY_CLIENT"]
     assert codes(admin.delete_acls([cut])) == ["UNSUPPORTED_BY_CLIENT"]
+    for _ in range(50):
+        if good in live(admin):
+            break
+        time.sleep(0.1)
     assert good in live(admin)
     too_many = Topic("writes.too-many", 100_001, 1)
     assert codes(admin.create_topics([too_many, Topic("writes.beside", 1, 1)])) == ["UNSUPPORTED_BY_CLIENT", ""]
@@ -160,7 +164,11 @@ def test_topics_are_created_changed_and_deleted_one_by_one(admin: KafkaCluster) 
         ]
     )
     assert codes(altered) == ["", "INVALID_CONFIG", "UNKNOWN_TOPIC_OR_PARTITION", ""]
-    changed = topics(admin, "writes-a")["writes-a"]
+    for _ in range(50):  # a broker knows a little later than the controller
+        changed = topics(admin, "writes-a")["writes-a"]
+        if "segment.ms" in changed.configs:
+            break
+        time.sleep(0.1)
     assert (changed.num_partitions, dict(changed.configs)) == (4, {"segment.ms": "9999"})
 
     gone = admin.delete_topics(["writes-a", "writes-none", "writes-c", "writes-default"])
