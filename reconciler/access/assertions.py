@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 from reconciler.access.assertion import Assertion, Claim, Outcome, Verdict, Via
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.by_resource_type import PROBE
 from reconciler.access.comparison import Comparison
-from reconciler.access.decision import Request
+from reconciler.access.decision import Decision, Request
 from reconciler.access.fragile import is_poison
 from reconciler.access.hosts import HostClass
 from reconciler.access.names import shortest_name
@@ -80,14 +79,25 @@ class Checker:
         return Verdict(assertion, Outcome.PASS)
 
     def _verdict(self, assertion: Assertion, outcome: Outcome, found: _Found) -> Verdict:
-        decision = self._authorizer.authorize(*_asked(found))
-        bindings = decision.bindings
+        bindings = self._deciding(found).bindings
         notes = (self._authorizer.evidence.notes.get(binding) for binding in bindings)
         places = tuple(note.origin if isinstance(note, Declaration) else note for note in notes if note is not None)
         reason = None
         if outcome is Outcome.UNDECIDED:
             reason = "it depends on allow.everyone.if.no.acl.found, or on entries that cannot be read"
         return Verdict(assertion, outcome, found.request, found.via, bindings, _origins(places), reason)
+
+    def _deciding(self, found: _Found) -> Decision:
+        """The decision whose bindings explain a witness: what permits it may be about another resource."""
+        principal, host, operation, kind, name = found.request
+        authorize = self._authorizer.authorize
+        if found.via is Via.CLUSTER_ALTER:
+            return authorize(principal, host, AclOperation.ALTER, ResourceType.CLUSTER, CLUSTER_NAME)
+        if found.via is not Via.OTHER_RESOURCE:
+            return authorize(principal, host, operation, kind, name)
+        if kind is ResourceType.TOPIC:
+            return authorize(principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
+        return self._authorizer.authorize_by_resource_type(principal, host, AclOperation.WRITE, ResourceType.TOPIC)
 
     def _unmet(self, assertion: Assertion, selection: Selection, world: World) -> _Found | None:
         """A request of someone who must be able to do it, and is not."""
@@ -171,18 +181,6 @@ def _may_break(binding: AclBinding, patterns: Iterable[ResourcePattern]) -> bool
 
 def _trespassed(found: Trespass, operation: AclOperation, pattern: ResourcePattern) -> _Found:
     return _Found(Request(found.principal, found.host, operation, pattern.resource_type, found.name), found.via)
-
-
-def _asked(found: _Found) -> tuple[str, str, AclOperation, ResourceType, str]:
-    """The request whose bindings explain the witness."""
-    principal, host, operation, kind, name = found.request
-    if found.via is Via.CLUSTER_ALTER:
-        return principal, host, AclOperation.ALTER, ResourceType.CLUSTER, CLUSTER_NAME
-    if found.via is Via.OTHER_RESOURCE and kind is ResourceType.TOPIC:
-        return principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME
-    if found.via is Via.OTHER_RESOURCE:
-        return principal, host, AclOperation.WRITE, ResourceType.TOPIC, PROBE
-    return principal, host, operation, kind, name
 
 
 def _rank(found: _Found) -> tuple[int, Request]:

@@ -1,6 +1,6 @@
 """The smallest change found that makes a failed assertion hold, proven by checking the assertion again."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from reconciler.access.assertion import Assertion, Claim, Outcome, Verdict
@@ -8,11 +8,14 @@ from reconciler.access.assertions import check
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.grounds import host_matches
 from reconciler.access.index import Index
+from reconciler.access.operations import supported
 from reconciler.access.table import key_of
 from reconciler.model import (
     WILDCARD,
+    WILDCARD_PRINCIPAL,
     AccessControlEntry,
     AclBinding,
+    AclOperation,
     AclPermissionType,
     ResourcePattern,
     ResourceType,
@@ -20,6 +23,8 @@ from reconciler.model import (
 
 #: A claim that so many changes do not mend needs a person's eye.
 _ROUNDS: Final = 8
+#: Of so many changes each is tried whether it is needed.
+_TRIED: Final = 16
 
 
 class Mending(NamedTuple):
@@ -42,10 +47,10 @@ def mending(verdict: Verdict, authorizer: Authorizer, principals: Iterable[str] 
     delete: list[AclBinding] = []
     for _ in range(_ROUNDS):
         if verdict.outcome is Outcome.PASS:
-            return Mending(tuple(create), tuple(delete))
+            return _least(Mending(tuple(create), tuple(delete)), verdict.assertion, authorizer, principals)
         if verdict.outcome is Outcome.UNDECIDED or verdict.witness is None:
             return None
-        added, removed = _step(verdict)
+        added, removed = _step(verdict, authorizer, principals)
         if not added and not removed:
             return None
         create += added
@@ -53,6 +58,20 @@ def mending(verdict: Verdict, authorizer: Authorizer, principals: Iterable[str] 
         authorizer = authorizer.with_changes(added, removed)
         verdict = check(verdict.assertion, authorizer, principals)
     return None
+
+
+def _least(found: Mending, assertion: Assertion, mended: Authorizer, principals: Iterable[str]) -> Mending:
+    """The same less what turns out not to be needed: a later change may do what an earlier one did."""
+    create, delete = list(found.create), list(found.delete)
+    if 1 < len(create) + len(delete) <= _TRIED:
+        for changes, put_back in ((create, False), (delete, True)):
+            for binding in tuple(changes):
+                one = [binding]
+                fewer = mended.with_changes(one if put_back else (), () if put_back else one)
+                if check(assertion, fewer, principals).outcome is Outcome.PASS:
+                    changes.remove(binding)
+                    mended = fewer
+    return Mending(tuple(create), tuple(delete))
 
 
 def _bearing_on(assertion: Assertion, authorizer: Authorizer) -> Authorizer:
@@ -88,17 +107,24 @@ def _meeting(patterns: Iterable[ResourcePattern], index: Index) -> set[AclBindin
     return found
 
 
-def _step(verdict: Verdict) -> tuple[list[AclBinding], list[AclBinding]]:
+def _step(
+    verdict: Verdict, authorizer: Authorizer, principals: Collection[str]
+) -> tuple[list[AclBinding], list[AclBinding]]:
     """What to create and what to delete on account of one request."""
     if verdict.bindings:
         return [], list(verdict.bindings)
     if verdict.assertion.claim is Claim.MUST:
-        return _missing(verdict.assertion, verdict), []
+        return _missing(verdict.assertion, verdict, authorizer, principals), []
     return [], []
 
 
-def _missing(assertion: Assertion, verdict: Verdict) -> list[AclBinding]:
-    """The grant that a request lacks, on the whole pattern that the claim is about."""
+def _missing(
+    assertion: Assertion, verdict: Verdict, authorizer: Authorizer, principals: Collection[str]
+) -> list[AclBinding]:
+    """The grant that a request lacks, on the whole pattern that the claim is about.
+
+    To everybody where nobody in particular lacks it, of ALL where every operation is claimed.
+    """
     request = verdict.witness
     if request is None:
         return []
@@ -106,8 +132,13 @@ def _missing(assertion: Assertion, verdict: Verdict) -> list[AclBinding]:
     if pattern is None:
         return []
     hosts = [host for host in assertion.hosts if host == WILDCARD or host_matches(host, request.host, (4, 3))]
+    nobody = request.principal not in principals and WILDCARD_PRINCIPAL in assertion.principals
+    everything = supported(pattern.resource_type, authorizer.kafka_version)
     entry = AccessControlEntry(
-        request.principal, hosts[0] if hosts else WILDCARD, request.operation, AclPermissionType.ALLOW
+        WILDCARD_PRINCIPAL if nobody else request.principal,
+        hosts[0] if hosts else WILDCARD,
+        AclOperation.ALL if len(everything) > 1 and everything <= assertion.operations else request.operation,
+        AclPermissionType.ALLOW,
     )
     return [AclBinding(pattern, entry)]
 

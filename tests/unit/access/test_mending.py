@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from reconciler.access import Assertion, Authorizer, Claim, Outcome, check
 from reconciler.access.mending import mending
-from reconciler.model import AclBinding, AclOperation
+from reconciler.model import SUPPORTED_OPERATIONS, AclBinding, AclOperation, ResourceType
 from tests.unit.access.bindings import bindings, pattern
 
 _TEXTS = [
@@ -57,6 +57,31 @@ READ = Assertion("t", Claim.MUST, frozenset({AclOperation.READ}), (pattern("TOPI
 
 def test_a_missing_grant_is_created_on_the_whole_pattern() -> None:
     assert mended(READ, "TOPIC:L:ab User:x@* ALLOW READ") == "+User:x ALLOW READ on TOPIC PREFIXED a"
+
+
+def test_no_more_is_granted_than_is_needed() -> None:
+    configs = frozenset({AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS})
+    claim = Assertion("t", Claim.MUST, configs, (pattern("TOPIC:P:a"),), ("User:x",))
+    assert mended(claim) == "+User:x ALLOW ALTER_CONFIGS on TOPIC PREFIXED a"
+
+
+def test_everything_is_one_grant_and_so_is_everybody() -> None:
+    kind = SUPPORTED_OPERATIONS[ResourceType.TOPIC]
+    everything = Assertion("t", Claim.MUST, kind, (pattern("TOPIC:P:a"),), ("User:x",))
+    assert mended(everything, "TOPIC:P:a User:x@* ALLOW READ") == "+User:x ALLOW ALL on TOPIC PREFIXED a"
+    everybody = Assertion("t", Claim.MUST, frozenset({AclOperation.READ}), (pattern("TOPIC:P:a"),))
+    assert mended(everybody, "TOPIC:L:b User:x@* ALLOW READ") == "+User:* ALLOW READ on TOPIC PREFIXED a"
+
+
+def test_write_on_a_topic_that_starts_an_idempotent_producer_is_named_and_goes() -> None:
+    claim = Assertion(
+        "t", Claim.MUST_NOT, frozenset({AclOperation.IDEMPOTENT_WRITE}), (pattern("CLUSTER:L:kafka-cluster"),)
+    )
+    state = bindings("TOPIC:L:pay User:x@* ALLOW WRITE", "TOPIC:L:pay User:x@* ALLOW READ")
+    assert check(claim, Authorizer(state)).bindings == (state[0],)
+    assert mended(claim, *("TOPIC:L:pay User:x@* ALLOW WRITE", "TOPIC:L:pay User:x@* ALLOW READ")) == (
+        "-User:x ALLOW WRITE on TOPIC pay"
+    )
 
 
 def test_a_deny_in_the_way_is_deleted() -> None:
