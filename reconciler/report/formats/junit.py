@@ -1,24 +1,33 @@
-"""Checks as JUnit XML, as Jenkins and GitLab read it: a case for each claim about access, policy and guard.
+"""Checks and errors as JUnit XML, as Jenkins and GitLab read it: a case for each claim about access, policy and guard.
 
 A doubt is a failure, as it is for the exit status; what is accepted or a warning only is skipped, and says why.
 """
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from reconciler.report.paint import safe
-from reconciler.report.results import Check, Report, Standing
+from reconciler.report.results import Check, Level, Report, Standing
 
 
 def junit(report: Report) -> str:
     """One suite for each cluster and kind of check."""
-    checks = sorted(report.checks, key=_suite)
+    checks = sorted([*report.checks, *_errors(report)], key=_suite)
     root = ET.Element("testsuites", {"name": "reconciler", **_counts(checks)})
     for (where, group), found in groupby(checks, key=_suite):
         _add_suite(root, f"{group}: {where}" if where else group, list(found))
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _errors(report: Report) -> Iterator[Check]:
+    """Errors that no check says, as of manifests that cannot be read: without them the file would pass."""
+    for one in report.open_findings:
+        if one.level is Level.ERROR and not one.checked:
+            name = " ".join(filter(None, (one.rule, one.subject or str(one.place or ""))))
+            lines = tuple(line for line in (*one.details, one.advice) if line)
+            yield Check("Errors", name, one.cluster, Standing.FAILED, one.message, lines, one.place)
 
 
 def _suite(check: Check) -> tuple[str, str]:

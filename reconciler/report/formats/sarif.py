@@ -41,7 +41,7 @@ def sarif(report: Report, version: str, manifests: str = "", name: str = "") -> 
     }
     run: dict[str, Any] = {
         "tool": {"driver": driver},
-        "automationDetails": {"id": f"reconciler/{quote(name or '-'.join(report.clusters), safe='')}/"},
+        "automationDetails": {"id": f"reconciler/{quote(name or '-'.join(report.clusters) or 'manifests', safe='')}/"},
         "columnKind": "unicodeCodePoints",
         "results": [_result(one, index[_rule_id(one)], manifests) for one in kept],
     }

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from reconciler.model import Origin
+from reconciler.report.formats.junit import junit
 from reconciler.report.formats.markdown import default_marker, marker_problem
 from reconciler.report.formats.places import location, manifests_problem
 from reconciler.report.formats.sarif import fingerprint, sarif
@@ -145,6 +146,13 @@ def test_a_place_outside_of_the_manifests_is_no_file(file: str) -> None:
 def test_a_result_that_lost_what_is_wrong_is_refused(document: object) -> None:
     with pytest.raises(ResultError, match="holds nothing that is"):
         read_result(document)
+
+
+def test_an_error_that_no_check_says_fails_the_tests() -> None:
+    problem = {"code": "KR001", "severity": "error", "file": "a.yaml", "line": 1, "column": 1, "message": "not YAML"}
+    report = read_result({"valid": False, "clusters": {}, "problems": [{**problem, "advice": ""}]})
+    assert 'tests="1" failures="1"' in junit(report)
+    assert 'name="KR001 a.yaml:1:1"' in junit(report)
 
 
 def test_a_command_without_a_result_stops_and_says_nothing_of_the_cluster() -> None:
