@@ -4,6 +4,7 @@ Only the steps and what they expect are taken from the plan; everything else is 
 is and the declaration as it is.
 """
 
+import datetime
 from dataclasses import dataclass, field, replace
 
 from reconciler.model import ClusterState, CreateAcl, DeleteAcl, ResourcePattern, without_bridges
@@ -21,6 +22,7 @@ from reconciler.plan import (
     bridges,
     coverage_change,
     covering_patterns,
+    describe,
     difference_review,
     meaning_refusals,
     ordered,
@@ -90,12 +92,19 @@ def reading(plan: Plan, terms: Terms) -> ReadRequest:
 
 
 def check(
-    plan: Plan, live: ClusterState, terms: Terms, *, observable: bool = False, made_of_live: bool = False
+    plan: Plan,
+    live: ClusterState,
+    terms: Terms,
+    *,
+    today: datetime.date | None = None,
+    observable: bool = False,
+    made_of_live: bool = False,
 ) -> Preflight:
     """Raise what forbids the plan, the worst first; ``terms`` are the cluster's declaration as it is now.
 
-    Where default-allow is ``observable``, that it is not declared is left for the observation to decide. A plan that
-    was just now ``made_of_live`` means what its making found, and is not reckoned with a second time.
+    With ``today``, nothing may be outstanding whose last day is over. Where default-allow is ``observable``, that it is
+    not declared is left for the observation to decide. A plan that was just now ``made_of_live`` means what its making
+    found, and is not reckoned with a second time.
     """
     if live.cluster_id != plan.cluster_id:
         raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
@@ -104,6 +113,8 @@ def check(
     stale = tuple(finding for finding in findings if finding.standing in (Standing.STALE, Standing.UNREADABLE))
     if stale:
         raise StalePlanError("the cluster has changed since the plan was made", stale)
+    if today is not None:
+        _check_days(plan, findings, today)
     _check_scope(plan, terms)
     _check_order(plan, live, terms)
     coverage = _check_guards(plan, live, terms, findings)
@@ -113,6 +124,17 @@ def check(
     if undeclared and not observable:
         raise UndeclaredDefaultError(terms.cluster, undeclared)
     return Preflight(findings, undeclared, bridges(live, plan.steps, terms), reading(plan, terms))
+
+
+def _check_days(plan: Plan, findings: tuple[Finding, ...], today: datetime.date) -> None:
+    """What the manifests no longer want, although they did on the day of the plan, must not come into being."""
+    late = tuple(
+        Finding(Standing.STALE, describe(step.change), f"a day up to {step.expires}", f"{today}")
+        for step, finding in zip(plan.steps, findings, strict=True)
+        if step.expires is not None and step.expires < today and finding.standing is not Standing.DONE
+    )
+    if late:
+        raise StalePlanError("the plan creates what has expired since it was made", late)
 
 
 def _check_scope(plan: Plan, terms: Terms) -> None:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -124,9 +125,15 @@ def _perform(
     if target.declaration is None:
         raise CommandError(f"cluster {target.name!r} is not declared")
     now = terms(target.declaration)
+    # A plan that was made just now knows its day; it may have been chosen.
+    looked_at = partial(
+        check,
+        terms=now,
+        today=None if reached.made_now else today(),
+        observable=now.probe is not None and target.settings is not None,
+    )
     with _refusals():
-        observable = now.probe is not None and target.settings is not None
-        preflight = check(plan, live, now, observable=observable, made_of_live=reached.made_now)
+        preflight = looked_at(plan, live, made_of_live=reached.made_now)
     _tell_plan(plan, expand=expand)
     if reached.agreed.stops:
         tell("\n".join(agreement_lines(reached.agreed, paint_for(sys.stderr))))
@@ -159,7 +166,7 @@ def _perform(
             probing=probe,
             leasing=consent.leasing,
         )
-        return perform(plan, live, preflight, world, lambda exact: check(plan, exact, now, observable=observable))
+        return perform(plan, live, preflight, world, partial(looked_at, plan))
 
 
 def _audit_topic(target: Target, records: Records) -> "Ledger | None":

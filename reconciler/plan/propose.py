@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from reconciler.diff import Comparison, Left, LeftReason, TopicRules, compare
@@ -95,7 +95,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     live = without_own(live)
     compared = compare(desired, live, terms.scope, TopicRules(terms.prune_topics, terms.ignore_configs))
     sieve = _sift(compared, terms, request)
-    steps = _steps(sieve.kept, live, terms)
+    steps = tuple(_with_end(step, desired) for step in _steps(sieve.kept, live, terms))
     counts = _counts(desired, live, compared)
     coverage = _coverage(live, steps, terms)
     around = Surroundings(
@@ -187,6 +187,12 @@ def _steps(kept: Sequence[Found], live: ClusterState, terms: Terms) -> tuple[Ste
     after = {*made, *opaque_patterns(live), *(binding.pattern for binding in live.bindings - gone)}
     frame = outermost((change for change, _ in kept), live, terms.facts, default_allow=terms.default_allow)
     return ordered(kept, after, default_allow=terms.default_allow, frame=frame)
+
+
+def _with_end(step: Step, desired: DesiredState) -> Step:
+    """The step with the last day on which it is wanted, where its declaration names one."""
+    wanted = desired.bindings.get(step.change.binding) if isinstance(step.change, CreateAcl) else None
+    return step if wanted is None or wanted.expires is None else replace(step, expires=wanted.expires)
 
 
 def _coverage(live: ClusterState, steps: Sequence[Step], terms: Terms) -> CoverageChange:

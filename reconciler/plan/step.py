@@ -1,5 +1,6 @@
 """One step of a plan: a change, when it is performed, and what it expects to find."""
 
+import datetime
 import hashlib
 import json
 from dataclasses import dataclass
@@ -26,11 +27,15 @@ Side: TypeAlias = dict[str, Any] | None
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A change in its phase. ``destructive``: undoing it does not bring back what was lost or who was cut off."""
+    """A change in its phase. ``destructive``: undoing it does not bring back what was lost or who was cut off.
+
+    ``expires`` is the last day on which what it creates is wanted, ``None`` where that has no end.
+    """
 
     phase: Phase
     change: Change
     origin: Origin | None = None
+    expires: datetime.date | None = None
 
     @property
     def id(self) -> str:

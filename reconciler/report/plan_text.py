@@ -91,7 +91,7 @@ def _line_key(step: Step, effect: Effect | None, *, expand: bool) -> object:
         case CreateAcl(binding) | DeleteAcl(binding) if not expand:
             entry = binding.entry
             who = entry.principal, entry.host, entry.permission_type
-            return type(step.change), binding.pattern, who, effect, step.origin
+            return type(step.change), binding.pattern, who, effect, step.origin, step.expires
         case _:
             return step.id
 
@@ -119,7 +119,9 @@ def _bindings(steps: list[Step]) -> str:
 
 
 def _origin(step: Step, paint: Paint) -> str:
-    return "" if step.origin is None else paint("dim", f"  {safe(str(step.origin))}")
+    until = "" if step.expires is None else f"  until {step.expires}"
+    place = "" if step.origin is None else f"  {safe(str(step.origin))}"
+    return paint("dim", until + place) if until or place else ""
 
 
 def _lasting(plan: Plan, paint: Paint) -> Iterator[str]:

@@ -100,6 +100,7 @@ def step_side(step: Step) -> dict[str, Any]:
         "before": before,
         "after": after,
         "origin": None if step.origin is None else str(step.origin),
+        "expires": None if step.expires is None else step.expires.isoformat(),
         "destructive": step.destructive,
         "reversible": step.reversible,
     }

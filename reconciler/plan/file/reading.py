@@ -153,7 +153,10 @@ def _terms(side: dict[str, Any], name: str) -> Terms:
 
 def _step(side: dict[str, Any]) -> Step:
     step = Step(
-        Phase(side["phase"]), change_from(side["action"], side["before"], side["after"]), origin_from(side["origin"])
+        Phase(side["phase"]),
+        change_from(side["action"], side["before"], side["after"]),
+        origin_from(side["origin"]),
+        None if side["expires"] is None else datetime.date.fromisoformat(side["expires"]),
     )
     if step.id != side["id"]:
         raise ValueError(f"step {side['id']} is not what its id says")

@@ -99,6 +99,7 @@ def _step() -> dict[str, Any]:
             "before": _or_null(_side()),
             "after": _or_null(_side()),
             "origin": _or_null({**_TEXT, "description": "file:line:column in the manifests."}),
+            "expires": _or_null({**_TEXT, "format": "date"}),
             "destructive": {"type": "boolean"},
             "reversible": {"type": "boolean"},
             "effect": _or_null(

@@ -89,6 +89,7 @@ WORDS: Final[Mapping[str, tuple[Any, ...]]] = MappingProxyType(
         ),
         "name": ("The name.", "orders"),
         "names": ("The names that this is about.",),
+        "expires": ("The last day on which what a step creates is wanted; null: no end.", "2027-01-31"),
         "object": ("The name that was acknowledged.", "orders.old"),
         "only": ("What the plan was restricted to.",),
         "onlyForBridges": ("Whether it is needed only because of bridges.", False),

@@ -325,3 +325,14 @@ def test_closing_what_somebody_may_use(place: Place) -> None:
 def test_every_guard_is_tripped_here() -> None:
     tried_above = {Guard.EMPTY_LIVE, Guard.OPEN_BY_DEFAULT, Guard.CLOSED_BY_DEFAULT}
     assert set(Guard) == {*GUARDED, *tried_above}
+
+
+def test_a_grant_that_has_expired_since_is_not_made(place: Place) -> None:
+    """Planned while it was wanted, applied when the manifests want it no more; what is done by then is no reason."""
+    place.write(RULES % ("a", "User:a") + "    - {allow: READ, topics: [brief], expires: 2026-01-31}\n")
+    place.live()
+    planned = place.plan("--as-of", "2026-01-30")
+    assert "[grant]  until 2026-01-31  " in planned.out
+    place.assert_refused(4, "create User:a ALLOW READ on TOPIC brief: expected a day up to 2026-01-31, found ")
+    place.live("User:a ALLOW READ on TOPIC brief")
+    assert place.apply().status == 0
