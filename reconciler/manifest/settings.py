@@ -75,6 +75,8 @@ def setting_value(name: str, config_type: ConfigType, text: str) -> str:
     if config_type in _UNITS:
         number = units.amount(text, _UNITS[config_type])
         low, high = _RANGES.get(name, (0, _LONG[1]))
+        if name == "compression.gzip.level" and number == 0:
+            raise ValueError("0 is no level: write 1 to 9, or -1 for the codec's own")
         return str(units.in_range(number, low, high))
     if config_type is ConfigType.BOOLEAN:
         return str(units.truth(text.lower())).lower()

@@ -128,8 +128,8 @@ def normal_form(name: str, value: str) -> str:
         return text.lower()
     if config_type is ConfigType.LIST:
         items = [item.strip() for item in text.split(",") if item.strip()]
-        # Only for cleanup.policy does the order mean nothing.
-        return ",".join(sorted(items) if name == "cleanup.policy" else items)
+        # Only for cleanup.policy does the order mean nothing, and brokers keep one of two that are the same.
+        return ",".join(sorted(set(items)) if name == "cleanup.policy" else items)
     return value
 
 

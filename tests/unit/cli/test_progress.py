@@ -3,6 +3,7 @@
 import io
 import os
 import pty
+import select
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -21,9 +22,12 @@ class _Terminal(NamedTuple):
     other_end: int
 
     def shown(self) -> str:
-        """What has been written so far."""
+        """What has been written so far; it comes through in pieces."""
         self.stream.flush()
-        return click.unstyle(os.read(self.other_end, 65536).decode())
+        pieces = []
+        while select.select([self.other_end], [], [], 0.5)[0]:
+            pieces.append(os.read(self.other_end, 65536))
+        return click.unstyle(b"".join(pieces).decode())
 
 
 @pytest.fixture
