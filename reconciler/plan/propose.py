@@ -110,8 +110,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     )
     used = tuple(sorted(set(request.acknowledgements)))
     found = transition(live, steps, terms.facts, default_allow=terms.default_allow)
-    if found is not None:
-        prove(found.before, steps, default_allow=terms.default_allow)
+    interrupted = prove(found.before, steps, default_allow=terms.default_allow) if found is not None else ()
     return Plan(
         cluster_id=live.cluster_id,
         terms=terms,
@@ -127,7 +126,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
             *refusals(steps, around, used),
             *unacknowledged(meaning_refusals(found, terms.facts), used),
         ),
-        access=review(found, steps, live, desired),
+        access=review(found, steps, live, desired, interrupted),
         bridges=bridges(live, steps, terms),
         topics=review_topics(steps, live.broker_defaults),
         tool_version=request.tool_version,

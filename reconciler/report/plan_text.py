@@ -15,6 +15,7 @@ from reconciler.model import (
     Impossible,
 )
 from reconciler.plan import TITLES, Effect, Plan, Refusal, Step, ids
+from reconciler.plan.review.callouts import INTERRUPTED
 from reconciler.plan.review.lasting import lasting
 from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.paint import Paint, counted, plain, safe
@@ -183,8 +184,9 @@ def _summary(plan: Plan, paint: Paint) -> Iterator[str]:
 
 
 def _proven(plan: Plan) -> str:
-    """What the proof of the order says; under default-allow a first binding may interrupt, and that is listed."""
-    if plan.terms.default_allow is False:
+    """What the proof of the order says; what is interrupted, or may be under default-allow, is listed elsewhere."""
+    interrupted = any(callout.rule == INTERRUPTED for callout in plan.access.callouts)
+    if plan.terms.default_allow is False and not interrupted:
         return "no moment of it permits what neither state permits, or refuses what both permit"
     return "no moment of it permits what neither state permits"
 

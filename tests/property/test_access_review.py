@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from reconciler.model import (
     ClusterState,
     CreateAcl,
     DeleteAcl,
+    ResourcePattern,
     ResourceType,
 )
 from reconciler.plan import (
@@ -32,6 +34,7 @@ from reconciler.plan import (
     unreviewed,
 )
 from reconciler.plan.review.transition import Facts
+from reconciler.report.plan_text import plan_lines
 from tests.property.naive import Ask, applies, covers, permitted
 from tests.property.transitions import ASKS, Transition, bindings, crowded, declared, transitions
 from tests.unit.apply.test_perform import acl
@@ -150,6 +153,29 @@ def test_the_order_of_other_tools_is_caught() -> None:
     steps = [Step(Phase.DELETE_ALLOW, DeleteAcl(old)), Step(Phase.CREATE_ALLOW, CreateAcl(new))]
     with pytest.raises(UnsafeOrderError, match="READ TOPIC x would be interrupted"):
         prove(Authorizer({old}), steps, default_allow=False)
+
+
+_CLUSTER: Final = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
+
+
+def test_a_right_that_moves_to_another_resource_is_told_where_it_is_missed() -> None:
+    """CREATE on a topic's name does what CREATE on the cluster does, but the DENY on the one comes before the other."""
+    topics = acl("x-", operation="CREATE")
+    cluster, deny = (
+        acl("x", permission, principal, "CREATE")._replace(pattern=_CLUSTER)
+        for permission, principal in (("ALLOW", "User:a"), ("DENY", "User:*"))
+    )
+    live = ClusterState("cluster", frozenset({cluster}))
+    plan = Transition(live, declared(frozenset({deny, topics}), {})).plan()
+    told = [callout.text for callout in plan.access.callouts if callout.rule == "interrupted"]
+    assert told == [
+        "behind phase 1 User:a is refused CREATE on TOPIC x- for a moment: what permits it before and after are rights "
+        "on two resources, and the one goes before the other comes"
+    ]
+    shown = "\n".join(plan_lines(plan))
+    assert "Proven: no moment of it permits what neither state permits." in shown
+    smooth = Transition(live, declared(frozenset({topics}), {})).plan()
+    assert not [callout for callout in smooth.access.callouts if callout.rule == "interrupted"]
 
 
 @given(transitions(), st.frozensets(bindings | crowded, max_size=4), st.frozensets(bindings, max_size=3), st.data())

@@ -9,9 +9,10 @@ from enum import StrEnum
 
 from reconciler.access import Difference
 from reconciler.model import ClusterState, DesiredState
-from reconciler.plan.review.callouts import Callout, callouts
+from reconciler.plan.review.callouts import Callout, callouts, interruptions
 from reconciler.plan.review.consequence import Consequence, Spared, consequences, exceptions, reached
 from reconciler.plan.review.effects import Effect, effects
+from reconciler.plan.review.proof import Violation
 from reconciler.plan.review.transition import Transition
 from reconciler.plan.step import Step
 
@@ -64,8 +65,14 @@ def difference_review(difference: Difference, topics: Sequence[str] = ()) -> Acc
     )
 
 
-def review(found: Transition | None, steps: Sequence[Step], live: ClusterState, desired: DesiredState) -> AccessReview:
-    """The review of ``steps``, which make of ``live`` what ``found`` says."""
+def review(
+    found: Transition | None,
+    steps: Sequence[Step],
+    live: ClusterState,
+    desired: DesiredState,
+    moments: Sequence[Violation] = (),
+) -> AccessReview:
+    """The review of ``steps``, which make of ``live`` what ``found`` says; ``moments`` is what their proof told."""
     if found is None:
         return AccessReview(effects=(None,) * len(steps))
     topics = (
@@ -75,5 +82,5 @@ def review(found: Transition | None, steps: Sequence[Step], live: ClusterState, 
     return replace(
         plain,
         effects=effects(steps, found, desired),
-        callouts=callouts(plain.consequences, desired),
+        callouts=(*interruptions(moments), *callouts(plain.consequences, desired)),
     )

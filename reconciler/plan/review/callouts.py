@@ -1,4 +1,4 @@
-"""Grants that a reviewer should not overlook, each with the reason why it stands out."""
+"""What a reviewer should not overlook, each with the reason why it stands out: grants, and moments without one."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,10 @@ from typing import Final
 
 from reconciler.model import INTERNAL_TOPICS, AclOperation, DesiredState, ResourceType
 from reconciler.plan.review.consequence import EVERYBODY_ELSE, Consequence, operations_words
+from reconciler.plan.review.proof import Violation
 
+#: The rule of :func:`interruptions`.
+INTERRUPTED: Final = "interrupted"
 _RECORDS: Final = frozenset({AclOperation.READ, AclOperation.WRITE})
 
 
@@ -31,6 +34,22 @@ def callouts(rows: Iterable[Consequence], desired: DesiredState) -> tuple[Callou
             found.update(_of_row(row))
             found.update(_labelled(row, labelled))
     return tuple(sorted(found))
+
+
+def interruptions(moments: Iterable[Violation]) -> tuple[Callout, ...]:
+    """What is refused for a moment, although it is permitted before and after; sorted, each once."""
+    return tuple(
+        sorted(
+            Callout(
+                INTERRUPTED,
+                moment.principal,
+                f"behind phase {int(moment.phase)} {moment.principal} is refused {moment.operation.name} on "
+                f"{moment.resource_type.name} {moment.name} for a moment: what permits it before and after are rights "
+                "on two resources, and the one goes before the other comes",
+            )
+            for moment in moments
+        )
+    )
 
 
 def _of_row(row: Consequence) -> Iterator[Callout]:

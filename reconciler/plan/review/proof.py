@@ -4,6 +4,9 @@ Inside a phase bindings only come or only go, all of one permission, so access m
 states between phases. Each is compared with both ends; what is gained first and lost later was open too early, what
 is lost first and gained later was interrupted. Every suspicion is settled by asking the three authorizers for one
 name. With default-allow a first binding may interrupt (design: "Default-allow"), so there only openness is proven.
+
+Some APIs take either of two rights (``reconciler.access.comparison``). No order of phases is safe where one goes and
+the other comes: such an interruption is told, not forbidden.
 """
 
 from collections import defaultdict
@@ -12,8 +15,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from reconciler.access.authorizer import Authorizer
+from reconciler.access.decision import Request
 from reconciler.access.difference import Difference, Row, compare
 from reconciler.access.names import shortest_name
+from reconciler.access.questions import instead
 from reconciler.access.table import Key
 from reconciler.model import AclBinding, AclOperation, CreateAcl, DeleteAcl, PatternType, ResourcePattern, ResourceType
 from reconciler.plan.overlap import PatternIndex
@@ -56,18 +61,25 @@ class UnsafeOrderError(Exception):
         self.violation = violation
 
 
-def prove(before: Authorizer, steps: Iterable[Step], *, default_allow: bool | None) -> None:
-    """Raise :class:`UnsafeOrderError` if some state between phases breaks the law; steps may be in any order."""
+def prove(before: Authorizer, steps: Iterable[Step], *, default_allow: bool | None) -> tuple[Violation, ...]:
+    """Raise :class:`UnsafeOrderError` if some state between phases breaks the law; steps may be in any order.
+
+    Returns the interruptions of what an API permits by either of two rights: the first of each principal, operation and
+    resource type.
+    """
     states = list(_states(before, steps))
     if len(states) < 2:
-        return
+        return ()
     after = states[-1][1]
+    told: dict[tuple[str, AclOperation, ResourceType], Violation] = {}
     for phase, state in states[:-1]:
         first, second = _all_rows(compare(before, state)), _all_rows(compare(state, after))
         judge = _Judge(phase, before, state, after)
-        judge.expect(_TOO_OPEN, _suspicions(_gained(first), _lost(second)))
+        judge.settle(_TOO_OPEN, _suspicions(_gained(first), _lost(second)))
         if default_allow is False:
-            judge.expect(_INTERRUPTED, _suspicions(_lost(first), _gained(second)))
+            for found in judge.settle(_INTERRUPTED, _suspicions(_lost(first), _gained(second))):
+                told.setdefault((found.principal, found.operation, found.resource_type), found)
+    return tuple(told.values())
 
 
 def _states(before: Authorizer, steps: Iterable[Step]) -> Iterator[tuple[Phase, Authorizer]]:
@@ -146,11 +158,21 @@ class _Judge:
     now: Authorizer
     after: Authorizer
 
-    def expect(self, kind: str, asks: Iterable[_Ask]) -> None:
-        wrong = _WRONG[kind]
+    def settle(self, kind: str, asks: Iterable[_Ask]) -> list[Violation]:
+        """Raise for the first request that is answered so; the rest are such by the other right that an API takes."""
+        wrong, told = _WRONG[kind], []
         for ask in asks:
-            if tuple(state.authorize(*ask).allowed for state in (self.before, self.now, self.after)) == wrong:
+            states = (self.before, self.now, self.after)
+            if tuple(state.authorize(*ask).allowed for state in states) == wrong:
                 raise UnsafeOrderError(Violation(self.phase, kind, *ask))
+            if tuple(_by_either_right(state, Request(*ask)) for state in states) == wrong:
+                told.append(Violation(self.phase, kind, *ask))
+        return told
+
+
+def _by_either_right(state: Authorizer, request: Request) -> bool | None:
+    other = instead(state, request)
+    return other is not None and (other.allowed or state.authorize(*request).allowed)
 
 
 def _pattern(resource_type: ResourceType, key: Key) -> ResourcePattern:
