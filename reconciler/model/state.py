@@ -18,6 +18,7 @@ class ClusterState:
     settings, ``num.partitions``, ``default.replication.factor``, ``auto.create.topics.enable``, as far as it told.
     ``groups`` are the names of existing groups, ``None`` where nobody asked or they could not all be listed.
     ``topic_names`` are those of topics that we may see, where names alone were asked for: there may be others.
+    ``may_alter_acls``: whether we may change ACLs, ``None`` where nobody told.
     """
 
     cluster_id: str
@@ -30,6 +31,7 @@ class ClusterState:
     broker_defaults: Mapping[str, str] = field(default_factory=FrozenMap)
     groups: frozenset[str] | None = None
     topic_names: frozenset[str] = frozenset()
+    may_alter_acls: bool | None = None
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""

@@ -118,7 +118,11 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         as_of=request.as_of,
         steps=steps,
         left=(*compared.left, *sieve.left),
-        warnings=(*request.warnings, *_warnings(live, terms, bool(coverage)), *topic_warnings(steps, live, terms)),
+        warnings=(
+            *request.warnings,
+            *_warnings(live, terms, steps, bool(coverage)),
+            *topic_warnings(steps, live, terms),
+        ),
         acknowledgements=used,
         coverage=coverage,
         counts=counts,
@@ -215,7 +219,9 @@ def _counts(desired: DesiredState, live: ClusterState, compared: Comparison) -> 
     )
 
 
-def _warnings(live: ClusterState, terms: Terms, coverage_moves: bool) -> Iterator[str]:
+def _warnings(live: ClusterState, terms: Terms, steps: Sequence[Step], coverage_moves: bool) -> Iterator[str]:
+    if live.may_alter_acls is False and any(isinstance(step.change, CreateAcl | DeleteAcl) for step in steps):
+        yield "we may not change ACLs on this cluster: apply with a login that has ALTER on the cluster"
     if live.opaque:
         yield f"{len(live.opaque)} live ACL entries are of a kind that this client cannot name; they stay as they are"
     if live.acl_gap:

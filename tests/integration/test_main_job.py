@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.adapters.kafka.cluster import connect
+from reconciler.adapters.kafka.secret_source import SecretSource
+from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import Sandbox
+from tests.cases.test_cases import binding
+from tests.contract.subject import ACLS, Subject
 from tests.integration.main_job import Job, connections_file, job
 
 pytestmark = pytest.mark.broker
@@ -226,3 +231,20 @@ def test_doctor_sees_rights(main: Job, tmp_path: Path, broker: Sandbox) -> None:
     assert ill.status == 1
     assert json.loads(ill.out)["canListAcls"] is False
     assert not any(check["ok"] for check in json.loads(ill.out)["checks"] if "topic" in check["text"])
+
+
+def test_a_login_that_may_only_look_plans_and_says_so(main: Job, tmp_path: Path, broker: Sandbox) -> None:
+    warning = "we may not change ACLs on this cluster"
+    assert warning not in main.run("plan").out
+    looker = f"looker-{tmp_path.parent.name}"
+    settings = broker.settings("admin")
+    with connect(client_settings(settings.pop("bootstrap.servers"), settings, SecretSource())) as admin:
+        right = binding(f"User:{looker} ALLOW DESCRIBE on CLUSTER kafka-cluster")
+        admin.create_acls([right])
+        Subject(admin, (4, 3)).shows(ACLS, lambda state: right in state.bindings)
+    declaration = main.directory / "cluster.yaml"
+    declaration.write_text(declaration.read_text().replace("principal: User:admin", f"principal: User:{looker}"))
+    main.connections = connections_file(tmp_path / "looker.yaml", broker, looker, "OAUTHBEARER")
+    planned = main.run("plan", "--only", "principals=User:svc")
+    assert planned.status == 0, planned.err
+    assert warning in planned.out

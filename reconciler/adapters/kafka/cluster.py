@@ -97,6 +97,7 @@ class KafkaCluster:
             groups=groups,
             topic_names=frozenset() if request.all_topics else frozenset(seen),
             broker_defaults=defaults,
+            may_alter_acls=greeting.may_alter_acls,
         )
 
     def brokers(self) -> frozenset[int]:

@@ -59,6 +59,11 @@ class Greeting:
         return self.operations is not None and "DESCRIBE" in self.operations
 
     @property
+    def may_alter_acls(self) -> bool | None:
+        """Whether CreateAcls and DeleteAcls are permitted to us; ``None`` where the answer does not tell."""
+        return None if self.operations is None else "ALTER" in self.operations
+
+    @property
     def may_lack_authorizer(self) -> bool:
         """Whether the answer is also what a cluster without an authorizer gives."""
         return self.operations is not None and self.operations >= _EVERY_OPERATION
