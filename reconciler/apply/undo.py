@@ -86,7 +86,8 @@ class _Back:
             case DeleteAcl(binding) if self._expired(step, binding):
                 yield f"“{describe(step.change)}” stays: the grant has expired"
             case DeleteAcl(binding):
-                self.bindings[binding] = Declaration(self.origin)
+                wanted = self.declared.bindings.get(binding)
+                self.bindings[binding] = Declaration(self.origin, expires=wanted.expires if wanted else None)
             case CreateTopic(topic):
                 self._wish(Topic(topic.name), absent=True)
             case DeleteTopic(topic):

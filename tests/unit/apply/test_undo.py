@@ -12,6 +12,7 @@ from reconciler.model import (
     AlterConfigs,
     ClusterState,
     Declaration,
+    DeleteAcl,
     DesiredState,
     NameSelector,
     Origin,
@@ -91,6 +92,15 @@ def test_an_expired_grant_is_never_restored_unless_the_manifests_want_it_again()
         assert grant not in found.desired.bindings
         assert "expired" in found.kept[0]
     assert grant in back(plan.steps, now, DesiredState({grant: Declaration(PLACE)})).desired.bindings
+
+
+def test_a_grant_that_is_restored_ends_when_the_manifests_say() -> None:
+    """Saved today and applied when its day is over, undo must not bring it back either."""
+    grant, last = acl("x", "User:a"), datetime.date(2026, 1, 31)
+    now = ClusterState("cluster")
+    declared = DesiredState({grant: Declaration(Origin("team.yaml", 3, 1), expires=last)})
+    found = back((Step(Phase.DELETE_ALLOW, DeleteAcl(grant)),), now, declared)
+    assert [step.expires for step in undo_plan(found, now).steps] == [last]
 
 
 def test_what_cannot_be_restored_is_said() -> None:
