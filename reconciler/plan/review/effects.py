@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 from typing import Final, TypeAlias
 
 from reconciler.access import Hosts, KafkaVersion, Region, Row
@@ -32,6 +33,7 @@ from reconciler.model import (
     ResourceType,
 )
 from reconciler.plan.overlap import PatternIndex
+from reconciler.plan.review.row_index import RowIndex
 from reconciler.plan.review.transition import Transition
 from reconciler.plan.step import Step
 
@@ -108,9 +110,10 @@ class _Rows:
 
     def __init__(self, found: Transition) -> None:
         self._found = found
-        self._by_principal: dict[str | None, list[Row]] = defaultdict(list)
+        self._rows: dict[str | None, list[Row]] = defaultdict(list)
+        self._indexes: dict[str, RowIndex] = {}
         for row in (*found.difference.rows, *found.difference.reached()):
-            self._by_principal[row.principal].append(row)
+            self._rows[row.principal].append(row)
 
     def touch(self, binding: AclBinding, *, gained: bool) -> bool:
         version = self._found.after.kafka_version
@@ -120,7 +123,7 @@ class _Rows:
         return any(
             _speaks_of(binding, spoken, row, row.gained if gained else row.lost)
             and _from_one_host(binding.entry.host, row.hosts, version)
-            for row in self._of(binding.entry.principal)
+            for row in self._near(binding)
         )
 
     def opens(self, binding: AclBinding, *, perhaps: bool = False) -> bool:
@@ -132,12 +135,23 @@ class _Rows:
         """Whether names that it comes to are, perhaps, open to everybody before."""
         return _uncovered(self._found.before.worlds.most, binding)
 
-    def _of(self, principal: str) -> Iterator[Row]:
-        if principal == WILDCARD_PRINCIPAL:
-            for rows in self._by_principal.values():
-                yield from rows
-        else:
-            yield from self._by_principal.get(principal, ())
+    def _near(self, binding: AclBinding) -> Iterator[Row]:
+        """The rows that a binding may have a share in; what CLUSTER grants on topics and the other way included."""
+        index = self._of(binding.entry.principal)
+        yield from index.overlapping(binding.pattern)
+        match binding.pattern.resource_type:
+            case ResourceType.CLUSTER:
+                yield from index.on(ResourceType.TOPIC)
+            case ResourceType.TOPIC:
+                yield from index.on(ResourceType.CLUSTER)
+
+    def _of(self, principal: str) -> RowIndex:
+        """A principal's rows; those of ``User:*`` are everybody's."""
+        if principal not in self._indexes:
+            everybody = principal == WILDCARD_PRINCIPAL
+            rows = chain.from_iterable(self._rows.values()) if everybody else self._rows.get(principal, ())
+            self._indexes[principal] = RowIndex(rows)
+        return self._indexes[principal]
 
 
 def _uncovered(world: World, binding: AclBinding) -> bool:
@@ -182,10 +196,10 @@ class _Covers:
         self._indexes: dict[_Group, PatternIndex] = {}
 
     @cached_property
-    def _groups(self) -> Mapping[_Group, Sequence[AclBinding]]:
-        grouped: dict[_Group, list[AclBinding]] = defaultdict(list)
+    def _groups(self) -> Mapping[_Group, Mapping[ResourcePattern, Sequence[AclBinding]]]:
+        grouped: dict[_Group, dict[ResourcePattern, list[AclBinding]]] = defaultdict(lambda: defaultdict(list))
         for binding in self._bindings:
-            grouped[self._group(binding, binding.entry.principal)].append(binding)
+            grouped[self._group(binding, binding.entry.principal)][binding.pattern].append(binding)
         return dict(grouped)
 
     @staticmethod
@@ -203,9 +217,9 @@ class _Covers:
         if group not in self._groups:
             return
         if group not in self._indexes:
-            self._indexes[group] = PatternIndex(other.pattern for other in self._groups[group])
-        patterns = set(self._indexes[group].overlapping(binding.pattern))
-        yield from (other for other in self._groups[group] if other.pattern in patterns)
+            self._indexes[group] = PatternIndex(self._groups[group])
+        for pattern in self._indexes[group].overlapping(binding.pattern):
+            yield from self._groups[group][pattern]
 
 
 def _covers(other: AclBinding, binding: AclBinding) -> bool:

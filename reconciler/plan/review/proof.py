@@ -9,9 +9,9 @@ Some APIs take either of two rights (``reconciler.access.comparison``). No order
 the other comes: such an interruption is told, not forbidden.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 from reconciler.access.authorizer import Authorizer
@@ -19,13 +19,14 @@ from reconciler.access.decision import Request
 from reconciler.access.difference import Difference, Row, compare
 from reconciler.access.names import shortest_name
 from reconciler.access.questions import instead
-from reconciler.access.table import Key
-from reconciler.model import AclBinding, AclOperation, CreateAcl, DeleteAcl, PatternType, ResourcePattern, ResourceType
-from reconciler.plan.overlap import PatternIndex
+from reconciler.model import AclBinding, AclOperation, CreateAcl, DeleteAcl, ResourceType
 from reconciler.plan.phase import Phase
 from reconciler.plan.review.consequence import narrower
+from reconciler.plan.review.row_index import RowIndex, pattern_of
 from reconciler.plan.step import Step
 
+_GAINED: Final = attrgetter("gained")
+_LOST: Final = attrgetter("lost")
 _TOO_OPEN: Final = "too open"
 _INTERRUPTED: Final = "interrupted"
 #: Permitted before, now, after.
@@ -75,9 +76,9 @@ def prove(before: Authorizer, steps: Iterable[Step], *, default_allow: bool | No
     for phase, state in states[:-1]:
         first, second = _all_rows(compare(before, state)), _all_rows(compare(state, after))
         judge = _Judge(phase, before, state, after)
-        judge.settle(_TOO_OPEN, _suspicions(_gained(first), _lost(second)))
+        judge.settle(_TOO_OPEN, _suspicions(first, second, _TOO_OPEN))
         if default_allow is False:
-            for found in judge.settle(_INTERRUPTED, _suspicions(_lost(first), _gained(second))):
+            for found in judge.settle(_INTERRUPTED, _suspicions(first, second, _INTERRUPTED)):
                 told.setdefault((found.principal, found.operation, found.resource_type), found)
     return tuple(told.values())
 
@@ -100,38 +101,24 @@ def _states(before: Authorizer, steps: Iterable[Step]) -> Iterator[tuple[Phase, 
         yield phase, state.with_changes(added, removed)
 
 
-_Moved = tuple[Row, frozenset[AclOperation]]
 _Ask = tuple[str, str, AclOperation, ResourceType, str]
-
-
-def _gained(rows: Iterable[Row]) -> list[_Moved]:
-    return [(row, row.gained) for row in rows if row.gained]
-
-
-def _lost(rows: Iterable[Row]) -> list[_Moved]:
-    return [(row, row.lost) for row in rows if row.lost]
 
 
 def _all_rows(difference: Difference) -> tuple[Row, ...]:
     return (*difference.rows, *difference.reached())
 
 
-def _suspicions(first: list[_Moved], second: list[_Moved]) -> Iterator[_Ask]:
-    """One request for each pair of rows that share a name, an operation and possibly a connection."""
-    if not first or not second:
-        return
-    by_type: dict[ResourceType, dict[ResourcePattern, list[_Moved]]] = defaultdict(lambda: defaultdict(list))
-    for moved in second:
-        region = moved[0].region
-        by_type[region.resource_type][_pattern(region.resource_type, region.key)].append(moved)
-    indexes = {resource_type: PatternIndex(found) for resource_type, found in by_type.items()}
-    for row, operations in first:
-        resource_type = row.region.resource_type
-        if resource_type not in indexes:
-            continue
-        for pattern in indexes[resource_type].overlapping(_pattern(resource_type, row.region.key)):
-            for other, others in by_type[resource_type][pattern]:
-                yield from _shared(row, other, operations & others)
+def _suspicions(first: Iterable[Row], second: Iterable[Row], kind: str) -> Iterator[_Ask]:
+    """One request for each pair of rows that share a name, an operation and possibly a connection.
+
+    Too open may be what is gained first and lost later, interrupted what is lost first and gained later.
+    """
+    moved, back = (_GAINED, _LOST) if kind == _TOO_OPEN else (_LOST, _GAINED)
+    index = RowIndex(row for row in second if back(row))
+    for row in first:
+        if moved(row):
+            for other in index.overlapping(pattern_of(row.region)):
+                yield from _shared(row, other, moved(row) & back(other))
 
 
 def _shared(row: Row, other: Row, operations: frozenset[AclOperation]) -> Iterator[_Ask]:
@@ -173,9 +160,3 @@ class _Judge:
 def _by_either_right(state: Authorizer, request: Request) -> bool | None:
     other = instead(state, request)
     return other is not None and (other.allowed or state.authorize(*request).allowed)
-
-
-def _pattern(resource_type: ResourceType, key: Key) -> ResourcePattern:
-    if not key.text:
-        return ResourcePattern(resource_type, "*")
-    return ResourcePattern(resource_type, key.text, PatternType.LITERAL if key.literal else PatternType.PREFIXED)
