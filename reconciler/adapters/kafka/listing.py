@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Final
 
 from reconciler.adapters.kafka import codes
@@ -21,6 +22,12 @@ from reconciler.adapters.kafka.carried import message_reader_settings
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.ports import ClusterError
 
+#: Runs a module of ours from where we are ourselves: a Spark worker got the code with its job, and its Python has none.
+_PROGRAM: Final = (
+    "import runpy, sys; root, module = sys.argv[1:]; root in sys.path or sys.path.insert(0, root); "
+    "runpy.run_module(module, run_name='__main__')"
+)
+_ROOT: Final = str(Path(__file__).parents[3])
 #: Beyond the request's own timeout: starting, connecting, handing the rows over.
 _GRACE_SECONDS: Final = 30.0
 
@@ -57,7 +64,7 @@ class Child:
         isolated = ["-I"] if sys.flags.isolated else ["-P"]
         self._timeout = task["timeout"] + _GRACE_SECONDS
         self._process = subprocess.Popen(
-            [sys.executable, *isolated, "-W", "ignore", "-m", f"reconciler.adapters.kafka.{module}"],
+            [sys.executable, *isolated, "-W", "ignore", "-c", _PROGRAM, _ROOT, f"reconciler.adapters.kafka.{module}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

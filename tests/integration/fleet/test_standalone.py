@@ -225,3 +225,23 @@ def test_a_worker_that_is_killed_loses_and_doubles_nothing(ran: Ran) -> None:
     assert [reading.cluster for reading in run.readings] == sorted(f"c{number}" for number in range(_COUNT))
     for reading in run.readings:
         assert read_live(ran.store.files, reading).bindings == {binding(int(reading.cluster.removeprefix("c")))}
+
+
+_LISTING = """
+import sys
+sys.path.insert(1, sys.argv[1])
+from reconciler.adapters.kafka.listing import AclListing
+from reconciler.adapters.kafka.secret_source import SecretSource
+from reconciler.adapters.kafka.settings import client_settings
+
+AclListing(client_settings("127.0.0.1:1", {"request.timeout.ms": "1000"}, SecretSource())).result()
+"""
+
+
+def test_the_processes_that_list_acls_find_code_that_travelled(tmp_path: Path) -> None:
+    code = shutil.make_archive(str(tmp_path / "project"), "zip", Path(reconciler.__file__).parents[1], "reconciler")
+    python = python_without_the_project(tmp_path / "python")
+    done = subprocess.run([python, "-c", _LISTING, code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    # Nobody answers there: each of the three says so, and none ends without a reply.
+    assert "acl_listing_failed" in done.stderr
+    assert "the process ended with" not in done.stderr
