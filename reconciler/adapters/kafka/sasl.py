@@ -59,7 +59,7 @@ def _oauthbearer(values: Mapping[str, str], problems: list[SettingProblem]) -> S
             return Sasl(config, None, problems)
         return Sasl(config, UnsecuredToken(principal[1]), problems)
     problems += _missing(values, _OIDC_KEYS, "OAUTHBEARER without sasl.oauthbearer.token")
-    if values.get("sasl.oauthbearer.method", "oidc") != "oidc":
+    if values.get("sasl.oauthbearer.method", "oidc").lower() != "oidc":  # librdkafka takes it in any case
         problems.append(SettingProblem("sasl.oauthbearer.method", "without a token of yours it can only be oidc"))
     problems += _endpoint_problems(values.get("sasl.oauthbearer.token.endpoint.url"))
     return Sasl({**config, "sasl.oauthbearer.method": "oidc"}, None, problems)

@@ -77,6 +77,11 @@ def test_what_belongs_to_another_login(client: dict[str, str], key: str, value: 
     assert refused({**client, key: value}) == {key}
 
 
+@pytest.mark.parametrize("method", ["oidc", "OIDC"])
+def test_the_method_is_taken_as_confluent_hands_it_out(method: str) -> None:
+    assert settings({**OIDC, "sasl.oauthbearer.method": method}).config["sasl.oauthbearer.method"] == "oidc"
+
+
 def test_a_switch_is_true_or_false() -> None:
     switch = "enable.sasl.oauthbearer.unsecure.jwt"
     assert switch in refused({**UNSECURED, switch: "True"})
