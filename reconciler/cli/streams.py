@@ -33,7 +33,7 @@ def _occupy(number: int) -> None:
     try:
         os.fstat(number)
     except OSError:
-        os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
+        os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number that is free, which is this one
 
 
 def _encode(stream: io.TextIOWrapper) -> None:

@@ -89,3 +89,22 @@ def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     for command in ("init file/below", "schema --out file/below"):
         done = _run(command, tmp_path)
         assert (done.returncode, done.stderr.decode()) == (1, "error: file/below: Not a directory\n")
+
+
+def test_a_program_that_is_started_finds_its_streams_too(tmp_path: Path) -> None:
+    """Else the first file that it opens takes the place of its standard output."""
+    (tmp_path / "parent.py").write_text(
+        "import subprocess, sys\n"
+        "from reconciler.cli.streams import steady\n"
+        "steady()\n"
+        "sys.exit(subprocess.call([sys.executable, '-c', 'import os; [os.fstat(number) for number in range(3)]']))\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        ["/bin/bash", "-c", f"{sys.executable} parent.py <&- >&- 2>&-"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0
