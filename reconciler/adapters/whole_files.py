@@ -8,12 +8,13 @@ from pathlib import Path
 def write_whole(text: str, out: str) -> None:
     """Write ``text`` as UTF-8 to ``out``, readable by everybody; raises ``OSError``.
 
-    A pipe or a device, such as ``/dev/stdout``, is written to: whoever may would otherwise put a file in its place.
+    A pipe or a device is written to, and a link is followed: whoever may would otherwise put a file in the place of
+    ``/dev/stdout``, whatever it leads to.
     """
-    target = Path(out)
-    if target.exists() and not target.is_file():
-        target.write_text(text, encoding="utf-8")
+    if Path(out).exists() and not Path(out).is_file():
+        Path(out).write_text(text, encoding="utf-8")  # an unnamed pipe has no other name that leads to it
         return
+    target = Path(os.path.realpath(out))
     try:
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:

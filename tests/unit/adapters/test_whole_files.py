@@ -33,6 +33,25 @@ def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
     assert link.is_symlink()
 
 
+def test_an_unnamed_pipe_is_written_to() -> None:
+    """As in ``--out >(program)``, or ``--out /dev/stdout`` before a bar."""
+    end, start = os.pipe()
+    write_whole("a plan", f"/dev/fd/{start}")
+    os.close(start)
+    with os.fdopen(end, encoding="utf-8") as received:
+        assert received.read() == "a plan"
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    """Also ``/dev/stdout`` is one, which leads to a file where the output goes into one."""
+    target, link = tmp_path / "plan.json", tmp_path / "link"
+    link.symlink_to(target)
+    for text in ("one", "two"):
+        write_whole(text, str(link))
+        assert target.read_text(encoding="utf-8") == text
+        assert link.is_symlink()
+
+
 def test_a_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         write_whole("a plan", str(tmp_path))
