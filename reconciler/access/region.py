@@ -36,6 +36,16 @@ class Region:
         """A shortest name that a resource can have, or ``None`` if the region holds none."""
         return shortest_name(self.resource_type, self.key, self.cuts)
 
+    def meets(self, key: Key) -> bool:
+        """Whether a resource can have a name of the region that ``key`` matches too."""
+        if not key.meets(self.key):
+            return False
+        inner = max(key, self.key)
+        if any(cut.contains(inner) for cut in self.cuts):
+            return False
+        cuts = (cut for cut in self.cuts if inner.contains(cut))
+        return shortest_name(self.resource_type, inner, cuts) is not None
+
     def select(self, names: Sequence[str]) -> list[str]:
         """The names of a sorted sequence that belong to the region, such as the topics that exist."""
         start = bisect_left(names, self.key.text)

@@ -6,7 +6,7 @@ by one prefix that permits the same is ten steps without effect, not ten revocat
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import chain
@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from reconciler.access import Hosts, KafkaVersion, Region, Row
 from reconciler.access.hosts import is_dead
 from reconciler.access.lint.covering import covers
-from reconciler.access.names import has_names, shortest_name
+from reconciler.access.names import has_names
 from reconciler.access.operations import IMPLICATIONS
 from reconciler.access.table import STARRED, key_of
 from reconciler.access.world import World
@@ -173,14 +173,8 @@ def _speaks_of(binding: AclBinding, spoken: Set[AclOperation], row: Row, moved: 
 
 
 def _shares_a_name(pattern: ResourcePattern, region: Region) -> bool:
-    key = key_of(pattern)
-    if not key.meets(region.key):
-        return False
-    key = max(key, region.key)
-    cuts = (*region.cuts, STARRED) if pattern.is_wildcard else region.cuts
-    if any(cut.contains(key) for cut in cuts):
-        return False
-    return shortest_name(region.resource_type, key, [cut for cut in cuts if key.contains(cut)]) is not None
+    known = replace(region, cuts=(*region.cuts, STARRED)) if pattern.is_wildcard else region
+    return known.meets(key_of(pattern))
 
 
 def _from_one_host(host: str, hosts: Hosts, version: KafkaVersion) -> bool:

@@ -9,7 +9,6 @@ from typing import Final
 from reconciler.access import Authorizer, Difference, KafkaVersion, Key, Region, Row
 from reconciler.access.hosts import ANY_HOST, is_dead
 from reconciler.access.index import inside
-from reconciler.access.names import shortest_name
 from reconciler.access.region import less
 from reconciler.access.table import STARRED, key_of
 from reconciler.model import (
@@ -143,13 +142,7 @@ def _names(selector: Selector, regions: Iterable[Region]) -> bool:
         return any(True for _ in regions)
     kind = selector.resource_type
     keys = [key_of(pattern) for pattern in selector.names.patterns(kind)]
-    return any(
-        shortest_name(kind, max(key, region.key), region.cuts) is not None
-        for region in regions
-        if region.resource_type is kind
-        for key in keys
-        if key.meets(region.key)
-    )
+    return any(region.meets(key) for region in regions if region.resource_type is kind for key in keys)
 
 
 def _cluster_alter(difference: Difference) -> Iterator[Refusal]:

@@ -135,6 +135,18 @@ def test_what_everybody_else_gains_is_a_change_for_whoever_has_acls_elsewhere(
     assert refused(other) == []
 
 
+def test_what_everybody_else_gains_around_a_protected_name_is_no_change_of_it() -> None:
+    """Everybody gains on all topics but those starting with ``x``, on which a DENY stands before and after."""
+    deny = acl("x-", "DENY", "User:*", "ALL")
+    everything = acl("*", principal="User:*")
+    inside, outside = (
+        Facts(protect=(Selector(resource_type=ResourceType.TOPIC, names=names),))
+        for names in (NameSelector(("x-1",)), NameSelector(("y-1",)))
+    )
+    assert refused(planned({deny}, {deny, everything}, inside)) == []
+    assert [guard for guard, _ in refused(planned({deny}, {deny, everything}, outside))] == ["protected"]
+
+
 def test_no_acl_changes_what_a_protected_super_user_may_do() -> None:
     facts = Facts(protect=(SOMEBODY,), super_users=("User:a",))
     assert refused(planned(set(), {acl("x", principal="User:*")}, facts)) == []
