@@ -1,7 +1,7 @@
 """Java's key and trust stores as librdkafka's certificate settings, or the command that converts them."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,25 +10,47 @@ from reconciler.adapters.kafka.setting_problem import SettingProblem
 _JKS_MAGIC: Final = b"\xfe\xed\xfe\xed"
 _JKS_SUFFIXES: Final = frozenset({".jks", ".keystore", ".truststore", ".ks"})
 _PKCS12_SUFFIXES: Final = frozenset({".p12", ".pfx", ".pkcs12"})
-_STORE_KEYS: Final = frozenset({"ssl.keystore.location", "ssl.keystore.password"})
-_PEM_KEYS: Final = ("ssl.certificate.location", "ssl.certificate.pem", "ssl.key.location", "ssl.key.pem")
-_TWO_KEYS: Final = "the key store holds our certificate and key, too"
+_CERTIFICATES: Final = (
+    "ssl.certificate.location",
+    "ssl.certificate.pem",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.location",
+)
+_KEYS: Final = ("ssl.key.location", "ssl.key.pem", "ssl.keystore.key", "ssl.keystore.location")
+#: The places for one and the same thing; of several the client would take one without a word.
+_ONE_OF: Final = (
+    ("ssl.ca.location", "ssl.truststore.location"),
+    ("ssl.ca.pem", "ssl.truststore.certificates"),
+    _CERTIFICATES,
+    _KEYS,
+)
 
 
 def translate_stores(settings: Mapping[str, str]) -> tuple[dict[str, str], list[SettingProblem]]:
     """``ssl.keystore.*`` and ``ssl.truststore.*`` in librdkafka's names, and what cannot be translated."""
     translated: dict[str, str] = {}
-    problems: list[SettingProblem] = []
+    problems = list(_told_twice(settings))
     for item in (*_key_store(settings), *_trust_store(settings), *_passwords(settings)):
         if isinstance(item, SettingProblem):
             problems.append(item)
-        elif item[0] in settings and item[0] not in _STORE_KEYS:
-            problems.append(SettingProblem(item[0], "a store of Java's says the same", "Keep one of them."))
         else:
             translated[item[0]] = item[1]
-    if "ssl.keystore.location" in translated:
-        problems += [SettingProblem(key, _TWO_KEYS, "Keep one of them.") for key in _PEM_KEYS if key in settings]
     return translated, problems
+
+
+def superseded_stores(own: Collection[str]) -> frozenset[str]:
+    """The settings that ``own``, the names of those on top of others, replace: certificates and keys in every form."""
+    gone = {key for places in (_CERTIFICATES, _KEYS) if not set(places).isdisjoint(own) for key in places}
+    if "ssl.keystore.location" in gone and "ssl.keystore.location" not in own:
+        gone |= {"ssl.keystore.password", "ssl.keystore.type"}
+    return frozenset(gone)
+
+
+def _told_twice(settings: Mapping[str, str]) -> Iterator[SettingProblem]:
+    for places in _ONE_OF:
+        given = [key for key in places if key in settings]
+        if len(given) > 1:
+            yield SettingProblem(given[0], f"it is set here and in {' and '.join(given[1:])}", "Keep one of them.")
 
 
 def _passwords(settings: Mapping[str, str]) -> Iterator[SettingProblem]:

@@ -4,6 +4,7 @@ import pytest
 
 from reconciler.adapters.kafka.idle import idle_logins
 from reconciler.adapters.kafka.settings import ClientSettings, SecretSource, SettingsError, client_settings
+from reconciler.adapters.kafka.stores import superseded_stores
 
 SASL = {"security.protocol": "SASL_SSL"}
 PLAIN = {**SASL, "sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"}
@@ -109,6 +110,8 @@ def test_an_empty_token_is_none() -> None:
         ({"ssl.truststore.type": "PEM", "ssl.truststore.location": "t"}, "ssl.ca.location"),
         ({"ssl.keystore.type": "PKCS12", "ssl.keystore.location": "k", "ssl.key.pem": "key"}, "ssl.key.pem"),
         ({"ssl.keystore.key": "a", "ssl.key.pem": "b"}, "ssl.key.pem"),
+        ({"ssl.key.location": "a", "ssl.key.pem": "b"}, "ssl.key.location"),
+        ({"ssl.certificate.location": "a", "ssl.keystore.certificate.chain": "b"}, "ssl.certificate.location"),
     ],
 )
 def test_stores_of_which_one_would_win(more: dict[str, str], key: str) -> None:
@@ -126,3 +129,21 @@ def test_a_login_on_top_of_another_leaves_what_it_needs() -> None:
     assert idle_logins({**PLAIN, **TOKEN}) == {"sasl.username", "sasl.password"}
     assert idle_logins({**OIDC, "sasl.oauthbearer.client.id": "probe"}) == frozenset()
     assert "sasl.oauthbearer.token.endpoint.url" in idle_logins({**OIDC, **TOKEN})
+
+
+STORE = {"ssl.keystore.type": "PKCS12", "ssl.keystore.location": "a.p12", "ssl.keystore.password": "p"}
+FILES = {"ssl.certificate.location": "c.pem", "ssl.key.location": "k.pem"}
+TEXTS = {"ssl.keystore.certificate.chain": "c", "ssl.keystore.key": "k"}
+
+
+@pytest.mark.parametrize("below", [STORE, FILES, TEXTS])
+@pytest.mark.parametrize("own", [STORE, FILES, TEXTS])
+def test_a_certificate_on_top_of_another_stands_alone(below: dict[str, str], own: dict[str, str]) -> None:
+    """As a probe's on its cluster's, in whatever form each is written."""
+    kept = {key: value for key, value in {**TLS, **below}.items() if key not in superseded_stores(own)}
+    assert settings({**kept, **own}).config == settings({**TLS, **own}).config
+
+
+def test_another_store_keeps_the_password_and_type_below() -> None:
+    assert superseded_stores({"ssl.keystore.location"}).isdisjoint({"ssl.keystore.password", "ssl.keystore.type"})
+    assert superseded_stores({"ssl.ca.location", "sasl.username"}) == frozenset()
