@@ -1,5 +1,6 @@
 """``reconciler fleet query``: questions about a whole fleet, ready-made or in SQL."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,15 @@ class Asked:
     @property
     def of_drift(self) -> bool:
         """Whether the answer comes from a comparison."""
-        return self.furthest or self.undeclared or "changes" in (self.sql or "").lower()
+        return self.furthest or self.undeclared or self._speaks_of("changes")
+
+    @property
+    def of_access(self) -> bool:
+        """Whether the answer comes from what principals may do."""
+        return self.blast_radius or self._speaks_of("access")
+
+    def _speaks_of(self, view: str) -> bool:
+        return re.search(rf"\b{view}\b", self.sql or "", re.IGNORECASE) is not None
 
 
 @click.command("query", short_help="Ask a question about the whole fleet")
@@ -97,17 +106,21 @@ def command(
     manifests = load(path)
     drift = _last_drift(place, run_id if asked.furthest else run.id) if asked.of_drift else None
     run = _with_absent(run if drift is None else stored_run(place, drift.run), manifests)
+    unread = {item.cluster for item in run.failures}
+    if drift is not None:
+        unread |= {item.cluster for item in drift.failed}
+    unjudged: frozenset[str] = frozenset()
     if asked.furthest and drift is not None:
         columns, rows = _furthest(drift)
     else:
         with session_for(spark) as session:
-            columns, rows = _answer(session, place, run, manifests, asked, outliers(by_label, rare), limit, drift)
+            sql = outliers(by_label, rare)
+            (columns, rows), unjudged = _answer(session, place, run, manifests, asked, sql, limit, drift)
     more = len(rows) > limit
-    unread = {item.cluster for item in run.failures}
-    if drift is not None:
-        unread |= {item.cluster for item in drift.failed}
     if output == "json":
-        say_json({"run": run.id, "columns": columns, "rows": rows[:limit], "more": more, "unread": sorted(unread)})
+        say_json(
+            {"run": run.id, "columns": columns, "rows": rows[:limit], "more": more, "unread": sorted(unread | unjudged)}
+        )
     else:
         say(table_lines(columns, rows[:limit]))
     if more:
@@ -139,9 +152,10 @@ def _answer(  # noqa: PLR0917 - all of it is the question
     outliers_sql: str,
     limit: int,
     drift: FleetDrift | None,
-) -> Answer:
+) -> tuple[Answer, frozenset[str]]:
+    """The answer, and the clusters that are not in it because nobody can tell what their ACLs mean."""
     if asked.who_can is not None:
-        return holders(session, store, run, manifests, asked.who_can)
+        return holders(session, store, run, manifests, asked.who_can), frozenset()
     if not asked.blast_radius:
         labels = {name: dict(cluster.labels) for name, cluster in manifests.clusters.items()}
         register(session, store, run, labels)
@@ -151,14 +165,15 @@ def _answer(  # noqa: PLR0917 - all of it is the question
         sql = asked.sql or "select * from moved order by all"
     if drift is not None:
         register_changes(session, store, drift)
-    if not asked.blast_radius and "access" not in (asked.sql or "").lower():
-        return _rows(_sql(session, sql), limit)
+    if not asked.of_access:
+        return _rows(_sql(session, sql), limit), frozenset()
     frame = access_frame(session, store, run, manifests).persist()
     frame.createOrReplaceTempView("access")
     answer = _rows(_sql(session, sql), limit)
-    for row in frame.where("principal is null").collect():
+    unjudged = frame.where("principal is null").collect()
+    for row in unjudged:
         complain(f"without {row['cluster']}: its access is not known: {row['names'][0]}")
-    return answer
+    return answer, frozenset(row["cluster"] for row in unjudged)
 
 
 def _register_moved(session: "SparkSession", store: FleetStore, run: Run, since: str) -> None:

@@ -212,6 +212,9 @@ def test_no_answer_hides_what_it_leaves_out(fleet: Fleet, tmp_path: Path) -> Non
     # c4 is not in the newest run at all: nobody has tried to read it.
     status, answer = fleet.run("query", "--sql", "select cluster from bindings", "--limit", "2")
     assert (status, len(answer["rows"]), answer["more"], answer["unread"]) == (0, 2, True, ["c4"])
+    assert fleet.run("query", "--blast-radius")[1]["unread"] == ["c1", "c4"]
+    # A name that holds the name of a view asks nothing of it: nothing has been compared yet.
+    assert fleet.ask("--sql", "select cluster from bindings where name = 'exchanges'") == []
     assert fleet.ask("--sql", "select failure from clusters where cluster = 'c4'") == [["not_read"]]
     assert "without c4: not known" in fleet.said
     holders = {row[0]: row[2] for row in fleet.ask("--who-can", "WRITE topic nothing")}
