@@ -101,7 +101,9 @@ def _words(name: str, text: str) -> str:
     known = _WORDS.get(name)
     if known is None:
         return text
-    items = [item.strip() for item in text.split(",")] if name == "cleanup.policy" else [text]
+    items = [text]
+    if name == "cleanup.policy":  # brokers take an empty list too: nothing is cleaned up
+        items = [item.strip() for item in text.split(",")] if text else []
     for item in items:
         if item not in known:
             raise ValueError(f"{quoted(item)} is no value of it: {did_you_mean(item, known, ', '.join(sorted(known)))}")

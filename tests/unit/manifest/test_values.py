@@ -54,6 +54,7 @@ def test_durations(text: str, expected: float) -> None:
         ("min.cleanable.dirty.ratio", "0.5", "0.5"),
         ("cleanup.policy", "delete , compact", "compact,delete"),
         ("cleanup.policy", "compact,compact", "compact"),
+        ("cleanup.policy", "", ""),
         ("compression.type", "zstd", "zstd"),
         ("local.retention.ms", "-2", "-2"),
         ("leader.replication.throttled.replicas", "0:1,0:2", "0:1,0:2"),
