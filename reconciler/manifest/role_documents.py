@@ -35,7 +35,7 @@ def declare_role(document: Document, table: PatternTable) -> RoleDeclaration | N
             action = permission(node, [*takes, *(pattern.resource_type for pattern in names)], findings)
             if ("allow" in node.values) == ("deny" in node.values):
                 findings.add(_FORM, node)
-            elif not takes and not names:
+            elif not node.keys.keys() & FIELDS.keys():
                 findings.add(_RESOURCE, node)
             rules += [RoleRule(action, takes, names)] if action else []
     for kind, place in parameters.items():

@@ -185,6 +185,13 @@ def test_what_roles_bring_together_is_wanted_as_long_as_one_of_them_wants_it() -
     assert list(map(str, state.expired)) == ["User:a ALLOW WRITE on TOPIC x"]
 
 
+def test_roles_name_what_the_cluster_sets() -> None:
+    role = HEAD.replace("Acls", "Role").replace("  principal: User:a\n", "")
+    role += "    - {allow: READ, topics: '${vars.t}'}\n"
+    state = desired(role, HEAD.replace("name: a", "name: b") + "    - {role: a}\n")
+    assert list(map(str, state.bindings)) == ["User:a ALLOW READ on TOPIC orders"]
+
+
 def test_documents_are_for_the_clusters_whose_labels_they_match() -> None:
     for_test = HEAD.replace("spec:\n", "spec:\n  clusters: {matchLabels: {env: test}}\n")
     for_all = HEAD.replace("name: a", "name: b").replace("spec:\n", "spec:\n  clusters: {matchLabels: {}}\n")
