@@ -224,6 +224,16 @@ def test_a_grant_that_was_not_reviewed_is_stale() -> None:
     assert [finding.subject for finding in caught.value.findings] == ["User:b on topic `x`"]
 
 
+def test_a_gain_under_default_allow_alone_does_not_stand_for_a_certain_one() -> None:
+    """Nobody declared default-allow: the reviewer saw a gain if it is on. By now somebody permits it in any case."""
+    deny, foreign = acl("x", permission="DENY", principal="User:b"), acl("x", principal="User:b")
+    live = ClusterState("cluster", frozenset({deny}))
+    plan = Transition(live, declared(frozenset(), {})).plan(default_allow=None)
+    assert {row.reading for row in plan.access.consequences} == {"most"}
+    with pytest.raises(StalePlanError, match="not reviewed"):
+        check(plan, replace(live, bindings=live.bindings | {foreign}), plan.terms)
+
+
 def test_a_denial_of_somebody_who_was_only_counted_may_not_go_either() -> None:
     """More principals are reached than are listed one by one: what keeps the others out still belongs to the review."""
     others = {acl("x", principal=f"User:p{number:03}", operation="WRITE") for number in range(300)}

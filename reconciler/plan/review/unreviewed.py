@@ -60,11 +60,16 @@ class _Rows:
 
 
 def _reviewed(row: Consequence, rows: Sequence[Consequence]) -> bool:
-    comparable = [other for other in rows if other.hosts in (row.hosts, str(ANY_HOST))]
+    comparable = [other for other in rows if other.hosts in (row.hosts, str(ANY_HOST)) and _stands_for(other, row)]
     return all(
         _within(row.region, [other.region for other in comparable if operation in other.gained])
         for operation in row.gained
     )
+
+
+def _stands_for(reviewed: Consequence, row: Consequence) -> bool:
+    """Whether a reviewed row can stand for another: a gain only if all unknown is permissive is no certain one."""
+    return reviewed.reading != "most" or row.reading == "most"
 
 
 def _within(region: Region, others: Sequence[Region]) -> bool:
