@@ -13,14 +13,16 @@ planned=0
 reconciler plan "$MANIFESTS" "${target[@]}" "${reach[@]}" "${options[@]}" --out "$OUT/plan.json" --output json \
   >"$OUT/result.json" || planned=$?
 [[ -s "$OUT/result.json" ]] && output plan-id "$(field "$OUT/result.json" planId)"
-if [[ $planned != 0 ]]; then
+# 2, by --detailed-exitcode, says no more than that there is something to do.
+if [[ $planned != 0 && $planned != 2 ]]; then
   output status "$planned"
-  if [[ -s "$OUT/result.json" ]]; then
-    report "$OUT/result.json"
-  else
+  results=()
+  if [[ -s "$OUT/result.json" ]]; then results+=("$OUT/result.json"); fi
+  if ! judged "$planned"; then
     failed plan "$planned"
-    report "$OUT/failed.json"
+    results+=("$OUT/failed.json")
   fi
+  report "${results[@]}"
   exit "$planned"
 fi
 

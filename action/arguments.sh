@@ -82,6 +82,11 @@ failed() {
     "$1" "$2" "${CLUSTER:-}" >"$OUT/failed.json"
 }
 
+# Whether a plan that ended with STATUS came to its end: then its result says all that speaks against it.
+judged() {
+  [[ -s "$OUT/result.json" && "$1" =~ ^[0235]$ ]]
+}
+
 # What people see: reports of the results, in OUT and in the summary of the job.
 report() {
   local one form=text formats=(markdown=comment.md sarif=reconciler.sarif junit=junit.xml html=report.html) also=()

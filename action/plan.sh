@@ -34,7 +34,7 @@ if [[ $status == 0 || $status == 3 ]]; then
       output plan-id "$(field "$OUT/result.json" planId)"
       output change-id "$(field "$OUT/result.json" changeId)"
     fi
-    if [[ ! -s "$OUT/result.json" || ! $planned =~ ^[0235]$ ]]; then failed plan "$planned"; fi
+    judged "$planned" || failed plan "$planned"
     if [[ $planned != 0 ]]; then status=$planned; fi
   fi
   [[ $status == 0 ]] && status=$linted

@@ -103,6 +103,16 @@ def test_an_apply_that_failed_is_not_reported_as_its_plan(pipeline: Pipeline) ->
     assert "apply ended with 4" in (pipeline.out / "comment.md").read_text(encoding="utf-8")
 
 
+def test_options_of_plan_that_change_its_status_do_not_keep_what_was_approved_from_being_applied(
+    pipeline: Pipeline,
+) -> None:
+    here = {**pipeline.here, "OPTIONS": "--allow-deletes\n--detailed-exitcode\n"}
+    assert pipeline.run("plan", **here).returncode == 2
+    done = pipeline.run("apply", PLAN_ID=pipeline.outputs["plan-id"], **here)
+    assert done.returncode == 0, done.stderr
+    assert pipeline.run("drift", **pipeline.here).returncode == 0
+
+
 def test_without_a_cluster_only_what_needs_none_is_checked(pipeline: Pipeline) -> None:
     done = pipeline.run("plan")
     assert done.returncode == 0, done.stderr
