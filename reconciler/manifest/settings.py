@@ -66,8 +66,19 @@ def _setting(name: str, node: ScalarNode | SequenceNode, findings: Findings) -> 
         return normal_form(name, setting_value(name, config_type, text))
     except ValueError as error:
         message, _, advice = str(error).partition(": ")
-        findings.add(Trouble(Code.SETTING_VALUE, f"{name}: {message}", advice), node)
+        findings.add(Trouble(Code.SETTING_VALUE, f"{name}: {message}", advice), _faulty(name, config_type, node))
         return ""
+
+
+def _faulty(name: str, config_type: ConfigType, node: ScalarNode | SequenceNode) -> Node:
+    """The first item of a list that is wrong by itself, as a variable is before it is filled in; else all of it."""
+    for item in node.items if isinstance(node, SequenceNode) else ():
+        if isinstance(item, ScalarNode):
+            try:
+                setting_value(name, config_type, item.plain.strip())
+            except ValueError:
+                return item
+    return node
 
 
 def setting_value(name: str, config_type: ConfigType, text: str) -> str:

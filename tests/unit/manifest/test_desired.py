@@ -185,6 +185,13 @@ def test_what_roles_bring_together_is_wanted_as_long_as_one_of_them_wants_it() -
     assert list(map(str, state.expired)) == ["User:a ALLOW WRITE on TOPIC x"]
 
 
+def test_a_setting_takes_a_variable_among_others() -> None:
+    text = TOPICS + "  topics: [{name: x, configs: {cleanup.policy: [compact, '${vars.p}']}}]\n"
+    cluster = CLUSTER.replace("n: 12", "n: 12, p: delete")
+    state = desired_state(load([Source("t.yaml", text), Source("c.yaml", cluster)]), "c", DAY)
+    assert state.topics["x"].topic.configs == {"cleanup.policy": "compact,delete"}
+
+
 def test_roles_name_what_the_cluster_sets() -> None:
     role = HEAD.replace("Acls", "Role").replace("  principal: User:a\n", "")
     role += "    - {allow: READ, topics: '${vars.t}'}\n"
