@@ -23,6 +23,9 @@ _MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "IAMLoginModule": {},
 }
+#: SASL extensions, as Confluent Cloud asks for its logical cluster (``OAuthBearerLoginCallbackHandler``).
+_EXTENSION: Final = "extension_"
+_EXTENSIONS: Final = "sasl.oauthbearer.extensions"
 
 
 class JaasEntry(NamedTuple):
@@ -63,11 +66,21 @@ def settings_from_jaas(text: str, value: Callable[[str, str], str]) -> dict[str,
     if module not in _MODULES:
         raise ValueError(f"the login module {module} is not supported (there are {', '.join(sorted(_MODULES))})")
     names = _MODULES[module]
-    unknown = sorted(set(options) - set(names))
+    extensions = {option for option in options if module == "OAuthBearerLoginModule" and option.startswith(_EXTENSION)}
+    unknown = sorted(set(options) - set(names) - extensions)
     if unknown:
         raise ValueError(f"the option {unknown[0]} of {module} is not supported")
-    found = {names[option]: value(names[option], text) for option, text in options.items()}
+    found = {names[option]: value(names[option], text) for option, text in options.items() if option in names}
+    if extensions:
+        found[_EXTENSIONS] = value(_EXTENSIONS, ",".join(_extension(one, options[one]) for one in sorted(extensions)))
     if "sasl.oauthbearer.config" in found:
         found["sasl.oauthbearer.config"] = f"principal={found['sasl.oauthbearer.config']}"
         found["enable.sasl.oauthbearer.unsecure.jwt"] = "true"
     return found
+
+
+def _extension(option: str, text: str) -> str:
+    """As librdkafka reads a list of them, at whose commas it is split."""
+    if "," in text:
+        raise ValueError(f"the option {option} holds a comma")
+    return f"{option.removeprefix(_EXTENSION)}={text}"

@@ -83,6 +83,20 @@ def test_the_method_is_taken_as_confluent_hands_it_out(method: str) -> None:
     assert settings({**OIDC, "sasl.oauthbearer.method": method}).config["sasl.oauthbearer.method"] == "oidc"
 
 
+def test_extensions_are_taken_as_confluent_hands_them_out_to_java() -> None:
+    entry = (
+        "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required clientId='c' clientSecret='s' "
+    )
+    url = OIDC["sasl.oauthbearer.token.endpoint.url"]
+    client = {**SASL, "sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url": url}
+    both = "extension_logicalCluster='lkc-1' extension_identityPoolId='pool-1';"
+    config = settings({**client, "sasl.jaas.config": entry + both}).config
+    assert config["sasl.oauthbearer.extensions"] == "identityPoolId=pool-1,logicalCluster=lkc-1"
+    assert refused({**client, "sasl.jaas.config": f"{entry} extension_a='b,c=d';"}) >= {"sasl.jaas.config"}
+    plain = "org.apache.kafka.common.security.plain.PlainLoginModule required username=u password=p extension_a=b;"
+    assert "sasl.jaas.config" in refused({**SASL, "sasl.mechanism": "PLAIN", "sasl.jaas.config": plain})
+
+
 def test_a_switch_is_true_or_false() -> None:
     switch = "enable.sasl.oauthbearer.unsecure.jwt"
     assert switch in refused({**UNSECURED, switch: "True"})
