@@ -75,11 +75,8 @@ def command(
         paint = paint_for(sys.stdout)
         say(drift_lines(drift, lambda item: changes_of(place.files, item.files, item.cluster), paint, shown=show))
     write_reports(drift, place, manifests, html, metrics, run)
-    for item in run.readings:
-        if item.cluster in clusters and (item.acl_gap or item.opaque):
-            said = f"the ACL listing may not be whole: {item.acl_gap}" if item.acl_gap else ""
-            opaque = f"{len(item.opaque)} live ACL entries cannot be named" if item.opaque else ""
-            complain(f"{item.cluster}: {'; '.join(filter(None, (said, opaque)))}")
+    for item in drift.doubtful:
+        complain(f"{item.cluster}: {item.doubt}")
     if drift.failed:
         complain(f"of {len(drift.failed)} clusters nothing can be said")
     return worst(Exit.ERROR if drift.failed else Exit.OK, Exit.DIFFERENT if drift.differing else Exit.OK)

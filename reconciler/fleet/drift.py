@@ -1,7 +1,7 @@
 """How the clusters of a fleet differ from what is desired: one answer a cluster, and a way to put parts together."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -44,12 +44,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ClusterDrift:
-    """One cluster: how it differs, or why nobody knows (``failure``)."""
+    """One cluster: how it differs, or why nobody knows (``failure``); ``doubt`` is why there may be more to it."""
 
     cluster: str
     counts: Counts = Counts()
     failure: Failure | None = None
     files: tuple[str, ...] = ()
+    doubt: str = ""
 
     @property
     def differs(self) -> bool:
@@ -83,8 +84,15 @@ class FleetDrift:
         """The clusters of which nothing can be said."""
         return tuple(item for item in self.clusters if item.failure)
 
+    @property
+    def doubtful(self) -> tuple[ClusterDrift, ...]:
+        """The clusters that were not seen whole."""
+        return tuple(item for item in self.clusters if item.doubt)
 
-def put_together(parts: Iterable[Part], failures: Iterable[Failure]) -> tuple[ClusterDrift, ...]:
+
+def put_together(
+    parts: Iterable[Part], failures: Iterable[Failure], doubts: Mapping[str, str]
+) -> tuple[ClusterDrift, ...]:
     """One answer for each cluster. One part that went wrong makes the cluster unknown, whatever the others say."""
     counts: dict[str, Counts] = {}
     files: dict[str, list[str]] = {}
@@ -97,7 +105,7 @@ def put_together(parts: Iterable[Part], failures: Iterable[Failure]) -> tuple[Cl
         if part.file:
             files.setdefault(part.cluster, []).append(part.file)
     known = (
-        ClusterDrift(name, found, files=tuple(sorted(set(files.get(name, ())))))
+        ClusterDrift(name, found, files=tuple(sorted(set(files.get(name, ())))), doubt=doubts.get(name, ""))
         for name, found in counts.items()
         if name not in failed
     )
@@ -144,6 +152,7 @@ def parse_drift(text: str) -> FleetDrift:
             Counts(**item["counts"]) if item["counts"] else Counts(),
             Failure(**item["failure"]) if item["failure"] else None,
             tuple(side["files"].get(item["cluster"], ())),
+            item.get("doubt", ""),
         )
         for item in side["clusters"]
     )
@@ -155,4 +164,5 @@ def _cluster_side(item: ClusterDrift) -> dict[str, Any]:
         "cluster": item.cluster,
         "failure": None if item.failure is None else asdict(item.failure),
         "counts": None if item.failure else asdict(item.counts),
+        "doubt": item.doubt,
     }

@@ -68,6 +68,9 @@ def _summary(drift: FleetDrift) -> Iterator[str]:
         f'{len(drift.failed):,} not known.</p>\n<p class="quiet">Snapshot {_escape(drift.run)}, '
         f"taken {_escape(drift.taken)}.</p>\n"
     )
+    if drift.doubtful:
+        rows = (f"<li>{_escape(item.cluster)}: {_escape(item.doubt)}</li>" for item in drift.doubtful)
+        yield f"<p>{len(drift.doubtful):,} not seen whole:</p>\n<ul>{''.join(rows)}</ul>\n"
 
 
 def _map(drift: FleetDrift, teams: Mapping[str, Mapping[str, int]]) -> Iterator[str]:

@@ -53,10 +53,14 @@ def drift_lines(drift: FleetDrift, details: Details, paint: Paint = plain, *, sh
     totals = drift.totals
     yield (
         f"{counted(len(drift.clusters), 'cluster')}: {equal:,} as declared, {len(drift.differing):,} differ, "
-        f"{len(drift.failed):,} not known; {totals.changes:,} differences "
+        f"{len(drift.failed):,} not known{_not_whole(drift)}; {totals.changes:,} differences "
         f"among {counted(totals.owned, 'binding')} in scope"
     )
     yield paint("dim", f"{drift.skipped:,} of {counted(drift.buckets, 'bucket')} were equal by digest and not read")
+
+
+def _not_whole(drift: FleetDrift) -> str:
+    return f", {len(drift.doubtful):,} not seen whole" if drift.doubtful else ""
 
 
 def _counts(item: ClusterDrift) -> str:

@@ -90,7 +90,9 @@ def compare_fleet(
     return FleetDrift(
         live.id,
         live.taken,
-        put_together((*settled, *parts), _failures(desired, live)),
+        put_together(
+            (*settled, *parts), _failures(desired, live), {name: _doubt(found) for name, found in live_of.items()}
+        ),
         buckets,
         skipped,
         sum(part.bytes_read for part in parts),
@@ -108,6 +110,12 @@ def _failures(desired: Run, live: Run) -> Iterator[Failure]:
     known = refused | {item.cluster for item in live.readings} | {item.cluster for item in live.failures}
     for name in sorted(of_interest - known):
         yield Failure(name, "not_read", "the cluster is not in this run", "take a snapshot of it", attempts=0)
+
+
+def _doubt(live: Reading) -> str:
+    gap = f"the ACL listing may not be whole: {live.acl_gap}" if live.acl_gap else ""
+    opaque = f"{len(live.opaque)} live ACL entries cannot be named" if live.opaque else ""
+    return "; ".join(filter(None, (gap, opaque)))
 
 
 def _equal(pair: Pair) -> Part:

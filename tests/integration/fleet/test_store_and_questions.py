@@ -219,8 +219,11 @@ def test_no_answer_hides_what_it_leaves_out(fleet: Fleet, tmp_path: Path) -> Non
     assert "without c4: not known" in fleet.said
     holders = {row[0]: row[2] for row in fleet.ask("--who-can", "WRITE topic nothing")}
     assert holders["c1"] == "not known: the ACL listing may not be whole: read in parts"
-    assert fleet.run("drift")[0] == 1
-    assert "c1: the ACL listing may not be whole: read in parts" in fleet.said
+    status, drift = fleet.run("drift")
+    assert status == 1
+    doubt = "the ACL listing may not be whole: read in parts"
+    assert {item["cluster"]: item["doubt"] for item in drift["clusters"] if item["doubt"]} == {"c1": doubt}
+    assert f"c1: {doubt}" in fleet.said
     answer = fleet.run("query", "--furthest")[1]
     assert answer["unread"] == ["c4"]
 

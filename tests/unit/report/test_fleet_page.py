@@ -10,7 +10,9 @@ def test_hostile_names_and_messages_stay_text() -> None:
     clusters = (
         ClusterDrift("a", failure=Failure("a", "code", _HOSTILE)),
         ClusterDrift("b", Counts(creates=1)),
+        ClusterDrift("c", doubt=_HOSTILE),
     )
     page = drift_page(FleetDrift("run", "now", clusters), {"b": {_HOSTILE: 1}})
     assert [sign for sign in ("\u202e", "\x1b", "<b>") if sign in page] == []
+    assert "1 not seen whole" in page
     assert "code: &lt;b&gt;\\u202egnp\\u001b[31m &amp;amp;" in page
