@@ -75,6 +75,12 @@ def test_names_below_the_wildcard_hang_or_break_requests_for_others_that_share_l
     assert answers == {"#b": None, "#a": False, "#ab": False, "b": False, "!b": False}
 
 
+def test_a_prefix_called_asterisk_keeps_the_scan_from_what_stands_below() -> None:
+    authorizer = Authorizer(bindings("GROUP:L:#a User:a@* ALLOW READ", "GROUP:P:* User:c@* ALLOW READ"))
+    answers = [authorizer.authorize("User:b", "10.0.0.1", _O.READ, _T.GROUP, name).allowed for name in ("#b", "#a")]
+    assert answers == [False, False]
+
+
 def test_a_user_called_asterisk_breaks_brokers_from_4_0_on() -> None:
     held = bindings("TOPIC:L:foo User:*@* ALLOW READ")
     asked = ("User:*", *READ_FOO[1:])
