@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from reconciler.access.names import shortest_name
+from reconciler.access.names import has_names, shortest_name
 from reconciler.access.table import EVERYTHING, STARRED, Key
 from reconciler.model import ResourceType
 
@@ -38,6 +38,8 @@ class Region:
 
     def meets(self, key: Key) -> bool:
         """Whether a resource can have a name of the region that ``key`` matches too."""
+        if key == self.key and not self.cuts:
+            return has_names(self.resource_type, key)
         if not key.meets(self.key):
             return False
         inner = max(key, self.key)

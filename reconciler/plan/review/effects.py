@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import Final, TypeAlias
 
@@ -97,12 +97,13 @@ def _effect(change: CreateAcl | DeleteAcl, rows: "_Rows", covering: "_Covers", d
     return Effect(EffectKind.REDUNDANT, other, None if declared is None else declared.origin)
 
 
-def granted_operations(operation: AclOperation, permission_type: AclPermissionType) -> set[AclOperation]:
+@cache
+def granted_operations(operation: AclOperation, permission_type: AclPermissionType) -> frozenset[AclOperation]:
     """What an entry speaks of; ALLOW implies, DENY does not."""
     if operation is AclOperation.ALL:
-        return {found for found in AclOperation if found > AclOperation.ALL}
+        return frozenset(found for found in AclOperation if found > AclOperation.ALL)
     implied = IMPLICATIONS.get(operation) if permission_type is AclPermissionType.ALLOW else None
-    return {operation} if implied is None else {operation, implied}
+    return frozenset({operation} if implied is None else {operation, implied})
 
 
 class _Rows:

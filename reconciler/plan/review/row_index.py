@@ -1,7 +1,7 @@
 """Rows of an access difference by the names that they speak of: whoever has many must not be asked about one by one."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.access import Region, Row
 from reconciler.model import PatternType, ResourcePattern, ResourceType
@@ -14,8 +14,10 @@ class RowIndex:
     def __init__(self, rows: Iterable[Row]) -> None:
         """Keep them by the pattern of their regions."""
         self._by_pattern: dict[ResourcePattern, list[Row]] = defaultdict(list)
+        self._by_type: dict[ResourceType, list[Row]] = defaultdict(list)
         for row in rows:
             self._by_pattern[pattern_of(row.region)].append(row)
+            self._by_type[row.region.resource_type].append(row)
         self._indexes = pattern_indexes(self._by_pattern)
 
     def overlapping(self, pattern: ResourcePattern) -> Iterator[Row]:
@@ -25,11 +27,9 @@ class RowIndex:
             for found in index.overlapping(pattern):
                 yield from self._by_pattern[found]
 
-    def on(self, resource_type: ResourceType) -> Iterator[Row]:
+    def on(self, resource_type: ResourceType) -> Sequence[Row]:
         """Every row about resources of a type."""
-        for pattern, rows in self._by_pattern.items():
-            if pattern.resource_type is resource_type:
-                yield from rows
+        return self._by_type.get(resource_type, ())
 
 
 def pattern_of(region: Region) -> ResourcePattern:
