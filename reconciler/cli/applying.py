@@ -124,6 +124,8 @@ def _perform(
     target = reached.target
     if target.declaration is None:
         raise CommandError(f"cluster {target.name!r} is not declared")
+    if plan.steps:
+        target.prepare()
     now = terms(target.declaration)
     # A plan that was made just now knows its day; it may have been chosen.
     looked_at = partial(

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import datetime
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,13 +23,14 @@ SNAPSHOT: Final = "snapshot:"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Target:
-    """A cluster to talk to, and its declaration where there is one."""
+    """A cluster to talk to, and its declaration if there is one; ``prepare`` says that it will be read again soon."""
 
     name: str
     cluster: "InspectableCluster"
     declaration: "ClusterDeclaration | None"
     bootstrap_servers: tuple[str, ...] = ()
     settings: "ClientSettings | None" = None
+    prepare: Callable[[], None] = lambda: None
 
 
 def today() -> datetime.date:
@@ -142,7 +143,7 @@ def live(name: str, declaration: "ClusterDeclaration | None", reach: Reach) -> I
         raise CommandError(f"the connection of cluster {name} cannot be used: {error}", error.advice) from error
     with cluster:
         cluster.prepare_listing()
-        yield Target(name, cluster, declaration, reached.servers, settings)
+        yield Target(name, cluster, declaration, reached.servers, settings, cluster.prepare_listing)
 
 
 def connection_settings(
