@@ -11,7 +11,7 @@ from reconciler.adapters.spark.readings import read_live
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import reason, run_tasks, task_count, task_frame
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.fleet import Reading, Run, share_out
+from reconciler.fleet import Reading, Run, partition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,7 +67,7 @@ def access_frame(session: "SparkSession", store: FleetStore, run: Run, manifests
 
 def _lists(session: "SparkSession", run: Run, manifests: "Manifests") -> list[list[Unit]]:
     units = [(reading, manifests.clusters.get(reading.cluster)) for reading in run.readings]
-    return share_out(units, [reading.rows for reading, _ in units], task_count(session))
+    return partition(units, [reading.rows for reading, _ in units], task_count(session))
 
 
 def _judge(reading: Reading, declaration: "ClusterDeclaration | None", store: FleetStore) -> "_Judged":

@@ -22,18 +22,18 @@ from reconciler.cli.options import Reach, connection_options, output_option
 from reconciler.cli.stopping import stoppable
 from reconciler.cli.wiring import read_sources
 from reconciler.fleet import (
-    Ending,
+    ApplyRecord,
     FleetPlan,
     Member,
     PlannedWave,
     failures_exceeded,
     fleet_plan_id,
-    gate_behind,
+    gate_after,
     latest,
     not_covered,
-    parse_endings,
+    parse_apply_records,
+    partition,
     pending,
-    share_out,
 )
 from reconciler.report.fleet_plan_text import fleet_plan_lines, fleet_result_lines
 
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Pass:
-    """One run of the command over a fleet's plan; ``endings`` holds what the record says so far."""
+    """One run of the command over a fleet's plan; ``records`` holds what the record says so far."""
 
     directory: Path
     plan: FleetPlan
     conditions: Conditions
-    endings: dict[tuple[str, str], Ending]
+    records: dict[tuple[str, str], ApplyRecord]
     interrupted: Callable[[], bool]
-    began: list[Ending] = field(default_factory=list)
+    began: list[ApplyRecord] = field(default_factory=list)
 
 
 @click.command("apply", short_help="Perform a fleet's plans, wave by wave")
@@ -94,19 +94,19 @@ def command(
     plan, plans = read_fleet_plan(Path(directory))
     _check_consent(plan, ids, yes=yes)
     texts = read_sources(path)
-    endings = latest(read_record(Path(directory), plan))
-    if any(pending(wave, endings) for wave in plan.waves):
+    records = latest(read_record(Path(directory), plan))
+    if any(pending(wave, records) for wave in plan.waves):
         with session_for(spark) as session, stoppable("clusters") as interrupted:
             shared = session.sparkContext.broadcast(tuple(texts))
             conditions = Conditions(shared, everywhere(reach), at_once, timeout, operator)
-            here = _Pass(Path(directory), plan, conditions, endings, interrupted)
+            here = _Pass(Path(directory), plan, conditions, records, interrupted)
             status = _perform(session, here, plans, wait=wait)
     else:
         status = Exit.OK
     if output == "json":
-        say_json(_document(plan, endings))
+        say_json(_document(plan, records))
     else:
-        say(fleet_result_lines(plan, endings, paint_for(sys.stdout)))
+        say(fleet_result_lines(plan, records, paint_for(sys.stdout)))
     return status
 
 
@@ -122,13 +122,13 @@ def _perform(session: "SparkSession", here: _Pass, plans: dict[str, str], *, wai
         if here.interrupted():
             statuses.append(Exit.INTERRUPTED)
             break
-    statuses += [_status(ending) for ending in here.endings.values() if not ending.succeeded]
+    statuses += [_status(record) for record in here.records.values() if not record.succeeded]
     return worst(*statuses)
 
 
 def _passes(wave: PlannedWave, here: _Pass, statuses: list[Exit], *, wait: bool) -> bool:
     """Whether the gate behind ``wave`` lets the next one begin."""
-    gate = gate_behind(wave, here.endings)
+    gate = gate_after(wave, here.records)
     if gate.shut:
         names = ", ".join((*gate.failed, *gate.unfinished, *(f"{name} (not planned)" for name in gate.unplanned)))
         advice = "plan again" if gate.unplanned else "mend what failed, then run the same command"
@@ -147,7 +147,7 @@ def _passes(wave: PlannedWave, here: _Pass, statuses: list[Exit], *, wait: bool)
 
 def _chunks(session: "SparkSession", wave: PlannedWave, here: _Pass) -> Iterator[tuple[Member, ...]]:
     """As many clusters as are performed side by side: behind each chunk the record is written."""
-    left = pending(wave, here.endings)
+    left = pending(wave, here.records)
     size = int(session.sparkContext.defaultParallelism) * here.conditions.at_once
     yield from (left[start : start + size] for start in range(0, len(left), size))
 
@@ -165,18 +165,18 @@ def _run_chunk(
         for member in chunk
     ]
     tell(f"wave {wave.name}: {', '.join(member.cluster for member in chunk)}")
-    lists = share_out(jobs, [1 + member.steps for member in chunk], int(session.sparkContext.defaultParallelism))
+    lists = partition(jobs, [1 + member.steps for member in chunk], int(session.sparkContext.defaultParallelism))
     lines = run_tasks(session, lists, partial(apply_all, conditions=here.conditions))
     add_to_record(here.directory, lines)
-    for ending in parse_endings("\n".join(lines) + "\n", here.plan):
-        here.began.append(ending)
-        here.endings[(ending.cluster, ending.plan_id)] = ending
-        if not ending.succeeded:
-            complain(f"cluster {ending.cluster} ended with {ending.status}: {ending.message}")
+    for record in parse_apply_records("\n".join(lines) + "\n", here.plan):
+        here.began.append(record)
+        here.records[(record.cluster, record.plan_id)] = record
+        if not record.succeeded:
+            complain(f"cluster {record.cluster} ended with {record.status}: {record.message}")
 
 
-def _status(ending: Ending) -> Exit:
-    return Exit(ending.status) if ending.status in PRECEDENCE else Exit.ERROR
+def _status(record: ApplyRecord) -> Exit:
+    return Exit(record.status) if record.status in PRECEDENCE else Exit.ERROR
 
 
 def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool) -> None:
@@ -204,7 +204,7 @@ def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool) -> None:
         raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
 
 
-def _document(plan: FleetPlan, endings: dict[tuple[str, str], Ending]) -> dict[str, object]:
+def _document(plan: FleetPlan, records: dict[tuple[str, str], ApplyRecord]) -> dict[str, object]:
     return {
         "fleetId": fleet_plan_id(plan),
         "waves": [
@@ -214,13 +214,13 @@ def _document(plan: FleetPlan, endings: dict[tuple[str, str], Ending]) -> dict[s
                     {
                         "cluster": member.cluster,
                         "planId": member.plan_id,
-                        "status": None if ending is None else ending.status,
-                        "message": "" if ending is None else ending.message,
-                        "done": 0 if ending is None else ending.done,
-                        "already": 0 if ending is None else ending.already,
+                        "status": None if record is None else record.status,
+                        "message": "" if record is None else record.message,
+                        "done": 0 if record is None else record.done,
+                        "already": 0 if record is None else record.already,
                     }
                     for member in wave.members
-                    for ending in [endings.get((member.cluster, member.plan_id))]
+                    for record in [records.get((member.cluster, member.plan_id))]
                 ],
                 "notPlanned": list(wave.unplanned),
             }

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from reconciler.cli.exits import Exit
 from reconciler.cli.options import Reach
-from reconciler.fleet import Ending, ending_text
+from reconciler.fleet import ApplyRecord, apply_record_text
 from reconciler.manifest import Source
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Conditions:
 
 
 def apply_all(jobs: Sequence[Job], attempt: str, *, conditions: Conditions) -> Iterator[str]:
-    """One ending for each cluster, in order."""
+    """One record for each cluster, in order."""
     with tempfile.TemporaryDirectory(prefix="reconciler-fleet-") as scratch:
         manifests = Path(scratch, "manifests")
         for source in conditions.texts.value:
@@ -60,11 +60,11 @@ def apply_all(jobs: Sequence[Job], attempt: str, *, conditions: Conditions) -> I
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(source.text, encoding="utf-8", newline="")
         with ThreadPoolExecutor(conditions.at_once) as pool:
-            for ending in pool.map(lambda job: _apply_one(job, manifests, Path(scratch), conditions), jobs):
-                yield ending_text(ending)
+            for record in pool.map(lambda job: _apply_one(job, manifests, Path(scratch), conditions), jobs):
+                yield apply_record_text(record)
 
 
-def _apply_one(job: Job, manifests: Path, scratch: Path, conditions: Conditions) -> Ending:
+def _apply_one(job: Job, manifests: Path, scratch: Path, conditions: Conditions) -> ApplyRecord:
     plan = scratch / f"{job.cluster}.json"
     plan.write_text(job.text, encoding="utf-8")
     # The command line's end is the outcome; a process that was killed says nothing, and its outcome is unknown.
@@ -91,7 +91,7 @@ def _apply_one(job: Job, manifests: Path, scratch: Path, conditions: Conditions)
             out, err = process.communicate()
             message += "it did not stop, so outcomes are unknown; "
     status = process.returncode if process.returncode >= 0 else int(Exit.ERROR)
-    return _ending(job, status, out, message + _why(err, status))
+    return _record(job, status, out, message + _why(err, status))
 
 
 def _arguments(job: Job, plan: Path, manifests: Path, conditions: Conditions) -> list[str]:
@@ -110,13 +110,13 @@ def _arguments(job: Job, plan: Path, manifests: Path, conditions: Conditions) ->
     return found
 
 
-def _ending(job: Job, status: int, out: str, message: str) -> Ending:
+def _record(job: Job, status: int, out: str, message: str) -> ApplyRecord:
     counts: dict[str, int] = {}
     try:
         counts = json.loads(out)["counts"] if out.strip() else {}
     except (ValueError, KeyError, TypeError):
         status, message = int(Exit.ERROR), f"its result cannot be read; {message}"
-    return Ending(
+    return ApplyRecord(
         job.cluster,
         job.plan_id,
         status,

@@ -45,7 +45,7 @@ from reconciler.fleet import (
     fleet_plan_document,
     fleet_plan_text,
     limit_refusals,
-    share_out,
+    partition,
 )
 from reconciler.plan import file_digest
 from reconciler.report.fleet_plan_text import fleet_plan_lines
@@ -91,7 +91,7 @@ def command(
     with session_for(spark) as session:
         shared = session.sparkContext.broadcast(tuple(texts))
         order = Order(shared, Means(everywhere(reach), snapshots), planning, source_commit(path), at_once, timeout)
-        lists = share_out(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
+        lists = partition(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
         sides = [json.loads(line) for line in run_tasks(session, lists, partial(plan_all, order=order))]
     day = (planning.as_of or today()).isoformat()
     plan = assembled(fleet, sides, day, order.commit)

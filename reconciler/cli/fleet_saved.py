@@ -7,7 +7,7 @@ from typing import Final
 
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.show import saved_plan
-from reconciler.fleet import Ending, FleetPlan, FleetPlanError, parse_endings, parse_fleet_plan
+from reconciler.fleet import ApplyRecord, FleetPlan, FleetPlanError, parse_apply_records, parse_fleet_plan
 from reconciler.plan import plan_id
 
 #: How the fleet's own plan is called.
@@ -36,7 +36,7 @@ def read_fleet_plan(directory: Path) -> tuple[FleetPlan, dict[str, str]]:
 
 
 def add_to_record(directory: Path, lines: Iterable[str]) -> None:
-    """Append endings, flushed to disk; a line that a crash has cut off goes, so that it damages none behind it."""
+    """Append records, flushed to disk; a line that a crash has cut off goes, so that it damages none behind it."""
     with (directory / RECORD_FILE).open("a+b") as record:
         record.seek(0)
         record.truncate(record.read().rfind(b"\n") + 1)
@@ -45,10 +45,10 @@ def add_to_record(directory: Path, lines: Iterable[str]) -> None:
         os.fsync(record.fileno())
 
 
-def read_record(directory: Path, plan: FleetPlan) -> list[Ending]:
+def read_record(directory: Path, plan: FleetPlan) -> list[ApplyRecord]:
     """What earlier runs noted of this plan."""
     try:
-        return parse_endings((directory / RECORD_FILE).read_text(encoding="utf-8"), plan)
+        return parse_apply_records((directory / RECORD_FILE).read_text(encoding="utf-8"), plan)
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:

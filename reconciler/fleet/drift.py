@@ -32,7 +32,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartialDrift:
     """What a task found out about a part of a cluster; ``file`` holds the differing rows, ``""`` if there are none."""
 
     cluster: str
@@ -90,8 +90,8 @@ class FleetDrift:
         return tuple(item for item in self.clusters if item.doubt)
 
 
-def put_together(
-    parts: Iterable[Part], failures: Iterable[Failure], doubts: Mapping[str, str]
+def merge(
+    parts: Iterable[PartialDrift], failures: Iterable[Failure], doubts: Mapping[str, str]
 ) -> tuple[ClusterDrift, ...]:
     """One answer for each cluster. One part that went wrong makes the cluster unknown, whatever the others say."""
     counts: dict[str, Counts] = {}
@@ -113,15 +113,15 @@ def put_together(
     return tuple(sorted((*known, *unknown), key=lambda item: item.cluster))
 
 
-def part_text(part: Part) -> str:
+def partial_drift_text(part: PartialDrift) -> str:
     """A part as a line of JSON."""
     return json.dumps(asdict(part), ensure_ascii=False, separators=(",", ":"))
 
 
-def parse_part(text: str) -> Part:
-    """The inverse of :func:`part_text`."""
+def parse_partial_drift(text: str) -> PartialDrift:
+    """The inverse of :func:`partial_drift_text`."""
     side: dict[str, Any] = json.loads(text)
-    return Part(**{**side, "counts": Counts(**side["counts"])})
+    return PartialDrift(**{**side, "counts": Counts(**side["counts"])})
 
 
 def drift_document(drift: FleetDrift) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from reconciler.fleet.proposal import FleetPlan, Member, PlannedWave
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How the apply of one cluster's plan ended: the exit status of the single apply, its words, and when."""
+class ApplyRecord:
+    """How the apply of one cluster's plan ended: the exit status of the apply, its message, and when."""
 
     cluster: str
     plan_id: str
@@ -45,41 +45,41 @@ class Gate:
         return len(self.failed) + len(self.unplanned) > self.allowed_failures or bool(self.unfinished)
 
 
-def latest(endings: Iterable[Ending]) -> dict[tuple[str, str], Ending]:
-    """The last ending of each plan, by cluster and plan id."""
-    return {(item.cluster, item.plan_id): item for item in endings}
+def latest(records: Iterable[ApplyRecord]) -> dict[tuple[str, str], ApplyRecord]:
+    """The last record of each plan, by cluster and plan id."""
+    return {(item.cluster, item.plan_id): item for item in records}
 
 
-def pending(wave: PlannedWave, endings: Mapping[tuple[str, str], Ending]) -> tuple[Member, ...]:
+def pending(wave: PlannedWave, records: Mapping[tuple[str, str], ApplyRecord]) -> tuple[Member, ...]:
     """The members whose plan has not ended well yet."""
     return tuple(
         member
         for member in wave.members
-        if not ((found := endings.get((member.cluster, member.plan_id))) and found.succeeded)
+        if not ((found := records.get((member.cluster, member.plan_id))) and found.succeeded)
     )
 
 
-def gate_behind(wave: PlannedWave, endings: Mapping[tuple[str, str], Ending]) -> Gate:
+def gate_after(wave: PlannedWave, records: Mapping[tuple[str, str], ApplyRecord]) -> Gate:
     """The gate behind a wave, as the record shows it; a wave in which nothing has to change is no obstacle."""
-    left = pending(wave, endings)
-    failed = tuple(member.cluster for member in left if (member.cluster, member.plan_id) in endings)
-    unfinished = tuple(member.cluster for member in left if (member.cluster, member.plan_id) not in endings)
-    ends = (endings[key].finished for member in wave.members if (key := (member.cluster, member.plan_id)) in endings)
+    left = pending(wave, records)
+    failed = tuple(member.cluster for member in left if (member.cluster, member.plan_id) in records)
+    unfinished = tuple(member.cluster for member in left if (member.cluster, member.plan_id) not in records)
+    ends = (records[key].finished for member in wave.members if (key := (member.cluster, member.plan_id)) in records)
     return Gate(wave.name, failed, unfinished, max(ends, default=0.0) + wave.soak, wave.max_failures, wave.unplanned)
 
 
-def failures_exceeded(wave: PlannedWave, endings: Mapping[tuple[str, str], Ending]) -> bool:
+def failures_exceeded(wave: PlannedWave, records: Mapping[tuple[str, str], ApplyRecord]) -> bool:
     """Whether so many clusters of a wave failed that the rest of it must not begin either."""
-    return len(gate_behind(wave, endings).failed) > wave.max_failures
+    return len(gate_after(wave, records).failed) > wave.max_failures
 
 
-def ending_text(ending: Ending) -> str:
+def apply_record_text(record: ApplyRecord) -> str:
     """One line of the record."""
-    return json.dumps(asdict(ending), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(asdict(record), ensure_ascii=False, separators=(",", ":"))
 
 
-def parse_endings(text: str, plan: FleetPlan) -> list[Ending]:
-    """The record's endings of this plan's members; a line that was cut off by a crash at the end is left out."""
+def parse_apply_records(text: str, plan: FleetPlan) -> list[ApplyRecord]:
+    """The records of this plan's members; a line that was cut off by a crash at the end is left out."""
     wanted = {(member.cluster, member.plan_id) for member in plan.members}
     found = []
     lines = text.split("\n")
@@ -87,11 +87,11 @@ def parse_endings(text: str, plan: FleetPlan) -> list[Ending]:
         if not line:
             continue
         try:
-            ending = Ending(**json.loads(line))
+            record = ApplyRecord(**json.loads(line))
         except (ValueError, TypeError) as error:
             if number == len(lines) - 1:
                 continue
             raise ValueError(f"line {number + 1} of the record is damaged") from error
-        if (ending.cluster, ending.plan_id) in wanted:
-            found.append(ending)
+        if (record.cluster, record.plan_id) in wanted:
+            found.append(record)
     return found

@@ -49,7 +49,7 @@ def pairs(desired: Reading, live: Reading) -> list[Pair]:
     ]
 
 
-def share_out(units: Iterable[T], weights: Sequence[int], tasks: int) -> list[list[T]]:
+def partition(units: Iterable[T], weights: Sequence[int], tasks: int) -> list[list[T]]:
     """At most ``tasks`` lists of about the same weight: the heaviest first, each to the lightest list."""
     order = sorted(zip(weights, units, strict=True), key=lambda item: -item[0])
     lists: list[list[T]] = [[] for _ in range(max(1, min(tasks, len(order))))]

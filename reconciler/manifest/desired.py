@@ -7,7 +7,6 @@ from reconciler.manifest.bindings import BindingTable, Roles
 from reconciler.manifest.built_in_roles import BUILT_IN_ROLES
 from reconciler.manifest.clusters import ClusterDeclaration
 from reconciler.manifest.codes import Code
-from reconciler.manifest.collector import without_collector
 from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.manifests import Declared, Manifests
 from reconciler.manifest.problem import ManifestError, Problem, in_order
@@ -18,6 +17,7 @@ from reconciler.manifest.suggest import did_you_mean
 from reconciler.manifest.topic_table import TopicTable
 from reconciler.manifest.topics import TopicsDeclaration
 from reconciler.model import DesiredState, Origin
+from reconciler.model.collector import without_collector
 
 
 class FindingsByFile:

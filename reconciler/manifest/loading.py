@@ -8,7 +8,6 @@ from reconciler.manifest.built_in_roles import BUILT_IN_ROLES
 from reconciler.manifest.claims import AccessTestsDeclaration
 from reconciler.manifest.clusters import ClusterDeclaration, declare_cluster
 from reconciler.manifest.codes import Code
-from reconciler.manifest.collector import without_collector
 from reconciler.manifest.document import Document, Heading, open_document
 from reconciler.manifest.findings import Findings, Trouble
 from reconciler.manifest.fleets import FleetDeclaration, check_waves, declare_fleet
@@ -23,6 +22,7 @@ from reconciler.manifest.source import Source
 from reconciler.manifest.topics import TopicsDeclaration
 from reconciler.manifest.variables import MISPLACED, form_problem, misplaced, variable_scalars
 from reconciler.model import FrozenMap, Origin
+from reconciler.model.collector import without_collector
 
 
 def load(sources: Iterable[Source]) -> Manifests:

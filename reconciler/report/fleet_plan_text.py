@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from reconciler.fleet import Ending, FleetPlan, Member, PlannedWave, fleet_plan_id
+from reconciler.fleet import ApplyRecord, FleetPlan, Member, PlannedWave, fleet_plan_id
 from reconciler.report.paint import Paint, counted, plain, safe
 
 _SHOWN = 12
@@ -65,11 +65,11 @@ def duration(seconds: float) -> str:
 
 
 def fleet_result_lines(
-    plan: FleetPlan, endings: Mapping[tuple[str, str], Ending], paint: Paint = plain
+    plan: FleetPlan, records: Mapping[tuple[str, str], ApplyRecord], paint: Paint = plain
 ) -> Iterator[str]:
     """How far the fleet is: what failed by name, the rest counted by wave."""
     for wave in plan.waves:
-        found = [endings.get((member.cluster, member.plan_id)) for member in wave.members]
+        found = [records.get((member.cluster, member.plan_id)) for member in wave.members]
         done = sum(1 for item in found if item is not None and item.succeeded)
         for item in found:
             if item is not None and not item.succeeded:

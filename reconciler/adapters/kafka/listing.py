@@ -4,13 +4,11 @@ Three readers, each tried only where the one before could not read: raw messages
 one call, the client in shards. Why in this order: ``docs/decisions/acl-listing.md``.
 """
 
-import gc
 import marshal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +18,7 @@ from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.bindings import Listing, read_rows
 from reconciler.adapters.kafka.carried import message_reader_settings
 from reconciler.adapters.kafka.settings import ClientSettings
+from reconciler.model.collector import without_collector
 from reconciler.ports import ClusterError
 
 #: Runs a module of ours from where we are ourselves: a Spark worker got the code with its job, and its Python has none.
@@ -96,7 +95,7 @@ class Child:
         status = self._process.returncode
         if status != 0:
             return ("died", status)
-        with _collector_paused():
+        with without_collector():
             reply: tuple[Any, ...] = marshal.loads(self._output)  # noqa: S302 - our own child wrote it
         return reply
 
@@ -141,7 +140,7 @@ class AclListing:
             match self._child.reply():
                 case ("rows", cluster_id, rows):
                     gap = SHARDS_GAP if reader is Reader.SHARDS else None
-                    with _collector_paused():
+                    with without_collector():
                         return Listed(cluster_id, read_rows(rows), reader, gap)
                 case ("refused", code, name, message):
                     raise refusal(code, name, self._settings.redact(message))
@@ -203,18 +202,6 @@ def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
             "Set authorizer.class.name on brokers and controllers, or leave ACLs out.",
         )
     return ClusterError(name or f"ERROR_{code}", message or "the ACL listing was refused")
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """A hundred thousand new values that all live on: looking for garbage among them costs as much as making them."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _task(reader: Reader, settings: ClientSettings) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from reconciler.adapters.spark.readings import Place, write_live
 from reconciler.adapters.spark.store import FleetStore, NoRunError
 from reconciler.adapters.spark.tasks import in_time, reason, run_tasks, task_count
-from reconciler.fleet import Failure, Reading, Run, parse_reading, reading_text, share_out
+from reconciler.fleet import Failure, Reading, Run, parse_reading, partition, reading_text
 from reconciler.model import ClusterState, Scope
 from reconciler.ports import ClusterError
 
@@ -55,7 +55,7 @@ class Patience:
 
 def collect(session: SparkSession, store: FleetStore, sources: Sequence[Source], run: Run, patience: Patience) -> Run:
     """Read ``sources`` into ``store`` and commit the run; ``run`` names it and holds what is carried over."""
-    lists = share_out(sources, [1] * len(sources), task_count(session))
+    lists = partition(sources, [1] * len(sources), task_count(session))
     work = partial(_read_all, store=store, side=f"taken={run.id}", taken=run.taken, patience=patience)
     readings, failures = list(run.readings), list(run.failures)
     for line in run_tasks(session, lists, work):

@@ -24,17 +24,17 @@ from reconciler.fleet import (
     Failure,
     FleetDrift,
     Pair,
-    Part,
+    PartialDrift,
     Reading,
     Row,
     Run,
     Whose,
     binding_of,
+    merge,
     pairs,
-    parse_part,
-    part_text,
-    put_together,
-    share_out,
+    parse_partial_drift,
+    partial_drift_text,
+    partition,
     whose,
 )
 from reconciler.model import ClusterState, DesiredState, Scope
@@ -67,7 +67,7 @@ def compare_fleet(
     session: SparkSession, store: FleetStore, desired: Run, live: Run, rules: Mapping[str, Rules], name: str
 ) -> FleetDrift:
     """Compare every cluster of ``desired`` with its reading in ``live``; ``name`` is where the results go."""
-    settled: list[Part] = []
+    settled: list[PartialDrift] = []
     units: list[Unit] = []
     buckets = skipped = 0
     live_of = {reading.cluster: reading for reading in live.readings}
@@ -85,14 +85,14 @@ def compare_fleet(
         if wanted.topics or rules[wanted.cluster].topics.prune:
             units.append(Unit(None, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
     weights = [unit.pair.rows if unit.pair else unit.live.topic_count for unit in units]
-    lists: list[list[Unit]] = share_out(units, weights, task_count(session, sum(weights)))
-    parts = [parse_part(line) for line in run_tasks(session, lists, partial(_compare_all, store=store, name=name))]
+    lists: list[list[Unit]] = partition(units, weights, task_count(session, sum(weights)))
+    parts = [
+        parse_partial_drift(line) for line in run_tasks(session, lists, partial(_compare_all, store=store, name=name))
+    ]
     return FleetDrift(
         live.id,
         live.taken,
-        put_together(
-            (*settled, *parts), _failures(desired, live), {name: _doubt(found) for name, found in live_of.items()}
-        ),
+        merge((*settled, *parts), _failures(desired, live), {name: _doubt(found) for name, found in live_of.items()}),
         buckets,
         skipped,
         sum(part.bytes_read for part in parts),
@@ -118,8 +118,8 @@ def _doubt(live: Reading) -> str:
     return "; ".join(filter(None, (gap, opaque)))
 
 
-def _equal(pair: Pair) -> Part:
-    return Part(pair.cluster, _looked_at(pair.desired, pair.live))
+def _equal(pair: Pair) -> PartialDrift:
+    return PartialDrift(pair.cluster, _looked_at(pair.desired, pair.live))
 
 
 def _looked_at(desired: Sequence[Bucket], live: Sequence[Bucket]) -> Counts:
@@ -132,24 +132,24 @@ def _compare_all(units: Sequence[Unit], attempt: str, *, store: FleetStore, name
     with Results(store.files, name, attempt) as results:
         parts = [_compare_one(unit, store.files, results) for unit in units]
     for part in parts:
-        yield part_text(part)
+        yield partial_drift_text(part)
 
 
-def _compare_one(unit: Unit, files: Files, results: Results) -> Part:
+def _compare_one(unit: Unit, files: Files, results: Results) -> PartialDrift:
     try:
         if unit.pair is not None:
             return _compare_pair(unit, unit.pair, files, results)
         return _compare_topics(unit, files, results)
     except Exception as error:  # what cannot be compared is unknown, and must not hide the rest
         message = str(error) if isinstance(error, OSError | DamagedError) else reason(error)
-        return Part(unit.live.cluster, Counts(), error=message)
+        return PartialDrift(unit.live.cluster, Counts(), error=message)
 
 
 class DamagedError(Exception):
     """A file does not hold what its header says."""
 
 
-def _compare_pair(unit: Unit, pair: Pair, files: Files, results: Results) -> Part:
+def _compare_pair(unit: Unit, pair: Pair, files: Files, results: Results) -> PartialDrift:
     # Origins too, though few are wanted: opening a file a second time would cost more.
     wanted, found = _frame(files, pair.desired, _DESIRED), _frame(files, pair.live, _LIVE)
     counts = _looked_at(pair.desired, pair.live)
@@ -162,7 +162,7 @@ def _compare_pair(unit: Unit, pair: Pair, files: Files, results: Results) -> Par
         found = found.filter(pl.col("whose") == int(Whose.OWNED))
     creates, deletes = differing(wanted, found)
     written = results.bindings(pair.cluster, _created(creates), _expired(files, unit.desired, deletes))
-    return Part(
+    return PartialDrift(
         pair.cluster,
         counts + Counts(creates=creates.height, deletes=deletes.height),
         results.file if written else "",
@@ -219,7 +219,7 @@ def _expired(files: Files, desired: Reading, deletes: pl.DataFrame) -> list[Diff
     return [Difference("DeleteAcl", row, str(expired[row].origin) if row in expired else None) for row in rows]
 
 
-def _compare_topics(unit: Unit, files: Files, results: Results) -> Part:
+def _compare_topics(unit: Unit, files: Files, results: Results) -> PartialDrift:
     """Topics are few, and what makes them differ is more than equality: the local engine compares them here too."""
     desired, live, rules = unit.desired, unit.live, unit.rules
     wanted, found = desired_topics(files, desired), live_topics(files, live)
@@ -235,4 +235,4 @@ def _compare_topics(unit: Unit, files: Files, results: Results) -> Part:
     )
     written = results.topics(live.cluster, topic_differences(compared))
     counts = Counts(topics=len(compared.changes), left=len(compared.left))
-    return Part(live.cluster, counts, results.file if written else "")
+    return PartialDrift(live.cluster, counts, results.file if written else "")

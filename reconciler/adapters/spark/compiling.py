@@ -18,7 +18,7 @@ from reconciler import __version__
 from reconciler.adapters.spark.readings import Place, write_desired
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import run_tasks, task_count
-from reconciler.fleet import Failure, Run, parse_reading, reading_text, share_out
+from reconciler.fleet import Failure, Run, parse_reading, partition, reading_text
 from reconciler.manifest import ManifestError, Manifests, Source, desired_state, load, render_problem
 
 _FAILED: Final = "!"
@@ -37,7 +37,7 @@ def compile_desired(
     if known is not None:
         return known
     texts = session.sparkContext.broadcast(tuple(sources))
-    lists = share_out(list(clusters), [1] * len(clusters), task_count(session))
+    lists = partition(list(clusters), [1] * len(clusters), task_count(session))
     work = partial(_compile_all, store=store, key=key, as_of=as_of, texts=texts)
     lines = run_tasks(session, lists, work)
     failures = tuple(Failure(**json.loads(line[1:])) for line in lines if line.startswith(_FAILED))

@@ -19,7 +19,7 @@ from reconciler.adapters.spark.log_files import LogPart, line_batches
 from reconciler.adapters.spark.readings import bucket_rows
 from reconciler.adapters.spark.tables import from_parquet, table_rows
 from reconciler.adapters.spark.tasks import reason, task_count
-from reconciler.fleet import Reading, binding_of, share_out
+from reconciler.fleet import Reading, binding_of, partition
 from reconciler.fleet.usage import ClusterUsage, Event, Judge, Question, Scan, Summary, Tally, Window, summary_of
 from reconciler.model import AclBinding, OpaqueBinding, Scope, is_reserved
 
@@ -72,7 +72,7 @@ def read_logs(
     numbers = {subject.cluster: number for number, subject in enumerate(subjects)}
     ids = {subject.cluster_id: number for number, subject in enumerate(subjects) if subject.cluster_id}
     nobody = len(subjects)
-    lists = share_out(parts, [part.size for part in parts], task_count(session)) if parts else []
+    lists = partition(parts, [part.size for part in parts], task_count(session)) if parts else []
     scanned = context.parallelize(lists, max(1, len(lists))).mapPartitions(
         partial(_scan_all, window=question.window, numbers=numbers, ids=ids, nobody=nobody)
     )

@@ -18,10 +18,10 @@ from reconciler.fleet import (
     in_buckets,
     pairs,
     parse_run,
+    partition,
     row_of,
     rows_digest,
     run_text,
-    share_out,
 )
 from reconciler.model import AclBinding, FrozenMap
 from tests.property.strategies import bindings, opaque_bindings, wild_bindings, wild_text
@@ -121,7 +121,7 @@ def test_equal_only_under_the_same_scope() -> None:
 
 
 def test_one_heavy_unit_does_not_wait_behind_small_ones() -> None:
-    lists = share_out(["big", *map(str, range(100))], [1_000, *([1] * 100)], 4)
+    lists = partition(["big", *map(str, range(100))], [1_000, *([1] * 100)], 4)
     assert ["big"] in lists
     assert sorted(name for part in lists for name in part) == sorted(["big", *map(str, range(100))])
-    assert share_out([], [], 4) == []
+    assert partition([], [], 4) == []

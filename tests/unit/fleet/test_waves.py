@@ -5,22 +5,22 @@ from dataclasses import replace
 import pytest
 
 from reconciler.fleet import (
-    Ending,
+    ApplyRecord,
     Failure,
     FleetLimits,
     FleetPlan,
     FleetPlanError,
     Member,
     PlannedWave,
-    ending_text,
+    apply_record_text,
     failures_exceeded,
     fleet_plan_id,
     fleet_plan_text,
-    gate_behind,
+    gate_after,
     latest,
     limit_refusals,
     not_covered,
-    parse_endings,
+    parse_apply_records,
     parse_fleet_plan,
     pending,
 )
@@ -43,8 +43,8 @@ PLAN = FleetPlan(
 )
 
 
-def ended(name: str, status: int, finished: float = 100.0) -> Ending:
-    return Ending(name, f"plan-{name}", status, finished)
+def ended(name: str, status: int, finished: float = 100.0) -> ApplyRecord:
+    return ApplyRecord(name, f"plan-{name}", status, finished)
 
 
 def test_a_plan_reads_back_equal() -> None:
@@ -87,42 +87,42 @@ def test_one_approval_covers_all_clusters_with_the_same_change() -> None:
 
 
 def test_a_gate_opens_when_the_last_cluster_has_stood_long_enough() -> None:
-    gate = gate_behind(WAVE, latest([ended("a", 0, 100.0), ended("b", 0, 250.0)]))
+    gate = gate_after(WAVE, latest([ended("a", 0, 100.0), ended("b", 0, 250.0)]))
     assert not gate.shut
     assert gate.opens == 310.0
 
 
 def test_failures_and_what_was_not_begun_shut_a_gate() -> None:
-    assert gate_behind(WAVE, latest([ended("a", 0)])).unfinished == ("b",)
-    assert gate_behind(WAVE, latest([ended("a", 0)])).shut
+    assert gate_after(WAVE, latest([ended("a", 0)])).unfinished == ("b",)
+    assert gate_after(WAVE, latest([ended("a", 0)])).shut
     failed = latest([ended("a", 0), ended("b", 1)])
-    assert gate_behind(WAVE, failed).failed == ("b",)
-    assert gate_behind(WAVE, failed).shut
+    assert gate_after(WAVE, failed).failed == ("b",)
+    assert gate_after(WAVE, failed).shut
     assert failures_exceeded(WAVE, failed)
-    assert not gate_behind(replace(WAVE, max_failures=1), failed).shut
+    assert not gate_after(replace(WAVE, max_failures=1), failed).shut
 
 
 def test_a_cluster_without_a_plan_counts_as_a_failure_of_its_wave() -> None:
     wave = PlannedWave("canary", (), unplanned=("a", "b"))
-    assert gate_behind(wave, {}).shut
-    assert gate_behind(replace(wave, max_failures=1), {}).shut
-    assert not gate_behind(replace(wave, max_failures=2), {}).shut
+    assert gate_after(wave, {}).shut
+    assert gate_after(replace(wave, max_failures=1), {}).shut
+    assert not gate_after(replace(wave, max_failures=2), {}).shut
     plan = replace(PLAN, waves=(wave, *PLAN.waves[1:]))
     assert parse_fleet_plan(fleet_plan_text(plan)) == plan
     assert fleet_plan_id(plan) != fleet_plan_id(replace(PLAN, waves=(replace(wave, unplanned=()), *PLAN.waves[1:])))
 
 
 def test_the_last_ending_counts_and_only_of_this_plan() -> None:
-    endings = latest([ended("a", 1), ended("a", 0, 200.0), Ending("b", "plan-of-yesterday", 0, 1.0)])
-    assert [item.cluster for item in pending(WAVE, endings)] == ["b"]
+    records = latest([ended("a", 1), ended("a", 0, 200.0), ApplyRecord("b", "plan-of-yesterday", 0, 1.0)])
+    assert [item.cluster for item in pending(WAVE, records)] == ["b"]
 
 
 def test_a_wave_without_members_is_no_obstacle() -> None:
-    assert not gate_behind(PlannedWave("empty", ()), {}).shut
+    assert not gate_after(PlannedWave("empty", ()), {}).shut
 
 
 def test_a_record_reads_back_without_a_line_cut_off_by_a_crash() -> None:
-    text = "".join(f"{ending_text(item)}\n" for item in (ended("a", 0), ended("zz", 0), ended("b", 4)))
-    assert parse_endings(text + '{"cluster":"c","pl', PLAN) == [ended("a", 0), ended("b", 4)]
+    text = "".join(f"{apply_record_text(item)}\n" for item in (ended("a", 0), ended("zz", 0), ended("b", 4)))
+    assert parse_apply_records(text + '{"cluster":"c","pl', PLAN) == [ended("a", 0), ended("b", 4)]
     with pytest.raises(ValueError, match="line 1"):
-        parse_endings('{"cluster\n' + text, PLAN)
+        parse_apply_records('{"cluster\n' + text, PLAN)
