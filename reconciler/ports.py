@@ -1,4 +1,4 @@
-"""What the core asks of the world. Implementations live in ``adapters``; each passes ``tests/contract``.
+"""What the core needs from outside. Implementations live in ``adapters``; each passes ``tests/contract``.
 
 An answer is never a guess: reading raises :class:`ClusterError` rather than returning less, and each item that
 was written gets an :class:`Answer` of its own, in the order in which it was asked.
@@ -25,7 +25,7 @@ class ClusterError(Exception):
         self.code, self.message, self.advice = code, message, advice
 
 
-class Verdict(StrEnum):
+class AnswerStatus(StrEnum):
     """What became of one item that was sent."""
 
     DONE = "done"
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
 class Answer:
     """The outcome of one item: ``FAILED`` is known not to be applied, ``UNKNOWN`` may still be applied later."""
 
-    verdict: Verdict
+    status: AnswerStatus
     code: str = ""
     message: str = ""
     retriable: bool = False
@@ -171,7 +171,7 @@ class Ledger(Protocol):
         ...
 
 
-class Sees(StrEnum):
+class Visibility(StrEnum):
     """What a node lets a probe's principal do with a topic that does not exist."""
 
     PERMITTED = "permitted"
@@ -180,10 +180,10 @@ class Sees(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Glimpse:
+class ProbeAnswer:
     """One node's answer to a probe; ``detail`` says why it is ``SILENT``."""
 
-    sees: Sees
+    visibility: Visibility
     detail: str = ""
 
 
@@ -198,6 +198,6 @@ class Probe(Protocol):
         """The ids of the brokers that the cluster names; raises :class:`ClusterError`."""
         ...
 
-    def ask(self, topic: str, nodes: Collection[int]) -> Mapping[int, Glimpse]:
+    def ask(self, topic: str, nodes: Collection[int]) -> Mapping[int, ProbeAnswer]:
         """Each node's answer for a topic that does not exist, in bounded time; ``CONTROLLER`` can be asked too."""
         ...

@@ -13,7 +13,7 @@ from reconciler.model import (
     ResourceType,
     Topic,
 )
-from reconciler.ports import Answer, Clock, Cluster, ClusterError, ReadRequest, Verdict
+from reconciler.ports import Answer, AnswerStatus, Clock, Cluster, ClusterError, ReadRequest
 
 #: Those who log in on the tour, besides the super users.
 USERS: Final = ("svc-orders", "svc-analytics", "svc-batch")
@@ -76,7 +76,7 @@ def put(cluster: Cluster, clock: Clock, bindings: Sequence[AclBinding], topics: 
     """Create through Kafka's Admin API and wait until the broker enforces it; raises :class:`ClusterError`."""
     answers: list[Answer] = [*(cluster.create_topics(topics) if topics else ()), *cluster.create_acls(bindings)]
     for answer in answers:
-        if answer.verdict not in (Verdict.DONE, Verdict.ALREADY):
+        if answer.status not in (AnswerStatus.DONE, AnswerStatus.ALREADY):
             raise ClusterError(answer.code, answer.message)
     end = clock.monotonic() + _ENFORCED_SECONDS
     while not cluster.read(ReadRequest(all_topics=False)).bindings.issuperset(bindings):

@@ -1,8 +1,9 @@
 """Perform a plan through the ports, step by step, and say truly what became of it."""
 
 from reconciler.apply.barrier import UnprovenError
+from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, NoLedger, ProbeSetup
 from reconciler.apply.history import JournalError, PastRun, past_runs
-from reconciler.apply.lease import Claim, LeaseHeldError, claims
+from reconciler.apply.lease import LeaseClaim, LeaseHeldError, lease_claims
 from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
 from reconciler.apply.perform import perform
 from reconciler.apply.preflight import (
@@ -15,20 +16,20 @@ from reconciler.apply.preflight import (
 )
 from reconciler.apply.progress import Progress, Silent
 from reconciler.apply.validation import validate
-from reconciler.apply.world import Identity, Leasing, NoLedger, Probing, World
 
 __all__ = [
     "GOOD",
-    "Claim",
+    "ApplyEnvironment",
     "Identity",
     "JournalError",
+    "LeaseClaim",
     "LeaseHeldError",
-    "Leasing",
+    "LeaseRequest",
     "NoLedger",
     "Outcome",
     "PastRun",
     "Preflight",
-    "Probing",
+    "ProbeSetup",
     "Progress",
     "RefusedError",
     "Result",
@@ -37,9 +38,8 @@ __all__ = [
     "StepOutcome",
     "UndeclaredDefaultError",
     "UnprovenError",
-    "World",
     "check",
-    "claims",
+    "lease_claims",
     "past_runs",
     "perform",
     "reading",

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import ATTEMPTS, pause
 from reconciler.model import AclBinding, ClusterState
-from reconciler.ports import ClusterError, Verdict
+from reconciler.ports import AnswerStatus, ClusterError
 
 #: Seconds after which a person who asks to stop is heard.
 _PATIENCE: Final = 0.5
@@ -59,11 +59,11 @@ class FixedWait:
 
     def stand(self) -> None:
         """Wait, unless a person asks to stop."""
-        world, seconds = self._run.world, self._run.plan.terms.barrier_wait
-        world.progress.barrier(seconds)
-        end = world.clock.monotonic() + seconds
-        while not world.interrupted() and (left := end - world.clock.monotonic()) > 0:
-            world.clock.sleep(min(left, _PATIENCE))
+        environment, seconds = self._run.environment, self._run.plan.terms.barrier_wait
+        environment.progress.barrier(seconds)
+        end = environment.clock.monotonic() + seconds
+        while not environment.interrupted() and (left := end - environment.clock.monotonic()) > 0:
+            environment.clock.sleep(min(left, _PATIENCE))
 
     def end(self) -> tuple[AclBinding, ...]:
         """Nothing was put there."""
@@ -72,13 +72,15 @@ class FixedWait:
 
 def put(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
     """Create bindings of the run's own; raises :class:`StoppedError` where they could not all be created."""
-    clock = run.world.clock
+    clock = run.environment.clock
     for attempt in range(ATTEMPTS):
         try:
-            answers = run.world.cluster.create_acls(bindings)
-            if all(answer.verdict in (Verdict.DONE, Verdict.ALREADY) for answer in answers):
+            answers = run.environment.cluster.create_acls(bindings)
+            if all(answer.status in (AnswerStatus.DONE, AnswerStatus.ALREADY) for answer in answers):
                 return
-            failed = next(answer for answer in answers if answer.verdict not in (Verdict.DONE, Verdict.ALREADY))
+            failed = next(
+                answer for answer in answers if answer.status not in (AnswerStatus.DONE, AnswerStatus.ALREADY)
+            )
             why = f"{failed.code}: {failed.message}"
         except ClusterError as error:
             why = str(error)
@@ -89,17 +91,17 @@ def put(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
 def remove(run: Run, bindings: Sequence[AclBinding]) -> tuple[AclBinding, ...]:
     """Delete bindings of the run's own; those that may still be there are returned."""
     left = tuple(bindings)
-    clock = run.world.clock
+    clock = run.environment.clock
     for attempt in range(ATTEMPTS):
         if not left:
             break
         try:
-            answers = run.world.cluster.delete_acls(left)
+            answers = run.environment.cluster.delete_acls(left)
         except ClusterError:
             clock.sleep(pause(attempt, clock))
             continue
-        gone = (Verdict.DONE, Verdict.ALREADY)
-        left = tuple(binding for binding, answer in zip(left, answers, strict=True) if answer.verdict not in gone)
+        gone = (AnswerStatus.DONE, AnswerStatus.ALREADY)
+        left = tuple(binding for binding, answer in zip(left, answers, strict=True) if answer.status not in gone)
         if left:
             clock.sleep(pause(attempt, clock))
     return left

@@ -46,7 +46,7 @@ def delete_batch(live_bindings: int) -> int:
     return max(1, min(MAX_BINDINGS, int(DELETE_BUDGET / (SECONDS_PER_SCAN * max(1, live_bindings)))))
 
 
-def pause_behind(phase: Phase, seconds: float) -> float:
+def pause_after(phase: Phase, seconds: float) -> float:
     """How long to leave the controller alone after a request that took ``seconds``."""
     return min(seconds, 2 * DELETE_BUDGET) if phase in _DELETES else 0.0
 

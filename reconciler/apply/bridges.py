@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
-from reconciler.apply.attention import PERIOD, AttentiveClock
 from reconciler.apply.barrier import put, remove
 from reconciler.apply.batches import MAX_BINDINGS, delete_batch
-from reconciler.apply.crossing import Near, interrupts_nobody
+from reconciler.apply.bridge_removal import NearbyBindings, interrupts_nobody
+from reconciler.apply.polling_clock import PERIOD, PollingClock
 from reconciler.apply.run import Run, StoppedError
-from reconciler.apply.sighting import settle
+from reconciler.apply.verification import await_visible
 from reconciler.model import (
     AclBinding,
     ClusterState,
@@ -35,7 +35,7 @@ _NO_PATTERNS: Final = PatternIndex(())
 
 
 @dataclass(slots=True)
-class Crossing:
+class BridgeLifecycle:
     """What a run keeps open. ``standing`` maps each bridge to its markers; ``alarm`` says which had to go at once."""
 
     run: Run
@@ -70,11 +70,11 @@ class Crossing:
         if not wished.wanted:
             return
         self._attend()
-        most = min(MAX_BINDINGS, self.run.world.max_batch or MAX_BINDINGS) // 2 or 1
+        most = min(MAX_BINDINGS, self.run.environment.max_batch or MAX_BINDINGS) // 2 or 1
         for start in range(0, len(new), most):
             self._create(new[start : start + most])
         if new:
-            self.run.world.progress.note(f"{len(new):,} bridges stand until the plan is through")
+            self.run.environment.progress.note(f"{len(new):,} bridges stand until the plan is through")
 
     def tear_down(self, why: str) -> None:
         """Take away every bridge at once, whomever it interrupts."""
@@ -94,13 +94,13 @@ class Crossing:
 
     def look(self) -> None:
         """Where the last look is a second ago: read again, and take away a bridge on whose names a stranger came."""
-        clock = self.run.world.clock
+        clock = self.run.environment.clock
         if self._busy or not self.standing or clock.monotonic() - self._looked < PERIOD:
             return
         self._looked = clock.monotonic()
         self._busy = True
         try:
-            self._make_way(self.run.world.cluster.read(_ACLS))
+            self._make_way(self.run.environment.cluster.read(_ACLS))
         except ClusterError:
             pass  # before the next phase it has to be read, or the run stops
         finally:
@@ -110,7 +110,7 @@ class Crossing:
         foreign = self._foreign(live)
         for bridge, stranger in foreign.items():
             self.alarm = f"somebody else changed what a bridge keeps open: {stranger} appeared"
-            self.run.world.progress.note(f"{self.alarm}; the bridge on {bridge.pattern} goes at once")
+            self.run.environment.progress.note(f"{self.alarm}; the bridge on {bridge.pattern} goes at once")
         self._remove(list(foreign), self.alarm)
 
     def check(self) -> None:
@@ -124,13 +124,13 @@ class Crossing:
         if not self.standing:
             return ()
         try:
-            live, _ = settle(self.run)
+            live, _ = await_visible(self.run)
             self._make_way(live)
             self._forget_what_is_no_bridge()
         except (StoppedError, ClusterError) as stop:
             return self._left(self.standing, f"the cluster could not be read: {stop}")
         start, after = self._start(), bindings_after(self.run.start.bindings, self.run.plan.steps)
-        sides = Near(start), Near(live.bindings), Near(after)
+        sides = NearbyBindings(start), NearbyBindings(live.bindings), NearbyBindings(after)
         free = [bridge for bridge in self.standing if bridge in after or interrupts_nobody(bridge.pattern, *sides)]
         stay = [bridge for bridge in self.standing if bridge not in free]
         self._remove(free, "the plan is through" if not stay else "it keeps nobody in", but=after)
@@ -142,7 +142,7 @@ class Crossing:
 
     def _forget_what_is_no_bridge(self) -> None:
         """Somebody took the markers away and kept the binding: it is theirs now."""
-        live = self.run.world.cluster.read(_ACLS).bindings
+        live = self.run.environment.cluster.read(_ACLS).bindings
         for bridge in (live & self.standing.keys()) - standing_bridges(live):
             del self.standing[bridge]
 
@@ -159,9 +159,9 @@ class Crossing:
 
     def _attend(self) -> None:
         run = self.run
-        if not isinstance(run.world.clock, AttentiveClock):
-            run.world = replace(run.world, clock=AttentiveClock(run.world.clock, self.look))
-            self._looked = run.world.clock.monotonic()
+        if not isinstance(run.environment.clock, PollingClock):
+            run.environment = replace(run.environment, clock=PollingClock(run.environment.clock, self.look))
+            self._looked = run.environment.clock.monotonic()
         self._known = run.start.bindings | bindings_after(run.start.bindings, run.plan.steps) | self._start()
 
     def _start(self) -> frozenset[AclBinding]:
@@ -182,7 +182,7 @@ class Crossing:
     def _create(self, new: Sequence[Bridge]) -> None:
         pairs: list[AclBinding] = []
         for bridge in new:
-            marker = marker_of(self.run.world.identity.run, bridge.pattern)
+            marker = marker_of(self.run.environment.identity.run, bridge.pattern)
             self.standing.setdefault(bridge.binding, set()).add(marker)
             pairs += (marker, bridge.binding)
         self._record("create", (bridge.binding for bridge in new))
@@ -193,7 +193,7 @@ class Crossing:
         """Bridges on whose names a binding stands that is neither ours nor was there."""
         bridges = standing_bridges(live.bindings) | self.standing.keys()
         strange = (live.bindings - self._known) - bridges
-        near = Near(binding for binding in strange if not is_reserved(binding.pattern.name))
+        near = NearbyBindings(binding for binding in strange if not is_reserved(binding.pattern.name))
         found = {bridge: near.to(bridge.pattern) for bridge in self.standing}
         return {bridge: min(strangers) for bridge, strangers in found.items() if strangers}
 
@@ -221,7 +221,7 @@ class Crossing:
         cluster = self.run.plan.terms.cluster
         return tuple(
             f"the bridge on {bridge.pattern} still stands ({why}): apply this plan again, or take it away by "
-            f"“reconciler sweep --cluster {cluster}”"
+            f"“reconciler cleanup --cluster {cluster}”"
             for bridge in found
         )
 

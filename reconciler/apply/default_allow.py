@@ -23,7 +23,7 @@ from reconciler.model import (
     ResourceType,
 )
 from reconciler.plan import covering_patterns
-from reconciler.ports import CONTROLLER, Sees
+from reconciler.ports import CONTROLLER, Visibility
 
 FLAG_PREFIX: Final = "__kr-flag."
 
@@ -43,9 +43,9 @@ def observe(proof: Proof, live: ClusterState) -> Observed:
     if not whole or live.opaque or any(pattern.contains(nonce) for pattern in covering_patterns(live)):
         return Observed.UNSEEN
     first = _seen(proof, nonce.name)
-    if first == {Sees.REFUSED}:
+    if first == {Visibility.REFUSED}:
         return Observed.OFF
-    if first != {Sees.PERMITTED}:
+    if first != {Visibility.PERMITTED}:
         return Observed.UNSEEN
     entry = AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
     try:
@@ -53,7 +53,7 @@ def observe(proof: Proof, live: ClusterState) -> Observed:
         proof.stand()
     except StoppedError:  # the barrier before anything destructive will say it again
         return Observed.UNSEEN
-    return Observed.ON if _seen(proof, nonce.name) == {Sees.REFUSED} else Observed.UNSEEN
+    return Observed.ON if _seen(proof, nonce.name) == {Visibility.REFUSED} else Observed.UNSEEN
 
 
 def compare(observed: Observed, preflight: Preflight, cluster: str, *, declared: bool | None) -> None:
@@ -68,5 +68,5 @@ def compare(observed: Observed, preflight: Preflight, cluster: str, *, declared:
         raise UndeclaredDefaultError(cluster, preflight.undeclared, seen)
 
 
-def _seen(proof: Proof, name: str) -> set[Sees]:
-    return {glimpse.sees for glimpse in proof.probing.probe.ask(name, proof.expected).values()}
+def _seen(proof: Proof, name: str) -> set[Visibility]:
+    return {answer.visibility for answer in proof.probe_setup.probe.ask(name, proof.expected).values()}

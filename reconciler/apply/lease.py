@@ -12,11 +12,11 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from reconciler.apply.barrier import put, remove
+from reconciler.apply.environment import LeaseRequest
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import ATTEMPTS, pause
 from reconciler.apply.sentinels import PREFIX
-from reconciler.apply.sighting import exact_read, read
-from reconciler.apply.world import Leasing
+from reconciler.apply.verification import exact_read, read
 from reconciler.model import (
     NOBODY,
     WILDCARD,
@@ -44,7 +44,7 @@ _STAMP: Final = "%Y%m%dT%H%M%SZ"
 class LeaseHeldError(Exception):
     """Another run holds the lease; ``claim`` says whose."""
 
-    def __init__(self, claim: "Claim") -> None:
+    def __init__(self, claim: "LeaseClaim") -> None:
         """``str()`` names the holder, the run, and when the lease ends by itself."""
         until = claim.until.strftime("%Y-%m-%dT%H:%M:%SZ") if claim.until else "somebody removes it"
         super().__init__(f"{claim.holder} holds the lease, by run {claim.run or 'unknown'}, until {until}")
@@ -52,7 +52,7 @@ class LeaseHeldError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class LeaseClaim:
     """A marker as it stands on the cluster; one that cannot be read has no ``until``, and never expires."""
 
     holder: str
@@ -65,7 +65,7 @@ class Claim:
         return self.until is not None and now > self.until + datetime.timedelta(seconds=GRACE)
 
 
-def claims(bindings: Collection[AclBinding]) -> tuple[Claim, ...]:
+def lease_claims(bindings: Collection[AclBinding]) -> tuple[LeaseClaim, ...]:
     """Every marker among ``bindings``, in order."""
     return tuple(_claim(binding) for binding in sorted(bindings) if binding.pattern.name.startswith(LEASE_PREFIX))
 
@@ -77,9 +77,9 @@ def marker(holder: str, run: str, until: datetime.datetime) -> AclBinding:
     return AclBinding(pattern, AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW))
 
 
-def standing_claim(live: ClusterState, now: datetime.datetime) -> Claim | None:
+def active_claim(live: ClusterState, now: datetime.datetime) -> LeaseClaim | None:
     """Whoever holds the lease or is about to; ``None`` where nobody does, or no longer."""
-    return next((claim for claim in claims(live.bindings) if not claim.expired(now)), None)
+    return next((claim for claim in lease_claims(live.bindings) if not claim.expired(now)), None)
 
 
 def time_of(clock: Clock) -> datetime.datetime:
@@ -94,11 +94,11 @@ def lasting(terms: Terms) -> float:
 
 @dataclass(slots=True)
 class Lease:
-    """One run's part in it; implements ``reconciler.apply.run.Hold``."""
+    """One run's part in it; implements ``reconciler.apply.run.LeaseGuard``."""
 
     run: Run
-    leasing: Leasing
-    own: Claim | None = None
+    lease_request: LeaseRequest
+    own: LeaseClaim | None = None
     renew_at: float = field(default=0.0)
 
     def take(self) -> None:
@@ -110,13 +110,13 @@ class Lease:
         except BaseException:
             self.release()
             raise
-        self.run.world.progress.note(f"holding the lease until {self._own.until}, renewed while this run goes on")
+        self.run.environment.progress.note(f"holding the lease until {self._own.until}, renewed while this run goes on")
 
-    def keep(self, live: ClusterState | None = None) -> None:
-        """See ``Hold``: renew in time, and stop once a listing shows that somebody broke the lease."""
+    def renew(self, live: ClusterState | None = None) -> None:
+        """See ``LeaseGuard``: renew in time, and stop once a listing shows that somebody broke the lease."""
         if live is not None:
             self._check(live, self._own)
-        if self.run.world.clock.monotonic() >= self.renew_at:
+        if self.run.environment.clock.monotonic() >= self.renew_at:
             old = self._own
             self._place()
             self._check(exact_read(self.run, [self._own.binding]), old)
@@ -126,7 +126,7 @@ class Lease:
     def release(self) -> None:
         """Give it back; a marker that cannot be removed expires."""
         if self.own is not None and remove(self.run, [self.own.binding]):
-            self.run.world.progress.note(f"the lease could not be given back: it ends at {self.own.until}")
+            self.run.environment.progress.note(f"the lease could not be given back: it ends at {self.own.until}")
         self.own = None
 
     @property
@@ -135,7 +135,7 @@ class Lease:
         return () if self.own is None else (self.own.binding,)
 
     @property
-    def _own(self) -> Claim:
+    def _own(self) -> LeaseClaim:
         if self.own is None:
             raise StoppedError("this run does not hold the lease")
         return self.own
@@ -143,27 +143,29 @@ class Lease:
     def _broken(self) -> frozenset[AclBinding]:
         """Markers that stand now and that the person who breaks the lease has seen; no later one is broken."""
         live = exact_read(self.run, ())
-        found = claims(live.bindings)
-        broken = frozenset(claim.binding for claim in found if claim.holder == self.leasing.breaks)
+        found = lease_claims(live.bindings)
+        broken = frozenset(claim.binding for claim in found if claim.holder == self.lease_request.breaks)
         for claim in found:
-            if claim.binding not in broken and not claim.expired(time_of(self.run.world.clock)):
+            if claim.binding not in broken and not claim.expired(time_of(self.run.environment.clock)):
                 raise LeaseHeldError(claim)
         return broken
 
     def _place(self) -> None:
-        world = self.run.world
+        environment = self.run.environment
         seconds = lasting(self.run.plan.terms)
-        until = time_of(world.clock) + datetime.timedelta(seconds=seconds)
-        binding = marker(self.leasing.holder, world.identity.run, until)
-        self.renew_at = world.clock.monotonic() + seconds / 2
+        until = time_of(environment.clock) + datetime.timedelta(seconds=seconds)
+        binding = marker(self.lease_request.holder, environment.identity.run, until)
+        self.renew_at = environment.clock.monotonic() + seconds / 2
         self.own = _claim(binding)
         put(self.run, [binding], "the lease's marker")
 
     def _await(self, broken: Collection[AclBinding]) -> None:
         """Return once a listing shows this marker alone; of two that see each other the later run gives way."""
-        clock, own = self.run.world.clock, self._own
+        clock, own = self.run.environment.clock, self._own
         deadline = clock.monotonic() + _PATIENCE
-        while others := [c for c in claims(exact_read(self.run, [own.binding]).bindings) if c.binding != own.binding]:
+        while others := [
+            c for c in lease_claims(exact_read(self.run, [own.binding]).bindings) if c.binding != own.binding
+        ]:
             gone = [c.binding for c in others if c.binding in broken or c.expired(time_of(clock))]
             for claim in others:
                 if claim.binding not in gone and (claim.run < own.run or clock.monotonic() > deadline):
@@ -171,23 +173,23 @@ class Lease:
             remove(self.run, gone)
             clock.sleep(0.2)
 
-    def _check(self, live: ClusterState, own: Claim) -> None:
+    def _check(self, live: ClusterState, own: LeaseClaim) -> None:
         """While our marker stands, nobody else can have taken the lease; a broker that lags is asked again."""
-        clock = self.run.world.clock
+        clock = self.run.environment.clock
         for attempt in range(ATTEMPTS):
             if own.binding in live.bindings:
                 return
             clock.sleep(pause(attempt, clock))
             live = read(self.run)
-        other = next((claim for claim in claims(live.bindings) if claim.run != own.run), None)
+        other = next((claim for claim in lease_claims(live.bindings) if claim.run != own.run), None)
         raise StoppedError(f"the lease of this run was broken{f' by {other.holder}' if other else ''}")
 
 
-def _claim(binding: AclBinding) -> Claim:
+def _claim(binding: AclBinding) -> LeaseClaim:
     text = binding.pattern.name.removeprefix(LEASE_PREFIX)
     try:
         holder, run, stamp = text.split(".")
         until = datetime.datetime.strptime(stamp, _STAMP).replace(tzinfo=datetime.UTC)
     except ValueError:
-        return Claim(text, "", None, binding)
-    return Claim(unquote(holder), run, until, binding)
+        return LeaseClaim(text, "", None, binding)
+    return LeaseClaim(unquote(holder), run, until, binding)

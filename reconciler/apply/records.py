@@ -7,8 +7,8 @@ answer. A step with an intent and no outcome may or may not have been applied: o
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from reconciler.apply.environment import Identity
 from reconciler.apply.outcome import Outcome, Result, StepOutcome
-from reconciler.apply.world import Identity
 from reconciler.model import AclBinding
 from reconciler.plan import Phase, Plan, Step, binding_side, ids, step_side
 

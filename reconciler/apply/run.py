@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from reconciler.apply import records
+from reconciler.apply.environment import ApplyEnvironment, NoLedger
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.preflight import Preflight
-from reconciler.apply.world import NoLedger, World
 from reconciler.model import AclBinding, ClusterState
 from reconciler.plan import Phase, Plan, Standing, Step, Undone, touched_topics
 from reconciler.ports import ReadRequest, RecordError
@@ -17,7 +17,7 @@ class StoppedError(Exception):
     """The run must not go on; ``str()`` says why."""
 
 
-class Hold(Protocol):
+class LeaseGuard(Protocol):
     """What keeps other runs of ours away while this one goes on; ``placed`` is what it put on the cluster for that."""
 
     @property
@@ -25,17 +25,17 @@ class Hold(Protocol):
         """Bindings that a listing has to show."""
         ...
 
-    def keep(self, live: ClusterState | None = None) -> None:
+    def renew(self, live: ClusterState | None = None) -> None:
         """Raise :class:`StoppedError` once it is lost, as ``live`` shows; renew it in time."""
         ...
 
 
-class NoHold:
+class NoLeaseGuard:
     """Keeps nobody away."""
 
     placed: tuple[AclBinding, ...] = ()
 
-    def keep(self, live: ClusterState | None = None) -> None:
+    def renew(self, live: ClusterState | None = None) -> None:
         """Nothing."""
 
 
@@ -44,20 +44,20 @@ class Run:
     """A plan being performed on a cluster that was read as ``start``."""
 
     plan: Plan
-    world: World
+    environment: ApplyEnvironment
     start: ClusterState
     default_allow: bool | None
     outcomes: dict[Step, StepOutcome] = field(default_factory=dict)
     stopped: str = ""
     batches: int = 0
-    hold: Hold = field(default_factory=NoHold)
+    lease_guard: LeaseGuard = field(default_factory=NoLeaseGuard)
     facts: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
         """Compute what every audit record says."""
-        self.facts = records.about(self.plan, self.world.identity)
+        self.facts = records.about(self.plan, self.environment.identity)
 
-    def told(self) -> tuple[StepOutcome, ...]:
+    def all_outcomes(self) -> tuple[StepOutcome, ...]:
         """An outcome for every step, in the plan's order."""
         return tuple(
             self.outcomes.get(step, StepOutcome(step, Outcome.NOT_ATTEMPTED, message=self.stopped))
@@ -75,47 +75,49 @@ class Run:
 
     def open(self) -> None:
         """Write down that the run begins."""
-        record = records.opened(self.plan, self.facts, self.world.identity, self.world.clock.now())
-        self._keep(record)
-        self._audit(record)
+        record = records.opened(self.plan, self.facts, self.environment.identity, self.environment.clock.now())
+        self._write_journal(record)
+        self._write_audit(record)
 
     def recognise(self, preflight: Preflight) -> None:
         """Write down which steps somebody had performed before."""
         found = zip(self.plan.steps, preflight.findings, strict=True)
-        self.settle([StepOutcome(step, Outcome.ALREADY) for step, it in found if it.standing is Standing.DONE])
+        self.record_outcomes([StepOutcome(step, Outcome.ALREADY) for step, it in found if it.standing is Standing.DONE])
 
-    def intend(self, phase: Phase, steps: Sequence[Step]) -> int:
+    def record_intent(self, phase: Phase, steps: Sequence[Step]) -> int:
         """Write down what is about to be sent; the number of the batch."""
         self.batches += 1
-        if not isinstance(self.world.journal, NoLedger):
-            self._keep(records.intent(self.world.identity.run, self.batches, phase, steps, self.world.clock.now()))
+        if not isinstance(self.environment.journal, NoLedger):
+            self._write_journal(
+                records.intent(self.environment.identity.run, self.batches, phase, steps, self.environment.clock.now())
+            )
         return self.batches
 
-    def settle(self, found: Sequence[StepOutcome], batch: int | None = None) -> None:
+    def record_outcomes(self, found: Sequence[StepOutcome], batch: int | None = None) -> None:
         """Keep what became of steps; it counts even where writing it down fails."""
         if not found:
             return
         self.outcomes.update((item.step, item) for item in found)
-        now = self.world.clock.now()
-        if not isinstance(self.world.journal, NoLedger):
-            self._keep(records.outcomes(self.world.identity.run, batch, found, now))
-        if not isinstance(self.world.audit, NoLedger):
-            self._audit(*(records.audited(self.facts, item, now) for item in found))
+        now = self.environment.clock.now()
+        if not isinstance(self.environment.journal, NoLedger):
+            self._write_journal(records.outcomes(self.environment.identity.run, batch, found, now))
+        if not isinstance(self.environment.audit, NoLedger):
+            self._write_audit(*(records.audited(self.facts, item, now) for item in found))
 
     def bridged(self, action: str, bridges: Sequence[AclBinding], why: str = "") -> None:
         """Write down what happens to bridges."""
-        record = records.bridged(self.facts, action, bridges, why, self.world.clock.now())
-        self._keep(record)
-        self._audit(record)
+        record = records.bridged(self.facts, action, bridges, why, self.environment.clock.now())
+        self._write_journal(record)
+        self._write_audit(record)
 
-    def _keep(self, record: Mapping[str, Any]) -> None:
+    def _write_journal(self, record: Mapping[str, Any]) -> None:
         try:
-            self.world.journal.write(record)
+            self.environment.journal.write(record)
         except RecordError as error:
             raise StoppedError(f"the journal cannot be kept: {error}") from error
 
-    def _audit(self, *audited: Mapping[str, Any]) -> None:
+    def _write_audit(self, *audited: Mapping[str, Any]) -> None:
         try:
-            self.world.audit.write(*audited)
+            self.environment.audit.write(*audited)
         except RecordError as error:
             raise StoppedError(f"the audit record cannot be kept: {error}") from error

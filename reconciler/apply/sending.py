@@ -9,7 +9,7 @@ from typing import Final
 
 from reconciler.model import AlterConfigs, CreateAcl, CreatePartitions, CreateTopic, DeleteAcl, DeleteTopic
 from reconciler.plan import Step
-from reconciler.ports import Answer, Clock, ClusterError, ClusterWriter, Verdict
+from reconciler.ports import Answer, AnswerStatus, Clock, ClusterError, ClusterWriter
 
 ATTEMPTS: Final = 5
 _FIRST_PAUSE: Final = 0.2
@@ -27,7 +27,9 @@ def answered(call: Callable[[Sequence[Step]], list[Answer]], steps: Sequence[Ste
     waiting = list(range(len(steps)))
     for attempt in range(ATTEMPTS):
         answers.update(zip(waiting, _once(call, [steps[index] for index in waiting]), strict=True))
-        waiting = [index for index in waiting if answers[index].verdict is Verdict.FAILED and answers[index].retriable]
+        waiting = [
+            index for index in waiting if answers[index].status is AnswerStatus.FAILED and answers[index].retriable
+        ]
         if not waiting or attempt == ATTEMPTS - 1:
             break
         clock.sleep(pause(attempt, clock))
@@ -44,10 +46,10 @@ def _once(call: Callable[[Sequence[Step]], list[Answer]], steps: Sequence[Step])
         answers = call(steps)
     except ClusterError as error:
         # Nothing says how far the request got.
-        return [Answer(Verdict.UNKNOWN, error.code, error.message)] * len(steps)
+        return [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * len(steps)
     if len(answers) != len(steps):
         message = f"{len(answers)} answers for {len(steps)} items"
-        return [Answer(Verdict.UNKNOWN, "answers_do_not_match", message)] * len(steps)
+        return [Answer(AnswerStatus.UNKNOWN, "answers_do_not_match", message)] * len(steps)
     return answers
 
 

@@ -31,7 +31,7 @@ from reconciler.plan import Plan, Standing, Step, describe, standing, touched_to
 
 
 @dataclass(frozen=True, slots=True)
-class Reversal:
+class UndoRequest:
     """``desired`` is the wish; ``kept`` says, a sentence each, what is not or not wholly restored and why."""
 
     desired: DesiredState
@@ -51,12 +51,12 @@ def performed_steps(plan: Plan, runs: Collection[PastRun], live: ClusterState) -
 
 def reversal(
     steps: Collection[Step], live: ClusterState, scope: Scope, declared: DesiredState, origin: Origin
-) -> Reversal:
+) -> UndoRequest:
     """The wish that reverts ``steps``; ``declared`` is what the manifests say today, ``origin`` what asks for it."""
     back = _Back(live, scope, declared, origin)
     for step in steps:
         back.kept.extend(back.take(step))
-    return Reversal(DesiredState(back.bindings, back.topics), tuple(back.kept))
+    return UndoRequest(DesiredState(back.bindings, back.topics), tuple(back.kept))
 
 
 @dataclass(slots=True)

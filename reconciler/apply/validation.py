@@ -22,7 +22,7 @@ from reconciler.model import (
     ResourceType,
 )
 from reconciler.plan import BrokerAnswer, Plan, Ruling, Step, Validation, describe, touched_topics, transition
-from reconciler.ports import Answer, Clock, TopicValidator, Verdict
+from reconciler.ports import Answer, AnswerStatus, Clock, TopicValidator
 
 #: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
 _ANY_HOST: Final = "192.0.2.1"
@@ -36,7 +36,7 @@ _NO_RIGHT: Final = frozenset({"TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATI
 #: Refusals that tell of the client or the broker's age, not of the step.
 _NO_WORD: Final = frozenset({"UNSUPPORTED_VERSION"})
 _NOT_ASKED: Final = Answer(
-    Verdict.UNKNOWN, "not_asked", "not asked, because the cluster gave no answer about the steps before"
+    AnswerStatus.UNKNOWN, "not_asked", "not asked, because the cluster gave no answer about the steps before"
 )
 
 
@@ -50,7 +50,7 @@ def validate(plan: Plan, live: ClusterState, cluster: TopicValidator, clock: Clo
         for batch in topic_batches([step for step in asked if isinstance(step.change, kind)]):
             told = [_NOT_ASKED] * len(batch) if lost else answered(lambda some: _ask(cluster, some), batch, clock)
             answers.update(zip(batch, told, strict=True))
-            lost = lost or all(answer.verdict is Verdict.UNKNOWN for answer in told)
+            lost = lost or all(answer.status is AnswerStatus.UNKNOWN for answer in told)
     return Validation(now, tuple(_rulings(plan, live, ((step, answers[step]) for step in asked))))
 
 
@@ -78,11 +78,11 @@ def _rulings(plan: Plan, live: ClusterState, told: Iterable[tuple[Step, Answer]]
 
 
 def _ruling(answer: Answer) -> Ruling:
-    if answer.verdict in (Verdict.DONE, Verdict.ALREADY):
+    if answer.status in (AnswerStatus.DONE, AnswerStatus.ALREADY):
         return Ruling.ACCEPTED
     # librdkafka's own errors begin with an underscore.
     of_itself = answer.code.startswith("_") or answer.code in _NO_WORD or answer.retriable
-    return Ruling.UNKNOWN if answer.verdict is Verdict.UNKNOWN or of_itself else Ruling.REFUSED
+    return Ruling.UNKNOWN if answer.status is AnswerStatus.UNKNOWN or of_itself else Ruling.REFUSED
 
 
 def _afterwards(plan: Plan, live: ClusterState) -> Authorizer | None:

@@ -64,13 +64,13 @@ def command(
     reconciler apply PATH --cluster NAME    plan and perform in one go
     With PLAN, --cluster NAME=snapshot:FILE performs it on a snapshot file.
     """
-    from reconciler.apply import Leasing, Outcome
+    from reconciler.apply import LeaseRequest, Outcome
     from reconciler.cli.applying import Consent, SavedPlan, apply_fresh, apply_saved
     from reconciler.cli.recording import Records
 
     records = Records(journal, audit, audit_topic, operator)
-    leasing = None if break_lease is None and not lease else Leasing(records.who(), break_lease)
-    consent = Consent(yes=yes, require_id=require_id, records=records, leasing=leasing)
+    leasing = None if break_lease is None and not lease else LeaseRequest(records.who(), break_lease)
+    consent = Consent(yes=yes, require_id=require_id, records=records, lease_request=leasing)
     _check_consent(consent)
     if cluster is not None and second is None and not _is_plan(first):
         result = apply_fresh(first, cluster, reach, planning, consent, expand=expand)

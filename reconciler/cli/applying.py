@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.apply import (
+    ApplyEnvironment,
     Identity,
     LeaseHeldError,
-    Leasing,
+    LeaseRequest,
     RefusedError,
     Result,
     StalePlanError,
     UndeclaredDefaultError,
     UnprovenError,
-    World,
     check,
     perform,
     reading,
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 class Consent:
     """What a person agreed to before: anything (``yes``), or one plan by one of its ids; what to write down.
 
-    ``leasing`` is the lease to hold meanwhile, if any.
+    ``lease_request`` is the lease to hold meanwhile, if any.
     """
 
     yes: bool = False
     require_id: str | None = None
     records: Records = field(default_factory=Records)
-    leasing: Leasing | None = None
+    lease_request: LeaseRequest | None = None
 
 
 def apply_fresh(
@@ -157,7 +157,7 @@ def _perform(
         progress_for(sys.stderr) as progress,
         _refusals(),
     ):
-        world = World(
+        world = ApplyEnvironment(
             target.cluster,
             SystemClock(),
             progress,
@@ -165,8 +165,8 @@ def _perform(
             identity=Identity(new_run(), records.who(), digest),
             journal=journal,
             audit=audit,
-            probing=probe,
-            leasing=consent.leasing,
+            probe_setup=probe,
+            lease_request=consent.lease_request,
         )
         return perform(plan, live, preflight, world, partial(looked_at, plan))
 

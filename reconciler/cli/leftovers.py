@@ -7,7 +7,7 @@ from reconciler.cli.console import tell
 from reconciler.report.paint import counted, safe
 
 if TYPE_CHECKING:
-    from reconciler.apply.sweep import Leftover
+    from reconciler.apply.cleanup import Leftover
     from reconciler.model import ClusterState
 
 
@@ -17,10 +17,10 @@ def tell_leftovers(live: "ClusterState") -> None:
 
     if not any(is_reserved(binding.pattern.name) for binding in live.bindings):
         return
-    from reconciler.apply.sweep import leftovers
+    from reconciler.apply.cleanup import leftovers
 
     for leftover in leftovers(live):
-        tell(f"left out: {described(leftover)}; if that run is over, “reconciler sweep” removes it")
+        tell(f"left out: {described(leftover)}; if that run is over, “reconciler cleanup” removes it")
 
 
 def described(leftover: "Leftover") -> str:

@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "show": "Print a saved plan",
     "apply": "Perform a saved plan, or plan and perform in one go",
     "undo": "Plan to revert what applying a saved plan did",
-    "sweep": "Remove what an apply that was cut off left behind",
+    "cleanup": "Remove what an apply that was cut off left behind",
     "drift": "Report how a cluster differs from the manifests",
     "report": "Results as a comment, a page, SARIF, JUnit, metrics and more",
     "test": "Decide the AccessTests, on what is declared or on a cluster",

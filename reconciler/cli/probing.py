@@ -9,7 +9,7 @@ from reconciler.cli.options import Reach
 from reconciler.cli.wiring import Target, connection, connection_settings
 
 if TYPE_CHECKING:
-    from reconciler.apply import Probing
+    from reconciler.apply import ProbeSetup
     from reconciler.manifest import ClusterDeclaration
 
 #: What a login of another principal replaces as a whole.
@@ -18,14 +18,14 @@ _MECHANISM = ("sasl.mechanism", "sasl.mechanisms")
 
 
 @contextmanager
-def probing(target: Target, reach: Reach) -> "Iterator[Probing | None]":
+def probing(target: Target, reach: Reach) -> "Iterator[ProbeSetup | None]":
     """How to prove what brokers enforce, or ``None`` where the cluster declares no probe or is a snapshot."""
     declaration = target.declaration
     if declaration is None or declaration.probe is None or target.settings is None:
         yield None
         return
     from reconciler.adapters.kafka.probe import KafkaProbe
-    from reconciler.apply import Probing
+    from reconciler.apply import ProbeSetup
     from reconciler.ports import ClusterError
 
     if declaration.probe.principal in declaration.super_users:
@@ -41,7 +41,7 @@ def probing(target: Target, reach: Reach) -> "Iterator[Probing | None]":
             raise CommandError(f"the barrier's probe cannot be used: {error}", error.advice) from error
         stack.callback(probe.close)
         stack.callback(own.close)
-        yield Probing(
+        yield ProbeSetup(
             probe=probe,
             principal=declaration.probe.principal,
             own=own,

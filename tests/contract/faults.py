@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import Final, TypeAlias, TypeVar
 
 from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
-from reconciler.ports import Answer, Cluster, ClusterError, ReadRequest, Verdict
+from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
 
 Item: TypeAlias = AclBinding | Topic | str | CreatePartitions | AlterConfigs
 _Item = TypeVar("_Item", AclBinding, Topic, str, CreatePartitions, AlterConfigs)
@@ -21,7 +21,7 @@ class Effect(Enum):
     LATER = auto()
 
 
-TIMED_OUT: Final = Answer(Verdict.UNKNOWN, "_TIMED_OUT", "timed out", retriable=True)
+TIMED_OUT: Final = Answer(AnswerStatus.UNKNOWN, "_TIMED_OUT", "timed out", retriable=True)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.model import AclBinding, ClusterState, Topic
-from reconciler.ports import Answer, InspectableCluster, ReadRequest, Verdict
+from reconciler.ports import Answer, AnswerStatus, InspectableCluster, ReadRequest
 
 #: The principal that brokers know us as; a super user, so that every listing is whole.
 OURS: Final = "User:reconciler"
@@ -52,9 +52,9 @@ def _texts(binding: AclBinding) -> str:
     return "\n".join((binding.pattern.name, binding.entry.principal, binding.entry.host))
 
 
-def verdicts(answers: Sequence[Answer]) -> list[Verdict]:
+def verdicts(answers: Sequence[Answer]) -> list[AnswerStatus]:
     """The verdicts alone."""
-    return [answer.verdict for answer in answers]
+    return [answer.status for answer in answers]
 
 
 def codes(answers: Sequence[Answer]) -> list[str]:

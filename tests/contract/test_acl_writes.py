@@ -13,7 +13,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.ports import Verdict
+from reconciler.ports import AnswerStatus
 from tests.contract.subject import Subject, codes, verdicts
 
 CARRIED = [ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER, ResourceType.TRANSACTIONAL_ID]
@@ -51,7 +51,7 @@ def binding(
 
 
 def create(subject: Subject, own: str, *wanted: AclBinding) -> None:
-    assert verdicts(subject.cluster.create_acls(wanted)) == [Verdict.DONE] * len(wanted)
+    assert verdicts(subject.cluster.create_acls(wanted)) == [AnswerStatus.DONE] * len(wanted)
     subject.bindings_under(own, set(wanted))
 
 
@@ -70,7 +70,7 @@ def test_every_operation_that_a_resource_has_is_carried(subject: Subject, own: s
         for permission in (AclPermissionType.DENY, AclPermissionType.ALLOW)
     ]
     create(subject, own, *wanted)
-    assert verdicts(subject.cluster.delete_acls(wanted)) == [Verdict.DONE] * len(wanted)
+    assert verdicts(subject.cluster.delete_acls(wanted)) == [AnswerStatus.DONE] * len(wanted)
     subject.bindings_under(own, set())
 
 
@@ -133,14 +133,14 @@ def test_deleting_what_everybody_means_deletes_that_entry_only(subject: Subject,
 def test_an_existing_binding_is_created_again_with_success(subject: Subject, own: str) -> None:
     there, new = binding(own, "User:a"), binding(own, "User:b")
     create(subject, own, there)
-    assert verdicts(subject.cluster.create_acls([there, new])) == [Verdict.DONE] * 2
+    assert verdicts(subject.cluster.create_acls([there, new])) == [AnswerStatus.DONE] * 2
     subject.bindings_under(own, {there, new})
 
 
 def test_a_missing_binding_is_deleted_with_success(subject: Subject, own: str) -> None:
     there, missing = binding(own, "User:a"), binding(own, "User:b")
     create(subject, own, there)
-    assert verdicts(subject.cluster.delete_acls([missing])) == [Verdict.DONE]
+    assert verdicts(subject.cluster.delete_acls([missing])) == [AnswerStatus.DONE]
     subject.bindings_under(own, {there})
 
 
@@ -149,7 +149,7 @@ def test_a_bad_item_fails_alone_and_in_its_place(subject: Subject, own: str) -> 
     bad = binding(f"not-the-cluster-{own}", "User:a", AclOperation.ALTER, kind=ResourceType.CLUSTER)
     answers = subject.cluster.create_acls([good[0], bad, good[1], good[2]])
     assert codes(answers) == ["", "INVALID_REQUEST", "", ""]
-    assert verdicts(answers) == [Verdict.DONE, Verdict.FAILED, Verdict.DONE, Verdict.DONE]
+    assert verdicts(answers) == [AnswerStatus.DONE, AnswerStatus.FAILED, AnswerStatus.DONE, AnswerStatus.DONE]
     assert answers[1].message
     subject.bindings_under(own, set(good))
 
@@ -170,5 +170,5 @@ def test_a_principal_without_a_colon_is_refused(subject: Subject, own: str) -> N
 def test_a_thousand_in_one_request(subject: Subject, own: str) -> None:
     wanted = [binding(f"{own}-{number // 10}", f"User:{number % 10}") for number in range(1_000)]
     create(subject, own, *wanted)
-    assert verdicts(subject.cluster.delete_acls(wanted)) == [Verdict.DONE] * len(wanted)
+    assert verdicts(subject.cluster.delete_acls(wanted)) == [AnswerStatus.DONE] * len(wanted)
     subject.bindings_under(own, set())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from reconciler.adapters.clock import SystemClock
-from reconciler.apply import Identity, LeaseHeldError, Leasing, Silent, World, claims
+from reconciler.apply import ApplyEnvironment, Identity, LeaseHeldError, LeaseRequest, Silent, lease_claims
 from reconciler.apply.lease import Lease
 from reconciler.apply.run import Run, StoppedError
 from reconciler.model import AclBinding
@@ -15,21 +15,21 @@ from tests.faults.scenario import before, plan_for, wish
 
 
 def _lease(subject: Subject, holder: str, breaks: str | None = None) -> Lease:
-    world = World(subject.cluster, SystemClock(), Silent(), identity=Identity(secrets.token_hex(4), holder))
-    return Lease(Run(plan_for(before(1), wish(1)), world, subject.read(ACLS), False), Leasing(holder, breaks))
+    world = ApplyEnvironment(subject.cluster, SystemClock(), Silent(), identity=Identity(secrets.token_hex(4), holder))
+    return Lease(Run(plan_for(before(1), wish(1)), world, subject.read(ACLS), False), LeaseRequest(holder, breaks))
 
 
 @pytest.fixture(autouse=True)
 def tidy(subject: Subject) -> Iterator[None]:
     """Brokers are shared: a lease that a failed test left would keep others from applying."""
     yield
-    if left := [claim.binding for claim in claims(subject.read(ACLS).bindings)]:
+    if left := [claim.binding for claim in lease_claims(subject.read(ACLS).bindings)]:
         subject.cluster.delete_acls(left)
 
 
 def _markers(subject: Subject, expected: set[AclBinding]) -> None:
     """Waits until these markers stand, and no other."""
-    subject.shows(ACLS, lambda state: {claim.binding for claim in claims(state.bindings)} == expected)
+    subject.shows(ACLS, lambda state: {claim.binding for claim in lease_claims(state.bindings)} == expected)
 
 
 def test_one_run_at_a_time(subject: Subject, own: str) -> None:
@@ -38,7 +38,7 @@ def test_one_run_at_a_time(subject: Subject, own: str) -> None:
     with pytest.raises(LeaseHeldError, match=f"{own}.ÿ first holds the lease"):
         second.take()
     first.renew_at = 0.0
-    first.keep()
+    first.renew()
     _markers(subject, set(first.placed))
     first.release()
     _markers(subject, set())
@@ -53,6 +53,6 @@ def test_a_broken_lease_is_noticed(subject: Subject, own: str) -> None:
     second.take()
     _markers(subject, set(second.placed))
     with pytest.raises(StoppedError, match=f"broken by {own}-second"):
-        first.keep(subject.read(ACLS))
+        first.renew(subject.read(ACLS))
     second.release()
     _markers(subject, set())

@@ -3,12 +3,12 @@
 import pytest
 
 from reconciler.model import METADATA_TOPIC, AlterConfigs, CreatePartitions, Topic
-from reconciler.ports import ReadRequest, Verdict
+from reconciler.ports import AnswerStatus, ReadRequest
 from tests.contract.subject import Subject, codes, these, verdicts
 
 
 def create(subject: Subject, *topics: Topic) -> dict[str, Topic]:
-    assert verdicts(subject.cluster.create_topics(topics)) == [Verdict.DONE] * len(topics)
+    assert verdicts(subject.cluster.create_topics(topics)) == [AnswerStatus.DONE] * len(topics)
     return subject.topics(*(topic.name for topic in topics))
 
 
@@ -94,7 +94,7 @@ def test_a_bad_topic_fails_alone_and_in_its_place(subject: Subject, own: str, to
                 replica_assignments=topic.replica_assignments)  # fmt: skip
     answers = subject.cluster.create_topics([Topic(f"{own}-a", 1, 1), bad, Topic(f"{own}-b", 1, 1)])
     assert codes(answers) == ["", code, ""]
-    assert verdicts(answers) == [Verdict.DONE, Verdict.FAILED, Verdict.DONE]
+    assert verdicts(answers) == [AnswerStatus.DONE, AnswerStatus.FAILED, AnswerStatus.DONE]
     assert answers[1].message
     assert bad.name not in subject.topics(f"{own}-a", f"{own}-b")
 
@@ -152,7 +152,7 @@ def test_settings_are_set_and_reset_and_others_stay(subject: Subject, own: str) 
         before={"retention.ms": "7", "preallocate": "true", "segment.ms": None, "segment.bytes": None},
         after={"retention.ms": "8", "preallocate": None, "segment.ms": "9", "segment.bytes": None},
     )
-    assert verdicts(subject.cluster.alter_configs([change])) == [Verdict.DONE]
+    assert verdicts(subject.cluster.alter_configs([change])) == [AnswerStatus.DONE]
     expected = {"retention.ms": "8", "segment.ms": "9", "flush.ms": "5"}
     subject.shows(these(own), lambda state: state.topics[own].configs == expected)
 

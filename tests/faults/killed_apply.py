@@ -12,7 +12,7 @@ from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.journal_file import RecordFile
 from reconciler.adapters.plan_files import read_plan
 from reconciler.adapters.snapshot import SnapshotCluster
-from reconciler.apply import Identity, Silent, World, check, perform
+from reconciler.apply import ApplyEnvironment, Identity, Silent, check, perform
 from reconciler.plan import touched_topics
 from reconciler.ports import Cluster, ReadRequest
 from tests.faults.kill_points import WatchedCluster, WatchedLedger, killing_at
@@ -26,7 +26,7 @@ def main(target: str, plan_file: str, number: str) -> None:
         cluster = _cluster(target, stack)
         live = cluster.read(ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps)))
         journal = stack.enter_context(RecordFile(f"{plan_file}.journal", alone=True))
-        world = World(
+        world = ApplyEnvironment(
             WatchedCluster(cluster, at),
             SystemClock(),
             Silent(),

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.model import AclBinding, AclOperation, ResourceType
-from reconciler.ports import CONTROLLER, Glimpse, Sees
+from reconciler.ports import CONTROLLER, ProbeAnswer, Visibility
 from tests.property.naive import Ask, permitted
 
 
@@ -36,18 +36,18 @@ class NodesProbe:
     def brokers(self) -> frozenset[int]:
         return frozenset(self._nodes.named)
 
-    def ask(self, topic: str, nodes: Collection[int]) -> Mapping[int, Glimpse]:
+    def ask(self, topic: str, nodes: Collection[int]) -> Mapping[int, ProbeAnswer]:
         self.asked += [(topic, node) for node in nodes]
-        return {node: self._glimpse(topic, node) for node in nodes}
+        return {node: self._answer(topic, node) for node in nodes}
 
-    def _glimpse(self, topic: str, node: int) -> Glimpse:
+    def _answer(self, topic: str, node: int) -> ProbeAnswer:
         if node in self._nodes.down:
-            return Glimpse(Sees.SILENT, "_TIMED_OUT: down")
+            return ProbeAnswer(Visibility.SILENT, "_TIMED_OUT: down")
         if self._principal in self._nodes.super_users:
-            return Glimpse(Sees.PERMITTED)
+            return ProbeAnswer(Visibility.PERMITTED)
         operation = AclOperation.ALTER_CONFIGS if node == CONTROLLER else AclOperation.DESCRIBE_CONFIGS
         known = self._nodes.stuck.get(node, self._nodes.cluster.state.bindings)
         ask = Ask(self._principal, "10.0.0.1", operation, ResourceType.TOPIC, topic)
         flag = self._nodes.default_allow != (node in self._nodes.otherwise)
         answer = permitted(known, ask, default_allow=flag)
-        return Glimpse(Sees.PERMITTED if answer else Sees.REFUSED)
+        return ProbeAnswer(Visibility.PERMITTED if answer else Visibility.REFUSED)

@@ -15,18 +15,18 @@ from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.journal_file import RecordFile, read_records
 from reconciler.adapters.kafka.cluster import KafkaCluster
 from reconciler.apply import (
+    ApplyEnvironment,
     Identity,
     Outcome,
     PastRun,
-    Probing,
+    ProbeSetup,
     Result,
     Silent,
-    World,
     check,
     past_runs,
     perform,
 )
-from reconciler.apply.sweep import leftovers, sweep
+from reconciler.apply.cleanup import clean_up, leftovers
 from reconciler.apply.undo import performed_steps
 from reconciler.model import ClusterState, NameSelector, ResourceType, Scope, Selector
 from reconciler.plan import Options, Plan, Request, Terms, propose
@@ -76,30 +76,30 @@ class Job:
             RecordFile(self.journal, alone=True) as journal,
         ):
             live = self._read(admin)
-            probing = Probing(probe, "User:acl-probe", own, "User:admin", True, frozenset({1, 2, 3}), seconds)
-            world = World(
+            probing = ProbeSetup(probe, "User:acl-probe", own, "User:admin", True, frozenset({1, 2, 3}), seconds)
+            world = ApplyEnvironment(
                 WatchedCluster(admin, at),
                 SystemClock(),
                 Silent(),
                 identity=Identity(run),
                 journal=journal,
-                probing=probing,
+                probe_setup=probing,
                 max_batch=8,
             )
             found = check(self.plan, live, self.plan.terms)
             return perform(self.plan, live, found, world, lambda exact: check(self.plan, exact, self.plan.terms))
 
     def assert_finished(self) -> None:
-        """A second apply and a sweep do the rest: nothing is left to do or of ours, and the journal knows all.
+        """A second apply and a cleanup do the rest: nothing is left to do or of ours, and the journal knows all.
 
-        A sentinel whose request timed out may be applied after the run that sent it has tidied up: sweep is for that.
+        A sentinel whose request timed out may be applied after the run that sent it has tidied up: cleanup is for that.
         """
         result = self.apply(seconds=30.0)
         assert result.succeeded, (result.stopped, result.differences)
         with self.cluster.connect() as admin:
             assert self._planned(admin).steps == ()
             live = self._read(admin)
-            assert sweep(admin, leftovers(live), SystemClock()) == ()
+            assert clean_up(admin, leftovers(live), SystemClock()) == ()
         runs = past_runs(read_records(self.journal))
         assert performed_steps(self.plan, runs, live) == self.plan.steps
 

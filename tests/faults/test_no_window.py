@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from reconciler.adapters.clock import SystemClock
-from reconciler.apply import Identity, Probing, Silent, World, check, perform
+from reconciler.apply import ApplyEnvironment, Identity, ProbeSetup, Silent, check, perform
 from reconciler.model import (
     AclBinding,
     AclPermissionType,
@@ -51,8 +51,10 @@ def _plan(three: Cluster, mark: str, wanted: DesiredState) -> Plan:
 def _perform(three: Cluster, plan: Plan) -> None:
     with three.connect() as admin, closing(three.probe()) as probe, closing(three.probe("admin")) as own:
         live = admin.read(ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps)))
-        probing = Probing(probe, "User:acl-probe", own, "User:admin", True, frozenset(BROKERS))
-        world = World(admin, SystemClock(), Silent(), identity=Identity("window"), probing=probing, max_batch=50)
+        probing = ProbeSetup(probe, "User:acl-probe", own, "User:admin", True, frozenset(BROKERS))
+        world = ApplyEnvironment(
+            admin, SystemClock(), Silent(), identity=Identity("window"), probe_setup=probing, max_batch=50
+        )
         result = perform(plan, live, check(plan, live, plan.terms), world, lambda exact: check(plan, exact, plan.terms))
     assert result.succeeded, (result.stopped, result.differences)
 

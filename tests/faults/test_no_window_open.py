@@ -16,8 +16,8 @@ from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.kafka.probe import KafkaProbe
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
-from reconciler.apply import Identity, Probing, Result, Silent, World, check, perform
-from reconciler.apply.sweep import leftovers, sweep
+from reconciler.apply import ApplyEnvironment, Identity, ProbeSetup, Result, Silent, check, perform
+from reconciler.apply.cleanup import clean_up, leftovers
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -150,13 +150,13 @@ def _perform(cluster: Sandbox, admin: KafkaCluster, plan: Plan, through: Dying |
         closing(KafkaProbe(settings_of(cluster.settings("acl-probe")))) as probe,
         closing(KafkaProbe(settings_of(cluster.settings("admin")))) as own,
     ):
-        probing = Probing(probe, "User:acl-probe", own, "User:admin", True, frozenset(BROKERS))
-        world = World(
+        probing = ProbeSetup(probe, "User:acl-probe", own, "User:admin", True, frozenset(BROKERS))
+        world = ApplyEnvironment(
             through or admin,
             SystemClock(),
             Silent(),
             identity=Identity(f"window{secrets.token_hex(4)}"),
-            probing=probing if plan.terms.probe else None,
+            probe_setup=probing if plan.terms.probe else None,
             max_batch=40,
         )
         result = perform(plan, live, check(plan, live, plan.terms), world, lambda now: check(plan, now, plan.terms))
@@ -185,7 +185,7 @@ def _watched(cluster: Sandbox, change: Change, mark: str, how: str) -> tuple[See
         assert not standing_bridges(live.bindings)
         left = leftovers(live)
         assert len(left) == (len(KILLS) if how == "killed" else 0)
-        assert sweep(admin, left, SystemClock()) == ()
+        assert clean_up(admin, left, SystemClock()) == ()
         admin.delete_acls(sorted(change.after))
     print(f"{how}, {change.names[0]}: {seen}")
     return seen, result

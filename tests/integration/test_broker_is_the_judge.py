@@ -23,7 +23,7 @@ from reconciler.model import (
     ResourceType,
     Topic,
 )
-from reconciler.ports import ReadRequest, Verdict
+from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.judge import Seen, Witness
 
 pytestmark = pytest.mark.broker
@@ -85,13 +85,13 @@ def test_the_broker_and_the_model_agree(cluster: Sandbox, request: pytest.Fixtur
     compared, wrong = 0, []
     with opened(cluster) as admin:
         answers = admin.create_topics([Topic(name, 1, 1) for name in TOPICS])
-        assert {answer.verdict for answer in answers} == {Verdict.DONE}
+        assert {answer.status for answer in answers} == {AnswerStatus.DONE}
         boss = Witness(cluster.settings("admin", "OAUTHBEARER"))
         assert all(boss.produces(name) for name in TOPICS)
         witnesses = {name: Witness(cluster.settings(name, "OAUTHBEARER")) for name in PRINCIPALS}
         for _ in range(ROUNDS):
             live = some_bindings(rng)
-            assert {answer.verdict for answer in admin.create_acls(live)} == {Verdict.DONE}
+            assert {answer.status for answer in admin.create_acls(live)} == {AnswerStatus.DONE}
             enforced(admin, set(live))
             model = Authorizer(live, ["User:admin"], allow_everyone_if_no_acl_found=default_allow)
             for name, witness in witnesses.items():

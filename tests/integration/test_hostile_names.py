@@ -11,10 +11,10 @@ import pytest
 
 from reconciler.adapters.journal_file import RecordFile
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import Identity, Outcome, World, check, perform
+from reconciler.apply import ApplyEnvironment, Identity, Outcome, check, perform
 from reconciler.cli.main import run
 from reconciler.cli.progress import Lines
-from reconciler.ports import Answer, Verdict
+from reconciler.ports import Answer, AnswerStatus
 from reconciler.report.paint import plain
 from reconciler.report.result_text import result_document, result_lines
 from tests.contract.faults import Fault, FaultyCluster
@@ -124,10 +124,10 @@ def test_what_is_said_of_a_mistake(place: Path, capsys: pytest.CaptureFixture[st
 
 def test_what_an_apply_and_its_records_say(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = ["--journal", "journal", "--audit", "audit", "--operator", f"dana{HOSTILE[0]}{HOSTILE[3]}"]
-    assert run(["sweep", "m", *LIVE, "--yes", "--run", HOSTILE[0]]) == 0
+    assert run(["cleanup", "m", *LIVE, "--yes", "--run", HOSTILE[0]]) == 0
     capsys.readouterr()
     assert run(["apply", "m", *LIVE, "--yes", "--allow-deletes", *ACCEPT, *records, "--lease"]) == 0
-    assert run(["sweep", "m", *LIVE, "--yes"]) == 0
+    assert run(["cleanup", "m", *LIVE, "--yes"]) == 0
     shown = capsys.readouterr()
     for text, where in ((shown.out, "stdout"), (shown.err, "stderr")):
         assert_harmless(text, where)
@@ -153,13 +153,13 @@ def test_what_a_broker_says(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     live = before(2)
     plan = plan_for(live, wish(2))
     first = plan.steps[0].change
-    refusal = Answer(Verdict.FAILED, f"CODE{text}", f"message{text}")
+    refusal = Answer(AnswerStatus.FAILED, f"CODE{text}", f"message{text}")
     cluster = FaultyCluster(MemoryCluster(live), [Fault("create_acls", first.binding, refusal)])  # type: ignore[union-attr]
     with (
         RecordFile(str(tmp_path / "journal"), alone=True) as journal,
         RecordFile(str(tmp_path / "audit"), alone=False) as audit,
     ):
-        world = World(
+        world = ApplyEnvironment(
             cluster, StillClock(), Lines(), identity=Identity("run", f"me{text}"), journal=journal, audit=audit
         )
         result = perform(plan, live, check(plan, live, plan.terms), world)

@@ -97,7 +97,7 @@ def test_nothing_that_works_shows_one(team: Job, broker: Sandbox, tmp_path: Path
         _both(team.run("apply", saved, str(team.directory), "--yes", "--audit", audit, "--lease", *may, cluster=False)),
         _both(team.run("undo", saved, str(team.directory), "--allow-deletes", *may, cluster=False)),
         _both(team.run("drift", *may, "--output", "json")),
-        _both(team.run("sweep", *may, "--yes")),
+        _both(team.run("cleanup", *may, "--yes")),
         _both(team.run("export", *may, "--out", str(tmp_path / "out"))),
         _both(team.run("export", *may, "--snapshot", str(tmp_path / "live.json"))),
         _both(team.bare("apply", str(team.directory), "--cluster", f"snapshot:{tmp_path}/live.json", "--yes")),

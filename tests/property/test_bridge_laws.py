@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import Identity, Probing, Result, Silent, UnprovenError, World, check, perform
-from reconciler.apply.crossing import Near, interrupts_nobody
+from reconciler.apply import ApplyEnvironment, Identity, ProbeSetup, Result, Silent, UnprovenError, check, perform
+from reconciler.apply.bridge_removal import NearbyBindings, interrupts_nobody
 from reconciler.model import (
     AclBinding,
     ClusterState,
@@ -33,7 +33,7 @@ from reconciler.plan import (
     bindings_after,
     propose,
 )
-from reconciler.ports import Answer, Verdict
+from reconciler.ports import Answer, AnswerStatus
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.faults.nodes import Nodes
 from tests.property.clock import StillClock
@@ -138,7 +138,11 @@ def test_whatever_fails_a_bridge_goes_only_where_that_interrupts_nobody(
             (undone if step in failed or blocked else done).append(step)
             assert_lawful(plan, live, bindings_after(live.bindings, done) | standing)
     now = bindings_after(live.bindings, done)
-    sides = Near(live.bindings), Near(now), Near(bindings_after(live.bindings, plan.steps))
+    sides = (
+        NearbyBindings(live.bindings),
+        NearbyBindings(now),
+        NearbyBindings(bindings_after(live.bindings, plan.steps)),
+    )
     for bridge in sorted(standing):
         if interrupts_nobody(bridge.pattern, *sides):
             standing -= {bridge}
@@ -172,8 +176,10 @@ class _Recording(MemoryCluster):
 def _applied(plan: Plan, cluster: _Recording, faults: Sequence[Fault], run: str = "run") -> Result:
     nodes = Nodes(cluster, default_allow=True)
     live = cluster.state
-    probing = Probing(nodes.as_user("User:probe"), "User:probe", nodes.as_user("User:ours"), seconds=1.0)
-    world = World(FaultyCluster(cluster, faults), StillClock(), Silent(), identity=Identity(run), probing=probing)
+    probing = ProbeSetup(nodes.as_user("User:probe"), "User:probe", nodes.as_user("User:ours"), seconds=1.0)
+    world = ApplyEnvironment(
+        FaultyCluster(cluster, faults), StillClock(), Silent(), identity=Identity(run), probe_setup=probing
+    )
     found = check(plan, live, TERMS, observable=True)
     return perform(plan, live, found, world, lambda exact: check(plan, exact, TERMS, observable=True))
 
@@ -181,7 +187,7 @@ def _applied(plan: Plan, cluster: _Recording, faults: Sequence[Fault], run: str 
 def _fault(change: CreateAcl | DeleteAcl, data: st.DataObject) -> Fault:
     call = "create_acls" if isinstance(change, CreateAcl) else "delete_acls"
     if data.draw(st.booleans()):
-        return Fault(call, change.binding, Answer(Verdict.FAILED, "POLICY_VIOLATION", "no"))
+        return Fault(call, change.binding, Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no"))
     return Fault(call, change.binding, effect=data.draw(st.sampled_from([Effect.NEVER, Effect.NOW])))
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import Outcome, Result, Silent, World, check, perform
+from reconciler.apply import ApplyEnvironment, Outcome, Result, Silent, check, perform
 from reconciler.diff import LeftReason
 from reconciler.model import (
     AclBinding,
@@ -21,7 +21,7 @@ from reconciler.model import (
     Selector,
 )
 from reconciler.plan import Options, Plan, Request, Step, Terms, Undone, bindings_after, parse_plan, plan_text, propose
-from reconciler.ports import Answer, Verdict
+from reconciler.ports import Answer, AnswerStatus
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.property.clock import StillClock
 from tests.property.naive import Ask, permitted
@@ -29,7 +29,7 @@ from tests.property.transitions import ASKS, DAY, Transition, bindings, declared
 
 
 def performed(plan: Plan, cluster: MemoryCluster | FaultyCluster, start: ClusterState) -> Result:
-    world = World(cluster, StillClock(), Silent())
+    world = ApplyEnvironment(cluster, StillClock(), Silent())
     return perform(plan, start, check(plan, start, plan.terms), world)
 
 
@@ -176,7 +176,7 @@ def test_apply_with_faults_tells_the_truth_and_a_second_apply_converges(
 def _fault(change: CreateAcl | DeleteAcl, data: st.DataObject) -> Fault:
     call = "create_acls" if isinstance(change, CreateAcl) else "delete_acls"
     if data.draw(st.booleans()):
-        return Fault(call, change.binding, Answer(Verdict.FAILED, "POLICY_VIOLATION", "no"))
+        return Fault(call, change.binding, Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no"))
     return Fault(call, change.binding, effect=data.draw(st.sampled_from([Effect.NEVER, Effect.NOW])))
 
 

@@ -12,7 +12,7 @@ from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
-from reconciler.apply import Silent, World, check, perform
+from reconciler.apply import ApplyEnvironment, Silent, check, perform
 from reconciler.diff import LeftReason
 from reconciler.model import (
     ClusterState,
@@ -28,7 +28,7 @@ from reconciler.model import (
     Topic,
 )
 from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Terms, propose
-from reconciler.ports import Clock, Cluster, ReadRequest, Verdict
+from reconciler.ports import AnswerStatus, Clock, Cluster, ReadRequest
 from tests.contract.subject import Subject
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
@@ -91,7 +91,7 @@ def converge(cluster: Cluster, prefix: str, wish: DesiredState, clock: Clock) ->
     plan, live = planned()
     assert not plan.refusals
     assert {left.reason for left in plan.left} <= {LeftReason.IMPOSSIBLE}
-    result = perform(plan, live, check(plan, live, plan.terms), World(cluster, clock, Silent()))
+    result = perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, clock, Silent()))
     assert result.succeeded, result
     again, _ = planned()
     left = {item.change.name for item in plan.left if isinstance(item.change, Impossible)}
@@ -104,7 +104,7 @@ def converge(cluster: Cluster, prefix: str, wish: DesiredState, clock: Clock) ->
 def put(cluster: Cluster, found: list[Topic]) -> list[str]:
     """Makes topics one by one, but for those that collide; the names of the others."""
     answers = {topic.name: cluster.create_topics([topic])[0] for topic in found}
-    made = [name for name, answer in answers.items() if answer.verdict is Verdict.DONE]
+    made = [name for name, answer in answers.items() if answer.status is AnswerStatus.DONE]
     assert {answer.code for name, answer in answers.items() if name not in made} <= {"INVALID_TOPIC_EXCEPTION"}
     return made
 

@@ -7,7 +7,7 @@ The client's own ``retriable()`` is ``False`` for every admin error, so this tab
 
 from typing import Final, NamedTuple
 
-from reconciler.ports import Answer, Verdict
+from reconciler.ports import Answer, AnswerStatus
 
 #: Kafka's names; librdkafka spells some of them differently.
 NAMES: Final = {
@@ -67,7 +67,7 @@ class Failure(NamedTuple):
     def answer(self) -> Answer:
         """The outcome of the one item that failed so."""
         known = self.code in _RETRIABLE or self.code in _REFUSED or self.never_sent
-        verdict = Verdict.FAILED if known else Verdict.UNKNOWN
+        verdict = AnswerStatus.FAILED if known else AnswerStatus.UNKNOWN
         return Answer(verdict, self.name, self.message, retriable=known and self.retriable)
 
 

@@ -23,7 +23,7 @@ from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.client import Connection
 from reconciler.adapters.kafka.preflight import greet
 from reconciler.adapters.kafka.settings import ClientSettings
-from reconciler.ports import CONTROLLER, ClusterError, Glimpse, Sees
+from reconciler.ports import CONTROLLER, ClusterError, ProbeAnswer, Visibility
 
 #: A node that does not answer within this is silent; whoever calls asks again.
 ASK_SECONDS: Final = 3.0
@@ -54,18 +54,18 @@ class KafkaProbe:
         self._known = sorted(found)
         return found
 
-    def ask(self, topic: str, nodes: Collection[int]) -> Mapping[int, Glimpse]:
+    def ask(self, topic: str, nodes: Collection[int]) -> Mapping[int, ProbeAnswer]:
         """See ``ports``; all nodes are asked at once."""
         asked: dict[int, Future[Any]] = {}
-        answers: dict[int, Glimpse] = {}
+        answers: dict[int, ProbeAnswer] = {}
         for node in sorted(nodes):
             try:
                 asked[node] = self._ask_controller(topic) if node == CONTROLLER else self._ask_broker(topic, node)
             except KafkaException as error:
                 answers[node] = self._silent(error)
             except ClusterError as error:
-                answers[node] = Glimpse(Sees.SILENT, str(error))
-        answers.update((node, self._glimpse(future)) for node, future in asked.items())
+                answers[node] = ProbeAnswer(Visibility.SILENT, str(error))
+        answers.update((node, self._answer(future)) for node, future in asked.items())
         return answers
 
     def _ask_broker(self, topic: str, broker: int) -> "Future[Any]":
@@ -88,17 +88,17 @@ class KafkaProbe:
         )
         return futures[resource]
 
-    def _glimpse(self, future: "Future[Any]") -> Glimpse:
+    def _answer(self, future: "Future[Any]") -> ProbeAnswer:
         try:
             self._connection.wait(future)
         except KafkaException as error:
             return self._silent(error)
-        return Glimpse(Sees.PERMITTED)
+        return ProbeAnswer(Visibility.PERMITTED)
 
-    def _silent(self, error: KafkaException) -> Glimpse:
+    def _silent(self, error: KafkaException) -> ProbeAnswer:
         failed = self._connection.failure(error)
         if failed.code == codes.UNKNOWN_TOPIC:
-            return Glimpse(Sees.PERMITTED)
+            return ProbeAnswer(Visibility.PERMITTED)
         if failed.code == codes.TOPIC_AUTHORIZATION_FAILED:
-            return Glimpse(Sees.REFUSED)
-        return Glimpse(Sees.SILENT, f"{failed.name}: {failed.message}")
+            return ProbeAnswer(Visibility.REFUSED)
+        return ProbeAnswer(Visibility.SILENT, f"{failed.name}: {failed.message}")

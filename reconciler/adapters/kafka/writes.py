@@ -27,13 +27,13 @@ from reconciler.adapters.kafka.bindings import unsupported_by_client
 from reconciler.adapters.kafka.client import Connection
 from reconciler.adapters.kafka.limits import increase_problem, settings_problem, topic_problem
 from reconciler.model import AclBinding, AlterConfigs, CreatePartitions, Topic
-from reconciler.ports import Answer, Verdict
+from reconciler.ports import Answer, AnswerStatus
 
 K = TypeVar("K")
 
 #: A KRaft controller refuses more than 10,000 records a request, and before 4.1 is damaged by it (KAFKA-19347).
 MAX_ITEMS: Final = 1_000
-_DONE: Final = Answer(Verdict.DONE)
+_DONE: Final = Answer(AnswerStatus.DONE)
 
 
 def create_acls(connection: Connection, bindings: Sequence[AclBinding]) -> list[Answer]:
@@ -144,7 +144,9 @@ def _outcome(connection: Connection, future: "Future[Any]") -> Answer:
 def _refused(problems: Mapping[K, str | None]) -> dict[K, Answer]:
     """What is not sent, with its answer."""
     return {
-        item: Answer(Verdict.FAILED, "UNSUPPORTED_BY_CLIENT", why) for item, why in problems.items() if why is not None
+        item: Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", why)
+        for item, why in problems.items()
+        if why is not None
     }
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from reconciler.adapters.snapshot.answers import DONE, failed
 from reconciler.model import CLUSTER_NAME, AclBinding, ResourceType
-from reconciler.ports import Answer, Verdict
+from reconciler.ports import Answer, AnswerStatus
 
 #: ``QuorumController.MAX_RECORDS_PER_USER_OP``: no request changes more.
 MAX_RECORDS: Final = 10_000
@@ -20,7 +20,7 @@ def create_acls(
     refused as a whole.
     """
     answers = [_refusal(binding) or DONE for binding in wanted]
-    valid = {binding for binding, answer in zip(wanted, answers, strict=True) if answer.verdict is Verdict.DONE}
+    valid = {binding for binding, answer in zip(wanted, answers, strict=True) if answer.status is AnswerStatus.DONE}
     if len(valid - live) > MAX_RECORDS:
         refusal = failed("POLICY_VIOLATION", "Unable to perform excessively large batch operation.")
         return live, [refusal] * len(wanted)

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from reconciler.ports import Answer, Verdict
+from reconciler.ports import Answer, AnswerStatus
 
-DONE: Final = Answer(Verdict.DONE)
+DONE: Final = Answer(AnswerStatus.DONE)
 
 
 def failed(code: str, message: str) -> Answer:
     """A refusal under Kafka's name for the error; nothing was applied."""
-    return Answer(Verdict.FAILED, code, message)
+    return Answer(AnswerStatus.FAILED, code, message)

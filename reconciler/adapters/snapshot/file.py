@@ -14,7 +14,7 @@ from reconciler.adapters.snapshot.parse import parse_document
 from reconciler.adapters.snapshot.text import snapshot_text
 from reconciler.adapters.snapshot.view import requested
 from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic, TopicUse
-from reconciler.ports import Answer, ClusterError, ReadRequest, Verdict
+from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 
 
 class SnapshotCluster:
@@ -78,7 +78,7 @@ class SnapshotCluster:
             now = _load(self.path)
             return ask(MemoryCluster(now.state, now.broker))
         except ClusterError as error:
-            return [Answer(Verdict.UNKNOWN, error.code, error.message)] * items
+            return [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * items
 
     def _write(self, items: int, change: Callable[[MemoryCluster], list[Answer]]) -> list[Answer]:
         """A file that cannot be read or replaced refuses every item."""
@@ -138,5 +138,5 @@ def _flushed(directory: int, answers: list[Answer]) -> list[Answer]:
     try:
         os.fsync(directory)
     except OSError as error:
-        return [Answer(Verdict.UNKNOWN, "snapshot_unflushed", str(error))] * len(answers)
+        return [Answer(AnswerStatus.UNKNOWN, "snapshot_unflushed", str(error))] * len(answers)
     return answers

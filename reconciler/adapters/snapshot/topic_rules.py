@@ -23,7 +23,7 @@ from reconciler.model import (
     collision_key,
     topic_name_problem,
 )
-from reconciler.ports import Answer, Verdict
+from reconciler.ports import Answer, AnswerStatus
 
 
 def create_topics(before: Snapshot, wanted: Sequence[Topic]) -> tuple[Snapshot, list[Answer]]:
@@ -82,7 +82,7 @@ def delete_topics(state: ClusterState, names: Sequence[str]) -> tuple[ClusterSta
     """The state afterwards, and an answer for each name."""
     twice = _repeated(names)
     answers = [_duplicate() if name in twice else _deletion(state, name) for name in names]
-    gone = {name for name, answer in zip(names, answers, strict=True) if answer.verdict is Verdict.DONE}
+    gone = {name for name, answer in zip(names, answers, strict=True) if answer.status is AnswerStatus.DONE}
     kept = {name: topic for name, topic in state.topics.items() if name not in gone}
     return replace(state, topics=kept), answers
 
@@ -101,7 +101,7 @@ def create_partitions(before: Snapshot, changes: Sequence[CreatePartitions]) -> 
     raised = {
         change.name: _raised(state.topics[change.name], change)
         for change, answer in zip(changes, answers, strict=True)
-        if answer.verdict is Verdict.DONE
+        if answer.status is AnswerStatus.DONE
     }
     return replace(state, topics={**state.topics, **raised}), answers
 

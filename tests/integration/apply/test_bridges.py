@@ -1,4 +1,4 @@
-"""Bridges by the command line, on a real broker with default-allow: planned, built, swept, and nobody's drift."""
+"""Bridges by the command line, on a real broker with default-allow: planned, built, cleaned, and nobody's drift."""
 
 import json
 from pathlib import Path
@@ -101,7 +101,7 @@ def test_existing_groups_under_a_prefix_are_bridged(opened: Job, open_broker: Sa
     assert "names that do not exist yet" in applied.out
 
 
-def test_a_bridge_of_a_dead_run_is_no_drift_and_is_swept_with_its_age(opened: Job, open_broker: Sandbox) -> None:
+def test_a_bridge_of_a_dead_run_is_no_drift_and_is_cleaned_with_its_age(opened: Job, open_broker: Sandbox) -> None:
     opened.write("team.yaml", TEAM)
     assert opened.run("apply", "--yes").status == 0
     patterns = [
@@ -118,12 +118,12 @@ def test_a_bridge_of_a_dead_run_is_no_drift_and_is_swept_with_its_age(opened: Jo
         assert "User:*" not in exported.out
         assert "__kr." not in exported.out
         assert "User:*" not in opened.run("access", "User:bob", "--path", str(opened.directory), cluster=False).out
-        listed = opened.run("sweep", "--run", RUN)
+        listed = opened.run("cleanup", "--run", RUN)
         assert listed.status == 64
         assert f"bridge: User:* ALLOW ALL on TOPIC {opened.prefix}orders" in listed.out
         assert bridges <= admin.read(ReadRequest(all_topics=False)).bindings
-        swept = opened.run("sweep", "--run", RUN, "--yes")
-        assert swept.status == 0, swept.err
+        cleaned = opened.run("cleanup", "--run", RUN, "--yes")
+        assert cleaned.status == 0, cleaned.err
         live = admin.read(ReadRequest(all_topics=False)).bindings
     assert not bridges & live
     assert not any(RUN in binding.pattern.name for binding in live)

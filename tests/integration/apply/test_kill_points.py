@@ -14,7 +14,7 @@ from reconciler.adapters.journal_file import RecordFile, read_records
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.plan_files import write_plan
 from reconciler.adapters.sandbox import Sandbox
-from reconciler.apply import Identity, Silent, World, check, past_runs, perform
+from reconciler.apply import ApplyEnvironment, Identity, Silent, check, past_runs, perform
 from reconciler.apply.undo import performed_steps
 from reconciler.model import ClusterState, NameSelector, ResourceType, Scope, Selector
 from reconciler.plan import Options, Plan, Request, Terms, propose
@@ -62,7 +62,7 @@ def _seen(cluster: KafkaCluster, start: ClusterState, patience_seconds: float = 
 def _finished(cluster: KafkaCluster, plan: Plan, file: Path) -> ClusterState:
     with RecordFile(f"{file}.journal", alone=True) as journal:
         live = cluster.read(ReadRequest())
-        world = World(cluster, SystemClock(), Silent(), identity=Identity("second"), journal=journal)
+        world = ApplyEnvironment(cluster, SystemClock(), Silent(), identity=Identity("second"), journal=journal)
         result = perform(plan, live, check(plan, live, plan.terms), world)
         assert result.succeeded, (result.stopped, result.differences)
     return cluster.read(ReadRequest())

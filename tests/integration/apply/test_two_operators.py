@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.sandbox import Sandbox
-from reconciler.apply import claims
+from reconciler.apply import lease_claims
 from reconciler.model import AclBinding
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
@@ -78,30 +78,30 @@ def test_while_one_holds_the_lease_the_other_is_told_by_whom_and_sends_nothing(s
             assert refused.status == 6, refused.err
             assert "somebody else is applying: dana holds the lease, by run 20" in refused.err
             assert "--break-lease dana" in refused.err
-        assert "dana" in slow.run("sweep", "--yes").err, "a run that is going on is not swept away"
+        assert "dana" in slow.run("cleanup", "--yes").err, "a run that is going on is not cleaned up"
         dana.send_signal(signal.SIGCONT)
         _, told = dana.communicate(timeout=60)
         assert dana.returncode == 0, told
-    assert not claims(admin.read(ReadRequest(all_topics=False)).bindings)
+    assert not lease_claims(admin.read(ReadRequest(all_topics=False)).bindings)
     assert slow.run("apply", "--yes", "--lease").status == 0
     assert slow.run("drift").status == 0
 
 
-def test_the_lease_of_a_killed_run_is_no_drift_and_can_be_broken_and_swept(slow: Job, admin: KafkaCluster) -> None:
+def test_the_lease_of_a_killed_run_is_no_drift_and_can_be_broken_and_cleaned(slow: Job, admin: KafkaCluster) -> None:
     with _dana(slow, "--lease") as dana:
         _until(admin, _written(slow))
         dana.kill()
         dana.wait()
-    (left,) = claims(admin.read(ReadRequest(all_topics=False)).bindings)
+    (left,) = lease_claims(admin.read(ReadRequest(all_topics=False)).bindings)
     assert left.holder == "dana"
     assert "__kr" not in slow.run("drift", "--output", "json").out
     assert slow.run("apply", "--yes", "--allow-deletes").status == 6
-    swept = slow.run("sweep", "--run", left.run, "--yes")
-    assert "Removed." in swept.out
+    cleaned = slow.run("cleanup", "--run", left.run, "--yes")
+    assert "Removed." in cleaned.out
     admin.create_acls([left.binding])
     broken = slow.run("apply", "--yes", "--allow-deletes", "--break-lease", "dana")
     assert broken.status == 0, broken.err
-    assert not claims(admin.read(ReadRequest(all_topics=False)).bindings)
+    assert not lease_claims(admin.read(ReadRequest(all_topics=False)).bindings)
     assert slow.run("drift").status == 0
 
 

@@ -20,7 +20,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.ports import ClusterError, ReadRequest, Verdict
+from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
 from tests.integration.kafka.conftest import Connect, RawAcl, settings_of
 
 pytestmark = pytest.mark.broker
@@ -66,7 +66,7 @@ def test_every_reader_reads_the_same(fixture: str, request: pytest.FixtureReques
     sandbox: Sandbox = request.getfixturevalue(fixture)
     wanted = [binding(f"same-{number}.", f"User:same-{number % 3}") for number in range(50)]
     writer = connected(sandbox, "admin")
-    assert {answer.verdict for answer in writer.create_acls(wanted)} == {Verdict.DONE}
+    assert {answer.status for answer in writer.create_acls(wanted)} == {AnswerStatus.DONE}
     states = [connected(sandbox, "admin", readers=(reader,)).read(ONLY_ACLS) for reader in Reader]
     assert set(wanted) <= states[0].bindings
     assert states[0].bindings == states[1].bindings == states[2].bindings

@@ -16,7 +16,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.ports import ClusterError, ReadRequest, Verdict
+from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
 from tests.integration.kafka.conftest import settings_of
 
 pytestmark = [pytest.mark.broker, pytest.mark.long, pytest.mark.timeout(900)]
@@ -43,7 +43,7 @@ def fill(cluster: KafkaCluster, acls: int, resources: int) -> frozenset[AclBindi
     bindings = [AclBinding(pattern, entry) for pattern in patterns for entry in entries]
     for start in range(0, len(bindings), 1000):
         batch = bindings[start : start + 1000]
-        assert {answer.verdict for answer in cluster.create_acls(batch)} == {Verdict.DONE}
+        assert {answer.status for answer in cluster.create_acls(batch)} == {AnswerStatus.DONE}
     return frozenset(bindings)
 
 

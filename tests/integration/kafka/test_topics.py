@@ -15,7 +15,7 @@ from reconciler.model import (
     ResourceType,
     Topic,
 )
-from reconciler.ports import ReadRequest, Verdict
+from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import Connect
 
 pytestmark = pytest.mark.broker
@@ -49,7 +49,7 @@ def list_acls(principal: str) -> AclBinding:
 
 
 def grant(admin: KafkaCluster, *bindings: AclBinding) -> None:
-    assert {answer.verdict for answer in admin.create_acls(bindings)} == {Verdict.DONE}
+    assert {answer.status for answer in admin.create_acls(bindings)} == {AnswerStatus.DONE}
 
 
 def ask(principal: str, *names: str) -> ReadRequest:
@@ -70,7 +70,7 @@ def test_only_what_is_set_on_the_topic_is_read(admin: KafkaCluster, topics: None
 
 def test_a_setting_equal_to_the_default_is_still_set(admin: KafkaCluster, topics: None) -> None:
     change = AlterConfigs("seen.two", {"cleanup.policy": None}, {"cleanup.policy": "delete"})
-    assert admin.alter_configs([change])[0].verdict is Verdict.DONE
+    assert admin.alter_configs([change])[0].status is AnswerStatus.DONE
     request = ReadRequest(acls=False, all_topics=False, topic_names=["seen.two"])
     assert dict(admin.read(request).topics["seen.two"].configs) == {"cleanup.policy": "delete"}
     admin.alter_configs([AlterConfigs("seen.two", change.after, change.before)])

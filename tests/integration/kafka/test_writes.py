@@ -23,12 +23,12 @@ from reconciler.model import (
     ResourceType,
     Topic,
 )
-from reconciler.ports import Answer, ReadRequest, Verdict
+from reconciler.ports import Answer, AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import Connect
 
 pytestmark = pytest.mark.broker
 
-DONE = Answer(Verdict.DONE)
+DONE = Answer(AnswerStatus.DONE)
 
 
 def binding(
@@ -72,7 +72,7 @@ def test_a_bad_acl_does_not_stop_the_others(admin: KafkaCluster) -> None:
     good, bad = binding("writes.good"), binding("not-the-cluster", ResourceType.CLUSTER, AclOperation.CREATE)
     first, second, third = admin.create_acls([good, bad, binding("writes.more")])
     assert (first, third) == (DONE, DONE)
-    assert (second.verdict, second.code, second.retriable) == (Verdict.FAILED, "INVALID_REQUEST", False)
+    assert (second.status, second.code, second.retriable) == (AnswerStatus.FAILED, "INVALID_REQUEST", False)
     assert "kafka-cluster" in second.message
     assert {good, binding("writes.more")} <= live(admin)
 
@@ -113,7 +113,7 @@ def test_without_the_right_to_alter_every_item_is_refused(broker: Sandbox, conne
     for call in (cluster.create_acls, cluster.delete_acls):
         answers = call([binding("a"), binding("b")])
         assert codes(answers) == ["CLUSTER_AUTHORIZATION_FAILED"] * 2
-        assert {answer.verdict for answer in answers} == {Verdict.FAILED}
+        assert {answer.status for answer in answers} == {AnswerStatus.FAILED}
 
 
 def test_without_an_authorizer_every_item_is_refused(broker_no_authorizer: Sandbox, connected: Connect) -> None:
@@ -151,7 +151,7 @@ def test_topics_are_created_changed_and_deleted_one_by_one(admin: KafkaCluster) 
         ]
     )
     assert codes(grown) == ["", "INVALID_PARTITIONS", "UNKNOWN_TOPIC_OR_PARTITION", "INVALID_PARTITIONS"]
-    assert {answer.verdict for answer in grown[1:]} == {Verdict.FAILED}
+    assert {answer.status for answer in grown[1:]} == {AnswerStatus.FAILED}
 
     altered = admin.alter_configs(
         [
@@ -206,7 +206,7 @@ def test_after_a_timeout_the_outcome_is_unknown_and_the_write_may_still_come(
     assert impatient.create_acls([binding("writes.warm")]) == [DONE]
     with _frozen(broker):
         answer = impatient.create_acls([item])[0]
-    assert (answer.verdict, answer.code, answer.retriable) == (Verdict.UNKNOWN, "_TIMED_OUT", False)
+    assert (answer.status, answer.code, answer.retriable) == (AnswerStatus.UNKNOWN, "_TIMED_OUT", False)
     deadline = time.monotonic() + 30
     while item not in live(admin):
         assert time.monotonic() < deadline, "the write that timed out never came"
@@ -224,7 +224,7 @@ def test_after_a_cut_connection_the_outcome_is_unknown(sandbox_root: Path, conne
             time.sleep(0.5)  # the request is on its way to a broker that will never read it
             stop_node(sandbox, 1, kill=True)
             answer = answers.result()[0]
-    assert (answer.verdict, answer.code, answer.retriable) == (Verdict.UNKNOWN, "_TRANSPORT", False)
+    assert (answer.status, answer.code, answer.retriable) == (AnswerStatus.UNKNOWN, "_TRANSPORT", False)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, r
 from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import run
 from reconciler.model import TOPIC_CONFIGS, ClusterState, ConfigType, Topic
-from reconciler.ports import ReadRequest, Verdict
+from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import settings_of
 
 _OF_TYPE = {
@@ -117,6 +117,6 @@ def fill(sandbox: Sandbox, names: list[str], configs: dict[str, str]) -> None:
     with connect(settings_of(sandbox.settings("admin"))) as cluster:
         for start in range(0, len(names), 200):
             topics = [Topic(name, 1, 1, configs) for name in names[start : start + 200]]
-            assert {answer.verdict for answer in cluster.create_topics(topics)} == {Verdict.DONE}
+            assert {answer.status for answer in cluster.create_topics(topics)} == {AnswerStatus.DONE}
         while len(cluster.read(ReadRequest(acls=False)).topics) < len(names):
             time.sleep(1)

@@ -9,7 +9,7 @@ import yaml
 from reconciler.adapters.kafka.cluster import KafkaCluster
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.model import Topic
-from reconciler.ports import ReadRequest, Verdict
+from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.topics.conftest import CLUSTER, Asked
 from tests.integration.topics.java_classes import compiled
 
@@ -31,7 +31,7 @@ def topics_document(*topics: dict[str, Any]) -> str:
 
 def make(admin: KafkaCluster, *topics: Topic) -> None:
     answers = admin.create_topics(topics)
-    assert {answer.verdict for answer in answers} == {Verdict.DONE}, answers
+    assert {answer.status for answer in answers} == {AnswerStatus.DONE}, answers
 
 
 def names(admin: KafkaCluster) -> set[str]:

@@ -8,14 +8,14 @@ import pytest
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import (
+    ApplyEnvironment,
     Identity,
     Outcome,
-    Probing,
+    ProbeSetup,
     Result,
     Silent,
     StalePlanError,
     UnprovenError,
-    World,
     check,
     perform,
 )
@@ -65,7 +65,7 @@ class Stage:
 
     def apply(self, plan: Plan | None = None) -> Result:
         plan = plan or self.plan
-        probing = Probing(
+        probing = ProbeSetup(
             self.nodes.as_user(PROBE),
             PROBE,
             self.nodes.as_user(self.we_are),
@@ -73,14 +73,14 @@ class Stage:
             self.own_is_super,
             self.declared,
         )
-        world = World(
+        world = ApplyEnvironment(
             self.cluster,
             self.clock,
             Silent(),
             self.interrupted,
             identity=Identity("run"),
             journal=self,
-            probing=probing,
+            probe_setup=probing,
         )
         found = check(plan, self.live, plan.terms)
         return perform(plan, self.live, found, world, lambda exact: check(plan, exact, plan.terms))

@@ -1,6 +1,6 @@
 """What goes into one request."""
 
-from reconciler.apply.batches import DELETE_BUDGET, MAX_BINDINGS, SECONDS_PER_SCAN, batches, delete_batch, pause_behind
+from reconciler.apply.batches import DELETE_BUDGET, MAX_BINDINGS, SECONDS_PER_SCAN, batches, delete_batch, pause_after
 from reconciler.model import CreateTopic, Topic
 from reconciler.plan import Phase, Step
 
@@ -15,9 +15,9 @@ def test_deletes_shrink_as_the_cluster_grows() -> None:
 
 
 def test_deletes_leave_the_controller_alone_as_long_as_they_kept_it_busy() -> None:
-    assert pause_behind(Phase.DELETE_ALLOW, 0.4) == 0.4
-    assert pause_behind(Phase.DELETE_DENY, 60) == 2 * DELETE_BUDGET
-    assert pause_behind(Phase.CREATE_ALLOW, 0.4) == 0
+    assert pause_after(Phase.DELETE_ALLOW, 0.4) == 0.4
+    assert pause_after(Phase.DELETE_DENY, 60) == 2 * DELETE_BUDGET
+    assert pause_after(Phase.CREATE_ALLOW, 0.4) == 0
 
 
 def test_topics_are_cut_by_the_records_they_make_and_none_is_lost() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import Identity, Probing, Result, Silent, World, check, perform
-from reconciler.apply.sweep import leftovers, sweep
+from reconciler.apply import ApplyEnvironment, Identity, ProbeSetup, Result, Silent, check, perform
+from reconciler.apply.cleanup import clean_up, leftovers
 from reconciler.model import (
     AclBinding,
     AclOperation,
@@ -23,7 +23,7 @@ from reconciler.model import (
     standing_bridges,
 )
 from reconciler.plan import Acknowledgement, Facts, Options, Plan, Request, Terms, propose
-from reconciler.ports import Answer, ClusterError, ReadRequest, Verdict
+from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from tests.contract.faults import Fault, FaultyCluster
 from tests.faults.nodes import Nodes
 from tests.faults.scenario import DAY, acl
@@ -100,15 +100,15 @@ class Stage:
     def apply(self, plan: Plan | None = None) -> Result:
         made = plan or self.plan()
         live = self.cluster.read(ReadRequest())
-        probing = Probing(self.nodes.as_user(PROBE), PROBE, self.nodes.as_user("User:ours"), seconds=1.0)
-        world = World(
+        probing = ProbeSetup(self.nodes.as_user(PROBE), PROBE, self.nodes.as_user("User:ours"), seconds=1.0)
+        world = ApplyEnvironment(
             FaultyCluster(self.cluster, self.faults),
             self.clock,
             Silent(),
             self.interrupted,
             identity=Identity(self.run),
             journal=self,
-            probing=probing,
+            probe_setup=probing,
             max_batch=2,
         )
         found = check(made, live, self.terms, observable=True)
@@ -223,7 +223,7 @@ def test_the_very_binding_needs_no_bridge_and_comes_first_or_goes_last(closing: 
 
 def test_the_very_binding_stays_where_another_one_that_should_go_does_not() -> None:
     own, grant = bridge_on(acl("x", "").pattern), acl("x", "User:b")
-    never = Fault("delete_acls", grant, Answer(Verdict.FAILED, "POLICY_VIOLATION", "no"), times=99)
+    never = Fault("delete_acls", grant, Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no"), times=99)
     stage = Stage(OPEN | {own, grant}, OPEN, faults=[never])
     result = stage.apply()
     assert {str(item.outcome) for item in result.outcomes} == {"failed", "blocked"}
@@ -275,20 +275,20 @@ def test_a_strangers_binding_elsewhere_leaves_the_bridge() -> None:
     assert stage.apply().succeeded
 
 
-NO = Answer(Verdict.FAILED, "POLICY_VIOLATION", "no")
+NO = Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no")
 
 
-def test_a_bridge_that_keeps_somebody_in_stays_and_is_named_and_sweep_finishes() -> None:
+def test_a_bridge_that_keeps_somebody_in_stays_and_is_named_and_cleanup_finishes() -> None:
     stage = Stage(OPEN, CLOSED, faults=[Fault("create_acls", acl("x", "User:b"), NO)])
     result = stage.apply()
     assert not result.succeeded
-    assert any("the bridge on TOPIC x still stands" in text and "sweep" in text for text in result.differences)
+    assert any("the bridge on TOPIC x still stands" in text and "cleanup" in text for text in result.differences)
     assert standing_bridges(stage.bindings) == {bridge_on(acl("x", "").pattern)}
     assert stage.violations(asks("x")) == []
     found = leftovers(stage.cluster.state)
     assert [leftover.run for leftover in found] == ["run"]
     assert found[0].bridges == (bridge_on(acl("x", "").pattern),)
-    assert sweep(stage.cluster, found, StillClock()) == ()
+    assert clean_up(stage.cluster, found, StillClock()) == ()
     assert stage.bindings == CLOSED - {acl("x", "User:b")}
 
 
@@ -346,7 +346,7 @@ def _kill_points(live: frozenset[AclBinding], wanted: frozenset[AclBinding]) -> 
     return calls
 
 
-@pytest.mark.parametrize("way", ["apply", "sweep"])
+@pytest.mark.parametrize("way", ["apply", "cleanup"])
 @pytest.mark.parametrize(("live", "wanted"), [(OPEN, CLOSED), (CLOSED, OPEN)])
 def test_killed_behind_any_request_another_machine_finishes(
     live: frozenset[AclBinding], wanted: frozenset[AclBinding], way: str
@@ -367,8 +367,8 @@ def test_killed_behind_any_request_another_machine_finishes(
         with pytest.raises(_Killed):
             stage.apply(plan)
         stage.cluster.between = lambda: None
-        if way == "sweep":
-            assert sweep(stage.cluster, leftovers(stage.cluster.state), StillClock()) == ()
+        if way == "cleanup":
+            assert clean_up(stage.cluster, leftovers(stage.cluster.state), StillClock()) == ()
             assert not any(is_reserved(binding.pattern.name) for binding in stage.bindings)
             assert not standing_bridges(stage.bindings)
             assert stage.bindings <= live | wanted
@@ -377,7 +377,7 @@ def test_killed_behind_any_request_another_machine_finishes(
         assert result.succeeded, (point, result.stopped, result.differences)
         assert standing_bridges(stage.bindings) == set(), point
         assert {b for b in stage.bindings if not is_reserved(b.pattern.name)} == wanted, point
-        assert {kind for kind, _ in stage.violations(asks("x"))} <= ({"cut"} if way == "sweep" else set()), point
+        assert {kind for kind, _ in stage.violations(asks("x"))} <= ({"cut"} if way == "cleanup" else set()), point
 
 
 def test_a_bridge_of_a_dead_run_goes_at_once_where_default_allow_turns_out_to_be_off() -> None:

@@ -6,13 +6,13 @@ import pytest
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import (
+    ApplyEnvironment,
     Identity,
-    Probing,
+    ProbeSetup,
     Result,
     Silent,
     UndeclaredDefaultError,
     UnprovenError,
-    World,
     check,
     perform,
 )
@@ -32,8 +32,8 @@ def apply(nodes: Nodes, wanted: set[AclBinding], said: bool | None) -> Result:
     live = cluster.state
     request = Request(DAY, Options(allow_deletes=True))
     plan: Plan = propose(declared(frozenset(wanted), {}), live, Terms("c", default_allow=said), request)
-    probing = Probing(nodes.as_user(PROBE), PROBE, nodes.as_user("User:ours"), seconds=1.0)
-    world = World(cluster, StillClock(), Silent(), identity=Identity("run"), probing=probing)
+    probing = ProbeSetup(nodes.as_user(PROBE), PROBE, nodes.as_user("User:ours"), seconds=1.0)
+    world = ApplyEnvironment(cluster, StillClock(), Silent(), identity=Identity("run"), probe_setup=probing)
     found = check(plan, live, plan.terms, observable=True)
     return perform(plan, live, found, world, lambda exact: check(plan, exact, plan.terms, observable=True))
 

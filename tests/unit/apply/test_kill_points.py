@@ -12,7 +12,7 @@ import pytest
 from reconciler.adapters.journal_file import RecordFile, read_records
 from reconciler.adapters.plan_files import write_plan
 from reconciler.adapters.snapshot import MemoryCluster, SnapshotCluster, parse_snapshot, snapshot_text
-from reconciler.apply import Identity, Result, Silent, World, check, past_runs, perform
+from reconciler.apply import ApplyEnvironment, Identity, Result, Silent, check, past_runs, perform
 from reconciler.apply.undo import performed_steps
 from reconciler.model import ClusterState
 from reconciler.plan import Plan
@@ -26,7 +26,7 @@ EVERYTHING = ReadRequest()
 
 def _applied(plan: Plan, cluster: Cluster, journal: RecordFile, run: str) -> Result:
     live = cluster.read(EVERYTHING)
-    world = World(cluster, StillClock(), Silent(), identity=Identity(run), journal=journal)
+    world = ApplyEnvironment(cluster, StillClock(), Silent(), identity=Identity(run), journal=journal)
     return perform(plan, live, check(plan, live, plan.terms), world)
 
 
@@ -67,7 +67,9 @@ def test_after_every_place_the_same_plan_finishes_the_work(tmp_path: Path) -> No
     start = cluster.read(EVERYTHING)
     with RecordFile(str(work / "plan.json.journal"), alone=True) as journal:
         watched = WatchedLedger(journal, places)
-        world = World(cluster, StillClock(), Silent(), identity=Identity("first"), journal=watched, max_batch=1)
+        world = ApplyEnvironment(
+            cluster, StillClock(), Silent(), identity=Identity("first"), journal=watched, max_batch=1
+        )
         assert perform(plan, start, check(plan, start, plan.terms), world).succeeded
     assert places.names == list(PLACES) * len(plan.steps)
     for number, name in enumerate(places.names):

@@ -10,7 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import Identity, LeaseHeldError, Leasing, Outcome, Result, Silent, World, check, claims, perform
+from reconciler.apply import (
+    ApplyEnvironment,
+    Identity,
+    LeaseHeldError,
+    LeaseRequest,
+    Outcome,
+    Result,
+    Silent,
+    check,
+    lease_claims,
+    perform,
+)
 from reconciler.apply.lease import GRACE, Lease, lasting, marker
 from reconciler.apply.run import Run, StoppedError
 from reconciler.model import AclBinding, ClusterState
@@ -31,8 +42,8 @@ def _breaking(
     cluster: MemoryCluster, run: str, holder: str, breaks: str | None, clock: StillClock | None = None
 ) -> Lease:
     plan = plan_for(before(1), wish(1))
-    world = World(cluster, clock or StillClock(), Silent(), identity=Identity(run, holder))
-    return Lease(Run(plan, world, LIVE, False), Leasing(holder, breaks))
+    world = ApplyEnvironment(cluster, clock or StillClock(), Silent(), identity=Identity(run, holder))
+    return Lease(Run(plan, world, LIVE, False), LeaseRequest(holder, breaks))
 
 
 def test_a_second_run_is_refused_and_told_by_whom() -> None:
@@ -41,7 +52,7 @@ def test_a_second_run_is_refused_and_told_by_whom() -> None:
     first.take()
     with pytest.raises(LeaseHeldError, match=r"dana@build\.example holds the lease, by run 1, until 2026-01-01T00:03"):
         _lease(cluster, "2").take()
-    assert [claim.run for claim in claims(cluster.state.bindings)] == ["1"], "whoever is refused leaves nothing"
+    assert [claim.run for claim in lease_claims(cluster.state.bindings)] == ["1"], "whoever is refused leaves nothing"
     first.release()
     assert cluster.state.bindings == frozenset()
     _lease(cluster, "2").take()
@@ -49,7 +60,7 @@ def test_a_second_run_is_refused_and_told_by_whom() -> None:
 
 @pytest.mark.parametrize("holder", ["a.b.c", "x y", "Zoë\n", "\x1b[2J\u202e", "a%2Eb", "../..", "", "~"])
 def test_any_holder_can_be_read_back(holder: str) -> None:
-    (claim,) = claims([marker(holder, "run", START)])
+    (claim,) = lease_claims([marker(holder, "run", START)])
     assert (claim.holder, claim.run, claim.until) == (holder, "run", START)
     assert claim.binding.pattern.name.isascii()
     assert claim.binding.pattern.name.isprintable()
@@ -62,7 +73,7 @@ def test_a_marker_that_nobody_can_read_keeps_others_away_until_it_is_broken() ->
     with pytest.raises(LeaseHeldError, match="by hand holds the lease"):
         _lease(cluster, "1").take()
     _breaking(cluster, "1", "erin", "by hand").take()
-    assert [claim.holder for claim in claims(cluster.state.bindings)] == ["erin"]
+    assert [claim.holder for claim in lease_claims(cluster.state.bindings)] == ["erin"]
 
 
 def test_a_lease_that_nobody_renews_expires_with_some_patience_for_clocks() -> None:
@@ -74,9 +85,9 @@ def test_a_lease_that_nobody_renews_expires_with_some_patience_for_clocks() -> N
         _lease(cluster, "2", "erin", clock).take()
     clock.seconds += 1
     _lease(cluster, "2", "erin", clock).take()
-    assert [claim.holder for claim in claims(cluster.state.bindings)] == ["erin"]
+    assert [claim.holder for claim in lease_claims(cluster.state.bindings)] == ["erin"]
     with pytest.raises(StoppedError, match="the lease of this run was broken by erin"):
-        dead.keep()
+        dead.renew()
 
 
 def test_a_lease_is_renewed_before_it_ends_and_never_gone_meanwhile() -> None:
@@ -85,7 +96,7 @@ def test_a_lease_is_renewed_before_it_ends_and_never_gone_meanwhile() -> None:
     lease.take()
     for _ in range(40):
         clock.seconds += 60
-        lease.keep(cluster.state)
+        lease.renew(cluster.state)
         with pytest.raises(LeaseHeldError):
             _lease(cluster, "2", "erin", clock).take()
     assert len(cluster.state.bindings) == 1
@@ -101,11 +112,11 @@ def test_a_lease_outlasts_the_longest_barrier(terms: Terms) -> None:
     lease.run.plan = replace(lease.run.plan, terms=terms)
     lease.take()
     clock.seconds = lease.renew_at - 1
-    lease.keep(cluster.state)
+    lease.renew(cluster.state)
     clock.seconds += 600
     with pytest.raises(LeaseHeldError):
         _lease(cluster, "2", "erin", clock).take()
-    lease.keep(cluster.state)
+    lease.renew(cluster.state)
 
 
 def test_only_the_named_holder_is_broken() -> None:
@@ -116,14 +127,14 @@ def test_only_the_named_holder_is_broken() -> None:
         _breaking(cluster, "2", "erin", "somebody").take()
     _breaking(cluster, "2", "erin", "dana").take()
     with pytest.raises(StoppedError, match="broken by erin"):
-        first.keep(cluster.state)
+        first.renew(cluster.state)
 
 
 def _plan(cluster: MemoryCluster) -> Plan:
     return plan_for(cluster.state, wish(2))
 
 
-def _applied(cluster: MemoryCluster, plan: Plan, world: World) -> Result:
+def _applied(cluster: MemoryCluster, plan: Plan, world: ApplyEnvironment) -> Result:
     live = cluster.read(ReadRequest())
     return perform(plan, live, check(plan, live, plan.terms), world, lambda exact: check(plan, exact, plan.terms))
 
@@ -134,24 +145,26 @@ def test_an_apply_holds_it_from_before_its_first_request_to_its_end() -> None:
     class Watched(MemoryCluster):
         def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
             if not all(binding.pattern.name.startswith("__kr") for binding in bindings):
-                seen.append(len(claims(self.state.bindings)))
+                seen.append(len(lease_claims(self.state.bindings)))
             return super().create_acls(bindings)
 
     cluster = Watched(before(2))
-    result = _applied(cluster, _plan(cluster), World(cluster, StillClock(), Silent(), leasing=Leasing("dana")))
+    result = _applied(
+        cluster, _plan(cluster), ApplyEnvironment(cluster, StillClock(), Silent(), lease_request=LeaseRequest("dana"))
+    )
     assert result.succeeded, (result.stopped, result.differences)
     assert set(seen) == {1}
-    assert claims(cluster.state.bindings) == ()
+    assert lease_claims(cluster.state.bindings) == ()
 
 
-@pytest.mark.parametrize("leasing", [None, Leasing("erin")])
-def test_every_apply_stands_back_from_a_lease(leasing: Leasing | None) -> None:
+@pytest.mark.parametrize("lease_request", [None, LeaseRequest("erin")])
+def test_every_apply_stands_back_from_a_lease(lease_request: LeaseRequest | None) -> None:
     cluster = MemoryCluster(before(2))
     plan = _plan(cluster)
     _lease(cluster, "1", "dana").take()
     there = cluster.state
     with pytest.raises(LeaseHeldError, match="dana holds the lease"):
-        _applied(cluster, plan, World(cluster, StillClock(), Silent(), leasing=leasing))
+        _applied(cluster, plan, ApplyEnvironment(cluster, StillClock(), Silent(), lease_request=lease_request))
     assert cluster.state == there
 
 
@@ -160,12 +173,14 @@ def test_an_apply_whose_lease_is_broken_stops_behind_the_phase() -> None:
         def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
             answers = super().create_acls(bindings)
             if not bindings[0].pattern.name.startswith("__kr"):
-                super().delete_acls([claim.binding for claim in claims(self.state.bindings)])
+                super().delete_acls([claim.binding for claim in lease_claims(self.state.bindings)])
                 super().create_acls([marker("erin", "2", START + datetime.timedelta(days=1))])
             return answers
 
     cluster = Broken(before(2))
-    result = _applied(cluster, _plan(cluster), World(cluster, StillClock(), Silent(), leasing=Leasing("dana")))
+    result = _applied(
+        cluster, _plan(cluster), ApplyEnvironment(cluster, StillClock(), Silent(), lease_request=LeaseRequest("dana"))
+    )
     assert result.stopped == "the lease of this run was broken by erin"
     assert {item.outcome for item in result.outcomes} == {Outcome.DONE, Outcome.NOT_ATTEMPTED}
 
@@ -234,4 +249,4 @@ def _raced(order: list[int], runs: tuple[str, str]) -> tuple[set[int], ClusterSt
 def test_of_two_runs_at_once_exactly_one_holds_it(order: list[int], runs: tuple[str, str]) -> None:
     holding, state = _raced(order, runs)
     assert len(holding) == 1, order
-    assert [claim.holder for claim in claims(state.bindings)] == [f"holder{next(iter(holding))}"]
+    assert [claim.holder for claim in lease_claims(state.bindings)] == [f"holder{next(iter(holding))}"]

@@ -8,13 +8,13 @@ import pytest
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import (
+    ApplyEnvironment,
     Outcome,
     RefusedError,
     Result,
     Silent,
     StalePlanError,
     UndeclaredDefaultError,
-    World,
     check,
     perform,
 )
@@ -34,13 +34,13 @@ from reconciler.model import (
     Topic,
 )
 from reconciler.plan import Acknowledgement, Guard, Limits, Options, Plan, Request, Terms, propose
-from reconciler.ports import Answer, Cluster, ClusterError, ReadRequest, Verdict
+from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY, declared
 
-NOT_NOW = Answer(Verdict.FAILED, "NOT_CONTROLLER", "try again", retriable=True)
-NO = Answer(Verdict.FAILED, "POLICY_VIOLATION", "no")
+NOT_NOW = Answer(AnswerStatus.FAILED, "NOT_CONTROLLER", "try again", retriable=True)
+NO = Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no")
 
 
 def acl(name: str, permission: str = "ALLOW", principal: str = "User:a", operation: str = "READ") -> AclBinding:
@@ -63,7 +63,7 @@ def applied(
     clock: StillClock | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Result:
-    world = World(cluster, clock or StillClock(), Silent(), stop or (lambda: False))
+    world = ApplyEnvironment(cluster, clock or StillClock(), Silent(), stop or (lambda: False))
     return perform(plan, live, check(plan, live, plan.terms), world)
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from hypothesis import given
 
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import Outcome, PastRun, Silent, World, check, perform
-from reconciler.apply.undo import Reversal, performed_steps, reversal
+from reconciler.apply import ApplyEnvironment, Outcome, PastRun, Silent, check, perform
+from reconciler.apply.undo import UndoRequest, performed_steps, reversal
 from reconciler.model import (
     AlterConfigs,
     ClusterState,
@@ -33,15 +33,15 @@ NOTHING = DesiredState()
 
 def after(plan: Plan, live: ClusterState) -> ClusterState:
     cluster = MemoryCluster(live)
-    perform(plan, live, check(plan, live, plan.terms), World(cluster, StillClock(), Silent()))
+    perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, StillClock(), Silent()))
     return cluster.read(ReadRequest())
 
 
-def back(steps: tuple[Step, ...], live: ClusterState, declared: DesiredState = NOTHING) -> Reversal:
+def back(steps: tuple[Step, ...], live: ClusterState, declared: DesiredState = NOTHING) -> UndoRequest:
     return reversal(steps, live, Scope(), declared, PLACE)
 
 
-def undo_plan(found: Reversal, live: ClusterState) -> Plan:
+def undo_plan(found: UndoRequest, live: ClusterState) -> Plan:
     names = {*TOPICS, *found.desired.topics}
     accepted = [Acknowledgement(guard, name) for guard in (Guard.TOPIC_DELETE, Guard.DATA_LOSS) for name in names]
     accepted.append(Acknowledgement(Guard.EMPTY_DESIRED, "c"))

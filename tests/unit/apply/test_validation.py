@@ -21,7 +21,7 @@ from reconciler.model import (
     Topic,
 )
 from reconciler.plan import Facts, Plan, Request, Ruling, Terms, Validation, parse_plan, plan_text, propose
-from reconciler.ports import Answer, Verdict
+from reconciler.ports import Answer, AnswerStatus
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
 
@@ -49,11 +49,11 @@ class Scripted(MemoryCluster):
 
     def validate_topics(self, topics: Sequence[Topic]) -> list[Answer]:
         self.batches.append(len(topics))
-        return [self.script.get(topic.name, Answer(Verdict.DONE)) for topic in topics]
+        return [self.script.get(topic.name, Answer(AnswerStatus.DONE)) for topic in topics]
 
     def validate_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
         self.batches.append(len(changes))
-        return [self.script.get(change.name, Answer(Verdict.DONE)) for change in changes]
+        return [self.script.get(change.name, Answer(AnswerStatus.DONE)) for change in changes]
 
 
 def test_each_kind_of_step_is_asked_and_nothing_is_done() -> None:
@@ -93,7 +93,7 @@ def test_requests_are_bounded_by_the_records_they_would_make() -> None:
 
 def test_where_a_whole_request_has_no_answer_nothing_more_is_asked() -> None:
     live = ClusterState("c", topics={"set": Topic("set", 1, 1)})
-    broken = Answer(Verdict.UNKNOWN, "UNKNOWN_SERVER_ERROR", "oops")
+    broken = Answer(AnswerStatus.UNKNOWN, "UNKNOWN_SERVER_ERROR", "oops")
     cluster = Scripted(live, {"a": broken, "b": broken})
     plan = planned(live, Topic("a", 1, 1), Topic("b", 1, 1), Topic("set", configs={"flush.ms": "5"}))
     assert rulings(validate(plan, live, cluster, StillClock())) == {
@@ -106,7 +106,7 @@ def test_where_a_whole_request_has_no_answer_nothing_more_is_asked() -> None:
 
 def test_one_topic_without_an_answer_does_not_take_the_others_theirs() -> None:
     live = ClusterState("c", topics={"set": Topic("set", 1, 1)})
-    cluster = Scripted(live, {"a": Answer(Verdict.UNKNOWN, "UNKNOWN_SERVER_ERROR", "oops")})
+    cluster = Scripted(live, {"a": Answer(AnswerStatus.UNKNOWN, "UNKNOWN_SERVER_ERROR", "oops")})
     plan = planned(live, Topic("a", 1, 1), Topic("b", 1, 1), Topic("set", configs={"flush.ms": "5"}))
     found = rulings(validate(plan, live, cluster, StillClock()))
     assert [found[name][0] for name in ("a", "b", "set")] == [Ruling.UNKNOWN, Ruling.ACCEPTED, Ruling.ACCEPTED]
@@ -115,11 +115,11 @@ def test_one_topic_without_an_answer_does_not_take_the_others_theirs() -> None:
 def test_trouble_of_client_and_controller_is_no_refusal() -> None:
     live = ClusterState("c")
     script = {
-        "a": Answer(Verdict.FAILED, "NOT_CONTROLLER", "elsewhere", retriable=True),
-        "b": Answer(Verdict.FAILED, "_UNSUPPORTED_FEATURE", "too old"),
-        "c": Answer(Verdict.FAILED, "UNSUPPORTED_VERSION", "too old"),
-        "d": Answer(Verdict.UNKNOWN, "REQUEST_TIMED_OUT", "late"),
-        "e": Answer(Verdict.FAILED, "POLICY_VIOLATION", "no"),
+        "a": Answer(AnswerStatus.FAILED, "NOT_CONTROLLER", "elsewhere", retriable=True),
+        "b": Answer(AnswerStatus.FAILED, "_UNSUPPORTED_FEATURE", "too old"),
+        "c": Answer(AnswerStatus.FAILED, "UNSUPPORTED_VERSION", "too old"),
+        "d": Answer(AnswerStatus.UNKNOWN, "REQUEST_TIMED_OUT", "late"),
+        "e": Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no"),
     }
     plan = planned(live, *(Topic(name, 1, 1) for name in script))
     found = rulings(validate(plan, live, Scripted(live, script), StillClock()))
@@ -136,7 +136,7 @@ def create(name: str, resource_type: ResourceType = ResourceType.TOPIC) -> AclBi
 
 def test_a_right_that_the_plan_grants_first_cannot_be_asked_about_yet() -> None:
     live = ClusterState("c")
-    no = Answer(Verdict.FAILED, "TOPIC_AUTHORIZATION_FAILED", "no")
+    no = Answer(AnswerStatus.FAILED, "TOPIC_AUTHORIZATION_FAILED", "no")
     cluster = Scripted(live, {"a": no, "b": no})
     plan = planned(live, Topic("a", 1, 1), Topic("b", 1, 1), grants=[create("a")])
     found = rulings(validate(plan, live, cluster, StillClock()))

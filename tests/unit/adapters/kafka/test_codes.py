@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.adapters.kafka.codes import failure
-from reconciler.ports import Verdict
+from reconciler.ports import AnswerStatus
 
 NO_BROKER = "Failed while waiting for controller: Local: Timed out"
 NO_ANSWER = "Failed while waiting for response from broker: Local: Timed out"
@@ -28,25 +28,25 @@ NO_ANSWER = "Failed while waiting for response from broker: Local: Timed out"
 )
 def test_a_refusal_is_known_and_not_worth_repeating(code: int, name: str) -> None:
     answer = failure(code, name, "why").answer()
-    assert (answer.verdict, answer.code, answer.message, answer.retriable) == (Verdict.FAILED, name, "why", False)
+    assert (answer.status, answer.code, answer.message, answer.retriable) == (AnswerStatus.FAILED, name, "why", False)
 
 
 @pytest.mark.parametrize("code", [14, 15, 16, 41, 56, 89])
 def test_some_refusals_may_pass_later(code: int) -> None:
     answer = failure(code, "X", "").answer()
-    assert (answer.verdict, answer.retriable, answer.message) == (Verdict.FAILED, True, "X")
+    assert (answer.status, answer.retriable, answer.message) == (AnswerStatus.FAILED, True, "X")
 
 
 @pytest.mark.parametrize("code", [-1, 7, 13, -195, -199, -169, -181, -197, 119, 9_999, -9_999])
 def test_everything_else_leaves_the_outcome_unknown(code: int) -> None:
     answer = failure(code, "X", "").answer()
-    assert (answer.verdict, answer.retriable) == (Verdict.UNKNOWN, False)
+    assert (answer.status, answer.retriable) == (AnswerStatus.UNKNOWN, False)
 
 
 def test_a_timeout_is_known_only_if_nothing_was_sent() -> None:
     before, after = failure(-185, "_TIMED_OUT", NO_BROKER).answer(), failure(-185, "_TIMED_OUT", NO_ANSWER).answer()
-    assert (before.verdict, before.retriable) == (Verdict.FAILED, True)
-    assert (after.verdict, after.retriable) == (Verdict.UNKNOWN, False)
+    assert (before.status, before.retriable) == (AnswerStatus.FAILED, True)
+    assert (after.status, after.retriable) == (AnswerStatus.UNKNOWN, False)
 
 
 def test_kafka_s_names_are_used() -> None:

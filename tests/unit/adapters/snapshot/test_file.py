@@ -17,7 +17,7 @@ from reconciler.model import (
     ResourceType,
     Topic,
 )
-from reconciler.ports import ClusterError, ReadRequest, Verdict
+from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
 
 BINDING = AclBinding(
     ResourcePattern(ResourceType.TOPIC, "t"),
@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_is_written_is_in_the_file(path: Path) -> None:
-    assert SnapshotCluster(path).create_acls([BINDING])[0].verdict is Verdict.DONE
+    assert SnapshotCluster(path).create_acls([BINDING])[0].status is AnswerStatus.DONE
     assert SnapshotCluster(path).read(ReadRequest()).bindings == {BINDING}
 
 
@@ -56,7 +56,7 @@ def test_the_same_writes_give_the_same_bytes(path: Path, tmp_path: Path) -> None
 
 def test_a_write_that_changes_nothing_leaves_the_file(path: Path) -> None:
     before = path.stat()
-    assert SnapshotCluster(path).delete_acls([BINDING])[0].verdict is Verdict.DONE
+    assert SnapshotCluster(path).delete_acls([BINDING])[0].status is AnswerStatus.DONE
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
@@ -92,7 +92,7 @@ def test_a_file_that_cannot_be_believed_is_neither_read_nor_replaced(path: Path,
         cluster.read(ReadRequest())
     assert caught.value.code == "invalid_snapshot"
     answers = cluster.create_partitions([CreatePartitions("a", 1, 2), CreatePartitions("b", 1, 2)])
-    assert [answer.verdict for answer in answers] == [Verdict.FAILED] * 2
+    assert [answer.status for answer in answers] == [AnswerStatus.FAILED] * 2
     assert path.read_bytes() == content
 
 
@@ -106,12 +106,12 @@ def test_a_replace_that_fails_refuses_every_item_and_leaves_the_file(
 
     monkeypatch.setattr(os, "fsync", full)
     answers = SnapshotCluster(path).create_acls([BINDING])
-    assert [(answer.verdict, answer.code) for answer in answers] == [(Verdict.FAILED, "snapshot_unwritable")]
+    assert [(answer.status, answer.code) for answer in answers] == [(AnswerStatus.FAILED, "snapshot_unwritable")]
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_binding_that_is_no_unicode_is_refused(path: Path) -> None:
     bad = BINDING._replace(pattern=ResourcePattern(ResourceType.TOPIC, "\ud800"))
-    assert SnapshotCluster(path).create_acls([bad])[0].verdict is Verdict.FAILED
+    assert SnapshotCluster(path).create_acls([bad])[0].status is AnswerStatus.FAILED
     assert SnapshotCluster(path).read(ReadRequest()).bindings == frozenset()

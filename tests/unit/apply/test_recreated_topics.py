@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import Result, Silent, World, check, perform
+from reconciler.apply import ApplyEnvironment, Result, Silent, check, perform
 from reconciler.model import ClusterState, DesiredState, DesiredTopic, Origin, Topic
 from reconciler.plan import Acknowledgement, Guard, Options, Request, Terms, propose
 from reconciler.ports import Answer
@@ -28,7 +28,7 @@ def deleted(cluster: MemoryCluster, auto_create: str) -> Result:
         live.cluster_id, topics=live.topics, broker_defaults={"auto.create.topics.enable": auto_create}
     )
     plan = propose(wish, asked, Terms("c", default_allow=False), request)
-    return perform(plan, live, check(plan, live, plan.terms), World(cluster, StillClock(), Silent()))
+    return perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, StillClock(), Silent()))
 
 
 def live() -> ClusterState:

@@ -1,4 +1,4 @@
-"""``reconciler sweep``: remove what an apply that was cut off left on a cluster."""
+"""``reconciler cleanup``: remove what an apply that was cut off left on a cluster."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -12,12 +12,12 @@ from reconciler.cli.options import Reach, cluster_option, connection_options, ou
 from reconciler.report.paint import counted, safe
 
 if TYPE_CHECKING:
-    from reconciler.apply import Claim
-    from reconciler.apply.sweep import Leftover
+    from reconciler.apply import LeaseClaim
+    from reconciler.apply.cleanup import Leftover
     from reconciler.model import AclBinding
 
 
-@click.command("sweep", short_help="Remove what an apply that was cut off left behind")
+@click.command("cleanup", short_help="Remove what an apply that was cut off left behind")
 @click.argument("path", metavar="[PATH]", required=False)
 @cluster_option()
 @click.option("--run", "only_run", metavar="RUN", help="Only what this run left.  [default: every run]")
@@ -33,8 +33,8 @@ def command(*, path: str | None, cluster: str, only_run: str | None, yes: bool, 
     What a run left that holds the lease stays, unless --run names it.
     """
     from reconciler.adapters.clock import SystemClock
+    from reconciler.apply.cleanup import clean_up, holding, leftovers
     from reconciler.apply.lease import time_of
-    from reconciler.apply.sweep import holding, leftovers, sweep
     from reconciler.cli.reading import reached
     from reconciler.cli.state import read_raw
     from reconciler.ports import ClusterError, ReadRequest
@@ -52,7 +52,7 @@ def command(*, path: str | None, cluster: str, only_run: str | None, yes: bool, 
         if wanted:
             _ask(wanted, target.name, yes=yes)
         try:
-            left = sweep(target.cluster, wanted, SystemClock()) if wanted else ()
+            left = clean_up(target.cluster, wanted, SystemClock()) if wanted else ()
         except ClusterError as error:
             raise CommandError(f"whether all is gone is not known: {error}", error.advice) from error
     if output == "json":
@@ -68,7 +68,7 @@ def command(*, path: str | None, cluster: str, only_run: str | None, yes: bool, 
     return Exit.ERROR if left else Exit.OK
 
 
-def _tell_held(held: "list[Claim]") -> None:
+def _tell_held(held: "list[LeaseClaim]") -> None:
     for claim in held:
         until = f"until {claim.until}" if claim.until else "for ever"
         tell(f"run {safe(claim.run)} of {safe(claim.holder)} holds the lease {until}: left alone")

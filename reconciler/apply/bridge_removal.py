@@ -14,7 +14,7 @@ from reconciler.plan.overlap import PatternIndex, pattern_indexes
 _NO_PATTERNS: Final = PatternIndex(())
 
 
-class Near:
+class NearbyBindings:
     """Bindings, asked for those that share a name with a pattern."""
 
     def __init__(self, bindings: Iterable[AclBinding]) -> None:
@@ -30,7 +30,9 @@ class Near:
         return {binding for other in index.overlapping(pattern) for binding in self._by_pattern[other]}
 
 
-def interrupts_nobody(pattern: ResourcePattern, before: Near, now: Near, after: Near) -> bool:
+def interrupts_nobody(
+    pattern: ResourcePattern, before: NearbyBindings, now: NearbyBindings, after: NearbyBindings
+) -> bool:
     """Whether the bridge on ``pattern`` may go; none of the three counts bridges."""
     there = now.to(pattern)
     if not there:

@@ -4,16 +4,15 @@ from typing import Final
 
 from reconciler.apply.outcome import GOOD
 from reconciler.apply.run import Run
-from reconciler.apply.sighting import read
-from reconciler.apply.watch import has_returned
+from reconciler.apply.verification import read, was_recreated
 from reconciler.model import DeleteTopic
 from reconciler.plan import AUTO_CREATE
 
 #: Seconds within which a client that still uses a topic asks for it again (a producer's retry.backoff.max.ms is one).
-SECOND_LOOK_SECONDS: Final = 2.0
+SECOND_READ_SECONDS: Final = 2.0
 
 
-def returned_topics(run: Run) -> tuple[str, ...]:
+def recreated_topics(run: Run) -> tuple[str, ...]:
     """A sentence for each deleted topic that came back; raises :class:`StoppedError` if it cannot be read.
 
     Where brokers are known not to make topics on demand there is nothing to look for.
@@ -25,11 +24,11 @@ def returned_topics(run: Run) -> tuple[str, ...]:
     ]
     if not deleted or run.plan.topics.defaults.get(AUTO_CREATE) == "false":
         return ()
-    run.world.clock.sleep(SECOND_LOOK_SECONDS)
+    run.environment.clock.sleep(SECOND_READ_SECONDS)
     live = read(run)
     return tuple(
         f"topic {step.change.topic.name} is there again, as another one and empty: a client still asks for it, and "
         f"brokers make topics on demand ({AUTO_CREATE})"
         for step in deleted
-        if isinstance(step.change, DeleteTopic) and has_returned(step, live)
+        if isinstance(step.change, DeleteTopic) and was_recreated(step, live)
     )

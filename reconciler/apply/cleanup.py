@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from reconciler.apply.batches import delete_batch
-from reconciler.apply.lease import LEASE_PREFIX, Claim, claims
+from reconciler.apply.lease import LEASE_PREFIX, LeaseClaim, lease_claims
 from reconciler.apply.sending import ATTEMPTS, pause
 from reconciler.apply.sentinels import PREFIX
 from reconciler.model import AclBinding, ClusterState, is_reserved, markers, standing_bridges
@@ -46,12 +46,12 @@ def leftovers(live: ClusterState) -> tuple[Leftover, ...]:
     )
 
 
-def holding(leftover: Leftover, now: datetime.datetime) -> Claim | None:
+def holding(leftover: Leftover, now: datetime.datetime) -> LeaseClaim | None:
     """The lease by which the run says that it is still going on, unless that has expired."""
-    return next((claim for claim in claims(leftover.bindings) if not claim.expired(now)), None)
+    return next((claim for claim in lease_claims(leftover.bindings) if not claim.expired(now)), None)
 
 
-def sweep(cluster: Cluster, wanted: Iterable[Leftover], clock: Clock) -> tuple[AclBinding, ...]:
+def clean_up(cluster: Cluster, wanted: Iterable[Leftover], clock: Clock) -> tuple[AclBinding, ...]:
     """Delete what the runs left and is still there; what could not be deleted is returned.
 
     Raises :class:`ClusterError` where the cluster cannot be read again.

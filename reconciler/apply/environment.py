@@ -1,4 +1,4 @@
-"""What an apply needs of the world: a cluster, a clock, somewhere to write, and how to ask every node."""
+"""What an apply works with: a cluster, a clock, somewhere to write, and how to ask every node."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from reconciler.ports import Clock, Cluster, Ledger, Probe
 
 
 @dataclass(frozen=True, slots=True)
-class Leasing:
+class LeaseRequest:
     """Who takes the lease, and whose lease is broken for it, if it stands in the way."""
 
     holder: str
@@ -17,7 +17,7 @@ class Leasing:
 
 
 @dataclass(frozen=True, slots=True)
-class Probing:
+class ProbeSetup:
     """How to ask nodes: as ``principal`` by ``probe``, and as ourselves by ``own``.
 
     ``own_principal`` is what the declaration says of us, and ``own_is_super`` whether it calls us a super user;
@@ -50,11 +50,11 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """What an apply needs of the world; ``interrupted`` turns true when a person asked to stop.
+class ApplyEnvironment:
+    """What an apply works with; ``interrupted`` turns true when a person asked to stop.
 
-    ``max_batch`` makes requests smaller than they would be; ``probing`` says how to prove what nodes enforce,
-    ``leasing`` that no other run of ours may go on beside this one.
+    ``max_batch`` makes requests smaller than they would be; ``probe_setup`` says how to prove what nodes enforce,
+    ``lease_request`` that no other run of ours may go on beside this one.
     """
 
     cluster: Cluster
@@ -65,5 +65,5 @@ class World:
     journal: Ledger = field(default_factory=NoLedger)
     audit: Ledger = field(default_factory=NoLedger)
     max_batch: int | None = None
-    probing: Probing | None = None
-    leasing: Leasing | None = None
+    probe_setup: ProbeSetup | None = None
+    lease_request: LeaseRequest | None = None

@@ -1,4 +1,4 @@
-"""A run that was killed between its barriers leaves sentinels; sweep finds and removes them on a real broker."""
+"""A run that was killed between its barriers leaves sentinels; cleanup finds and removes them on a real broker."""
 
 import pytest
 
@@ -13,17 +13,17 @@ from tests.integration.main_job import Job
 pytestmark = pytest.mark.broker
 
 
-def test_sweep_removes_what_a_killed_run_left(team: Job, broker: Sandbox) -> None:
+def test_cleanup_removes_what_a_killed_run_left(team: Job, broker: Sandbox) -> None:
     run = "20260101T000000Z-dead"
     left = (*start_sentinels(run, "User:acl-probe"), *deny_sentinels(barrier_name(run, 1), "User:acl-probe"))
     with connect(settings_of(broker.settings("admin"))) as admin:
         admin.create_acls(left)
         assert team.run("drift").status == 0, "reserved names are no drift"
-        refused = team.run("sweep", "--run", run)
+        refused = team.run("cleanup", "--run", run)
         assert refused.status == 64, "nobody can be asked"
-        swept = team.run("sweep", "--run", run, "--yes")
-        assert swept.status == 0, swept.err
-        assert f"Left by run {run}, begun" in swept.out
+        cleaned = team.run("cleanup", "--run", run, "--yes")
+        assert cleaned.status == 0, cleaned.err
+        assert f"Left by run {run}, begun" in cleaned.out
         bindings = admin.read(ReadRequest(all_topics=False)).bindings
         assert not [binding for binding in bindings if is_reserved(binding.pattern.name) and run in str(binding)]
-        assert "Nothing is left" in team.run("sweep", "--run", run, "--yes").out
+        assert "Nothing is left" in team.run("cleanup", "--run", run, "--yes").out

@@ -9,7 +9,7 @@ from reconciler.ports import Clock
 PERIOD: Final = 1.0
 
 
-class AttentiveClock:
+class PollingClock:
     """``inner``, with ``look`` called before, in and behind every wait; ``look`` decides itself whether it is due."""
 
     def __init__(self, inner: Clock, look: Callable[[], None]) -> None:

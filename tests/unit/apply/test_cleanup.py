@@ -3,11 +3,11 @@
 import datetime
 
 from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply.cleanup import clean_up, holding, leftovers
 from reconciler.apply.lease import marker
 from reconciler.apply.sentinels import barrier_name, deny_sentinels, start_sentinels
-from reconciler.apply.sweep import holding, leftovers, sweep
 from reconciler.model import ClusterState, bridge_on, marker_of
-from reconciler.ports import Answer, ClusterError, Verdict
+from reconciler.ports import Answer, AnswerStatus, ClusterError
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock
@@ -29,15 +29,15 @@ def test_leftovers_are_told_apart_by_run() -> None:
 
 def test_only_what_was_asked_for_goes() -> None:
     cluster = MemoryCluster(LIVE)
-    assert sweep(cluster, leftovers(LIVE)[:1], StillClock()) == ()
+    assert clean_up(cluster, leftovers(LIVE)[:1], StillClock()) == ()
     assert cluster.state.bindings == {*NEW, *OTHERS}
 
 
 def test_what_could_not_be_removed_is_told_and_what_was_unknown_is_read_again() -> None:
-    never = Answer(Verdict.FAILED, "CLUSTER_AUTHORIZATION_FAILED", "no")
+    never = Answer(AnswerStatus.FAILED, "CLUSTER_AUTHORIZATION_FAILED", "no")
     faults = [Fault("delete_acls", OLD[0], never, times=99), Fault("delete_acls", OLD[1], effect=Effect.NOW)]
     cluster = MemoryCluster(LIVE)
-    assert sweep(FaultyCluster(cluster, faults), leftovers(LIVE), StillClock()) == (OLD[0],)
+    assert clean_up(FaultyCluster(cluster, faults), leftovers(LIVE), StillClock()) == (OLD[0],)
     assert cluster.state.bindings == {OLD[0], *OTHERS}
 
 
@@ -49,17 +49,17 @@ def test_a_bridge_goes_only_where_its_marker_stands_and_no_other_run_needs_it() 
     cluster = MemoryCluster(ClusterState("cluster", frozenset({*marks, other, *bridges})))
     found = leftovers(cluster.state)
     assert [(leftover.run, leftover.bridges) for leftover in found] == [("a", (bridge_on(own),)), ("b", ())]
-    assert sweep(cluster, found[:1], StillClock()) == ()
+    assert clean_up(cluster, found[:1], StillClock()) == ()
     assert cluster.state.bindings == {other, bridge_on(shared), bridge_on(meant)}
 
 
 def test_a_marker_stays_as_long_as_its_bridge_does() -> None:
     pattern = acl("x", "").pattern
     live = ClusterState("cluster", frozenset({marker_of("a", pattern), bridge_on(pattern)}))
-    never = Answer(Verdict.FAILED, "CLUSTER_AUTHORIZATION_FAILED", "no")
+    never = Answer(AnswerStatus.FAILED, "CLUSTER_AUTHORIZATION_FAILED", "no")
     cluster = MemoryCluster(live)
     faults = [Fault("delete_acls", bridge_on(pattern), never, times=99)]
-    assert set(sweep(FaultyCluster(cluster, faults), leftovers(live), StillClock())) == live.bindings
+    assert set(clean_up(FaultyCluster(cluster, faults), leftovers(live), StillClock())) == live.bindings
     assert cluster.state == live
 
 
@@ -73,7 +73,7 @@ def test_a_request_that_fails_as_a_whole_is_repeated() -> None:
                 raise ClusterError("_TRANSPORT", "gone")
             return super().delete_acls(bindings)  # type: ignore[arg-type]
 
-    assert sweep(Flaky(LIVE), leftovers(LIVE), StillClock()) == ()
+    assert clean_up(Flaky(LIVE), leftovers(LIVE), StillClock()) == ()
 
 
 def test_a_run_that_holds_the_lease_is_told_apart_until_it_expires() -> None:
