@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # Test processes side by side, each with brokers of its own: they wait more than they work.
 WORKERS ?= 2
 
-.PHONY: setup demo test test-long lint format bench schema docs dist lock clean
+.PHONY: setup demo test test-long lint format bench schema reference docs dist lock clean
 
 setup: $(STAMP)
 
@@ -63,6 +63,11 @@ dist: $(STAMP)
 ## Write the committed JSON Schemas again.
 schema: $(STAMP)
 	$(BIN)/reconciler schema --out schema
+
+## Write the pages that are generated again: help texts and lint rules.
+reference: $(STAMP)
+	$(BIN)/python -m tests.integration.commands_page
+	$(BIN)/python -m tests.unit.access.lint_page
 
 ## Resolve the lock files again from pyproject.toml (needs uv).
 lock:

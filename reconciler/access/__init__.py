@@ -18,7 +18,7 @@ from reconciler.access.decision import Decision, Grounds, Request, Rule
 from reconciler.access.difference import Difference, Row, Witness, compare
 from reconciler.access.effective import Access, Holders, access_of, who_can
 from reconciler.access.hosts import Hosts
-from reconciler.access.lint import Finding, LintRule, lint
+from reconciler.access.lint import LintFinding, LintRule, lint
 from reconciler.access.minimise import Minimised, Removal, minimise
 from reconciler.access.operations import KafkaVersion, supported, to_bit_field
 from reconciler.access.questions import Answer, Explanation, Standing, can_i, explain
@@ -36,12 +36,12 @@ __all__ = [
     "Decision",
     "Difference",
     "Explanation",
-    "Finding",
     "Grounds",
     "Holders",
     "Hosts",
     "KafkaVersion",
     "Key",
+    "LintFinding",
     "LintRule",
     "Minimised",
     "Outcome",

@@ -20,7 +20,7 @@ from reconciler.cli.views import Asked, Looked, declared_look, look_at_declared,
 from reconciler.cli.wiring import load
 
 if TYPE_CHECKING:
-    from reconciler.access.lint import Finding
+    from reconciler.access.lint import LintFinding
     from reconciler.manifest import LintWaiver
     from reconciler.report.lint_text import Linted
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False),
     help="All principals that exist, one a line; others are findings.",
 )
+@click.option("--explain", metavar="RULE", help="Print what a rule is about, by its code or name; look at nothing.")
 @connection_options
 @as_of_option
 @output_option
@@ -56,6 +57,7 @@ def command(
     smaller: bool,
     fail_on: str,
     known_principals: str | None,
+    explain: str | None,
     reach: Reach,
     as_of: datetime.date | None,
     output: str,
@@ -65,6 +67,8 @@ def command(
     Waivers in the manifests accept findings for a while; those are counted apart. Exit 3 if there are errors (or, with
     --fail-on warning, any finding).
     """
+    if explain is not None:
+        return _explain(explain)
     looked = _looked(Asked(path, cluster, offline, as_of=as_of), reach)
     if smaller:
         return _minimise(looked, output)
@@ -79,6 +83,18 @@ def command(
         say(lint_lines(linted, paint_for(sys.stdout)))
     failed = any(one.has_errors or (fail_on == "warning" and one.findings) for one in linted)
     return Exit.FAILED_CHECK if failed else Exit.OK
+
+
+def _explain(name: str) -> int:
+    from reconciler.access.lint import RULES, rule_of
+    from reconciler.report.lint_text import rule_lines
+
+    rule = rule_of(name)
+    if rule is None:
+        known = ", ".join(f"{one.code} {one.name}" for one in RULES)
+        raise CommandError(f"there is no lint rule {name!r}", f"choose one of {known}", Exit.USAGE)
+    say(rule_lines(rule, paint_for(sys.stdout)))
+    return Exit.OK
 
 
 def _looked(asked: Asked, reach: Reach) -> list[Looked]:
@@ -134,36 +150,37 @@ def _linted(looked: Looked, principals: frozenset[str] | None, day: datetime.dat
     )
 
 
-def _spells_out(finding: "Finding") -> bool:
+def _spells_out(finding: "LintFinding") -> bool:
     """Whether it only says that a DESCRIBE stands beside what implies it: usual, and clearer with it than without."""
-    from reconciler.access.lint import LintRule
+    from reconciler.access.lint.rules.redundant import redundant
     from reconciler.model import AclOperation
 
     pattern, entry = finding.binding
     beside = [other for other in finding.related if other.pattern == pattern and other.entry[:2] == entry[:2]]
     implied = entry.operation in (AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS)
     named = all(other.entry.operation is not AclOperation.ALL for other in beside)
-    return finding.rule is LintRule.REDUNDANT and implied and named and len(beside) == len(finding.related)
+    return finding.rule is redundant and implied and named and len(beside) == len(finding.related)
 
 
-def _waiver(finding: "Finding", waivers: "tuple[LintWaiver, ...]") -> "LintWaiver | None":
-    return next((one for one in waivers if one.covers(finding.rule, finding.binding, finding.origin)), None)
+def _waiver(finding: "LintFinding", waivers: "tuple[LintWaiver, ...]") -> "LintWaiver | None":
+    return next((one for one in waivers if one.covers(finding.rule.code, finding.binding, finding.origin)), None)
 
 
-def _expired(looked: Looked) -> "list[Finding]":
+def _expired(looked: Looked) -> "list[LintFinding]":
     """Declarations whose last day has passed: their bindings are wanted no longer, so no state holds their dates."""
-    from reconciler.access.lint import Finding, LintRule
+    from reconciler.access.lint import LintFinding
+    from reconciler.access.lint.rules.stale import expired
 
-    expired = looked.desired.expired if looked.desired is not None else {}
+    ended = looked.desired.expired if looked.desired is not None else {}
     return [
-        Finding(
-            LintRule.EXPIRED,
+        LintFinding(
+            expired,
             binding,
             f"its last day was {declaration.expires}",
             "remove the lines; the next plan removes the binding if it is still there",
             origin=declaration.origin,
         )
-        for binding, declaration in sorted(expired.items())
+        for binding, declaration in sorted(ended.items())
     ]
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from textwrap import wrap
+from typing import Any
 
-from reconciler.access.lint import Finding, LintRule
+from reconciler.access.lint import LintFinding, LintRule
 from reconciler.access.minimise import Minimised
 from reconciler.manifest import LintWaiver
 from reconciler.model import AclBinding, Declaration
@@ -12,21 +13,18 @@ from reconciler.report.access_view import AccessView
 from reconciler.report.paint import Paint, counted, plain, safe
 from reconciler.report.words import binding_document
 
-#: What cannot be meant as it stands; the rest may be.
-ERRORS: Final = frozenset({LintRule.DEAD_HOST, LintRule.BREAKS_BROKERS, LintRule.DEAD_PATTERN, LintRule.EVADED_DENY})
-
 
 @dataclass(frozen=True, slots=True)
 class Linted:
     """The findings of one state: those that stand, those that are waived (with the waiver), and idle waivers.
 
     ``ignored`` are findings about bindings that the cluster's ``ignore`` leaves to somebody else. ``implied`` are those
-    about a DESCRIBE spelled out beside the READ or WRITE that implies it, as roles and ``kafka-acls.sh`` do.
+    about a DESCRIBE next to the READ or WRITE that implies it, as roles and ``kafka-acls.sh`` do.
     """
 
     view: AccessView
-    findings: tuple[Finding, ...]
-    waived: tuple[tuple[Finding, LintWaiver], ...] = ()
+    findings: tuple[LintFinding, ...]
+    waived: tuple[tuple[LintFinding, LintWaiver], ...] = ()
     idle_waivers: tuple[LintWaiver, ...] = ()
     ignored: int = 0
     implied: int = 0
@@ -34,12 +32,7 @@ class Linted:
     @property
     def has_errors(self) -> bool:
         """Whether a finding that stands is an error."""
-        return any(finding.rule in ERRORS for finding in self.findings)
-
-
-def severity(finding: Finding) -> str:
-    """``error`` or ``warning``."""
-    return "error" if finding.rule in ERRORS else "warning"
+        return any(finding.rule.severity == "error" for finding in self.findings)
 
 
 def lint_lines(linted: Sequence[Linted], paint: Paint = plain) -> Iterator[str]:
@@ -49,7 +42,7 @@ def lint_lines(linted: Sequence[Linted], paint: Paint = plain) -> Iterator[str]:
         for finding in one.findings:
             yield from _finding(finding, paint)
         for finding, waiver in one.waived:
-            yield paint("dim", f"waived {finding.rule}  {safe(str(finding.binding))}{_place(finding)}")
+            yield paint("dim", f"waived {finding.rule.code}  {safe(str(finding.binding))}{_place(finding)}")
             yield paint("dim", safe(f"    until {waiver.waiver.expires}: {waiver.waiver.reason}"))
         for waiver in one.idle_waivers:
             yield paint(
@@ -58,9 +51,9 @@ def lint_lines(linted: Sequence[Linted], paint: Paint = plain) -> Iterator[str]:
         yield _summary(one)
 
 
-def _finding(finding: Finding, paint: Paint) -> Iterator[str]:
-    level = severity(finding)
-    head = paint("error" if level == "error" else "warn", f"{level} {finding.rule}")
+def _finding(finding: LintFinding, paint: Paint) -> Iterator[str]:
+    level = finding.rule.severity
+    head = paint("error" if level == "error" else "warn", f"{level} {finding.rule.code}")
     yield f"{head}  {safe(str(finding.binding))}{paint('dim', _place(finding))}"
     yield f"    {safe(finding.message)}"
     if finding.evidence:
@@ -68,7 +61,7 @@ def _finding(finding: Finding, paint: Paint) -> Iterator[str]:
     yield f"    {safe(finding.advice)}"
 
 
-def _place(finding: Finding) -> str:
+def _place(finding: LintFinding) -> str:
     return "" if finding.origin is None else f"  {safe(str(finding.origin))}"
 
 
@@ -78,6 +71,14 @@ def _summary(one: Linted) -> str:
     parts += [f"{one.ignored:,} about ignored bindings"] if one.ignored else []
     parts += [f"{one.implied:,} DESCRIBE that READ or WRITE implies"] if one.implied else []
     return ", ".join(parts)
+
+
+def rule_lines(rule: LintRule, paint: Paint = plain) -> Iterator[str]:
+    """A rule's documentation: what it finds, why that matters, what to do."""
+    yield paint("title", f"{rule.code}: {rule.name}") + paint("dim", f"  {rule.severity}")
+    for paragraph in (rule.about, rule.cure):
+        yield ""
+        yield from wrap(paragraph.replace("*Evidence:*", "Evidence:"), 100)
 
 
 def minimised_lines(view: AccessView, minimised: Minimised, paint: Paint = plain) -> Iterator[str]:
@@ -134,11 +135,11 @@ def lint_document(linted: Sequence[Linted]) -> dict[str, Any]:
     }
 
 
-def _finding_document(finding: Finding) -> dict[str, Any]:
+def _finding_document(finding: LintFinding) -> dict[str, Any]:
     return {
-        "rule": finding.rule.value,
-        "name": finding.rule.slug,
-        "severity": severity(finding),
+        "rule": finding.rule.code,
+        "name": finding.rule.name,
+        "severity": finding.rule.severity,
         "binding": binding_document(finding.binding),
         "message": finding.message,
         "advice": finding.advice,

@@ -1,11 +1,10 @@
-"""Bindings whose access others give or take anyway: redundant ones, ALLOWs under a DENY, DENYs of nothing."""
+"""Which bindings cover another one: those that make it redundant, DENYs over an ALLOW, DENYs of nothing."""
 
 from collections.abc import Collection, Iterable, Iterator
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.grants import Grants
 from reconciler.access.hosts import is_within
-from reconciler.access.lint.finding import Finding, LintRule
 from reconciler.access.operations import DENIED, ENTRY_MASKS, EVERY, IMPLIED, KafkaVersion, bits, supported
 from reconciler.access.table import EVERYTHING, STARRED, Key, key_of
 from reconciler.model import (
@@ -128,34 +127,6 @@ class Covering:
         return self.enough(wanted, self.around(binding, AclPermissionType.DENY)) if wanted else ()
 
 
-def covering_findings(authorizer: Authorizer) -> Iterator[Finding]:
-    """Redundant bindings, ALLOWs under a DENY, and DENYs that take nothing away."""
-    covering = Covering(authorizer.bindings, authorizer.kafka_version)
-    idle = IdleDenies(authorizer)
-    for binding in sorted(authorizer.bindings):
-        if by := covering.redundancy(binding):
-            yield Finding(
-                LintRule.REDUNDANT, binding, f"{_listed(by)} already says this", "remove it: access stays the same", by
-            )
-            continue
-        if binding.entry.permission_type is AclPermissionType.ALLOW:
-            if by := covering.shadow(binding):
-                yield Finding(
-                    LintRule.SHADOWED,
-                    binding,
-                    f"{_listed(by)} denies all that this allows",
-                    "remove it, or narrow the DENY",
-                    by,
-                )
-        elif idle.is_idle(binding):
-            yield Finding(
-                LintRule.IDLE_DENY,
-                binding,
-                "nothing allows what this denies",
-                "remove it, unless it stands guard against later ALLOWs",
-            )
-
-
 class IdleDenies:
     """DENYs against all ALLOWs of a state."""
 
@@ -184,8 +155,3 @@ class IdleDenies:
             index = self._authorizer.worlds.certain
             found = self._grants[kind, operation] = Grants(index, kind, operation)
         return found
-
-
-def _listed(bindings: Collection[AclBinding]) -> str:
-    first = str(next(iter(bindings)))
-    return first if len(bindings) == 1 else f"{first} and {len(bindings) - 1} more together"

@@ -1,0 +1,105 @@
+"""A lint rule: its code, severity, documentation and check in one value, and what a check may look at."""
+
+import datetime
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.lint.covering import Covering
+from reconciler.model import AclBinding, AclPermissionType, Origin
+
+#: ``error``: the binding cannot be meant as it is. ``warning``: it may be.
+Severity: TypeAlias = Literal["error", "warning"]
+
+
+@dataclass(frozen=True)
+class LintState:
+    """What rules look at. ``topics`` and ``principals`` are all that exist, ``None`` where that is not known.
+
+    Without ``today`` nothing expires.
+    """
+
+    authorizer: Authorizer
+    topics: frozenset[str] | None = None
+    principals: frozenset[str] | None = None
+    today: datetime.date | None = None
+    soon: datetime.timedelta = datetime.timedelta(days=30)
+
+    @cached_property
+    def bindings(self) -> tuple[AclBinding, ...]:
+        """All bindings, sorted."""
+        return tuple(sorted(self.authorizer.bindings))
+
+    @cached_property
+    def allows(self) -> tuple[AclBinding, ...]:
+        """All ALLOW bindings, sorted."""
+        return tuple(one for one in self.bindings if one.entry.permission_type is AclPermissionType.ALLOW)
+
+    @cached_property
+    def covering(self) -> Covering:
+        """The bindings, indexed for the question which of them cover another one."""
+        return Covering(self.authorizer.bindings, self.authorizer.kafka_version)
+
+    @cached_property
+    def redundant(self) -> dict[AclBinding, tuple[AclBinding, ...]]:
+        """Redundant bindings, each with those that cover it. Other rules about coverage leave these out."""
+        found = ((binding, self.covering.redundancy(binding)) for binding in self.bindings)
+        return {binding: by for binding, by in found if by}
+
+
+@dataclass(frozen=True, slots=True)
+class LintRule:
+    """A rule. ``code`` (``KA009``) and ``name`` (``everybody``) are stable and never change their meaning.
+
+    ``about`` and ``cure`` are Markdown: the rule's section in ``docs/lint.md``, and what ``lint --explain`` prints.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    about: str
+    cure: str
+    check: Callable[[LintState], "Iterator[LintFinding]"]
+
+    def found(
+        self,
+        binding: AclBinding,
+        message: str,
+        advice: str,
+        *,
+        related: tuple[AclBinding, ...] = (),
+        evidence: tuple[str, ...] = (),
+    ) -> "LintFinding":
+        """A finding of this rule."""
+        return LintFinding(self, binding, message, advice, related, evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class LintFinding:
+    """What a rule found. ``related`` are the bindings that cause it, ``evidence`` names or principals that show it."""
+
+    rule: LintRule
+    binding: AclBinding
+    message: str
+    advice: str
+    related: tuple[AclBinding, ...] = ()
+    evidence: tuple[str, ...] = ()
+    origin: Origin | None = None
+
+    @property
+    def order(self) -> tuple[str, AclBinding, str]:
+        """By rule, then by binding."""
+        return self.rule.code, self.binding, self.message
+
+
+def lint_rule(
+    code: str, severity: Severity, about: str, cure: str
+) -> Callable[[Callable[[LintState], Iterator[LintFinding]]], LintRule]:
+    """Make a rule of its check; the function's name becomes the rule's: ``open_prefix`` is ``open-prefix``."""
+
+    def rule(check: Callable[[LintState], Iterator[LintFinding]]) -> LintRule:
+        return LintRule(code, check.__name__.replace("_", "-"), severity, about, cure, check)
+
+    return rule

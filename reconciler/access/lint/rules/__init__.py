@@ -1,0 +1,43 @@
+"""The lint rules: one line for each, in the groups and the order of ``docs/lint.md``."""
+
+from typing import Final
+
+from reconciler.access.lint.rule import LintRule
+from reconciler.access.lint.rules import ineffective, redundant, risky, stale
+
+GROUPS: Final[dict[str, tuple[LintRule, ...]]] = {
+    "Redundant": (
+        redundant.redundant,
+        redundant.shadowed,
+        redundant.idle_deny,
+    ),
+    "Ineffective": (
+        ineffective.dead_host,
+        ineffective.dead_principal,
+        ineffective.breaks_brokers,
+        ineffective.dead_pattern,
+        ineffective.unsupported_operation,
+        ineffective.evaded_deny,
+    ),
+    "Risky": (
+        risky.everybody,
+        risky.wildcard_write,
+        risky.cluster_alter,
+        risky.open_prefix,
+    ),
+    "Stale": (
+        stale.half_a_grant,
+        stale.unknown_topic,
+        stale.unknown_principal,
+        stale.expired,
+        stale.expires_soon,
+        stale.case,
+    ),
+}
+RULES: Final = tuple(rule for rules in GROUPS.values() for rule in rules)
+
+
+def rule_of(name: str) -> LintRule | None:
+    """The rule with this code or name, whatever its case; ``None`` where there is none."""
+    wanted = name.casefold()
+    return next((rule for rule in RULES if wanted in (rule.code.casefold(), rule.name)), None)

@@ -1,0 +1,146 @@
+"""Bindings that match nothing, or worse: impossible hosts, principals and names, operations that nothing requests."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reconciler.access.hosts import is_dead
+from reconciler.access.lint.rule import LintFinding, LintState, lint_rule
+from reconciler.access.names import has_names
+from reconciler.access.operations import supported
+from reconciler.access.table import EVERYTHING, key_of
+from reconciler.model import (
+    CLUSTER_NAME,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    KafkaPrincipal,
+    PatternType,
+    ResourceType,
+)
+
+#: Kafka lists no DELETE for CLUSTER, and yet it deletes any topic.
+_UNLISTED: Final = (ResourceType.CLUSTER, AclOperation.DELETE)
+
+
+@lint_rule(
+    "KA004",
+    "error",
+    "No connection comes from this host: brokers compare the text that Java prints for an address, so host names, "
+    "ranges (before Kafka 4.4), shortened IPv6 and padded numbers never match. A DENY like this denies nobody.",
+    "Write the address.",
+)
+def dead_host(state: LintState) -> Iterator[LintFinding]:
+    """Hosts that no connection has."""
+    for binding in state.bindings:
+        if is_dead(binding.entry.host, state.authorizer.kafka_version):
+            yield dead_host.found(
+                binding,
+                f"no connection ever comes from {binding.entry.host!r}: Kafka compares addresses as Java prints them",
+                "write the address itself, IPv6 in full and lower case, or leave the host out",
+            )
+
+
+@lint_rule(
+    "KA005",
+    "warning",
+    "Kafka knows `User:*` and exact names: `User:team-*` is one user with an asterisk in its name. Also reported: "
+    "spaces at an end, and types other than `User`, which only a custom principal builder makes.",
+    "Name each principal.",
+)
+def dead_principal(state: LintState) -> Iterator[LintFinding]:
+    """Principals that no connection has."""
+    for binding in state.bindings:
+        if (problem := _principal_problem(binding.entry.principal)) is not None:
+            yield dead_principal.found(binding, *problem)
+
+
+def _principal_problem(text: str) -> tuple[str, str] | None:
+    if ":" not in text or text == WILDCARD_PRINCIPAL:
+        return None
+    principal = KafkaPrincipal.parse(text)
+    if "*" in principal.name:
+        message = f"{text!r} is not a pattern: Kafka knows only {WILDCARD_PRINCIPAL} and exact names"
+        return message, "name each principal"
+    if text != text.strip() or principal.name != principal.name.strip():
+        return f"{text!r} has spaces at an end, and Kafka does not trim them", "write it without them"
+    if principal.principal_type != "User":
+        message = f"connections are of type User, not {text!r}, unless you have a custom principal builder"
+        return message, "name users, or keep it if your brokers have such a builder"
+    return None
+
+
+@lint_rule(
+    "KA006",
+    "error",
+    "Requests that meet this binding make a broker fail or hang, for every client.",
+    "Remove it first, as a super user.",
+)
+def breaks_brokers(state: LintState) -> Iterator[LintFinding]:
+    """Bindings that meet a defect of brokers."""
+    for binding in sorted(frozenset(state.authorizer.fragile.bindings)):
+        message = "requests that meet this make brokers fail or hang"
+        yield breaks_brokers.found(binding, message, "remove it first, as a super user")
+
+
+@lint_rule(
+    "KA007",
+    "error",
+    "No resource can have such a name, or an asterisk in it is a letter and not a wildcard: LITERAL `payments.*` is "
+    "one (impossible) topic.",
+    "Write PREFIXED `payments.`, or LITERAL `*` for every name.",
+)
+def dead_pattern(state: LintState) -> Iterator[LintFinding]:
+    """Patterns that no resource, or not the intended ones, match."""
+    for binding in state.bindings:
+        if (problem := _pattern_problem(binding)) is not None:
+            yield dead_pattern.found(binding, *problem)
+
+
+def _pattern_problem(binding: AclBinding) -> tuple[str, str] | None:
+    pattern = binding.pattern
+    kind, name = pattern.resource_type, pattern.name
+    if not has_names(kind, key_of(pattern)):
+        advice = f"the cluster is called {CLUSTER_NAME}" if kind is ResourceType.CLUSTER else "write a legal name"
+        if kind is ResourceType.TOPIC and name.endswith("*"):
+            advice = f"Kafka has no globs: write PREFIXED {name[:-1]}" if len(name) > 1 else "write LITERAL *"
+        return f"no {kind.name} can have such a name", advice
+    if "*" in name and not pattern.is_wildcard:
+        meant = "LITERAL *" if name == "*" else f"PREFIXED {name.rstrip('*')}"
+        return f"the asterisk in {name!r} is a letter here, not a wildcard", f"write {meant} if that is meant"
+    return None
+
+
+@lint_rule(
+    "KA008",
+    "warning",
+    "No request asks for this operation on this resource type. Brokers accept the pair nevertheless.",
+    "Use an operation that the type has.",
+)
+def unsupported_operation(state: LintState) -> Iterator[LintFinding]:
+    """Operations that a resource type does not have."""
+    for binding in state.bindings:
+        kind, operation = binding.pattern.resource_type, binding.entry.operation
+        known = supported(kind, state.authorizer.kafka_version) | {AclOperation.ALL}
+        if operation not in known and (kind, operation) != _UNLISTED:
+            listed = ", ".join(sorted(one.name for one in known))
+            message = f"{kind.name} has no operation {operation.name}: no request asks for it"
+            yield unsupported_operation.found(binding, message, f"it has {listed}")
+
+
+@lint_rule(
+    "KA019",
+    "error",
+    "Brokers do not apply LITERAL `*` to a name that begins with an asterisk and goes on, so `*x` evades a DENY on "
+    "every group or transactional id. *Evidence:* such a name.",
+    "Deny PREFIXED `*` as well.",
+)
+def evaded_deny(state: LintState) -> Iterator[LintFinding]:
+    """DENYs on every name that some names evade; see ``STARRED``."""
+    for binding in state.bindings:
+        kind = binding.pattern.resource_type
+        denies = binding.entry.permission_type is AclPermissionType.DENY and key_of(binding.pattern) == EVERYTHING
+        # The name of a topic or of the cluster never begins with an asterisk.
+        if denies and kind not in (ResourceType.TOPIC, ResourceType.CLUSTER):
+            message = f"brokers do not apply this to a {kind.name} whose name begins with '*' and goes on, such as '*x'"
+            yield evaded_deny.found(binding, message, f"deny {PatternType.PREFIXED.name} * too", evidence=("*x",))

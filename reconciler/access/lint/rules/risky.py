@@ -1,0 +1,89 @@
+"""Bindings that grant more than is usually meant."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+from reconciler.access.lint.rule import LintFinding, LintState, lint_rule
+from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, PatternType, ResourceType
+
+_O = AclOperation
+_CHANGING: Final = frozenset({_O.ALL, _O.WRITE, _O.DELETE, _O.ALTER, _O.ALTER_CONFIGS})
+_DELIMITERS: Final = "._-:/"
+_SHOWN: Final = 10
+
+
+@lint_rule(
+    "KA009",
+    "warning",
+    "`User:*` is granted something: everybody who can connect has it, now and later.",
+    "Name the principals who need it.",
+)
+def everybody(state: LintState) -> Iterator[LintFinding]:
+    """ALLOWs of every principal."""
+    for binding in state.allows:
+        if binding.entry.principal == WILDCARD_PRINCIPAL:
+            message = (
+                f"everybody who can connect gets {binding.entry.operation.name}, "
+                "principals of every type and ANONYMOUS included"
+            )
+            yield everybody.found(binding, message, "name the principals who need it")
+
+
+@lint_rule(
+    "KA010",
+    "warning",
+    "WRITE, or another operation that changes something, on every name of a type, including names that do not exist "
+    "yet.",
+    "Name the resources, or a prefix.",
+)
+def wildcard_write(state: LintState) -> Iterator[LintFinding]:
+    """ALLOWs to change every resource of a type."""
+    for binding in state.allows:
+        operation = binding.entry.operation
+        if binding.pattern.is_wildcard and operation in _CHANGING:
+            message = f"{operation.name} on every {binding.pattern.resource_type.name}, also on those not yet created"
+            yield wildcard_write.found(binding, message, "name the resources, or a prefix")
+
+
+@lint_rule(
+    "KA011",
+    "warning",
+    "Who may ALTER the cluster may change every ACL, and so grant itself anything.",
+    "Keep it to those who administer the cluster.",
+)
+def cluster_alter(state: LintState) -> Iterator[LintFinding]:
+    """ALLOWs to change ACLs."""
+    for binding in state.allows:
+        if binding.pattern.resource_type is ResourceType.CLUSTER and binding.entry.operation in (_O.ALTER, _O.ALL):
+            message = "who may ALTER the cluster may change ACLs, and so grant itself anything"
+            yield cluster_alter.found(binding, message, "keep this to those who administer the cluster")
+
+
+@lint_rule(
+    "KA012",
+    "warning",
+    "The prefix ends inside a word: `pay` matches `payroll` as well as `pay.in`. *Evidence:* the existing topics "
+    "that it matches beyond the delimiter, where topics are known.",
+    "End it with a delimiter.",
+)
+def open_prefix(state: LintState) -> Iterator[LintFinding]:
+    """Prefixes that do not end with a delimiter."""
+    topics = sorted(state.topics or ())
+    for binding in state.allows:
+        kind, name, pattern_type = binding.pattern
+        if pattern_type is not PatternType.PREFIXED or name[-1] in _DELIMITERS or kind is ResourceType.CLUSTER:
+            continue
+        extra = islice(_longer_words(name, topics) if kind is ResourceType.TOPIC else (), _SHOWN)
+        message = f"the prefix {name!r} ends inside a word: it matches {name}x as well as {name}.x"
+        yield open_prefix.found(binding, message, f"end it with a delimiter: {name}.", evidence=tuple(extra))
+
+
+def _longer_words(prefix: str, topics: Sequence[str]) -> Iterator[str]:
+    """The topics in which the word goes on where the prefix ends; ``topics`` are sorted."""
+    for name in islice(topics, bisect_left(topics, prefix), None):
+        if not name.startswith(prefix):
+            return
+        if name[len(prefix) : len(prefix) + 1].isalnum():
+            yield name

@@ -1,0 +1,143 @@
+"""Bindings that look stale: half a grant, unknown names, dates that have passed, names that differ by case."""
+
+import datetime
+from collections.abc import Iterator
+from typing import Final
+
+from reconciler.access.by_resource_type import on_some_resource
+from reconciler.access.lint.rule import LintFinding, LintState, lint_rule
+from reconciler.model import (
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    Declaration,
+    PatternType,
+    ResourceType,
+)
+
+#: What a grant is worth nothing without.
+_OTHER_HALF: Final = {
+    (ResourceType.TOPIC, AclOperation.READ): (AclOperation.READ, ResourceType.GROUP),
+    (ResourceType.TRANSACTIONAL_ID, AclOperation.WRITE): (AclOperation.WRITE, ResourceType.TOPIC),
+}
+
+
+@lint_rule(
+    "KA013",
+    "warning",
+    "READ on topics without READ on any group, or WRITE on a transactional id without WRITE on any topic: a client "
+    "fails at the missing half.",
+    "Grant the other half, or remove this. A consumer that assigns partitions itself and commits nothing needs no "
+    "group: waive it.",
+)
+def half_a_grant(state: LintState) -> Iterator[LintFinding]:
+    """READ on topics without a group, WRITE on a transactional id without a topic."""
+    world = state.authorizer.worlds.most
+    seen: dict[tuple[str, str, AclOperation, ResourceType], bool] = {}
+    for binding in state.allows:
+        entry = binding.entry
+        other = _OTHER_HALF.get((binding.pattern.resource_type, entry.operation))
+        if other is None or entry.principal == WILDCARD_PRINCIPAL:
+            continue
+        # Any host will do where the binding is for every host: 192.0.2.0 is for documentation (RFC 5737).
+        asked = (entry.principal, entry.host if entry.host != "*" else "192.0.2.0", *other)
+        if asked not in seen:
+            seen[asked] = world.default_allow or on_some_resource(world, *asked).allowed
+        if not seen[asked]:
+            needed = f"{other[0].name} on any {other[1].name}"
+            advice = f"grant {needed.replace('any', 'its')}, or remove this"
+            if other[1] is ResourceType.GROUP:
+                advice += "; a consumer that assigns partitions itself and commits nothing needs no group"
+            message = f"{entry.principal} has {entry.operation.name} here, and no {needed}"
+            yield half_a_grant.found(binding, message, advice)
+
+
+@lint_rule(
+    "KA014",
+    "warning",
+    "The topic that it names does not exist. Reported for a live cluster whose topics could all be listed.",
+    "Remove it, or create the topic.",
+)
+def unknown_topic(state: LintState) -> Iterator[LintFinding]:
+    """Literal topics that do not exist."""
+    for binding in state.bindings if state.topics is not None else ():
+        pattern = binding.pattern
+        named = pattern.resource_type is ResourceType.TOPIC and pattern.pattern_type is PatternType.LITERAL
+        if named and not pattern.is_wildcard and pattern.name not in (state.topics or ()):
+            message = f"there is no topic {pattern.name!r}"
+            yield unknown_topic.found(binding, message, "remove it, or create the topic")
+
+
+@lint_rule(
+    "KA015",
+    "warning",
+    "The principal is not in the file that you pass with `--known-principals`, one a line. Kafka itself keeps no "
+    "such list.",
+    "Remove the binding, or add the principal to the file.",
+)
+def unknown_principal(state: LintState) -> Iterator[LintFinding]:
+    """Principals that are not in the list of those known."""
+    for binding in state.bindings if state.principals is not None else ():
+        principal = binding.entry.principal
+        if principal not in (state.principals or ()) and principal != WILDCARD_PRINCIPAL:
+            message = f"{principal} is not among the known principals"
+            yield unknown_principal.found(binding, message, "remove it, or add the principal to the known ones")
+
+
+@lint_rule(
+    "KA016",
+    "warning",
+    "Its last day (`expires`) has passed.",
+    "Remove the lines; the next plan removes the binding.",
+)
+def expired(state: LintState) -> Iterator[LintFinding]:
+    """Bindings whose last day has passed."""
+    for binding, last in _dated(state):
+        if state.today is not None and last < state.today:
+            yield expired.found(binding, f"its last day was {last}", "remove it; the next plan removes the binding")
+
+
+@lint_rule(
+    "KA017",
+    "warning",
+    "Its last day (`expires`) is within 30 days.",
+    "Extend it with a reason, or let it expire.",
+)
+def expires_soon(state: LintState) -> Iterator[LintFinding]:
+    """Bindings whose last day is near."""
+    for binding, last in _dated(state):
+        if state.today is not None and state.today <= last <= state.today + state.soon:
+            yield expires_soon.found(binding, f"its last day is {last}", "extend it with a reason, or let it expire")
+
+
+def _dated(state: LintState) -> Iterator[tuple[AclBinding, datetime.date]]:
+    """Declared bindings that expire, each with its last day."""
+    for binding, note in state.authorizer.evidence.notes.items():
+        if isinstance(note, Declaration) and note.expires is not None:
+            yield binding, note.expires
+
+
+@lint_rule(
+    "KA018",
+    "warning",
+    "Two principals, or two names of one type, differ only by case. For Kafka they are two. *Evidence:* both "
+    "spellings.",
+    "Write both alike if one is meant.",
+)
+def case(state: LintState) -> Iterator[LintFinding]:
+    """Principals, and names of one resource type, that differ only by case."""
+    spellings: dict[tuple[str, str], dict[str, AclBinding]] = {}
+    for binding in state.bindings:
+        for kind, text in (("", binding.entry.principal), (binding.pattern.resource_type.name, binding.pattern.name)):
+            spellings.setdefault((kind, text.casefold()), {}).setdefault(text, binding)
+    for (kind, _), found in sorted(spellings.items()):
+        first, *others = sorted(found)
+        for other in others:
+            what = f"{kind} name" if kind else "principal"
+            yield case.found(
+                found[other],
+                f"the {what} {other!r} differs from {first!r} only by case: for Kafka they are two",
+                "write both alike if one is meant",
+                related=(found[first],),
+                evidence=(first, other),
+            )
