@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import Reach
 from reconciler.cli.wiring import Target, live
-from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, desired_state
+from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, TopicsDeclaration, desired_state
 from reconciler.model import ClusterState, Scope, without_own
 from reconciler.ports import ClusterError, ReadRequest
 
@@ -69,7 +69,7 @@ def topic_names(manifests: Manifests, cluster: ClusterDeclaration, as_of: "datet
             return ()  # drift and plan say so; what was read is none the worse
     return tuple(
         topic.topic.name
-        for declared in manifests.topics
+        for declared in manifests.of(TopicsDeclaration)
         if declared.heading.applies_to(cluster.labels)
         for topic in declared.topics
     )

@@ -7,7 +7,7 @@ from typing import Final
 from reconciler.adapters.spark.results import changes_of
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.fleet import FleetDrift
-from reconciler.manifest import Manifests
+from reconciler.manifest import AclsDeclaration, Manifests, TopicsDeclaration
 from reconciler.model import Change, CreateAcl, DeleteAcl, Origin
 
 NOBODY: Final = "(nobody)"
@@ -29,13 +29,14 @@ def _teams(manifests: Manifests) -> tuple[dict[str, str], dict[str, str]]:
     """Teams by file, and by principal."""
     files: dict[str, str] = {}
     principals: dict[str, str] = {}
-    headings = [*(item.heading for item in manifests.acls), *(item.heading for item in manifests.topics)]
+    acls, topics = manifests.of(AclsDeclaration), manifests.of(TopicsDeclaration)
+    headings = [*(item.heading for item in acls), *(item.heading for item in topics)]
     for heading in (*headings, *(item.heading for item in manifests.templates)):
         if team := heading.labels.get("team"):
             files.setdefault(heading.origin.file, team)
-    for acls in manifests.acls:
-        if team := acls.heading.labels.get("team"):
-            principals |= {name: team for rule in acls.rules for name in rule.principals}
+    for item in acls:
+        if team := item.heading.labels.get("team"):
+            principals |= {name: team for rule in item.rules for name in rule.principals}
     return files, principals
 
 

@@ -130,7 +130,7 @@ def _prove(text: str, topics: "list[Topic]", cluster: str, day: datetime.date) -
     """Read the proposal as a manifest and hold it against the topics: what does not pass is never shown."""
     from reconciler.cli.topic_policies import compiled
     from reconciler.cli.wiring import manifest_failure
-    from reconciler.manifest import ManifestError, Source, load
+    from reconciler.manifest import ManifestError, Source, TopicPolicyDeclaration, load
     from reconciler.model import DesiredState, DesiredTopic, Origin
     from reconciler.policy import Surroundings
     from reconciler.report.policy_text import message
@@ -139,7 +139,7 @@ def _prove(text: str, topics: "list[Topic]", cluster: str, day: datetime.date) -
         manifests = load([Source("the proposal", text)])
     except ManifestError as error:
         raise manifest_failure(error.problems) from error
-    rules = (rule for policy in manifests.topic_policies for rule in policy.rules)
+    rules = (rule for policy in manifests.of(TopicPolicyDeclaration) for rule in policy.rules)
     declared = {topic.name: DesiredTopic(topic, Origin(cluster, 1, 1)) for topic in topics}
     result = compiled(rules, manifests).decide(DesiredState(topics=declared), day, Surroundings(cluster))
     if result.stopping:

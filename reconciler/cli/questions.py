@@ -102,7 +102,7 @@ def asked_operation(operation: str, pattern: "ResourcePattern") -> "AclOperation
 
 def asked_principal(text: str) -> str:
     """The principal that a command line is about; ends the command if it is none."""
-    from reconciler.manifest.principals import principal_problem
+    from reconciler.manifest.parts.principals import principal_problem
 
     trouble = principal_problem(text)
     if trouble is not None:
@@ -115,7 +115,7 @@ def asked_host(text: str | None) -> str | None:
 
     Brokers compare texts: any other spelling would pass by every DENY on that very address.
     """
-    from reconciler.manifest.hosts import host_problem
+    from reconciler.manifest.parts.hosts import host_problem
     from reconciler.model import WILDCARD
 
     if text is None:

@@ -1,20 +1,26 @@
 """YAML text to declarations to desired state; every problem with its place. Takes texts, never files."""
 
-from reconciler.manifest.built_in_roles import BUILT_IN_ROLES
-from reconciler.manifest.claims import AccessTest, Claim
-from reconciler.manifest.clusters import Acknowledgement, ClusterDeclaration, Limits
-from reconciler.manifest.codes import CODES, Code
 from reconciler.manifest.connections import Connection, connections
 from reconciler.manifest.desired import declared_cluster, desired_state
-from reconciler.manifest.fleets import FleetDeclaration, WaveDeclaration
-from reconciler.manifest.hosts import right_form
+from reconciler.manifest.kinds.access_tests import AccessTest, Claim
+from reconciler.manifest.kinds.acls import AclsDeclaration
+from reconciler.manifest.kinds.fleet import FleetDeclaration, WaveDeclaration
+from reconciler.manifest.kinds.ownership import ConsentDeclaration, OwnerDeclaration
+from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
+from reconciler.manifest.kinds.topic_policy.texts import ExpressionFault, expression_problems
+from reconciler.manifest.kinds.topics.declaration import TopicsDeclaration
 from reconciler.manifest.loading import load
 from reconciler.manifest.manifests import Manifests
-from reconciler.manifest.models.metadata import document_name_problem
-from reconciler.manifest.owners import ConsentDeclaration, OwnerDeclaration
-from reconciler.manifest.policy_texts import ExpressionFault, expression_problems
-from reconciler.manifest.problem import ManifestError, Problem, render_problem
-from reconciler.manifest.roles import FIELD_OF
+from reconciler.manifest.parts.built_in_roles import BUILT_IN_ROLES
+from reconciler.manifest.parts.clusters import Acknowledgement, ClusterDeclaration, Limits
+from reconciler.manifest.parts.hosts import right_form
+from reconciler.manifest.parts.metadata import document_name_problem
+from reconciler.manifest.parts.roles import FIELD_OF
+from reconciler.manifest.parts.settings import setting_problem
+from reconciler.manifest.parts.waivers import LintWaiver, Waiver
+from reconciler.manifest.reader.codes import CODES, Code
+from reconciler.manifest.reader.problem import ManifestError, Problem, render_problem
+from reconciler.manifest.reader.source import Source
 from reconciler.manifest.safeguards import (
     access_tests,
     cluster_warnings,
@@ -24,9 +30,6 @@ from reconciler.manifest.safeguards import (
     topic_rules,
 )
 from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS, json_schema, schema_file_name, schema_text
-from reconciler.manifest.settings import setting_problem
-from reconciler.manifest.source import Source
-from reconciler.manifest.waivers import LintWaiver, Waiver
 
 __all__ = [
     "ANY_KIND",
@@ -36,6 +39,7 @@ __all__ = [
     "SCHEMA_KINDS",
     "AccessTest",
     "Acknowledgement",
+    "AclsDeclaration",
     "Claim",
     "ClusterDeclaration",
     "Code",
@@ -50,6 +54,8 @@ __all__ = [
     "OwnerDeclaration",
     "Problem",
     "Source",
+    "TopicPolicyDeclaration",
+    "TopicsDeclaration",
     "Waiver",
     "WaveDeclaration",
     "access_tests",

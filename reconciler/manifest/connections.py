@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from reconciler.manifest.acls import checked_texts
-from reconciler.manifest.clusters import address_problem, client_origins
-from reconciler.manifest.codes import Code
-from reconciler.manifest.document import Document, open_document
-from reconciler.manifest.findings import Findings, Trouble
-from reconciler.manifest.models.cluster import ClusterDocument
-from reconciler.manifest.problem import ManifestError, in_order
-from reconciler.manifest.reader import read_documents
-from reconciler.manifest.source import Source
+from reconciler.manifest.kinds import KINDS_BY_NAME
+from reconciler.manifest.kinds.cluster.declaration import address_problem, client_origins
+from reconciler.manifest.kinds.cluster.model import ClusterDocument
+from reconciler.manifest.parts.document import Document, open_document
+from reconciler.manifest.parts.rules import checked_texts
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.documents import read_documents
+from reconciler.manifest.reader.findings import Findings, Trouble
+from reconciler.manifest.reader.problem import ManifestError, in_order
+from reconciler.manifest.reader.source import Source
 from reconciler.model import FrozenMap, Origin
 
 
@@ -37,7 +38,7 @@ def connections(sources: Iterable[Source]) -> Mapping[str, Connection]:
         findings = Findings(source)
         everything.append(findings)
         for root in read_documents(findings):
-            document = open_document(root, findings)
+            document = open_document(root, findings, KINDS_BY_NAME)
             if document is None:
                 continue
             connection = _connection(document)

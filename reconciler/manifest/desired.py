@@ -2,20 +2,19 @@
 
 import datetime
 
-from reconciler.manifest.acls import AclsDeclaration
-from reconciler.manifest.bindings import BindingTable, Roles
-from reconciler.manifest.built_in_roles import BUILT_IN_ROLES
-from reconciler.manifest.clusters import ClusterDeclaration
-from reconciler.manifest.codes import Code
-from reconciler.manifest.findings import Findings, Trouble
-from reconciler.manifest.manifests import Declared, Manifests
-from reconciler.manifest.problem import ManifestError, Problem, in_order
-from reconciler.manifest.resources import PatternTable
-from reconciler.manifest.roles import RoleDeclaration
-from reconciler.manifest.source import Source, quoted
-from reconciler.manifest.suggest import did_you_mean
-from reconciler.manifest.topic_table import TopicTable
-from reconciler.manifest.topics import TopicsDeclaration
+from reconciler.manifest.kinds import KINDS
+from reconciler.manifest.kinds.interface import Declared, DesiredBuilder
+from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.parts.bindings import BindingTable, Roles
+from reconciler.manifest.parts.built_in_roles import BUILT_IN_ROLES
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.parts.resources import PatternTable
+from reconciler.manifest.parts.roles import RoleDeclaration
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.findings import Findings, Trouble
+from reconciler.manifest.reader.problem import ManifestError, Problem, in_order
+from reconciler.manifest.reader.source import Source, quoted
+from reconciler.manifest.reader.suggest import did_you_mean
 from reconciler.model import DesiredState, Origin
 from reconciler.model.collector import without_collector
 
@@ -47,23 +46,18 @@ def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date)
     """
     cluster = declared_cluster(manifests, cluster_name)
     findings = FindingsByFile(manifests)
-    declared = declared_for(manifests, cluster, findings)
-    bindings = BindingTable(cluster, _roles(manifests, cluster, declared), findings.of)
-    topics = TopicTable(cluster, findings.of)
+    documents = declared_for(manifests, cluster, findings)
+    bindings = BindingTable(cluster, _roles(manifests, cluster, documents), findings.of)
+    builder = DesiredBuilder(cluster, as_of, documents, findings.of, bindings)
     with without_collector():
-        for item in declared:
-            if isinstance(item, AclsDeclaration):
-                bindings.add(item.rules)
-            elif isinstance(item, TopicsDeclaration):
-                topics.add(item)
-                bindings.add(item.rules)
-    wanted, expired = bindings.on(as_of)
+        for kind in KINDS:
+            kind.collect(builder)
+    present, expired = bindings.on(as_of)
     bindings.check_scope()
-    topics.check()
     problems = findings.problems()
     if any(problem.severity == "error" for problem in problems):
         raise ManifestError(problems)
-    return DesiredState(wanted, topics.topics, expired)
+    return DesiredState(present, builder.topics, expired)
 
 
 def declared_cluster(manifests: Manifests, name: str) -> ClusterDeclaration:
@@ -84,8 +78,8 @@ def declared_cluster(manifests: Manifests, name: str) -> ClusterDeclaration:
 
 def declared_for(manifests: Manifests, cluster: ClusterDeclaration, findings: FindingsByFile) -> list[Declared]:
     """The documents for this cluster, variables filled in."""
-    documents: list[Declared] = [
-        item for item in _for_all(manifests) if item.heading is not None and item.heading.applies_to(cluster.labels)
+    documents = [
+        item for item in manifests.documents if item.heading is not None and item.heading.applies_to(cluster.labels)
     ]
     table = PatternTable()
     for template in manifests.templates:
@@ -99,18 +93,7 @@ def _roles(manifests: Manifests, cluster: ClusterDeclaration, declared: list[Dec
     """The built-in roles and those of documents, by whether this cluster can use them."""
     here = {role.name: role for role in declared if isinstance(role, RoleDeclaration)}
     templates = [template.heading for template in manifests.templates if template.heading.kind == "Role"]
-    headings = [role.heading for role in manifests.roles.values() if role.heading is not None]
+    headings = [role.heading for role in manifests.of(RoleDeclaration) if role.heading is not None]
     applying = {heading.name: heading.applies_to(cluster.labels) for heading in (*headings, *templates)}
     elsewhere = frozenset(name for name, applies in applying.items() if not applies)
     return Roles({**here, **BUILT_IN_ROLES}, elsewhere, frozenset(applying).difference(here, elsewhere))
-
-
-def _for_all(manifests: Manifests) -> list[Declared]:
-    return [
-        *manifests.acls,
-        *manifests.topics,
-        *manifests.roles.values(),
-        *manifests.access_tests,
-        *manifests.ownership,
-        *manifests.topic_policies,
-    ]

@@ -3,18 +3,19 @@
 import datetime
 from collections.abc import Iterator
 
-from reconciler.manifest.acls import AclsDeclaration
-from reconciler.manifest.claims import AccessTest, AccessTestsDeclaration
-from reconciler.manifest.clusters import Acknowledgement, ClusterDeclaration
-from reconciler.manifest.codes import Code
 from reconciler.manifest.desired import FindingsByFile, declared_cluster, declared_for
-from reconciler.manifest.findings import Trouble
-from reconciler.manifest.manifests import Declared, Manifests
-from reconciler.manifest.owners import ConsentDeclaration, OwnerDeclaration, OwnershipDeclaration
-from reconciler.manifest.policies import TopicPolicyDeclaration
-from reconciler.manifest.problem import ManifestError, Problem
-from reconciler.manifest.source import quoted
-from reconciler.manifest.waivers import LintWaiver, Waiver
+from reconciler.manifest.kinds.access_tests import AccessTest, AccessTestsDeclaration
+from reconciler.manifest.kinds.acls import AclsDeclaration
+from reconciler.manifest.kinds.interface import Declared
+from reconciler.manifest.kinds.ownership import ConsentDeclaration, OwnerDeclaration, OwnershipDeclaration
+from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
+from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.parts.clusters import Acknowledgement, ClusterDeclaration
+from reconciler.manifest.parts.waivers import LintWaiver, Waiver
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.findings import Trouble
+from reconciler.manifest.reader.problem import ManifestError, Problem
+from reconciler.manifest.reader.source import quoted
 from reconciler.model import Origin, TopicRule
 
 

@@ -1,18 +1,18 @@
 """JSON Schemas (draft-07) of the kinds, for editors, made from the models.
 
-They describe what an editor sees: YAML's numbers and truths. What only Kafka's rules tell is left to ``validate``.
+They describe what an editor sees: YAML's numbers and booleans. What only Kafka's rules can decide, ``validate`` checks.
 """
 
 import json
 from typing import Any, Final
 
-from reconciler.manifest.models import MODELS
+from reconciler.manifest.kinds import KINDS_BY_NAME
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 #: The schema of any document, whatever its kind.
 ANY_KIND: Final = "manifest"
 #: What a schema can be asked for.
-SCHEMA_KINDS: Final = (*sorted(MODELS), ANY_KIND)
+SCHEMA_KINDS: Final = (*KINDS_BY_NAME, ANY_KIND)
 
 
 def json_schema(kind: str) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def schema_file_name(kind: str) -> str:
 
 def _any_kind() -> dict[str, Any]:
     definitions: dict[str, Any] = {}
-    for kind in sorted(MODELS):
+    for kind in KINDS_BY_NAME:
         schema = _of_kind(kind)
         definitions.update(schema.pop("definitions", {}))
         definitions[f"{kind}Document"] = schema
@@ -44,13 +44,13 @@ def _any_kind() -> dict[str, Any]:
         "$schema": DRAFT,
         "title": "A document of a manifest",
         "description": "One document: a Cluster, Acls, a Role, Topics, AccessTests, Ownership, TopicPolicy, Fleet.",
-        "oneOf": [{"$ref": f"#/definitions/{kind}Document"} for kind in sorted(MODELS)],
+        "oneOf": [{"$ref": f"#/definitions/{kind}Document"} for kind in KINDS_BY_NAME],
         "definitions": dict(sorted(definitions.items())),
     }
 
 
 def _of_kind(kind: str) -> dict[str, Any]:
-    schema = MODELS[kind].model_json_schema(by_alias=True, ref_template="#/definitions/{model}")
+    schema = KINDS_BY_NAME[kind].model.model_json_schema(by_alias=True, ref_template="#/definitions/{model}")
     definitions = schema.pop("$defs", {})
     tidied: dict[str, Any] = _tidy({**schema, "definitions": definitions})
     return tidied

@@ -4,14 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from reconciler.manifest.codes import Code
-from reconciler.manifest.findings import Findings, Trouble
-from reconciler.manifest.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from reconciler.manifest.source import quoted
-from reconciler.manifest.suggest import did_you_mean
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.findings import Findings, Trouble
+from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from reconciler.manifest.reader.source import quoted
+from reconciler.manifest.reader.suggest import did_you_mean
 
-#: A variable stands nowhere in these: clusters are what sets them.
-_FIXED: Final = frozenset({"Cluster", "Fleet"})
 _CLIENTS: Final = (("spec", "client"), ("spec", "barrier", "client"))
 #: Why a misplaced variable is none.
 MISPLACED: Final = Trouble(
@@ -46,14 +44,14 @@ def form_problem(text: str) -> Trouble | None:
     )
 
 
-def misplaced(root: MappingNode, kind: str) -> Iterator[ScalarNode]:
+def misplaced(root: MappingNode, *, takes_variables: bool) -> Iterator[ScalarNode]:
     """Every scalar that holds ``${`` where nothing is filled in, so that it would be taken letter by letter.
 
     That is what says which document it is and for which clusters, and all of a ``Cluster`` and a ``Fleet`` but client
     settings, which name secrets that way.
     """
     yield from variable_scalars(root.get("metadata"))
-    if kind not in _FIXED:
+    if takes_variables:
         yield from variable_scalars(root.get("spec", "clusters"))
         return
     settings = {id(scalar) for path in _CLIENTS for scalar in variable_scalars(root.get(*path))}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reconciler.manifest import Source, load
+from reconciler.manifest import Source, TopicPolicyDeclaration, load
 from reconciler.model import (
     Bound,
     CountRule,
@@ -94,7 +94,7 @@ def test_more_knowledge_never_turns_a_pass_or_a_breach(
 
 def reread(rules: tuple[ProposedRule, ...]) -> TopicPolicy:
     text = policy_text("prod", rules, origin="cluster prod", labels={"env": "prod"}, notes=["a: # b", "\x1b[31m"])
-    (document,) = load([Source("proposal.yaml", text)]).topic_policies
+    (document,) = load([Source("proposal.yaml", text)]).of(TopicPolicyDeclaration)
     assert document.heading.match_labels == {"env": "prod"}
     assert len(document.rules) == len(rules)
     return TopicPolicy(document.rules)

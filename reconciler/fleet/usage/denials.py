@@ -11,7 +11,7 @@ from reconciler.access import Authorizer, Request, Rule
 from reconciler.access.operations import IMPLICATIONS
 from reconciler.fleet.usage.event import Event
 from reconciler.fleet.usage.tally import Tally
-from reconciler.manifest.principals import principal_problem
+from reconciler.manifest.parts.principals import principal_problem
 from reconciler.model import (
     CLUSTER_NAME,
     WILDCARD,

@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from reconciler.manifest import ManifestError, Source, desired_state, load
-from reconciler.manifest.bindings import MAX_BINDINGS
+from reconciler.manifest.parts.bindings import MAX_BINDINGS
 
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {allowEveryoneIfNoAclFound: false}\n"
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from reconciler.manifest.hosts import right_form
-from reconciler.manifest.problem import Problem, render_problem
-from reconciler.manifest.settings import setting_value
-from reconciler.manifest.source import quoted
-from reconciler.manifest.units import integer, seconds
+from reconciler.manifest.parts.hosts import right_form
+from reconciler.manifest.parts.settings import setting_value
+from reconciler.manifest.parts.units import integer, seconds
+from reconciler.manifest.reader.problem import Problem, render_problem
+from reconciler.manifest.reader.source import quoted
 from reconciler.model import TOPIC_CONFIGS, Origin, normal_form
 
 

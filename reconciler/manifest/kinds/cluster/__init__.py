@@ -1,0 +1,1 @@
+"""The kind ``Cluster``: connection, facts that no Kafka API exposes, scope and limits."""

@@ -1,0 +1,201 @@
+"""The documents of the kind ``Cluster``: connection, and the facts and limits that no Kafka API exposes."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from reconciler.manifest.parts.fields import (
+    Boolean,
+    Day,
+    FixedCount,
+    ManifestModel,
+    OneOrMoreTexts,
+    Percent,
+    Seconds,
+    Text,
+    refuse,
+)
+from reconciler.manifest.parts.metadata import ApiVersion, Metadata
+from reconciler.manifest.parts.topic_defaults import ClusterTopicDefaults
+from reconciler.manifest.parts.waivers import SelectorItem, WaiveField
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.source import quoted
+from reconciler.manifest.reader.suggest import did_you_mean, one_of
+
+#: The guards that an acknowledgement can name.
+GUARDS = frozenset(
+    {
+        "broken-binding",
+        "cluster-alter",
+        "data-loss",
+        "empty-desired",
+        "empty-live",
+        "limit",
+        "lockout",
+        "open-by-default",
+        "closed-by-default",
+        "protected",
+        "topic-delete",
+    }
+)
+
+
+def _default_allow(value: object) -> object:
+    if value not in ("true", "false", "unknown"):
+        raise refuse(Code.WRONG_VALUE, "true, false or unknown is expected here", "write what server.properties says")
+    return value
+
+
+def _guard(value: object) -> object:
+    if not isinstance(value, str):
+        raise refuse(Code.WRONG_SHAPE, "the name of a guard is expected here", one_of(GUARDS))
+    if value not in GUARDS:
+        raise refuse(
+            Code.WRONG_VALUE, f"there is no guard {quoted(value)}", did_you_mean(value, GUARDS, one_of(GUARDS))
+        )
+    return value
+
+
+DefaultAllow = Annotated[
+    Literal["true", "false", "unknown"],
+    BeforeValidator(_default_allow),
+    WithJsonSchema({"enum": [True, False, "unknown"]}),
+]
+GuardName = Annotated[str, BeforeValidator(_guard), WithJsonSchema({"type": "string", "enum": sorted(GUARDS)})]
+
+
+class ScopeSpec(ManifestModel):
+    """What the manifests answer for: included first, then less what is excluded."""
+
+    include: list[SelectorItem] | None = Field(
+        None,
+        min_length=1,
+        description="What is in scope; one fitting item is enough. Without it, all ACLs and the declared topics.",
+        examples=[[{"principals": {"prefix": "User:svc-"}}, {"topics": {"prefix": "payments."}}]],
+    )
+    exclude: list[SelectorItem] = Field(
+        default_factory=list, description="What is not in scope after all.", examples=[[{"topics": {"prefix": "__"}}]]
+    )
+
+
+class LimitsSpec(ManifestModel):
+    """How much one plan may delete."""
+
+    max_deletes: FixedCount | None = Field(None, description="At most so many deletes in one plan.", examples=[200])
+    max_delete_percent: Percent | None = Field(
+        None, description="At most this share of the live bindings in scope.", examples=[20]
+    )
+
+
+class BarrierSpec(ManifestModel):
+    """How to wait until every broker knows a change."""
+
+    wait: Seconds | None = Field(
+        None, description="A fixed delay between phases: a number and ms, s or m.", examples=["2s"]
+    )
+    principal: Text | None = Field(
+        None,
+        description="A principal without rights, as which every broker is asked what it enforces.",
+        examples=["User:acl-probe"],
+    )
+    client: dict[str, Text] = Field(
+        default_factory=dict,
+        description="How that principal logs in: settings that replace those of the cluster's client.",
+        examples=[{"sasl.username": "acl-probe", "sasl.password": "${env:PROBE_PASSWORD}"}],
+    )
+    timeout: Seconds | None = Field(
+        None, description="How long every broker may take to enforce what was sent.", examples=["30s"]
+    )
+
+
+class AcknowledgementSpec(ManifestModel):
+    """A guard that may be passed for one named object."""
+
+    guard: GuardName = Field(description="The guard.", examples=["topic-delete"])
+    object: Text = Field(description="What it is acknowledged for, as the guard names it.", examples=["payments.old"])
+    reason: Text = Field(description="Why.", examples=["replaced by payments.orders"])
+    expires: Day | None = Field(None, description="The last day on which it counts.", examples=["2027-01-31"])
+
+
+class ClusterSpec(ManifestModel):
+    """All that is declared of one cluster."""
+
+    bootstrap_servers: OneOrMoreTexts | None = Field(
+        None,
+        description="Where to connect first, as host:port; a connections file replaces it.",
+        examples=[["broker-1:9093"]],
+    )
+    client: dict[str, Text] = Field(
+        default_factory=dict,
+        description="Client settings in Java's or librdkafka's spelling; secrets as ${env:NAME}.",
+        examples=[{"security.protocol": "SASL_SSL", "sasl.password": "${env:KAFKA_PASSWORD}"}],
+    )
+    principal: Text | None = Field(None, description="The principal that we connect as.", examples=["User:reconciler"])
+    super_users: list[Text] = Field(
+        default_factory=list, description="The brokers' super.users, which no ACL limits.", examples=[["User:admin"]]
+    )
+    allow_everyone_if_no_acl_found: DefaultAllow = Field(
+        "unknown", description="The brokers' allow.everyone.if.no.acl.found: true, false or unknown.", examples=[False]
+    )
+    inter_broker_principals: list[Text] = Field(
+        default_factory=list,
+        description="The principals that the brokers connect to each other as; no plan may lock them out.",
+        examples=[["User:broker"]],
+    )
+    scope: ScopeSpec | None = Field(
+        None,
+        description="What these manifests answer for.",
+        examples=[{"include": [{"topics": {"prefix": "payments."}}]}],
+    )
+    protect: list[SelectorItem] = Field(
+        default_factory=list,
+        description="Names and principals whose access no plan may change, whatever pattern would cause it.",
+        examples=[[{"topics": ["ledger.v1"]}, {"principals": ["User:monitoring"]}]],
+    )
+    ignore: list[SelectorItem] = Field(
+        default_factory=list,
+        description="What somebody else manages: counted, never planned.",
+        examples=[[{"principals": {"prefix": "User:sa-"}}]],
+    )
+    limits: LimitsSpec | None = Field(None, description="How much one plan may delete.", examples=[{"maxDeletes": 200}])
+    barrier: BarrierSpec | None = Field(None, description="How to wait between phases.", examples=[{"wait": "2s"}])
+    brokers: list[FixedCount] = Field(
+        default_factory=list,
+        description="The ids of the brokers that have to enforce a change before anything relies on it.",
+        examples=[[1, 2, 3]],
+    )
+    prune_topics: Boolean = Field(
+        False, description="With true, topics in scope that no manifest declares are to go.", examples=[False]
+    )
+    topic_defaults: ClusterTopicDefaults | None = Field(
+        None,
+        description="What the topics of this cluster have unless a Topics document says otherwise.",
+        examples=[{"replicationFactor": 3, "configs": {"min.insync.replicas": 2}}],
+    )
+    ignore_configs: list[Text] = Field(
+        default_factory=list, description="Topic settings that are left as they are.", examples=[["retention.ms"]]
+    )
+    acknowledge: list[AcknowledgementSpec] = Field(
+        default_factory=list,
+        description="Guards that may be passed, each for a named object.",
+        examples=[[{"guard": "topic-delete", "object": "payments.old", "reason": "replaced"}]],
+    )
+    waive: WaiveField
+    vars: dict[str, Text] = Field(
+        default_factory=dict,
+        description="Values that a whole scalar may name: ${vars.partitions}.",
+        examples=[{"partitions": 6}],
+    )
+
+
+class ClusterDocument(ManifestModel):
+    """A cluster: connection, declared facts, scope and limits."""
+
+    api_version: ApiVersion
+    kind: Literal["Cluster"] = Field(description="What the document declares.", examples=["Cluster"])
+    metadata: Metadata = Field(
+        description="Name and labels.", examples=[{"name": "prod-eu", "labels": {"env": "prod"}}]
+    )
+    spec: ClusterSpec = Field(
+        description="Connection, facts, scope and limits.", examples=[{"bootstrapServers": ["broker-1:9093"]}]
+    )

@@ -1,0 +1,99 @@
+"""What a kind of document is: the model of its documents, their declaration, and what they want of one cluster."""
+
+import datetime
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol, TypeVar
+
+from reconciler.manifest.parts.bindings import BindingTable
+from reconciler.manifest.parts.built_in_roles import BUILT_IN_ROLES
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.parts.document import Document, Heading
+from reconciler.manifest.parts.fields import ManifestModel
+from reconciler.manifest.parts.resources import PatternTable
+from reconciler.manifest.parts.roles import RoleDeclaration, use_problem
+from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
+from reconciler.manifest.reader.findings import Findings
+from reconciler.model import DesiredTopic
+
+D = TypeVar("D")
+
+
+class Declared(Protocol):
+    """What a document declares, its values checked and typed."""
+
+    @property
+    def heading(self) -> Heading | None:
+        """Which document it is, and for which clusters; ``None`` for what is built in."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Every document of every file, for the checks between documents.
+
+    ``templates`` are the headings of documents with variables: what they declare is known for each cluster only.
+    ``complete`` is false if a document could not be read, so that a name which seems unknown may be in that one.
+    """
+
+    documents: Sequence[Declared]
+    templates: Sequence[Heading]
+    complete: bool
+    paths: Collection[str]
+    findings_of: Callable[[str], Findings]
+
+    def of(self, declared: type[D]) -> list[D]:
+        """The documents of one kind."""
+        return [item for item in self.documents if isinstance(item, declared)]
+
+    def check_role_uses(self, rules: Iterable[RuleDeclaration]) -> None:
+        """Reports rules whose role is unknown or does not fit; only if every document could be read."""
+        if not self.complete:
+            return
+        later = {heading.name for heading in self.templates if heading.kind == "Role"}
+        roles = {**{role.name: role for role in self.of(RoleDeclaration)}, **BUILT_IN_ROLES}
+        for rule in rules:
+            if isinstance(rule.action, RoleUse) and rule.action.name not in later:
+                trouble = use_problem(rule, rule.action, roles)
+                if trouble is not None:
+                    origin = rule.action.declaration.origin
+                    self.findings_of(origin.file).add_at(trouble, origin)
+
+
+@dataclass(slots=True)
+class DesiredBuilder:
+    """Builds what the documents want of one cluster; each kind adds its own."""
+
+    cluster: ClusterDeclaration
+    as_of: datetime.date
+    documents: Sequence[Declared]
+    findings_of: Callable[[str], Findings]
+    bindings: BindingTable
+    topics: Mapping[str, DesiredTopic] = field(default_factory=dict)
+
+    def of(self, declared: type[D]) -> list[D]:
+        """The documents of one kind."""
+        return [item for item in self.documents if isinstance(item, declared)]
+
+
+class Kind(Protocol):
+    """One kind of document. ``name`` is what a document calls it; ``model`` gives its fields and its JSON Schema.
+
+    ``takes_variables``: whether ``${vars.name}`` can stand in the spec. Not where a document sets the variables.
+    """
+
+    name: ClassVar[str]
+    model: ClassVar[type[ManifestModel]]
+    takes_variables: ClassVar[bool] = True
+
+    def declare(self, document: Document, table: PatternTable) -> Declared | None:
+        """Checks and converts a document; ``None`` after reporting problems that leave none."""
+        ...
+
+    def check(self, loaded: Loaded) -> None:
+        """Reports what is wrong between documents; by default nothing can be."""
+        return
+
+    def collect(self, builder: DesiredBuilder) -> None:
+        """Adds what its documents want the cluster to have; by default nothing."""
+        return

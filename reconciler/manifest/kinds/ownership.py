@@ -1,0 +1,241 @@
+"""The kind ``Ownership``: which files may name which principals and resources."""
+
+import datetime
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from reconciler.manifest.kinds.interface import Declared, Kind, Loaded
+from reconciler.manifest.parts.document import Document, Heading
+from reconciler.manifest.parts.fields import Day, ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Text
+from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
+from reconciler.manifest.parts.names import FIELDS
+from reconciler.manifest.parts.operations import named_operations
+from reconciler.manifest.parts.resources import Names, PatternTable, Resources
+from reconciler.manifest.parts.rules import checked_texts
+from reconciler.manifest.parts.selectors import principal_names
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.findings import Findings, Trouble
+from reconciler.manifest.reader.nodes import MappingNode, paired
+from reconciler.manifest.reader.source import quoted
+from reconciler.manifest.reader.suggest import did_you_mean, one_of
+from reconciler.model import AclOperation, NameSelector, Origin, ResourcePattern
+
+
+class ConsentItem(Resources):
+    """An owner's word that another team's files may declare bindings on its resources."""
+
+    to: Text = Field(description="The team that may.", examples=["payments"])
+    operations: OneOrMoreOperations = Field(description="The operations that it may name.", examples=[["READ"]])
+    reason: Text | None = Field(None, description="Why.", examples=["settlement reads the ledger"])
+    expires: Day | None = Field(None, description="The last day on which it counts.", examples=["2027-01-31"])
+
+
+class GivenConsent(ConsentItem):
+    """A consent outside of the owner's own item: it says which team gives it."""
+
+    team: Text = Field(description="The team that gives it; the file must be one of that team's.", examples=["ledger"])
+
+
+class OwnerItem(Resources):
+    """What a team owns. A team may stand several times; it owns what all its items say."""
+
+    team: Text = Field(description="The team's name.", examples=["payments"])
+    files: OneOrMoreTexts | None = Field(
+        None,
+        description="Its files, from the manifests' root: * is any text without /, ** any directories.",
+        examples=["teams/payments/**"],
+    )
+    principals: Names | None = Field(
+        None, description="The principals that are its own, in the forms of names.", examples=[{"prefix": "User:svc-p"}]
+    )
+    consents: list[ConsentItem] = Field(
+        default_factory=list,
+        description="What other teams' files may declare on its resources.",
+        examples=[[{"to": "payments", "operations": ["READ"], "topics": ["ledger.v2"]}]],
+    )
+
+
+class OwnershipSpec(ManifestModel):
+    """Owners, and consents."""
+
+    clusters: ClustersField = None
+    owners: list[OwnerItem] = Field(
+        default_factory=list,
+        description="The teams. They stand in a file that belongs to no team.",
+        examples=[[{"team": "payments", "files": "teams/payments/**", "topics": {"prefix": "payments."}}]],
+    )
+    consents: list[GivenConsent] = Field(
+        default_factory=list,
+        description="Consents in the giving team's own files.",
+        examples=[[{"team": "ledger", "to": "payments", "operations": ["READ"], "topics": ["ledger.v2"]}]],
+    )
+
+
+class OwnershipDocument(ManifestModel):
+    """Teams, their files, and what those files may name."""
+
+    api_version: ApiVersion
+    kind: Literal["Ownership"] = Field(description="What the document declares.", examples=["Ownership"])
+    metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "teams"}])
+    spec: OwnershipSpec = Field(
+        description="Owners and consents.",
+        examples=[{"owners": [{"team": "payments", "files": "teams/payments/**", "topics": {"prefix": "payments."}}]}],
+    )
+
+
+_OWNS = Trouble(
+    Code.OWNERSHIP_FORM, "this item says nothing of the team", "add files, principals, or a kind of resource"
+)
+_RESOURCE = Trouble(Code.OWNERSHIP_FORM, "the consent names no resource", "add topics, groups or another resource")
+_EMPTY = Trouble(Code.OWNERSHIP_FORM, "the document declares nothing", "add owners, or consents")
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentDeclaration:
+    """The word of ``team`` that files of ``to`` may declare these operations on these patterns.
+
+    ``own_file`` where it stands in ``spec.consents``: then it counts only if the file is one of the team's.
+    """
+
+    team: str
+    to: str
+    operations: tuple[AclOperation, ...]
+    patterns: tuple[ResourcePattern, ...]
+    origin: Origin
+    team_origin: Origin
+    own_file: bool
+    expires: datetime.date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerDeclaration:
+    """What one item says of a team; ``files`` are globs from the root."""
+
+    team: str
+    origin: Origin
+    files: tuple[str, ...] = ()
+    principals: NameSelector | None = None
+    patterns: tuple[ResourcePattern, ...] = ()
+
+    def files_of(self, paths: Iterable[str]) -> frozenset[str]:
+        """Those of the paths that its globs match."""
+        patterns = [file_pattern(glob) for glob in self.files]
+        return frozenset(path for path in paths if any(pattern.fullmatch(path) for pattern in patterns))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnershipDeclaration:
+    """A document's heading, owners and consents."""
+
+    heading: Heading
+    owners: tuple[OwnerDeclaration, ...]
+    consents: tuple[ConsentDeclaration, ...]
+
+
+def declare_ownership(document: Document, table: PatternTable) -> OwnershipDeclaration | None:
+    """Checks and converts; ``None`` after reporting problems that leave no document."""
+    findings, spec = document.findings, document.spec
+    model = document.validated(OwnershipDocument)
+    if model is not None and not model.spec.owners and not model.spec.consents:
+        findings.add(_EMPTY, document.root.keys["spec"])
+    owners: list[OwnerDeclaration] = []
+    consents: list[ConsentDeclaration] = []
+    for node, item in paired(spec.get("owners"), model.spec.owners if model else None):
+        owners += _owner(node, item, table, findings)
+        team = item.team if item else ""
+        for inner, consent in paired(node.get("consents"), item.consents if item else None):
+            consents += _consent(inner, consent, team, table, findings)
+    for node, given in paired(spec.get("consents"), model.spec.consents if model else None):
+        consents += _consent(node, given, given.team if given else "", table, findings)
+    return OwnershipDeclaration(document.heading, tuple(owners), tuple(consents)) if model else None
+
+
+def check_teams(
+    documents: Sequence[OwnershipDeclaration], paths: Iterable[str], findings_of: Callable[[str], Findings]
+) -> None:
+    """Reports consents of or to unknown teams, and warns of teams whose globs match no file."""
+    paths = tuple(paths)
+    teams = {owner.team for document in documents for owner in document.owners}
+    for consent in (consent for document in documents for consent in document.consents):
+        for team, place in ((consent.team, consent.team_origin), (consent.to, consent.origin)):
+            if team not in teams:
+                advice = did_you_mean(team, teams, one_of(teams) if teams else "declare it under owners")
+                trouble = Trouble(Code.OWNERSHIP_FORM, f"there is no team {quoted(team)}", advice)
+                findings_of(place.file).add_at(trouble, place)
+    with_files = {owner.team for document in documents for owner in document.owners if owner.files_of(paths)}
+    for owner in (owner for document in documents for owner in document.owners):
+        if owner.team not in with_files:
+            with_files.add(owner.team)
+            trouble = Trouble(
+                Code.OWNER_WITHOUT_FILES,
+                f"no file belongs to the team {quoted(owner.team)}",
+                "compare its files with the paths from the root: * is any text without /, ** any directories",
+            )
+            findings_of(owner.origin.file).add_at(trouble, owner.origin, severity="warning")
+
+
+def file_pattern(glob: str) -> re.Pattern[str]:
+    """A glob over paths with ``/``: ``*`` and ``?`` stay inside a name, ``**`` is any directories or all below."""
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
+    return re.compile("".join(_GLOB.get(part) or re.escape(part) for part in parts), re.DOTALL)
+
+
+_GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def _owner(
+    node: MappingNode, item: OwnerItem | None, table: PatternTable, findings: Findings
+) -> Iterator[OwnerDeclaration]:
+    patterns = _patterns(node, table, findings)
+    principals = principal_names(node.get("principals"), findings)
+    files = checked_texts(node.get("files"), _glob_problem, findings)
+    if not node.values.keys() - {"team"}:
+        findings.add(_OWNS, node)
+    if item is not None:
+        yield OwnerDeclaration(item.team, findings.origin(node.get("team") or node), files, principals, patterns)
+
+
+def _consent(
+    node: MappingNode, item: ConsentItem | None, team: str, table: PatternTable, findings: Findings
+) -> Iterator[ConsentDeclaration]:
+    patterns = _patterns(node, table, findings)
+    kinds = [pattern.resource_type for pattern in patterns]
+    operations = named_operations(node.get("operations"), kinds, findings)
+    if not node.keys.keys() & FIELDS.keys():
+        findings.add(_RESOURCE, node)
+    if item is not None:
+        own_file = isinstance(item, GivenConsent)
+        to = node.get("to") or node
+        origin, team_origin = findings.origin(to), findings.origin(node.get("team") or to)
+        yield ConsentDeclaration(team, item.to, operations, patterns, origin, team_origin, own_file, item.expires)
+
+
+def _patterns(node: MappingNode, table: PatternTable, findings: Findings) -> tuple[ResourcePattern, ...]:
+    return tuple(pattern for names in table.named(node, findings).values() for pattern, _ in names)
+
+
+def _glob_problem(text: str) -> Trouble | None:
+    if not text or text.startswith(("/", "./", "../")) or "\\" in text or ".." in text.split("/"):
+        message = f"{quoted(text)} is no path from the manifests' root"
+        return Trouble(Code.OWNERSHIP_FORM, message, "write it with /, such as teams/payments/**")
+    return None
+
+
+class OwnershipKind(Kind):
+    """Owners and consents; ``reconciler.policy`` applies them."""
+
+    name = "Ownership"
+    model = OwnershipDocument
+
+    def declare(self, document: Document, table: PatternTable) -> Declared | None:
+        """Checks and converts; ``None`` after reporting problems that leave no document."""
+        return declare_ownership(document, table)
+
+    def check(self, loaded: Loaded) -> None:
+        """Reports unknown teams, and warns of teams without files; only if every document could be read."""
+        if loaded.complete and not any(heading.kind == self.name for heading in loaded.templates):
+            check_teams(loaded.of(OwnershipDeclaration), loaded.paths, loaded.findings_of)

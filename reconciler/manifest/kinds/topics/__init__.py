@@ -1,0 +1,1 @@
+"""The kind ``Topics``: topics and who may use them."""

@@ -1,0 +1,104 @@
+"""The documents of the kind ``Topics``."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from reconciler.manifest.parts.fields import (
+    Boolean,
+    Count,
+    Day,
+    ManifestModel,
+    OneOrMoreOperations,
+    OneOrMoreTexts,
+    Text,
+)
+from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
+from reconciler.manifest.parts.resources import Names
+from reconciler.manifest.parts.topic_defaults import ClusterTopicDefaults, TopicProperties
+
+
+class TopicGrant(ManifestModel):
+    """A rule on the topic it stands at: ``allow``, ``deny`` or ``role``, and for whom."""
+
+    allow: OneOrMoreOperations | None = Field(
+        None, description="Operations that are granted.", examples=[["READ", "DESCRIBE"]]
+    )
+    deny: OneOrMoreOperations | None = Field(None, description="Operations that are refused.", examples=["WRITE"])
+    role: Text | None = Field(
+        None, description="A built-in role, or the name of a Role document.", examples=["producer"]
+    )
+    principal: Text | None = Field(None, description="Whom the rule is for, as Type:name.", examples=["User:svc-a"])
+    principals: OneOrMoreTexts | None = Field(
+        None, description="Several principals, instead of principal.", examples=[["User:svc-a", "User:svc-b"]]
+    )
+    groups: Names | None = Field(
+        None, description="Groups, for a role that takes them.", examples=[{"prefix": "payments-"}]
+    )
+    transactional_ids: Names | None = Field(
+        None, description="Transactional ids, for a role that takes them.", examples=[["payments-tx"]]
+    )
+    hosts: OneOrMoreTexts | None = Field(
+        None, description="Addresses as the broker sees them. Without it, every host.", examples=[["10.0.0.7"]]
+    )
+    expires: Day | None = Field(None, description="The last day on which the rule holds.", examples=["2027-01-31"])
+    reason: Text | None = Field(None, description="Why the rule exists.", examples=["quarter-end audit"])
+    ticket: Text | None = Field(None, description="Where the rule was agreed.", examples=["SEC-1204"])
+
+
+class TopicAccess(ManifestModel):
+    """Who may use a topic: a shorthand for rules of ``Acls``."""
+
+    owner: OneOrMoreTexts | None = Field(
+        None,
+        description="Whose topic it is, as Type:name, one or several: they get the built-in role owner on it.",
+        examples=["User:svc-payments"],
+    )
+    grants: list[TopicGrant] = Field(
+        default_factory=list,
+        description="Who else may do what on it.",
+        examples=[[{"role": "consumer", "principal": "User:svc-audit", "groups": ["audit"]}]],
+    )
+
+
+class TopicDefaults(ClusterTopicDefaults, TopicAccess):
+    """What the topics of a document have unless they say otherwise."""
+
+
+class TopicItem(TopicProperties, TopicAccess):
+    """One topic."""
+
+    name: Text = Field(description="The topic's name.", examples=["payments.orders"])
+    labels: dict[str, Text] = Field(
+        default_factory=dict, description="Labels of the topic's data.", examples=[{"data": "personal"}]
+    )
+    absent: Boolean = Field(False, description="With true, the topic must not exist.", examples=[True])
+    replica_assignments: list[list[Count]] | None = Field(
+        None,
+        min_length=1,
+        description="The brokers of each partition, the preferred leader first; instead of counts.",
+        examples=[[[1, 2], [2, 3]]],
+    )
+
+
+class TopicsSpec(ManifestModel):
+    """The topics of a document, and what they have in common."""
+
+    clusters: ClustersField = None
+    defaults: TopicDefaults | None = Field(
+        None,
+        description="What the topics of this document have unless they say otherwise; settings merge by name.",
+        examples=[{"partitions": 6, "replicationFactor": 3, "configs": {"min.insync.replicas": 2}}],
+    )
+    topics: list[TopicItem] = Field(
+        description="The topics.", examples=[[{"name": "payments.orders", "partitions": 12}]]
+    )
+
+
+class TopicsDocument(ManifestModel):
+    """Topics: partitions, replication, settings, labels, and who may use them."""
+
+    api_version: ApiVersion
+    kind: Literal["Topics"] = Field(description="What the document declares.", examples=["Topics"])
+    metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "payments"}])
+    spec: TopicsSpec = Field(description="Defaults and topics.", examples=[{"topics": [{"name": "payments.orders"}]}])

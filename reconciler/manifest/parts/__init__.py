@@ -1,0 +1,1 @@
+"""The parts that documents of several kinds have in common, and their checks."""

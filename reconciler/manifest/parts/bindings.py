@@ -1,0 +1,149 @@
+"""Collects the bindings of one cluster, and what speaks against them."""
+
+import datetime
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.parts.grants import EntryTable, Grant, grants, size_of
+from reconciler.manifest.parts.roles import RoleDeclaration, use_problem
+from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.findings import Findings, Trouble
+from reconciler.model import AclBinding, Declaration, Origin, ResourcePattern
+
+#: Kafka's own limits are lower: a controller with so many ACLs no longer keeps up.
+MAX_BINDINGS: Final = 1_000_000
+_FOREVER = datetime.date.max
+
+
+class Roles(NamedTuple):
+    """The roles that a cluster's rules can use.
+
+    ``elsewhere`` are the names of roles for other clusters only, ``refused`` of those whose problems are reported.
+    """
+
+    here: Mapping[str, RoleDeclaration]
+    elsewhere: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
+
+
+class BindingTable:
+    """Bindings by identity.
+
+    A binding that two rules write out is a mistake. One that a role brings may be brought or written once more:
+    it is wanted for as long as any of them wants it.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterDeclaration,
+        roles: Roles,
+        findings_of: Callable[[str], Findings],
+    ) -> None:
+        """Starts empty."""
+        self._cluster, self._roles = cluster, roles
+        self._findings_of = findings_of
+        self._declared: dict[AclBinding, Declaration] = {}
+        self._brought: set[AclBinding] = set()
+        self._entries = EntryTable()
+        self._room = MAX_BINDINGS
+
+    def add(self, rules: Iterable[RuleDeclaration]) -> None:
+        """Adds the bindings of a document's rules."""
+        for rule in rules:
+            if (not isinstance(rule.action, RoleUse) or self._usable(rule, rule.action)) and self._fits(rule):
+                for grant in grants(rule, self._roles.here, self._entries):
+                    self._add(grant)
+
+    def _fits(self, rule: RuleDeclaration) -> bool:
+        """Whether there is room; a short text can multiply to more than any machine holds."""
+        size = size_of(rule, self._roles.here)
+        if size <= self._room:
+            self._room -= size
+            return True
+        origin = _origin(rule)
+        message = f"this rule comes to {size:,} bindings; all rules of a cluster may come to {MAX_BINDINGS:,}"
+        trouble = Trouble(Code.TOO_MANY_BINDINGS, message, "use a prefix, or make a list shorter")
+        self._findings_of(origin.file).add_at(trouble, origin)
+        return False
+
+    def _usable(self, rule: RuleDeclaration, use: RoleUse) -> bool:
+        trouble = use_problem(rule, use, self._roles.here)
+        if trouble is None:
+            return True
+        if use.name in self._roles.refused:
+            return False
+        if use.name in self._roles.elsewhere:
+            message = f"the role {use.name} does not apply to the cluster {self._cluster.name}"
+            trouble = Trouble(Code.ROLE_NOT_HERE, message, "compare spec.clusters of the role and of this document")
+        origin = use.declaration.origin
+        self._findings_of(origin.file).add_at(trouble, origin)
+        return False
+
+    def _add(self, grant: Grant) -> None:
+        declared = self._declared
+        for pattern, declaration in grant.patterns:
+            for entry in grant.entries:
+                binding = AclBinding(pattern, entry)
+                if declared.setdefault(binding, declaration) is not declaration:
+                    self._add_again(binding, declaration, written=grant.written)
+                elif not grant.written:
+                    self._brought.add(binding)
+
+    def _add_again(self, binding: AclBinding, declaration: Declaration, *, written: bool) -> None:
+        first = self._declared[binding]
+        if written and binding not in self._brought:
+            earlier, later = sorted((first.origin, declaration.origin))
+            trouble = Trouble(Code.DUPLICATE_BINDING, f"{binding} is declared twice", "remove one of them")
+            self._findings_of(later.file).add_at(trouble, later, related=[earlier])
+            return
+        if written:
+            self._brought.discard(binding)
+        if _rank(declaration) < _rank(first):
+            self._declared[binding] = declaration
+
+    def check_scope(self) -> None:
+        """Reports bindings that the cluster's scope does not let us own."""
+        scope = self._cluster.scope
+        if scope.include is None and not scope.exclude and not scope.ignore:
+            return
+        owned: dict[tuple[ResourcePattern, str], bool] = {}
+        for binding, declaration in self._declared.items():
+            key = (binding.pattern, binding.entry.principal)
+            if key not in owned:
+                owned[key] = scope.owns(binding)
+                if not owned[key]:
+                    self._report_outside(binding, declaration)
+
+    def _report_outside(self, binding: AclBinding, declaration: Declaration) -> None:
+        ignored = self._cluster.scope.ignores(binding)
+        reason = "is ignored by" if ignored else "lies outside the scope of"
+        message = f"{binding.entry.principal} on {binding.pattern} {reason} the cluster {self._cluster.name}"
+        advice = "a binding is in scope only if its whole pattern is; widen the scope, or limit the document's clusters"
+        origin = declaration.origin
+        trouble = Trouble(Code.OUTSIDE_SCOPE, message, advice)
+        self._findings_of(origin.file).add_at(trouble, origin, related=[self._cluster.origin])
+
+    def on(self, as_of: datetime.date) -> tuple[dict[AclBinding, Declaration], dict[AclBinding, Declaration]]:
+        """What is wanted on that day, and what has expired before it."""
+        expired = {
+            binding: declaration
+            for binding, declaration in self._declared.items()
+            if declaration.expires is not None and declaration.expires < as_of
+        }
+        if not expired:
+            return self._declared, expired
+        return {key: value for key, value in self._declared.items() if key not in expired}, expired
+
+
+def _rank(declaration: Declaration) -> tuple[int, Declaration]:
+    """The one that wants a binding longest comes first, then the one that stands first."""
+    return -(declaration.expires or _FOREVER).toordinal(), Declaration(declaration.origin)
+
+
+def _origin(rule: RuleDeclaration) -> Origin:
+    """Where a rule stands: at its role, or at the first of its names."""
+    if isinstance(rule.action, RoleUse):
+        return rule.action.declaration.origin
+    return min(declaration.origin for patterns in rule.patterns.values() for _, declaration in patterns)

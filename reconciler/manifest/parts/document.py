@@ -1,0 +1,113 @@
+"""One document: its envelope, checked before its kind's model sees it."""
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from reconciler.manifest.parts.metadata import API_VERSION
+from reconciler.manifest.parts.wording import report_invalid
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.findings import Findings, Trouble
+from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode
+from reconciler.manifest.reader.source import quoted
+from reconciler.manifest.reader.suggest import did_you_mean, one_of
+from reconciler.model import FrozenMap, Origin
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Heading(NamedTuple):
+    """Who a document is and which clusters it is for; ``origin`` is the place of its name."""
+
+    kind: str
+    name: str
+    origin: Origin
+    labels: Mapping[str, str] = FrozenMap()
+    match_labels: Mapping[str, str] = FrozenMap()
+
+    def applies_to(self, labels: Mapping[str, str]) -> bool:
+        """Whether a cluster with these labels is meant."""
+        return all(labels.get(key) == value for key, value in self.match_labels.items())
+
+
+class Document(NamedTuple):
+    """A document whose kind is known, with the findings of its file."""
+
+    heading: Heading
+    root: MappingNode
+    findings: Findings
+
+    @property
+    def spec(self) -> MappingNode:
+        """The spec; an empty one where there is none."""
+        spec = self.root.get("spec")
+        return spec if isinstance(spec, MappingNode) else MappingNode(self.root.line, self.root.column)
+
+    def validated(self, model: type[M]) -> M | None:
+        """The document as its model, or ``None`` after reporting why not."""
+        try:
+            return model.model_validate(self.root.plain)
+        except ValidationError as error:
+            report_invalid(model, self.root, error, self.findings)
+            if not self.findings.has_errors:
+                # A document that is left out must not go unsaid, whatever the rules about saying things once.
+                self.findings.add(Trouble(Code.WRONG_VALUE, "this document does not fit its kind"), self.root)
+            return None
+
+
+def open_document(root: Node, findings: Findings, kinds: Collection[str]) -> Document | None:
+    """Reads the envelope; ``None`` after reporting that it is not a manifest of one of ``kinds``."""
+    if not isinstance(root, MappingNode):
+        message = "a manifest is a mapping with apiVersion, kind, metadata and spec"
+        findings.add(Trouble(Code.NOT_A_MANIFEST, message), root)
+        return None
+    _check_api_version(root, findings)
+    kind = _kind(root, findings, kinds)
+    if kind is None:
+        return None
+    name = root.get("metadata", "name")
+    return Document(
+        Heading(
+            kind,
+            name.plain if isinstance(name, ScalarNode) else "",
+            findings.origin(name or root),
+            _texts(root.get("metadata", "labels")),
+            _texts(root.get("spec", "clusters", "matchLabels")),
+        ),
+        root,
+        findings,
+    )
+
+
+def _check_api_version(root: MappingNode, findings: Findings) -> None:
+    advice = f"write apiVersion: {API_VERSION}"
+    found = root.get("apiVersion")
+    if found is None:
+        findings.add(Trouble(Code.API_VERSION, "the field 'apiVersion' is missing", advice), root)
+        if "kind" in root.keys:
+            return
+    elif found.plain != API_VERSION and not findings.marks(found):
+        findings.add(Trouble(Code.API_VERSION, f"this is not the apiVersion {API_VERSION}", advice), found)
+
+
+def _kind(root: MappingNode, findings: Findings, kinds: Collection[str]) -> str | None:
+    found = root.get("kind")
+    if found is None:
+        findings.add(Trouble(Code.UNKNOWN_KIND, "the field 'kind' is missing", one_of(kinds)), root)
+        return None
+    kind = found.plain
+    if not isinstance(kind, str):
+        findings.add(Trouble(Code.UNKNOWN_KIND, "the kind must be a single value", one_of(kinds)), found)
+    elif kind in kinds:
+        return kind
+    elif not findings.marks(found):
+        advice = did_you_mean(kind, kinds, one_of(kinds))
+        findings.add(Trouble(Code.UNKNOWN_KIND, f"there is no kind {quoted(kind)}", advice), found)
+    return None
+
+
+def _texts(node: Node | None) -> FrozenMap[str]:
+    if not isinstance(node, MappingNode):
+        return FrozenMap()
+    return FrozenMap({key: value for key, value in node.plain.items() if isinstance(value, str)})

@@ -1,0 +1,115 @@
+"""Rules on resources, as ``Acls`` and the grants of ``Topics`` write them, every value checked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol
+
+from reconciler.manifest.parts.hosts import host_problem
+from reconciler.manifest.parts.operations import Permission, permission
+from reconciler.manifest.parts.principals import principal_problem
+from reconciler.manifest.parts.resources import Named
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.findings import Findings, Trouble
+from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, scalars
+from reconciler.model import WILDCARD, Declaration, Origin, ResourcePattern, ResourceType
+
+#: Patterns, each with the place that declares it.
+DeclaredPatterns = tuple[tuple[ResourcePattern, Declaration], ...]
+
+_ACTION = Trouble(Code.RULE_FORM, "exactly one of allow, deny and role is expected in a rule")
+_RESOURCE = Trouble(
+    Code.RULE_FORM, "the rule names no resource", "add topics, groups, transactionalIds or cluster: true"
+)
+_PRINCIPAL = Trouble(Code.RULE_FORM, "exactly one of principal and principals is expected here")
+
+
+class RuleTerms(Protocol):
+    """What the models of rules have in common: why a rule exists, and until when."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why the rule exists."""
+        ...
+
+    @property
+    def ticket(self) -> str | None:
+        """Where it was agreed."""
+        ...
+
+    @property
+    def expires(self) -> date | None:
+        """The last day on which it holds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RoleUse:
+    """A rule's ``role:`` and the place of it."""
+
+    name: str
+    declaration: Declaration
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDeclaration:
+    """One rule: what it does (operations, or a role), for whom, from where, on what."""
+
+    action: Permission | RoleUse
+    principals: tuple[str, ...]
+    hosts: tuple[str, ...]
+    patterns: Mapping[ResourceType, DeclaredPatterns]
+
+
+def declare_principals(spec: MappingNode, findings: Findings) -> tuple[str, ...]:
+    """The principals under ``principal`` or ``principals``; problems are reported."""
+    one, many = spec.get("principal"), spec.get("principals")
+    if (one is None) == (many is None):
+        findings.add(_PRINCIPAL, spec.keys["principals"] if many is not None else spec)
+    return checked_texts(one if one is not None else many, principal_problem, findings)
+
+
+def checked_texts(node: Node | None, check: Callable[[str], Trouble | None], findings: Findings) -> tuple[str, ...]:
+    """The texts of a field, each once; ``check`` says what is wrong with one."""
+    texts: dict[str, ScalarNode] = {}
+    for item in scalars(node):
+        if findings.marks(item):
+            continue
+        trouble = check(item.plain)
+        if trouble is not None:
+            findings.add(trouble, item)
+        elif item.plain in texts:
+            twice = Trouble(Code.DUPLICATE_BINDING, f"{item.plain} stands in the list twice", "remove one of them")
+            findings.add(twice, item, related=[findings.origin(texts[item.plain])])
+        texts.setdefault(item.plain, item)
+    return tuple(texts)
+
+
+def declare_rule(
+    node: MappingNode,
+    model: RuleTerms | None,
+    principals: tuple[str, ...],
+    named: Mapping[ResourceType, Sequence[Named]],
+    findings: Findings,
+) -> RuleDeclaration | None:
+    """One rule on what it names; ``None`` after reporting problems that leave none."""
+    allowed = permission(node, list(named), findings)
+    role = node.get("role")
+    if sum(field in node.values for field in ("allow", "deny", "role")) != 1:
+        findings.add(_ACTION, node)
+    elif not named and role is None:
+        findings.add(_RESOURCE, node)
+    hosts = checked_texts(node.values["hosts"], host_problem, findings) if "hosts" in node.values else (WILDCARD,)
+    if model is None:
+        return None
+    path, terms = findings.source.path, (model.reason, model.ticket, model.expires)
+    patterns = {
+        kind: tuple(
+            (pattern, Declaration(Origin(path, place.line + 1, place.column + 1), *terms)) for pattern, place in names
+        )
+        for kind, names in named.items()
+    }
+    action: Permission | RoleUse | None = allowed
+    if isinstance(role, ScalarNode):
+        action = RoleUse(role.plain, Declaration(findings.origin(role), *terms))
+    return RuleDeclaration(action, principals, hosts, patterns) if action is not None else None

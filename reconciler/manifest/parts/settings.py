@@ -1,0 +1,121 @@
+"""Topic settings in Kafka's normal form: units for times and sizes, types checked where the setting is known."""
+
+import re
+from typing import Final
+
+from reconciler.manifest.parts import units
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.findings import Findings, Trouble
+from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
+from reconciler.manifest.reader.source import quoted
+from reconciler.manifest.reader.suggest import did_you_mean
+from reconciler.model import TOPIC_CONFIGS, ConfigType, normal_form
+
+_DOUBLE = re.compile(r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,17})?(?:[eE]-?[0-9]{1,2})?", re.ASCII)
+_INT = (-(2**31), 2**31 - 1)
+_LONG = (-(2**63), 2**63 - 1)
+#: Ranges that are narrower than the type's own (``LogConfig``); 32-bit settings are among them.
+_RANGES: Final = {
+    "flush.messages": (1, _LONG[1]),
+    "min.insync.replicas": (1, _INT[1]),
+    "compression.gzip.level": (-1, 9),
+    "compression.lz4.level": (1, 17),
+    "compression.zstd.level": (-131072, 22),
+    "index.interval.bytes": (0, _INT[1]),
+    "max.message.bytes": (0, _INT[1]),
+    "segment.bytes": (14, _INT[1]),
+    "segment.index.bytes": (4, _INT[1]),
+    "segment.ms": (1, _LONG[1]),
+    "max.compaction.lag.ms": (1, _LONG[1]),
+    "retention.ms": (-1, _LONG[1]),
+    "retention.bytes": _LONG,
+    "local.retention.ms": (-2, _LONG[1]),
+    "local.retention.bytes": (-2, _LONG[1]),
+}
+_WORDS: Final = {
+    "cleanup.policy": frozenset({"compact", "delete"}),
+    "compression.type": frozenset({"gzip", "lz4", "producer", "snappy", "uncompressed", "zstd"}),
+    "message.timestamp.type": frozenset({"CreateTime", "LogAppendTime"}),
+}
+_UNITS: Final = {ConfigType.INTEGER: {}, ConfigType.MILLIS: units.MILLISECONDS, ConfigType.BYTES: units.BYTES}
+
+
+def declare_settings(node: Node | None, findings: Findings) -> dict[str, str]:
+    """The settings of a ``configs`` mapping in normal form; problems are reported, unknown names as warnings."""
+    settings: dict[str, str] = {}
+    if not isinstance(node, MappingNode):
+        return settings
+    for name, value in node.values.items():
+        if findings.marks(value) or isinstance(value, MappingNode):
+            continue
+        if name not in TOPIC_CONFIGS and not findings.marks(node.keys[name]):
+            advice = did_you_mean(name, TOPIC_CONFIGS, "it is passed on as it is; the broker decides")
+            trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.3 has no topic setting {quoted(name)}", advice)
+            findings.add(trouble, node.keys[name], severity="warning")
+        settings[name] = _setting(name, value, findings)
+    return settings
+
+
+def _setting(name: str, node: ScalarNode | SequenceNode, findings: Findings) -> str:
+    config_type = TOPIC_CONFIGS.get(name, ConfigType.STRING)
+    if isinstance(node, SequenceNode) and config_type is not ConfigType.LIST:
+        findings.add(Trouble(Code.SETTING_VALUE, f"{name} takes a single value, not a list"), node)
+        return ""
+    text = ",".join(item.plain.strip() for item in scalars(node))
+    try:
+        return normal_form(name, setting_value(name, config_type, text))
+    except ValueError as error:
+        message, _, advice = str(error).partition(": ")
+        findings.add(Trouble(Code.SETTING_VALUE, f"{name}: {message}", advice), _faulty(name, config_type, node))
+        return ""
+
+
+def _faulty(name: str, config_type: ConfigType, node: ScalarNode | SequenceNode) -> Node:
+    """The first item of a list that is wrong by itself, as a variable is before it is filled in; else all of it."""
+    for item in node.items if isinstance(node, SequenceNode) else ():
+        if isinstance(item, ScalarNode):
+            try:
+                setting_value(name, config_type, item.plain.strip())
+            except ValueError:
+                return item
+    return node
+
+
+def setting_value(name: str, config_type: ConfigType, text: str) -> str:
+    """``text`` as Kafka reads it, units resolved; raises ``ValueError`` with words for a person."""
+    if config_type in _UNITS:
+        number = units.amount(text, _UNITS[config_type])
+        low, high = _RANGES.get(name, (0, _LONG[1]))
+        if name == "compression.gzip.level" and number == 0:
+            raise ValueError("0 is no level: write 1 to 9, or -1 for the codec's own")
+        return str(units.in_range(number, low, high))
+    if config_type is ConfigType.BOOLEAN:
+        return str(units.boolean(text.lower())).lower()
+    if config_type is ConfigType.DOUBLE:
+        if not _DOUBLE.fullmatch(text) or not 0 <= float(text) <= 1:
+            raise ValueError(f"{quoted(text)} is not a number: write one between 0 and 1, such as 0.5")
+        return text
+    return _words(name, text)
+
+
+def setting_problem(name: str, text: str) -> str | None:
+    """Why no manifest can say that a setting has the value that Kafka spells ``text``; ``None`` if one can."""
+    wanted = normal_form(name, text)
+    try:
+        read = normal_form(name, setting_value(name, TOPIC_CONFIGS.get(name, ConfigType.STRING), wanted.strip()))
+    except ValueError as error:
+        return f"{name}: {str(error).partition(': ')[0]}"
+    return None if read == wanted else f"{name}: {quoted(text)} is not how Kafka writes {quoted(read)}"
+
+
+def _words(name: str, text: str) -> str:
+    known = _WORDS.get(name)
+    if known is None:
+        return text
+    items = [text]
+    if name == "cleanup.policy":  # brokers take an empty list too: nothing is cleaned up
+        items = [item.strip() for item in text.split(",")] if text else []
+    for item in items:
+        if item not in known:
+            raise ValueError(f"{quoted(item)} is no value of it: {did_you_mean(item, known, ', '.join(sorted(known)))}")
+    return ",".join(items)

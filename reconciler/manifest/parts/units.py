@@ -1,0 +1,70 @@
+"""Numbers, booleans, dates and durations as people write them; readers raise ``ValueError`` with words for a person."""
+
+import datetime
+import re
+from typing import Final
+
+from reconciler.manifest.reader.source import quoted
+
+#: Longer numbers fit no field of Kafka (Java's ``long`` has 19 digits).
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})", re.ASCII)
+_AMOUNT = re.compile(r"([0-9]{1,19})[ ]?([A-Za-z]+)", re.ASCII)
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+
+MILLISECONDS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+BYTES: Final = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+
+def integer(text: str) -> int:
+    """A decimal integer without leading zeros, signs of plus, or underscores."""
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    bare = text.strip().replace("_", "").replace(",", "").lstrip("+")
+    advice = f": write {int(bare)}" if re.fullmatch(r"-?[0-9]{1,19}", bare, re.ASCII) else ""
+    raise ValueError(f"{quoted(text)} is not a whole number{advice}")
+
+
+def in_range(number: int, low: int, high: int) -> int:
+    """``number`` if it is neither below ``low`` nor above ``high``."""
+    if number < low:
+        raise ValueError(f"{number} is too small: at least {low}")
+    if number > high:
+        raise ValueError(f"{number} is too large: at most {high}")
+    return number
+
+
+def boolean(text: str) -> bool:
+    """``true`` or ``false``, nothing else."""
+    if text in ("true", "false"):
+        return text == "true"
+    meant = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}
+    word = meant.get(text.strip().lower(), "one of them")
+    raise ValueError(f"{quoted(text)} is neither true nor false: write {word}")
+
+
+def day(text: str) -> datetime.date:
+    """A date as YYYY-MM-DD."""
+    if _DAY.fullmatch(text):
+        try:
+            return datetime.date.fromisoformat(text)
+        except ValueError:
+            raise ValueError(f"{text} is not a date") from None
+    raise ValueError(f"{quoted(text)} is not a date: write YYYY-MM-DD")
+
+
+def seconds(text: str) -> float:
+    """A duration such as ``2s``, ``500ms`` or ``1m``, in seconds."""
+    found = _AMOUNT.fullmatch(text)
+    if found and found[2] in ("ms", "s", "m"):
+        return int(found[1]) * MILLISECONDS[found[2]] / 1000
+    raise ValueError(f"{quoted(text)} is not a duration: write a number and ms, s or m, such as 2s")
+
+
+def amount(text: str, units: dict[str, int]) -> int:
+    """An integer, or a number with one of ``units``."""
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
+        return integer(text)
+    if found[2] in units:
+        return int(found[1]) * units[found[2]]
+    raise ValueError(f"{quoted(text)} has no known unit: write a whole number, or one with {', '.join(units)}")

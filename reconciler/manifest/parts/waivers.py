@@ -1,0 +1,122 @@
+"""Waivers: a finding or a failure that is accepted for a while, with a reason, and stays counted."""
+
+import datetime
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from reconciler.manifest.parts.fields import VARIABLE_PATTERN, Day, ManifestModel, Text, refuse
+from reconciler.manifest.parts.resources import Names, PatternTable, Resources
+from reconciler.manifest.parts.selectors import declare_selector
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.findings import Findings
+from reconciler.manifest.reader.nodes import MappingNode, Node, SequenceNode
+from reconciler.manifest.reader.source import quoted
+from reconciler.model import AclBinding, Origin, Selector
+
+_RULE_PATTERN = "^KA[0-9]{3}$"
+_RULE_SCHEMA = {"type": "string", "pattern": f"{_RULE_PATTERN}|{VARIABLE_PATTERN}"}
+
+
+def _rule(value: object) -> object:
+    if not isinstance(value, str) or not re.search(_RULE_PATTERN, value, re.ASCII):
+        shown = quoted(value) if isinstance(value, str) else "this"
+        raise refuse(Code.WRONG_VALUE, f"{shown} is no code of a lint finding", "write it as lint shows it: KA001")
+    return value
+
+
+RuleCode = Annotated[str, BeforeValidator(_rule), WithJsonSchema(_RULE_SCHEMA)]
+
+
+class SelectorItem(Resources):
+    """Bindings or topics by principal and by one kind of resource; both must fit."""
+
+    principals: Names | None = Field(
+        None, description="Principals, in the forms of names.", examples=[{"prefix": "User:svc-"}]
+    )
+
+
+class FailureWaiver(ManifestModel):
+    """A failure of a test that is accepted for a while."""
+
+    reason: Text = Field(description="Why the failure is accepted.", examples=["the old reader goes in March"])
+    expires: Day = Field(description="The last day on which it is accepted.", examples=["2027-03-31"])
+    ticket: Text | None = Field(None, description="Where it was agreed.", examples=["SEC-1204"])
+
+
+class LintWaiverSpec(SelectorItem):
+    """Findings of one lint rule that are accepted; with a selector, only those about bindings it selects."""
+
+    rule: RuleCode = Field(description="The rule, by its code.", examples=["KA007"])
+    reason: Text = Field(description="Why the finding is accepted.", examples=["the exporter reads every topic"])
+    expires: Day = Field(description="The last day on which it is accepted.", examples=["2027-03-31"])
+    ticket: Text | None = Field(None, description="Where it was agreed.", examples=["SEC-1204"])
+
+
+WaiveField = Annotated[
+    list[LintWaiverSpec],
+    Field(
+        default_factory=list,
+        description="Findings of lint that are accepted, each with a reason and a last day; they stay counted.",
+        examples=[[{"rule": "KA007", "reason": "the exporter reads every topic", "expires": "2027-03-31"}]],
+    ),
+]
+
+
+class Waiver(NamedTuple):
+    """Why something is accepted, and the last day on which it is."""
+
+    reason: str
+    expires: datetime.date
+    origin: Origin
+    ticket: str | None = None
+
+    def stands(self, as_of: datetime.date) -> bool:
+        """Whether it counts on that day."""
+        return self.expires >= as_of
+
+
+@dataclass(frozen=True, slots=True)
+class LintWaiver:
+    """Accepts the findings of one rule: all of them, or those about bindings that ``selector`` selects.
+
+    ``places`` are the places of the bindings of its ``Acls`` document; a waiver of a ``Cluster`` has ``None`` and
+    reaches every binding, declared or only live.
+    """
+
+    rule: str
+    waiver: Waiver
+    selector: Selector | None = None
+    places: frozenset[Origin] | None = None
+
+    def covers(self, rule: str, binding: AclBinding | None, origin: Origin | None) -> bool:
+        """Whether a finding of ``rule`` about ``binding``, declared at ``origin``, is accepted."""
+        if rule != self.rule or (self.places is not None and origin not in self.places):
+            return False
+        return self.selector is None or (binding is not None and self.selector.selects(binding))
+
+
+def declare_lint_waivers(
+    node: Node | None,
+    specs: Collection[LintWaiverSpec] | None,
+    table: PatternTable,
+    findings: Findings,
+    places: frozenset[Origin] | None = None,
+) -> tuple[LintWaiver, ...]:
+    """The waivers of a ``waive`` list; problems are reported. ``specs`` is ``None`` where the document has errors."""
+    items = [item for item in node.items if isinstance(item, MappingNode)] if isinstance(node, SequenceNode) else []
+    selectors = [declare_selector(item, table, findings, may_be_empty=True) for item in items]
+    if specs is None:
+        return ()
+    return tuple(
+        LintWaiver(
+            spec.rule,
+            Waiver(spec.reason, spec.expires, findings.origin(item.get("rule") or item), spec.ticket),
+            None if selector == Selector() else selector,
+            places,
+        )
+        for item, spec, selector in zip(items, specs, selectors, strict=True)
+    )
