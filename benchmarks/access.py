@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from reconciler.access import Authorizer, Checker, Request, compare, only_readers
-from reconciler.access.assertion import Assertion, Claim
+from reconciler.access import AccessRequest, Authorizer, Checker, compare_access, only_readers
+from reconciler.access.assertion import Assertion, AssertionKind
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -71,12 +71,12 @@ class Cluster:
             "10.0.0.7" if chance.random() < 0.03 else WILDCARD,
         )
 
-    def requests(self, count: int, *, fresh: bool = False) -> list[Request]:
+    def requests(self, count: int, *, fresh: bool = False) -> list[AccessRequest]:
         """Requests for names that exist, or for names that nobody saw."""
         chance = self.random
         suffix = "-new" if fresh else ""
         return [
-            Request(
+            AccessRequest(
                 chance.choice(self.principals),
                 "10.0.0.7" if n % 10 == 0 else "10.0.0.8",
                 chance.choice((AclOperation.READ, AclOperation.WRITE)),
@@ -126,10 +126,10 @@ def differences(cluster: Cluster, authorizer: Authorizer) -> None:
     """What a review has to wait for."""
 
     def direct(added: list[AclBinding], removed: list[AclBinding]) -> None:
-        assert compare(authorizer, authorizer.with_changes(added, removed)).rows
+        assert compare_access(authorizer, authorizer.with_changes(added, removed)).rows
 
     def everybody(added: list[AclBinding], removed: list[AclBinding]) -> None:
-        compare(authorizer, authorizer.with_changes(added, removed)).reached()
+        compare_access(authorizer, authorizer.with_changes(added, removed)).reached()
 
     ordinary, mixed = cluster.changes(1_000), cluster.changes(1_000, everyone=50)
     wide = ([binding(_EVERY_TOPIC, WILDCARD_PRINCIPAL, AclOperation.READ)], list[AclBinding]())
@@ -158,7 +158,9 @@ def tests_of_access(cluster: Cluster, authorizer: Authorizer) -> None:
             mixed.append(only_readers(f"readers {number}", [pattern], chance.sample(cluster.principals, 3)))
         else:
             who = (chance.choice(cluster.principals),)
-            mixed.append(Assertion(f"must {number}", Claim.MUST, frozenset({AclOperation.READ}), (pattern,), who))
+            mixed.append(
+                Assertion(f"must {number}", AssertionKind.MUST, frozenset({AclOperation.READ}), (pattern,), who)
+            )
 
     def cold() -> Checker:
         checker = Checker(authorizer)

@@ -3,9 +3,9 @@
 from reconciler.access.assertion import (
     ADMIN_OPERATIONS,
     Assertion,
-    Claim,
-    Outcome,
-    Verdict,
+    AssertionKind,
+    AssertionOutcome,
+    AssertionResult,
     Via,
     only,
     only_admins,
@@ -14,51 +14,51 @@ from reconciler.access.assertion import (
 )
 from reconciler.access.assertions import Checker, check
 from reconciler.access.authorizer import Authorizer, UndecidedAccessError
-from reconciler.access.decision import Decision, Grounds, Request, Rule
-from reconciler.access.difference import Difference, Row, Witness, compare
+from reconciler.access.decision import AccessRequest, Decision, DecisionRule, Evidence
+from reconciler.access.difference import AccessDifference, DifferenceRow, Witness, compare_access
 from reconciler.access.effective import Access, Holders, access_of, who_can
 from reconciler.access.hosts import Hosts
 from reconciler.access.lint import LintFinding, LintRule, lint
 from reconciler.access.minimise import Minimised, Removal, minimise
+from reconciler.access.name_set import NameSet
 from reconciler.access.operations import KafkaVersion, supported, to_bit_field
-from reconciler.access.questions import Answer, Explanation, Standing, can_i, explain
+from reconciler.access.questions import AccessAnswer, Explanation, Relevance, can_i, explain
 from reconciler.access.region import Region
-from reconciler.access.table import Key
 
 __all__ = [
     "ADMIN_OPERATIONS",
     "Access",
-    "Answer",
+    "AccessAnswer",
+    "AccessDifference",
+    "AccessRequest",
     "Assertion",
+    "AssertionKind",
+    "AssertionOutcome",
+    "AssertionResult",
     "Authorizer",
     "Checker",
-    "Claim",
     "Decision",
-    "Difference",
+    "DecisionRule",
+    "DifferenceRow",
+    "Evidence",
     "Explanation",
-    "Grounds",
     "Holders",
     "Hosts",
     "KafkaVersion",
-    "Key",
     "LintFinding",
     "LintRule",
     "Minimised",
-    "Outcome",
+    "NameSet",
     "Region",
+    "Relevance",
     "Removal",
-    "Request",
-    "Row",
-    "Rule",
-    "Standing",
     "UndecidedAccessError",
-    "Verdict",
     "Via",
     "Witness",
     "access_of",
     "can_i",
     "check",
-    "compare",
+    "compare_access",
     "explain",
     "lint",
     "minimise",

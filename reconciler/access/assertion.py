@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from reconciler.access.decision import Request
+from reconciler.access.decision import AccessRequest
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -29,14 +29,14 @@ ADMIN_OPERATIONS: Final = {
 }
 
 
-class Claim(StrEnum):
+class AssertionKind(StrEnum):
     """Whether the operations have to be permitted, or must not be."""
 
     MUST = "must"
     MUST_NOT = "mustNot"
 
 
-class Outcome(StrEnum):
+class AssertionOutcome(StrEnum):
     """``undecided`` is never a pass: something unknown about the cluster could change the verdict."""
 
     PASS = "pass"  # noqa: S105 - an outcome, no password
@@ -66,7 +66,7 @@ class Assertion:
     """
 
     name: str
-    claim: Claim
+    claim: AssertionKind
     operations: frozenset[AclOperation]
     patterns: tuple[ResourcePattern, ...]
     principals: tuple[str, ...] = (WILDCARD_PRINCIPAL,)
@@ -79,7 +79,7 @@ def only(
     name: str, patterns: Iterable[ResourcePattern], operations: Iterable[AclOperation], allowed: Iterable[str]
 ) -> Assertion:
     """Nobody but ``allowed`` may do any of the operations."""
-    return Assertion(name, Claim.MUST_NOT, frozenset(operations), tuple(patterns), excluded=tuple(allowed))
+    return Assertion(name, AssertionKind.MUST_NOT, frozenset(operations), tuple(patterns), excluded=tuple(allowed))
 
 
 def only_readers(name: str, patterns: Iterable[ResourcePattern], allowed: Iterable[str]) -> Assertion:
@@ -102,7 +102,7 @@ def only_admins(name: str, patterns: Iterable[ResourcePattern], allowed: Iterabl
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AssertionResult:
     """What came of an assertion. A failure shows a shortest request that breaks it, and what permits or denies it.
 
     ``bindings`` are those that decide the request, ``origins`` their manifest lines where known; empty where no
@@ -110,8 +110,8 @@ class Verdict:
     """
 
     assertion: Assertion
-    outcome: Outcome
-    witness: Request | None = None
+    outcome: AssertionOutcome
+    witness: AccessRequest | None = None
     via: Via | None = None
     bindings: tuple[AclBinding, ...] = ()
     origins: tuple[Origin, ...] = ()

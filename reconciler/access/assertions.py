@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from reconciler.access.assertion import Assertion, Claim, Outcome, Verdict, Via
+from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome, AssertionResult, Via
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.comparison import Comparison
-from reconciler.access.decision import Decision, Request
-from reconciler.access.fragile import is_poison
+from reconciler.access.broker_defects import has_unparsable_principal
+from reconciler.access.comparison import AccessComparison
+from reconciler.access.counterexample import Counterexample, CounterexampleSearch
+from reconciler.access.decision import AccessRequest, Decision
 from reconciler.access.hosts import HostClass
+from reconciler.access.interpretation import Interpretation
+from reconciler.access.name_set import ALL_NAMES, NameSet, names_of
 from reconciler.access.names import shortest_name
 from reconciler.access.operations import supported
-from reconciler.access.selection import Principals, Selection
-from reconciler.access.strangers import stranger
-from reconciler.access.table import EVERYTHING, Key, key_of
-from reconciler.access.trespass import Trespass, Trespasses
-from reconciler.access.world import World
+from reconciler.access.principal_selection import Principals, PrincipalSelection
+from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.model import (
     CLUSTER_NAME,
     WILDCARD,
@@ -31,61 +31,74 @@ from reconciler.model import (
 class _Found(NamedTuple):
     """A request that breaks an assertion."""
 
-    request: Request
+    request: AccessRequest
     via: Via | None
 
 
 class Checker:
     """Checks many assertions on one state; keeps what it works out on the way."""
 
-    __slots__ = ("_authorizer", "_comparisons", "_principals", "_trespasses")
+    __slots__ = ("_authorizer", "_comparisons", "_principals", "_searches")
 
     def __init__(self, authorizer: Authorizer, principals: Iterable[str] = ()) -> None:
         """``principals`` are known beside those of the bindings: globs range over both."""
         self._authorizer = authorizer
-        worlds = dict.fromkeys(authorizer.worlds.both)
-        known = {principal for world in worlds for _, principal in world.index.group_keys() if ":" in principal}
+        interpretations = dict.fromkeys(authorizer.interpretations.both)
+        known = {
+            principal
+            for interpretation in interpretations
+            for _, principal in interpretation.index.group_keys()
+            if ":" in principal
+        }
         self._principals = Principals(known | set(principals) | authorizer.super_users)
-        nobody = stranger((world.index for world in worlds), self._principals.known)
-        self._comparisons = {id(world): Comparison(None, world, nobody) for world in worlds}
-        self._trespasses = {id(world): Trespasses(world, nobody) for world in worlds}
+        unnamed = unnamed_principal(
+            (interpretation.index for interpretation in interpretations), self._principals.known
+        )
+        self._comparisons = {
+            id(interpretation): AccessComparison(None, interpretation, unnamed) for interpretation in interpretations
+        }
+        self._searches = {
+            id(interpretation): CounterexampleSearch(interpretation, unnamed) for interpretation in interpretations
+        }
 
-    def meant(self, text: str) -> frozenset[str]:
+    def matching(self, text: str) -> frozenset[str]:
         """The principals that a text of an assertion means: itself, or the known ones that a glob matches."""
-        return self._principals.meant(text)
+        return self._principals.matching(text)
 
-    def check(self, assertion: Assertion) -> Verdict:
+    def check(self, assertion: Assertion) -> AssertionResult:
         """The verdict. What only one reading of the unknown breaks is undecided, as is what a broken broker answers."""
         return self.decide(assertion, self._principals.selected(assertion, self._authorizer.super_users))
 
-    def decide(self, assertion: Assertion, selection: Selection) -> Verdict:
+    def decide(self, assertion: Assertion, selection: PrincipalSelection) -> AssertionResult:
         """The same about principals that are chosen already."""
-        least, most = self._authorizer.worlds.both
-        search = self._unmet if assertion.claim is Claim.MUST else self._forbidden
+        least, most = self._authorizer.interpretations.both
+        search = self._unmet if assertion.claim is AssertionKind.MUST else self._forbidden
         # The reading in which the claim is hardest to break, then the one in which it is easiest.
-        easy, hard = (most, least) if assertion.claim is Claim.MUST else (least, most)
+        easy, hard = (most, least) if assertion.claim is AssertionKind.MUST else (least, most)
         found = search(assertion, selection, easy)
         if found is not None:
-            return self._verdict(assertion, Outcome.FAIL, found)
+            return self._verdict(assertion, AssertionOutcome.FAIL, found)
         found = search(assertion, selection, hard) if hard is not easy else None
         if found is not None:
-            return self._verdict(assertion, Outcome.UNDECIDED, found)
+            return self._verdict(assertion, AssertionOutcome.UNDECIDED, found)
         # Whom no ACL limits no ACL breaks either: brokers ask for super users first.
         asked = selection.named is None or bool(selection.named)
-        broken = tuple(b for b in self._authorizer.fragile.bindings if asked and _may_break(b, assertion.patterns))
+        broken = tuple(
+            b for b in self._authorizer.broker_defects.bindings if asked and _may_break(b, assertion.patterns)
+        )
         if broken:
             reason = "some bindings make brokers fail on such resources"
-            return Verdict(assertion, Outcome.UNDECIDED, bindings=broken, reason=reason)
-        return Verdict(assertion, Outcome.PASS)
+            return AssertionResult(assertion, AssertionOutcome.UNDECIDED, bindings=broken, reason=reason)
+        return AssertionResult(assertion, AssertionOutcome.PASS)
 
-    def _verdict(self, assertion: Assertion, outcome: Outcome, found: _Found) -> Verdict:
+    def _verdict(self, assertion: Assertion, outcome: AssertionOutcome, found: _Found) -> AssertionResult:
         bindings = self._deciding(found).bindings
-        notes = (self._authorizer.evidence.notes.get(binding) for binding in bindings)
+        notes = (self._authorizer.sources.notes.get(binding) for binding in bindings)
         places = tuple(note.origin if isinstance(note, Declaration) else note for note in notes if note is not None)
         reason = None
-        if outcome is Outcome.UNDECIDED:
+        if outcome is AssertionOutcome.UNDECIDED:
             reason = "it depends on allow.everyone.if.no.acl.found, or on entries that cannot be read"
-        return Verdict(assertion, outcome, found.request, found.via, bindings, _origins(places), reason)
+        return AssertionResult(assertion, outcome, found.request, found.via, bindings, _origins(places), reason)
 
     def _deciding(self, found: _Found) -> Decision:
         """The decision whose bindings explain a witness: what permits it may be about another resource."""
@@ -99,48 +112,56 @@ class Checker:
             return authorize(principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
         return self._authorizer.authorize_by_resource_type(principal, host, AclOperation.WRITE, ResourceType.TOPIC)
 
-    def _unmet(self, assertion: Assertion, selection: Selection, world: World) -> _Found | None:
+    def _unmet(
+        self, assertion: Assertion, selection: PrincipalSelection, interpretation: Interpretation
+    ) -> _Found | None:
         """A request of someone who must be able to do it, and is not."""
         found = [
-            _Found(Request(principal, host, operation, pattern.resource_type, name), None)
+            _Found(AccessRequest(principal, host, operation, pattern.resource_type, name), None)
             for pattern in assertion.patterns
-            for principal in self._obliged(selection, pattern, world)
-            for operation, host, name in self._gaps(assertion, principal, pattern, world)
+            for principal in self._obliged(selection, pattern, interpretation)
+            for operation, host, name in self._gaps(assertion, principal, pattern, interpretation)
         ]
         return min(found, key=_rank, default=None)
 
-    def _obliged(self, selection: Selection, pattern: ResourcePattern, world: World) -> Iterator[str]:
+    def _obliged(
+        self, selection: PrincipalSelection, pattern: ResourcePattern, interpretation: Interpretation
+    ) -> Iterator[str]:
         if selection.named is not None:
             yield from sorted(selection.named)
             return
-        yield self._comparisons[id(world)].stranger
+        yield self._comparisons[id(interpretation)].unnamed
         kinds = {pattern.resource_type, ResourceType.CLUSTER, ResourceType.TOPIC}
         holders: set[str] = set()
         for kind in kinds:
-            names = key_of(pattern) if kind is pattern.resource_type else EVERYTHING
-            holders |= world.index.holders(kind).meeting([names])
-        yield from sorted(holder for holder in holders if selection.takes(holder) and holder in self._principals.known)
+            names = names_of(pattern) if kind is pattern.resource_type else ALL_NAMES
+            holders |= interpretation.index.principals(kind).meeting([names])
+        yield from sorted(
+            holder for holder in holders if selection.includes(holder) and holder in self._principals.known
+        )
 
     def _gaps(
-        self, assertion: Assertion, principal: str, pattern: ResourcePattern, world: World
+        self, assertion: Assertion, principal: str, pattern: ResourcePattern, interpretation: Interpretation
     ) -> Iterator[tuple[AclOperation, str, str]]:
         """Operations that are not permitted, each with a host and a name."""
         hosts = None if WILDCARD in assertion.hosts else [HostClass(host, host) for host in assertion.hosts]
-        pieces = self._comparisons[id(world)].pieces(
-            principal, pattern.resource_type, key_of(pattern), unchanged=True, hosts=hosts
+        pieces = self._comparisons[id(interpretation)].pieces(
+            principal, pattern.resource_type, names_of(pattern), unchanged=True, hosts=hosts
         )
         for piece in pieces:
             for operation in assertion.operations:
                 if not piece.effect.gained >> operation & 1:
                     yield operation, piece.host, piece.name
 
-    def _forbidden(self, assertion: Assertion, selection: Selection, world: World) -> _Found | None:
+    def _forbidden(
+        self, assertion: Assertion, selection: PrincipalSelection, interpretation: Interpretation
+    ) -> _Found | None:
         """A request that is permitted and must not be: a direct one if there is any, else by ALTER on CLUSTER."""
-        search = self._trespasses[id(world)]
+        search = self._searches[id(interpretation)]
         hosts = None if WILDCARD in assertion.hosts else assertion.hosts
         asked = [(operation, pattern) for pattern in assertion.patterns for operation in sorted(assertion.operations)]
         direct = [
-            _trespassed(found, operation, pattern)
+            _as_found(found, operation, pattern)
             for operation, pattern in asked
             if operation in supported(pattern.resource_type, self._authorizer.kafka_version)
             and (found := search.shortest(operation, pattern, selection, hosts)) is not None
@@ -148,42 +169,42 @@ class Checker:
         if direct:
             return min(direct, key=_rank)
         for operation, pattern in asked:
-            name = shortest_name(pattern.resource_type, key_of(pattern))
+            name = shortest_name(pattern.resource_type, names_of(pattern))
             if name is None:
                 continue
             powerful = search.cluster_alter(selection, hosts)
             if powerful is not None:
-                return _trespassed(powerful._replace(name=name), operation, pattern)
+                return _as_found(powerful._replace(name=name), operation, pattern)
             if assertion.include_super_users and (super_user := self._super_user(assertion)) is not None:
                 host = (hosts or ["192.0.2.0"])[0]
-                return _Found(Request(super_user, host, operation, pattern.resource_type, name), Via.SUPER_USER)
+                return _Found(AccessRequest(super_user, host, operation, pattern.resource_type, name), Via.SUPER_USER)
         return None
 
     def _super_user(self, assertion: Assertion) -> str | None:
         """A super user of whom the assertion speaks."""
         selection = self._principals.selected(assertion, frozenset())
-        return min(filter(selection.takes, self._authorizer.super_users), default=None)
+        return min(filter(selection.includes, self._authorizer.super_users), default=None)
 
 
-def check(assertion: Assertion, authorizer: Authorizer, principals: Iterable[str] = ()) -> Verdict:
+def check(assertion: Assertion, authorizer: Authorizer, principals: Iterable[str] = ()) -> AssertionResult:
     """One assertion on one state; for many, :class:`Checker` is quicker."""
     return Checker(authorizer, principals).check(assertion)
 
 
 def _may_break(binding: AclBinding, patterns: Iterable[ResourcePattern]) -> bool:
     """Whether a dangerous binding can hit a name of the patterns; one below ``*`` hits all that share its letter."""
-    poison = is_poison(binding)
-    key = key_of(binding.pattern) if poison else Key(binding.pattern.name[:1])
+    unparsable = has_unparsable_principal(binding)
+    key = names_of(binding.pattern) if unparsable else NameSet(binding.pattern.name[:1])
     return any(
-        pattern.resource_type is binding.pattern.resource_type and key.meets(key_of(pattern)) for pattern in patterns
+        pattern.resource_type is binding.pattern.resource_type and key.meets(names_of(pattern)) for pattern in patterns
     )
 
 
-def _trespassed(found: Trespass, operation: AclOperation, pattern: ResourcePattern) -> _Found:
-    return _Found(Request(found.principal, found.host, operation, pattern.resource_type, found.name), found.via)
+def _as_found(found: Counterexample, operation: AclOperation, pattern: ResourcePattern) -> _Found:
+    return _Found(AccessRequest(found.principal, found.host, operation, pattern.resource_type, found.name), found.via)
 
 
-def _rank(found: _Found) -> tuple[int, Request]:
+def _rank(found: _Found) -> tuple[int, AccessRequest]:
     return len(found.request.resource_name), found.request
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
+from reconciler.access.broker_defects import BrokerDefects
 from reconciler.access.by_resource_type import PROBE, may_on_some_resource, on_some_resource
-from reconciler.access.decision import Decision, Grounds, Request, Rule
-from reconciler.access.fragile import Fragile
-from reconciler.access.grounds import Evidence, Note, host_matches
+from reconciler.access.decision import AccessRequest, Decision, DecisionRule, Evidence
+from reconciler.access.evidence import Note, Sources, host_matches
+from reconciler.access.interpretation import Interpretation, Interpretations, interpret
+from reconciler.access.name_set import literal
 from reconciler.access.operations import DENIED, IMPLIED, KafkaVersion, permitted, supported
-from reconciler.access.table import literal
-from reconciler.access.world import World, Worlds, readings
 from reconciler.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -45,7 +45,7 @@ class Authorizer:
     ``opaque`` entry could change. Opaque entries whose codes are all known count as bindings.
     """
 
-    __slots__ = ("_careful", "_index", "evidence", "fragile", "kafka_version", "super_users", "worlds")
+    __slots__ = ("_careful", "_index", "broker_defects", "interpretations", "kafka_version", "sources", "super_users")
 
     def __init__(
         self,
@@ -59,27 +59,38 @@ class Authorizer:
         """Index the bindings: about a quarter of a second for 100,000. Tables are compiled when first asked for."""
         opaque = tuple(opaque)
         known = bindings if isinstance(bindings, Mapping) else frozenset(bindings)
-        worlds = readings(known, opaque, kafka_version, allow_everyone_if_no_acl_found)
-        evidence = Evidence(bindings if isinstance(bindings, Mapping) else {}, opaque)
-        self._setup(worlds, frozenset(super_users), evidence, Fragile(worlds.certain))
+        interpretations = interpret(known, opaque, kafka_version, allow_everyone_if_no_acl_found)
+        sources = Sources(bindings if isinstance(bindings, Mapping) else {}, opaque)
+        self._setup(interpretations, frozenset(super_users), sources, BrokerDefects(interpretations.certain))
 
-    def _setup(self, worlds: Worlds, super_users: frozenset[str], evidence: Evidence, fragile: Fragile) -> None:
-        self.worlds = worlds
+    def _setup(
+        self,
+        interpretations: Interpretations,
+        super_users: frozenset[str],
+        sources: Sources,
+        broker_defects: BrokerDefects,
+    ) -> None:
+        self.interpretations = interpretations
         self.super_users = super_users
-        self.evidence = evidence
-        self.fragile = fragile
-        self._index = worlds.certain
+        self.sources = sources
+        self.broker_defects = broker_defects
+        self._index = interpretations.certain
         self.kafka_version = self._index.version
-        self._careful = frozenset(ResourceType) if not worlds.known else self.fragile.types
+        self._careful = frozenset(ResourceType) if not interpretations.known else self.broker_defects.types
 
     def with_changes(self, added: Bindings = (), removed: Iterable[AclBinding] = ()) -> "Authorizer":
         """An authorizer less ``removed`` and with ``added``; shares all that did not change."""
         removed = tuple(removed)
-        notes = self.evidence.with_changes(added)
+        notes = self.sources.with_changes(added)
         added = tuple(added)
-        worlds = self.worlds.with_changes(added, removed)
+        interpretations = self.interpretations.with_changes(added, removed)
         copy = Authorizer.__new__(Authorizer)
-        copy._setup(worlds, self.super_users, notes, self.fragile.with_changes(added, removed, worlds.certain))
+        copy._setup(
+            interpretations,
+            self.super_users,
+            notes,
+            self.broker_defects.with_changes(added, removed, interpretations.certain),
+        )
         return copy
 
     @property
@@ -102,9 +113,9 @@ class Authorizer:
         """
         if operation < _FIRST_OPERATION or resource_type < _FIRST_TYPE:
             raise ValueError(f"{operation.name} on {resource_type.name} is nothing that a request asks for")
-        request = _new(Request, (principal, host, operation, resource_type, resource_name))
+        request = _new(AccessRequest, (principal, host, operation, resource_type, resource_name))
         if principal in self.super_users:
-            return Decision(True, Rule.SUPER_USER, request, self._grounds)
+            return Decision(True, DecisionRule.SUPER_USER, request, self._find_evidence)
         if resource_type in self._careful or principal == WILDCARD_PRINCIPAL:
             return self._authorize_carefully(request)
         mask = 0
@@ -112,23 +123,23 @@ class Authorizer:
             found = table.literals.get(resource_name)
             mask |= table.under(resource_name) if found is None else found
         if mask >> operation + DENIED & 1:
-            return Decision(False, Rule.DENY, request, self._grounds)
+            return Decision(False, DecisionRule.DENY, request, self._find_evidence)
         if mask >> operation & 1:
-            return Decision(True, Rule.ALLOW, request, self._grounds)
+            return Decision(True, DecisionRule.ALLOW, request, self._find_evidence)
         if mask >> operation + IMPLIED & 1:
-            return Decision(True, Rule.IMPLIED_ALLOW, request, self._grounds)
+            return Decision(True, DecisionRule.IMPLIED_ALLOW, request, self._find_evidence)
         if (
             mask
-            or not self.worlds.least.default_allow
+            or not self.interpretations.least.default_allow
             or self._index.coverage(resource_type).covers_name(resource_name)
         ):
-            return Decision(False, Rule.DEFAULT_DENY, request, self._grounds)
-        return Decision(True, Rule.DEFAULT_ALLOW, request, self._grounds)
+            return Decision(False, DecisionRule.DEFAULT_DENY, request, self._find_evidence)
+        return Decision(True, DecisionRule.DEFAULT_ALLOW, request, self._find_evidence)
 
-    def permits(self, requests: Iterable[Request]) -> list[bool | None]:
+    def permits(self, requests: Iterable[AccessRequest]) -> list[bool | None]:
         """``authorize(...).allowed`` of many requests at once, in order."""
         index, careful, super_users = self._index, self._careful, self.super_users
-        default_allow = self.worlds.least.default_allow
+        default_allow = self.interpretations.least.default_allow
         answers: list[bool | None] = []
         for request in requests:
             principal, host, operation, resource_type, name = request
@@ -145,33 +156,33 @@ class Authorizer:
                 answers.append(default_allow and not index.coverage(resource_type).covers_name(name))
         return answers
 
-    def _authorize_carefully(self, request: Request) -> Decision:
+    def _authorize_carefully(self, request: AccessRequest) -> Decision:
         """Where brokers may break, or not all is known."""
-        search = self._grounds
+        search = self._find_evidence
         if self._is_named_like_the_wildcard(request.principal):
-            return Decision(None, Rule.BROKER_ERROR, request, search)
-        if request.resource_type in self.fragile.types and self._breaking(request) is not None:
-            return Decision(None, Rule.BROKER_ERROR, request, search)
-        least, most = (_rule(world, request) for world in self.worlds.both)
+            return Decision(None, DecisionRule.BROKER_ERROR, request, search)
+        if request.resource_type in self.broker_defects.types and self._breaking(request) is not None:
+            return Decision(None, DecisionRule.BROKER_ERROR, request, search)
+        least, most = (_rule(interpretation, request) for interpretation in self.interpretations.both)
         if (least in _ALLOWING) != (most in _ALLOWING):
-            return Decision(None, Rule.UNDECIDED, request, search)
+            return Decision(None, DecisionRule.UNDECIDED, request, search)
         # Of two rules with one outcome the one that holds for certain is told.
-        rule = most if least in (Rule.DENY, Rule.DEFAULT_DENY) else least
+        rule = most if least in (DecisionRule.DENY, DecisionRule.DEFAULT_DENY) else least
         return Decision(rule in _ALLOWING, rule, request, search)
 
     def _is_named_like_the_wildcard(self, principal: str) -> bool:
         return principal == WILDCARD_PRINCIPAL and self.kafka_version >= _SET_OF_SINCE
 
-    def _breaking(self, request: Request) -> AclBinding | None:
-        denies = self.evidence.denies(self._index, request)
-        return self.fragile.breaking(request.resource_type, request.resource_name, denies[0] if denies else None)
+    def _breaking(self, request: AccessRequest) -> AclBinding | None:
+        denies = self.sources.denies(self._index, request)
+        return self.broker_defects.breaking(request.resource_type, request.resource_name, denies[0] if denies else None)
 
-    def _grounds(self, decision: Decision) -> Grounds:
+    def _find_evidence(self, decision: Decision) -> Evidence:
         """The bindings behind a decision."""
-        if decision.rule is Rule.BROKER_ERROR:
+        if decision.rule is DecisionRule.BROKER_ERROR:
             breaking = self._breaking(decision.request)
-            return self.evidence.told(() if breaking is None else (breaking,))
-        return self.evidence.grounds(self._index, decision)
+            return self.sources.evidence(() if breaking is None else (breaking,))
+        return self.sources.deciding(self._index, decision)
 
     def authorize_by_resource_type(
         self, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
@@ -181,23 +192,23 @@ class Authorizer:
         The decision's ``resource_name`` is ``""`` unless ``authorize`` on Kafka's made-up name already allowed it.
         """
         probe = self.authorize(principal, host, operation, resource_type, PROBE)
-        if probe.allowed or probe.rule is Rule.BROKER_ERROR:
+        if probe.allowed or probe.rule is DecisionRule.BROKER_ERROR:
             return probe
-        request = Request(principal, host, operation, resource_type, "")
+        request = AccessRequest(principal, host, operation, resource_type, "")
         if any(
             binding.pattern.resource_type is resource_type
             and host_matches(binding.entry.host, host, self.kafka_version)
-            for binding in self.fragile.poison
+            for binding in self.broker_defects.unparsable
         ):
-            return Decision(None, Rule.BROKER_ERROR, request, self._grounds)
+            return Decision(None, DecisionRule.BROKER_ERROR, request, self._find_evidence)
         asked = (principal, host, operation, resource_type)
-        least, most = (may_on_some_resource(world, *asked) for world in self.worlds.both)
+        least, most = (may_on_some_resource(interpretation, *asked) for interpretation in self.interpretations.both)
         if least != most:
-            return Decision(None, Rule.UNDECIDED, request, self._grounds)
-        verdict = on_some_resource(self.worlds.least, *asked)
-        denied = Rule.DENY if verdict.bindings else Rule.DEFAULT_DENY
-        rule = Rule.ALLOW if verdict.allowed else denied
-        return Decision(verdict.allowed, rule, request, lambda _: self.evidence.told(verdict.bindings))
+            return Decision(None, DecisionRule.UNDECIDED, request, self._find_evidence)
+        verdict = on_some_resource(self.interpretations.least, *asked)
+        denied = DecisionRule.DENY if verdict.bindings else DecisionRule.DEFAULT_DENY
+        rule = DecisionRule.ALLOW if verdict.allowed else denied
+        return Decision(verdict.allowed, rule, request, lambda _: self.sources.evidence(verdict.bindings))
 
     def authorized_operations(
         self, principal: str, host: str, resource_type: ResourceType, resource_name: str
@@ -223,22 +234,22 @@ class Authorizer:
         return tuple(sorted(binding for binding in self.bindings if selection.matches(binding)))
 
 
-_ALLOWING: Final = frozenset({Rule.ALLOW, Rule.IMPLIED_ALLOW, Rule.DEFAULT_ALLOW})
+_ALLOWING: Final = frozenset({DecisionRule.ALLOW, DecisionRule.IMPLIED_ALLOW, DecisionRule.DEFAULT_ALLOW})
 
 
-def _rule(world: World, request: Request) -> Rule:
+def _rule(interpretation: Interpretation, request: AccessRequest) -> DecisionRule:
     """The rule in one reading."""
     principal, host, operation, resource_type, name = request
     mask = 0
-    for table in world.index.view(resource_type, principal, host):
+    for table in interpretation.index.view(resource_type, principal, host):
         mask |= table.at(name)
     if mask >> operation + DENIED & 1:
-        return Rule.DENY
+        return DecisionRule.DENY
     if mask >> operation & 1:
-        return Rule.ALLOW
+        return DecisionRule.ALLOW
     if mask >> operation + IMPLIED & 1:
-        return Rule.IMPLIED_ALLOW
-    covered = bool(mask) and world.index is world.cover
-    if covered or not world.default_allow or world.coverage(resource_type).covers(literal(name)):
-        return Rule.DEFAULT_DENY
-    return Rule.DEFAULT_ALLOW
+        return DecisionRule.IMPLIED_ALLOW
+    covered = bool(mask) and interpretation.index is interpretation.cover
+    if covered or not interpretation.default_allow or interpretation.coverage(resource_type).covers(literal(name)):
+        return DecisionRule.DEFAULT_DENY
+    return DecisionRule.DEFAULT_ALLOW

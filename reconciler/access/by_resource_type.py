@@ -5,9 +5,10 @@ Brokers ask it for WRITE on TOPIC when an idempotent producer starts (``KafkaApi
 
 from typing import Final, NamedTuple
 
-from reconciler.access.grounds import host_matches
-from reconciler.access.table import NameTable, key_of, literal
-from reconciler.access.world import World
+from reconciler.access.evidence import host_matches
+from reconciler.access.interpretation import Interpretation
+from reconciler.access.name_index import NameIndex
+from reconciler.access.name_set import literal, names_of
 from reconciler.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -20,7 +21,7 @@ from reconciler.model import (
 PROBE: Final = "hardcode"
 
 
-class Verdict(NamedTuple):
+class ResourceTypeDecision(NamedTuple):
     """Whether some resource is allowed, and the bindings that say so (or that deny all of them)."""
 
     allowed: bool
@@ -28,8 +29,8 @@ class Verdict(NamedTuple):
 
 
 def on_some_resource(
-    world: World, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
-) -> Verdict:
+    interpretation: Interpretation, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
+) -> ResourceTypeDecision:
     """The second half of the default method, which looks at patterns; nothing is implied here, and ALL counts.
 
     A DENY on LITERAL ``*`` denies all; an ALLOW counts unless a DENY prefix contains it or, for a literal, an equal
@@ -38,27 +39,27 @@ def on_some_resource(
     found = [
         binding
         for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL))
-        for binding in world.index.bindings(resource_type, who)
+        for binding in interpretation.index.bindings(resource_type, who)
         if binding.entry.operation in (operation, AclOperation.ALL)
-        and host_matches(binding.entry.host, host, world.index.version)
+        and host_matches(binding.entry.host, host, interpretation.index.version)
     ]
     denies = [binding for binding in found if binding.entry.permission_type is AclPermissionType.DENY]
     everything = sorted(binding for binding in denies if binding.pattern.is_wildcard)
     if everything:
-        return Verdict(False, tuple(everything))
-    denied = NameTable({key_of(binding.pattern): 1 for binding in denies})
+        return ResourceTypeDecision(False, tuple(everything))
+    denied = NameIndex({names_of(binding.pattern): 1 for binding in denies})
     allows = [
         binding
         for binding in found
-        if binding.entry.permission_type is AclPermissionType.ALLOW and not denied.at_key(key_of(binding.pattern))
+        if binding.entry.permission_type is AclPermissionType.ALLOW and not denied.at_names(names_of(binding.pattern))
     ]
-    return Verdict(bool(allows), tuple(sorted(allows)))
+    return ResourceTypeDecision(bool(allows), tuple(sorted(allows)))
 
 
 def may_on_some_resource(
-    world: World, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
+    interpretation: Interpretation, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
 ) -> bool:
     """The whole method in one reading; super users and broken brokers aside."""
-    if world.access(principal, host, resource_type, literal(PROBE)) >> operation & 1:
+    if interpretation.access(principal, host, resource_type, literal(PROBE)) >> operation & 1:
         return True
-    return on_some_resource(world, principal, host, operation, resource_type).allowed
+    return on_some_resource(interpretation, principal, host, operation, resource_type).allowed

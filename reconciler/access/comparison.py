@@ -10,27 +10,27 @@ from typing import Final, NamedTuple
 from reconciler.access.by_resource_type import may_on_some_resource
 from reconciler.access.hosts import HostClass, Hosts, host_classes, is_within
 from reconciler.access.index import Group, inside
+from reconciler.access.interpretation import Interpretation
+from reconciler.access.name_set import ASTERISK_NAMES, NameSet, literal
 from reconciler.access.names import has_names, shortest_name
 from reconciler.access.operations import EVERY, KafkaVersion, bits, supported
 from reconciler.access.region import Region
-from reconciler.access.table import STARRED, Key, literal
-from reconciler.access.world import World
 from reconciler.model import CLUSTER_NAME, WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 
-CLUSTER_KEY: Final = literal(CLUSTER_NAME)
+CLUSTER_NAMES: Final = literal(CLUSTER_NAME)
 #: What CLUSTER grants on every topic; a topic's DENY does not limit it.
 ON_EVERY_TOPIC: Final = bits([AclOperation.CREATE, AclOperation.DELETE])
 _IDEMPOTENT: Final = bits([AclOperation.IDEMPOTENT_WRITE])
 
 
-class Effect(NamedTuple):
+class AccessEffect(NamedTuple):
     """Operations gained and lost, as bits."""
 
     gained: int
     lost: int
 
 
-NO_EFFECT: Final = Effect(0, 0)
+NO_EFFECT: Final = AccessEffect(0, 0)
 
 
 class Piece(NamedTuple):
@@ -38,26 +38,28 @@ class Piece(NamedTuple):
 
     hosts: Hosts
     region: Region
-    effect: Effect
+    effect: AccessEffect
     host: str
     name: str
 
 
-def reach(world: World, principal: str, host: str, resource_type: ResourceType, key: Key) -> int:
+def permitted_by_api(
+    interpretation: Interpretation, principal: str, host: str, resource_type: ResourceType, key: NameSet
+) -> int:
     """What the APIs permit on names of ``key`` that match no narrower key, as bits; super users aside."""
-    found = world.access(principal, host, resource_type, key)
+    found = interpretation.access(principal, host, resource_type, key)
     if resource_type is ResourceType.TOPIC:
-        found |= world.access(principal, host, ResourceType.CLUSTER, CLUSTER_KEY) & ON_EVERY_TOPIC
+        found |= interpretation.access(principal, host, ResourceType.CLUSTER, CLUSTER_NAMES) & ON_EVERY_TOPIC
     elif (
         resource_type is ResourceType.CLUSTER
         and not found & _IDEMPOTENT
-        and may_on_some_resource(world, principal, host, AclOperation.WRITE, ResourceType.TOPIC)
+        and may_on_some_resource(interpretation, principal, host, AclOperation.WRITE, ResourceType.TOPIC)
     ):
         found |= _IDEMPOTENT
     return found
 
 
-class Comparison:
+class AccessComparison:
     """Two readings side by side; ``None`` for ``before`` is a cluster on which nobody may do anything."""
 
     __slots__ = (
@@ -67,21 +69,21 @@ class Comparison:
         "_possible",
         "after",
         "before",
-        "stranger",
+        "interpretations",
         "supported",
+        "unnamed",
         "version",
-        "worlds",
     )
 
-    def __init__(self, before: World | None, after: World, stranger: str, only: int = EVERY) -> None:
-        """``stranger`` is a principal that neither reading knows: it stands for everybody else.
+    def __init__(self, before: Interpretation | None, after: Interpretation, unnamed: str, only: int = EVERY) -> None:
+        """``unnamed`` is a principal that neither reading knows: it stands for everybody else.
 
         ``only`` limits the comparison to some operations, as bits.
         """
         self.before = before
         self.after = after
-        self.stranger = stranger
-        self.worlds = (after,) if before is None else (before, after)
+        self.unnamed = unnamed
+        self.interpretations = (after,) if before is None else (before, after)
         self.version: KafkaVersion = after.index.version
         self.supported = {
             kind: only & bits(supported(kind, self.version)) for kind in ResourceType if kind >= ResourceType.TOPIC
@@ -90,14 +92,14 @@ class Comparison:
         # Of the principal that was asked for last: one is asked for many times before the next.
         self._asker: str | None = None
         self._asked: dict[ResourceType, list[Group]] = {}
-        self._possible: dict[tuple[ResourceType, Key], bool] = {}
+        self._possible: dict[tuple[ResourceType, NameSet], bool] = {}
 
-    def effect(self, principal: str, host: str, resource_type: ResourceType, key: Key) -> Effect:
+    def effect(self, principal: str, host: str, resource_type: ResourceType, key: NameSet) -> AccessEffect:
         """What changes on names of ``key`` that match no narrower key."""
         kept = self.supported[resource_type]
-        new = reach(self.after, principal, host, resource_type, key) & kept
-        old = 0 if self.before is None else reach(self.before, principal, host, resource_type, key) & kept
-        return NO_EFFECT if old == new else Effect(new & ~old, old & ~new)
+        new = permitted_by_api(self.after, principal, host, resource_type, key) & kept
+        old = 0 if self.before is None else permitted_by_api(self.before, principal, host, resource_type, key) & kept
+        return NO_EFFECT if old == new else AccessEffect(new & ~old, old & ~new)
 
     def groups(self, principal: str, resource_type: ResourceType) -> list[Group]:
         """The compiled bindings of one principal and of ``User:*`` on one type, of both readings."""
@@ -106,7 +108,11 @@ class Comparison:
         groups = self._asked.get(resource_type)
         if groups is None:
             who = dict.fromkeys((principal, WILDCARD_PRINCIPAL))
-            found = (world.index.group(resource_type, name) for world in self.worlds for name in who)
+            found = (
+                interpretation.index.group(resource_type, name)
+                for interpretation in self.interpretations
+                for name in who
+            )
             groups = self._asked[resource_type] = list(dict.fromkeys(group for group in found if group is not None))
         return groups
 
@@ -116,7 +122,7 @@ class Comparison:
             self._classes[texts] = host_classes(texts, self.version)
         return self._classes[texts]
 
-    def hosts(self, principal: str, resource_type: ResourceType, zone: Key) -> list[HostClass]:
+    def hosts(self, principal: str, resource_type: ResourceType, zone: NameSet) -> list[HostClass]:
         """The hosts that rules on names of ``zone`` tell apart."""
         texts = {text for group in self.groups(principal, resource_type) for text in group.hosts_on(zone)}
         if resource_type in (ResourceType.TOPIC, ResourceType.CLUSTER):
@@ -125,19 +131,19 @@ class Comparison:
                     texts.update(text for group in self.groups(principal, kind) for text in group.tables)
         return self.classes(frozenset(texts - {WILDCARD}))
 
-    def nodes(self, principal: str, resource_type: ResourceType, zone: Key) -> list[Key]:
+    def nodes(self, principal: str, resource_type: ResourceType, zone: NameSet) -> list[NameSet]:
         """``zone`` and the keys inside it at which access may differ, outer ones first."""
         if zone.literal:
             return [zone] if self._is_possible(resource_type, zone) else []
-        found = {zone, STARRED, literal(WILDCARD)} if zone.contains(STARRED) else {zone}
+        found = {zone, ASTERISK_NAMES, literal(WILDCARD)} if zone.contains(ASTERISK_NAMES) else {zone}
         for group in self.groups(principal, resource_type):
             found.update(inside(group.ordered, zone))
-        for world in self.worlds:
-            if world.default_allow:
-                found.update(world.coverage(resource_type).within(zone))
+        for interpretation in self.interpretations:
+            if interpretation.default_allow:
+                found.update(interpretation.coverage(resource_type).within(zone))
         return sorted(key for key in found if self._is_possible(resource_type, key))
 
-    def _is_possible(self, resource_type: ResourceType, key: Key) -> bool:
+    def _is_possible(self, resource_type: ResourceType, key: NameSet) -> bool:
         asked = (resource_type, key)
         found = self._possible.get(asked)
         if found is None:
@@ -148,7 +154,7 @@ class Comparison:
         self,
         principal: str,
         resource_type: ResourceType,
-        zone: Key,
+        zone: NameSet,
         *,
         unchanged: bool = False,
         hosts: Sequence[HostClass] | None = None,
@@ -161,23 +167,23 @@ class Comparison:
         if not nodes or nodes[0] != zone:
             return []
         classes = self.hosts(principal, resource_type, zone) if hosts is None else hosts
-        found: dict[tuple[Region, Effect], list[HostClass]] = {}
+        found: dict[tuple[Region, AccessEffect], list[HostClass]] = {}
         for host in classes:
             for region, effect in self._regions(principal, host.sample, resource_type, nodes):
                 if effect is not NO_EFFECT or unchanged:
                     found.setdefault((region, effect), []).append(host)
         pieces = []
         for (region, effect), alike in found.items():
-            name = shortest_name(resource_type, region.key, region.cuts)
+            name = shortest_name(resource_type, region.names, region.cuts)
             if name is not None:
                 pieces.append(Piece(_together(alike, classes, self.version), region, effect, alike[0].sample, name))
         return pieces
 
     def _regions(
-        self, principal: str, host: str, resource_type: ResourceType, nodes: Sequence[Key]
-    ) -> list[tuple[Region, Effect]]:
+        self, principal: str, host: str, resource_type: ResourceType, nodes: Sequence[NameSet]
+    ) -> list[tuple[Region, AccessEffect]]:
         """Nodes with the effect of the one around them become part of it; the others are cut out of it."""
-        kept: list[tuple[Key, Effect, list[Key]]] = []
+        kept: list[tuple[NameSet, AccessEffect, list[NameSet]]] = []
         around: list[int] = []
         for key in nodes:
             while around and not kept[around[-1]][0].contains(key):

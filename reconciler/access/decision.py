@@ -7,7 +7,7 @@ from typing import NamedTuple
 from reconciler.model import AclBinding, AclOperation, Declaration, Origin, ResourceType
 
 
-class Rule(StrEnum):
+class DecisionRule(StrEnum):
     """Why a request was decided as it was."""
 
     SUPER_USER = "super_user"
@@ -20,7 +20,7 @@ class Rule(StrEnum):
     UNDECIDED = "undecided"
 
 
-class Request(NamedTuple):
+class AccessRequest(NamedTuple):
     """One request of one connection; ``host`` as ``getHostAddress`` prints it."""
 
     principal: str
@@ -34,7 +34,7 @@ class Request(NamedTuple):
         return f"{self.principal} {self.operation.name} {self.resource_type.name} {self.resource_name} from {self.host}"
 
 
-class Grounds(NamedTuple):
+class Evidence(NamedTuple):
     """What decides a request: ``binding`` first among ``bindings``, with what the manifests say of it."""
 
     bindings: tuple[AclBinding, ...] = ()
@@ -49,43 +49,43 @@ class Decision:
     answer (``undecided``). The binding is looked for when it is first asked for.
     """
 
-    __slots__ = ("_grounds", "_search", "allowed", "request", "rule")
+    __slots__ = ("_evidence", "_search", "allowed", "request", "rule")
 
     def __init__(
-        self, allowed: bool | None, rule: Rule, request: Request, search: "Callable[[Decision], Grounds]"
+        self, allowed: bool | None, rule: DecisionRule, request: AccessRequest, search: "Callable[[Decision], Evidence]"
     ) -> None:
         self.allowed = allowed
         self.rule = rule
         self.request = request
         self._search = search
-        self._grounds: Grounds | None = None
+        self._evidence: Evidence | None = None
 
     @property
-    def grounds(self) -> Grounds:
+    def evidence(self) -> Evidence:
         """The bindings behind the answer; none for super users and defaults."""
-        if self._grounds is None:
-            self._grounds = self._search(self)
-        return self._grounds
+        if self._evidence is None:
+            self._evidence = self._search(self)
+        return self._evidence
 
     @property
     def binding(self) -> AclBinding | None:
         """The binding that decides: the most telling of several."""
-        return self.grounds.bindings[0] if self.grounds.bindings else None
+        return self.evidence.bindings[0] if self.evidence.bindings else None
 
     @property
     def bindings(self) -> tuple[AclBinding, ...]:
         """All bindings that would each decide the same."""
-        return self.grounds.bindings
+        return self.evidence.bindings
 
     @property
     def declaration(self) -> Declaration | None:
         """Where and why the deciding binding is declared, if the manifests declare it."""
-        return self.grounds.declaration
+        return self.evidence.declaration
 
     @property
     def origin(self) -> Origin | None:
         """The manifest line of the deciding binding, if there is one."""
-        return self.grounds.origin
+        return self.evidence.origin
 
     def __eq__(self, other: object) -> bool:
         """Compares request, answer and rule."""

@@ -10,14 +10,14 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.comparison import CLUSTER_KEY, ON_EVERY_TOPIC, Comparison, Piece
+from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison, Piece
 from reconciler.access.hosts import Hosts
 from reconciler.access.index import changed_keys, meets, outermost
+from reconciler.access.interpretation import Interpretation
+from reconciler.access.name_set import ALL_NAMES, NameSet
 from reconciler.access.operations import DENIED, operations_in
 from reconciler.access.region import Region
-from reconciler.access.strangers import stranger
-from reconciler.access.table import EVERYTHING, Key
-from reconciler.access.world import World
+from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 
 _WRITE: Final = 1 << AclOperation.WRITE | 1 << AclOperation.WRITE + DENIED
@@ -33,7 +33,7 @@ class Witness(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DifferenceRow:
     """What changes on a region; ``principal=None`` is everybody else: all who have no row or exception there.
 
     ``reading`` is ``None`` where the row is certain. Otherwise it holds only if what is unknown about the cluster is
@@ -56,49 +56,49 @@ class Row:
         return (self.region.resource_type, *who, self.region, self.hosts, sorted(self.gained), self.reading or "")
 
 
-class Shift:
+class InterpretationDifference:
     """The difference between two fully known readings."""
 
     __slots__ = ("_changed", "_everyone", "_hidden", "_movers", "comparison", "direct")
 
-    def __init__(self, before: World, after: World, hidden: frozenset[str]) -> None:
+    def __init__(self, before: Interpretation, after: Interpretation, hidden: frozenset[str]) -> None:
         """``hidden`` are the super users of either side."""
-        names = (world.index for world in (before, after))
-        self.comparison = Comparison(before, after, stranger(names, hidden))
+        names = (interpretation.index for interpretation in (before, after))
+        self.comparison = AccessComparison(before, after, unnamed_principal(names, hidden))
         self._hidden = hidden
         changed = set(before.index.changed_groups(after.index))
         self._changed = changed
         self._movers = {principal for _, principal in changed}
-        self._everyone: dict[ResourceType, list[Key]] = {}
+        self._everyone: dict[ResourceType, list[NameSet]] = {}
         for kind in _TYPES:
             self._everyone[kind] = outermost(self._everyone_keys(kind, before, after))
         #: The principals whose own bindings change.
         self.direct = sorted({who for _, who in changed if ":" in who} - hidden - {WILDCARD_PRINCIPAL})
 
-    def _everyone_keys(self, kind: ResourceType, before: World, after: World) -> Iterator[Key]:
+    def _everyone_keys(self, kind: ResourceType, before: Interpretation, after: Interpretation) -> Iterator[NameSet]:
         """The names on which access may change for those without bindings of their own."""
         if (kind, WILDCARD_PRINCIPAL) in self._changed:
             yield from self._changed_keys(kind, WILDCARD_PRINCIPAL)
         if before.default_allow != after.default_allow:
-            yield EVERYTHING
+            yield ALL_NAMES
         elif before.default_allow and any(changed is kind for changed, _ in self._changed):
             old, new = before.coverage(kind), after.coverage(kind)
             yield from (key for key in new.keys - old.keys if not old.covers(key))
             yield from (key for key in old.keys - new.keys if not new.covers(key))
-        if kind is ResourceType.TOPIC and self._cluster_changes(self.comparison.stranger):
-            yield EVERYTHING
+        if kind is ResourceType.TOPIC and self._cluster_changes(self.comparison.unnamed):
+            yield ALL_NAMES
         if kind is ResourceType.CLUSTER and self._idempotence_may_change(WILDCARD_PRINCIPAL, before, after):
-            yield CLUSTER_KEY
+            yield CLUSTER_NAMES
 
-    def _idempotence_may_change(self, principal: str, *worlds: World) -> bool:
+    def _idempotence_may_change(self, principal: str, *interpretations: Interpretation) -> bool:
         """Whether WRITE on topics changes, which starts an idempotent producer too."""
-        if principal == WILDCARD_PRINCIPAL and any(world.default_allow for world in worlds):
+        if principal == WILDCARD_PRINCIPAL and any(interpretation.default_allow for interpretation in interpretations):
             return bool(self._everyone[ResourceType.TOPIC])
         changed = (ResourceType.TOPIC, principal) in self._changed
         return changed and bool(self._changed_keys(ResourceType.TOPIC, principal, _WRITE))
 
-    def _changed_keys(self, kind: ResourceType, principal: str, bits: int = -1) -> set[Key]:
-        old, new = (world.index.group(kind, principal) for world in self.comparison.worlds)
+    def _changed_keys(self, kind: ResourceType, principal: str, bits: int = -1) -> set[NameSet]:
+        old, new = (interpretation.index.group(kind, principal) for interpretation in self.comparison.interpretations)
         return changed_keys(old, new, bits)
 
     def _cluster_changes(self, principal: str) -> bool:
@@ -106,13 +106,13 @@ class Shift:
         comparison = self.comparison
         texts = {t for group in comparison.groups(principal, ResourceType.CLUSTER) for t in group.tables}
         for host in comparison.classes(frozenset(texts - {WILDCARD})):
-            asked = (principal, host.sample, ResourceType.CLUSTER, CLUSTER_KEY)
-            old, new = (world.access(*asked) & ON_EVERY_TOPIC for world in comparison.worlds)
+            asked = (principal, host.sample, ResourceType.CLUSTER, CLUSTER_NAMES)
+            old, new = (interpretation.access(*asked) & ON_EVERY_TOPIC for interpretation in comparison.interpretations)
             if old != new:
                 return True
         return False
 
-    def _own_zones(self, kind: ResourceType, principal: str) -> list[Key]:
+    def _own_zones(self, kind: ResourceType, principal: str) -> list[NameSet]:
         """The names on which a principal may see another change than everybody else."""
         everyone = self._everyone[kind]
         on_topics, on_cluster = (self._has_own(t, principal) for t in (ResourceType.TOPIC, ResourceType.CLUSTER))
@@ -124,24 +124,24 @@ class Shift:
         if kind is ResourceType.TOPIC and on_cluster:
             found.update(everyone)
             if self._cluster_changes(principal):
-                found.add(EVERYTHING)
+                found.add(ALL_NAMES)
         reached = bool(everyone and (on_topics or on_cluster))
         if kind is ResourceType.CLUSTER and (reached or self._idempotence_may_change(principal)):
-            found.add(CLUSTER_KEY)
+            found.add(CLUSTER_NAMES)
         return outermost(found)
 
-    def _own_keys(self, kind: ResourceType, principal: str) -> list[Key]:
-        groups = (world.index.group(kind, principal) for world in self.comparison.worlds)
+    def _own_keys(self, kind: ResourceType, principal: str) -> list[NameSet]:
+        groups = (interpretation.index.group(kind, principal) for interpretation in self.comparison.interpretations)
         return sorted({key for group in groups if group is not None for key in group.ordered})
 
     def _has_own(self, kind: ResourceType, principal: str) -> bool:
-        return any(world.index.bindings(kind, principal) for world in self.comparison.worlds)
+        return any(interpretation.index.bindings(kind, principal) for interpretation in self.comparison.interpretations)
 
     def everyone_pieces(self) -> Iterator[Piece]:
         """What changes for everybody else."""
         for kind, zones in self._everyone.items():
             for zone in zones:
-                yield from self.comparison.pieces(self.comparison.stranger, kind, zone)
+                yield from self.comparison.pieces(self.comparison.unnamed, kind, zone)
 
     def own_pieces(self, principal: str) -> Iterator[Piece]:
         """What changes for one principal, and where nothing does although it does for everybody else."""
@@ -156,15 +156,15 @@ class Shift:
         found: set[str] = set()
         for kind, zones in self._everyone.items():
             if zones:
-                found |= index.holders(kind).meeting(zones)
+                found |= index.principals(kind).meeting(zones)
                 if kind is ResourceType.CLUSTER:
-                    found |= index.holders(ResourceType.TOPIC).meeting([EVERYTHING])
+                    found |= index.principals(ResourceType.TOPIC).meeting([ALL_NAMES])
                 if kind is ResourceType.TOPIC:
-                    found |= index.holders(ResourceType.CLUSTER).meeting([EVERYTHING])
+                    found |= index.principals(ResourceType.CLUSTER).meeting([ALL_NAMES])
         return sorted(found - set(self.direct) - self._hidden - {WILDCARD_PRINCIPAL})
 
 
-class Difference:
+class AccessDifference:
     """Gained and lost access. ``rows`` and ``exceptions`` speak of everybody else and of principals in the change.
 
     An exception says that nothing changes for a principal where a row says that something does for everybody else.
@@ -177,9 +177,9 @@ class Difference:
         self.before = before
         self.after = after
         hidden = before.super_users | after.super_users
-        pairs = dict.fromkeys(zip(before.worlds.both, after.worlds.both, strict=True))
-        self._shifts = [Shift(old, new, hidden) for old, new in pairs]
-        self._reached: list[Row] | None = None
+        pairs = dict.fromkeys(zip(before.interpretations.both, after.interpretations.both, strict=True))
+        self._shifts = [InterpretationDifference(old, new, hidden) for old, new in pairs]
+        self._reached: list[DifferenceRow] | None = None
         found = _merged([list(_direct_rows(shift)) for shift in self._shifts])
         self.rows = tuple(row for row in found if row.gained or row.lost)
         self.exceptions = tuple(row for row in found if not row.gained and not row.lost)
@@ -205,11 +205,11 @@ class Difference:
         """Principals outside the change that it may reach through ``User:*`` or coverage, sorted."""
         return sorted({principal for shift in self._shifts for principal in shift.reached()})
 
-    def reached(self, limit: int | None = None) -> tuple[Row, ...]:
+    def reached(self, limit: int | None = None) -> tuple[DifferenceRow, ...]:
         """Rows of the first ``limit`` reached principals, or of all of them; exceptions are not among them."""
         return tuple(row for row in self.reached_with_exceptions(limit) if row.gained or row.lost)
 
-    def reached_with_exceptions(self, limit: int | None = None) -> list[Row]:
+    def reached_with_exceptions(self, limit: int | None = None) -> list[DifferenceRow]:
         """The same, with the rows that say that nothing changes. Those of all are worked out once and kept."""
         if limit is not None:
             return self._rows_of(islice(self.reached_principals(), limit))
@@ -217,34 +217,34 @@ class Difference:
             self._reached = self._rows_of(self.reached_principals())
         return list(self._reached)
 
-    def _rows_of(self, principals: Iterable[str]) -> list[Row]:
+    def _rows_of(self, principals: Iterable[str]) -> list[DifferenceRow]:
         chosen = list(principals)
         return _merged([[row for principal in chosen for row in _own_rows(shift, principal)] for shift in self._shifts])
 
 
-def compare(before: Authorizer, after: Authorizer) -> Difference:
+def compare_access(before: Authorizer, after: Authorizer) -> AccessDifference:
     """The access difference; quickest where ``after`` is ``before.with_changes(…)``."""
-    return Difference(before, after)
+    return AccessDifference(before, after)
 
 
-def _direct_rows(shift: Shift) -> Iterator[Row]:
+def _direct_rows(shift: InterpretationDifference) -> Iterator[DifferenceRow]:
     for piece in shift.everyone_pieces():
-        yield _row(None, shift.comparison.stranger, piece)
+        yield _row(None, shift.comparison.unnamed, piece)
     for principal in shift.direct:
         yield from _own_rows(shift, principal)
 
 
-def _own_rows(shift: Shift, principal: str) -> Iterator[Row]:
+def _own_rows(shift: InterpretationDifference, principal: str) -> Iterator[DifferenceRow]:
     for piece in shift.own_pieces(principal):
         yield _row(principal, principal, piece)
 
 
-def _row(principal: str | None, example: str, piece: Piece) -> Row:
+def _row(principal: str | None, example: str, piece: Piece) -> DifferenceRow:
     gained, lost = (operations_in(part) for part in piece.effect)
-    return Row(principal, piece.hosts, piece.region, gained, lost, Witness(example, piece.host, piece.name))
+    return DifferenceRow(principal, piece.hosts, piece.region, gained, lost, Witness(example, piece.host, piece.name))
 
 
-def _merged(readings: list[list[Row]]) -> list[Row]:
+def _merged(readings: list[list[DifferenceRow]]) -> list[DifferenceRow]:
     """Rows of one reading, or of two: what both say is certain, the rest depends on what is not known."""
     if len(readings) == 1:
         return sorted(readings[0], key=lambda row: row.order)

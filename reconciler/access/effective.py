@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.comparison import CLUSTER_KEY, ON_EVERY_TOPIC, Comparison, Piece
+from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison, Piece
 from reconciler.access.hosts import Hosts
 from reconciler.access.index import outermost
+from reconciler.access.interpretation import Interpretation
+from reconciler.access.name_set import ALL_NAMES, NameSet, names_of
 from reconciler.access.operations import operations_in
 from reconciler.access.region import Region
-from reconciler.access.strangers import stranger
-from reconciler.access.table import EVERYTHING, Key, key_of
-from reconciler.access.world import World
+from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.model import (
     CLUSTER_NAME,
     WILDCARD_PRINCIPAL,
@@ -52,13 +52,13 @@ def access_of(authorizer: Authorizer, principal: str) -> list[Access]:
 
     A super user may do everything and has no rows: ask ``authorizer.super_users`` first.
     """
-    return _readings(authorizer, lambda world: _access_in(world, principal))
+    return _readings(authorizer, lambda interpretation: _access_in(interpretation, principal))
 
 
-def _access_in(world: World, principal: str) -> Iterator[Access]:
-    comparison = Comparison(None, world, principal)
+def _access_in(interpretation: Interpretation, principal: str) -> Iterator[Access]:
+    comparison = AccessComparison(None, interpretation, principal)
     for kind in _TYPES:
-        zone = CLUSTER_KEY if kind is ResourceType.CLUSTER else EVERYTHING
+        zone = CLUSTER_NAMES if kind is ResourceType.CLUSTER else ALL_NAMES
         for piece in comparison.pieces(principal, kind, zone):
             yield _access(principal, piece)
 
@@ -85,12 +85,15 @@ class Holders:
 
 def who_can(authorizer: Authorizer, operation: AclOperation, pattern: ResourcePattern) -> Holders:
     """Who has ``operation`` on some name of ``pattern``: a name, a prefix, or LITERAL ``*`` for every name."""
-    found = _readings(authorizer, lambda world: _holders_in(world, authorizer.super_users, operation, pattern))
+    found = _readings(
+        authorizer, lambda interpretation: _holders_in(interpretation, authorizer.super_users, operation, pattern)
+    )
     cluster = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
     admins: list[Access] = []
     if (operation, pattern) != (AclOperation.ALTER, cluster):
         admins = _readings(
-            authorizer, lambda world: _holders_in(world, authorizer.super_users, AclOperation.ALTER, cluster)
+            authorizer,
+            lambda interpretation: _holders_in(interpretation, authorizer.super_users, AclOperation.ALTER, cluster),
         )
     everybody = any(row.principal is None for row in found)
     return Holders(
@@ -102,18 +105,18 @@ def who_can(authorizer: Authorizer, operation: AclOperation, pattern: ResourcePa
 
 
 def _holders_in(
-    world: World, super_users: frozenset[str], operation: AclOperation, pattern: ResourcePattern
+    interpretation: Interpretation, super_users: frozenset[str], operation: AclOperation, pattern: ResourcePattern
 ) -> Iterator[Access]:
-    nobody = stranger([world.index], super_users)
-    comparison = Comparison(None, world, nobody, 1 << operation)
-    kind, names = pattern.resource_type, key_of(pattern)
+    unnamed = unnamed_principal([interpretation.index], super_users)
+    comparison = AccessComparison(None, interpretation, unnamed, 1 << operation)
+    kind, names = pattern.resource_type, names_of(pattern)
     everybody = False
-    for piece in comparison.pieces(nobody, kind, names):
+    for piece in comparison.pieces(unnamed, kind, names):
         if piece.effect.gained >> operation & 1:
             everybody = True
             yield Access(None, piece.hosts, piece.region, frozenset({operation}), piece.host, piece.name)
-    for principal in sorted(_candidates(world, operation, kind, names) - super_users - {WILDCARD_PRINCIPAL}):
-        for zone in _zones(world, principal, operation, kind, names):
+    for principal in sorted(_candidates(interpretation, operation, kind, names) - super_users - {WILDCARD_PRINCIPAL}):
+        for zone in _zones(interpretation, principal, operation, kind, names):
             for piece in comparison.pieces(principal, kind, zone, unchanged=everybody):
                 held = bool(piece.effect.gained >> operation & 1)
                 if held or everybody:
@@ -125,30 +128,34 @@ def _reaches_all_topics(operation: AclOperation, kind: ResourceType) -> bool:
     return kind is ResourceType.TOPIC and bool(1 << operation & ON_EVERY_TOPIC)
 
 
-def _candidates(world: World, operation: AclOperation, kind: ResourceType, names: Key) -> set[str]:
+def _candidates(
+    interpretation: Interpretation, operation: AclOperation, kind: ResourceType, names: NameSet
+) -> set[str]:
     """Principals that may differ from everybody else."""
-    found = set(world.index.holders(kind).meeting([names]))
+    found = set(interpretation.index.principals(kind).meeting([names]))
     if _reaches_all_topics(operation, kind):
-        found |= world.index.holders(ResourceType.CLUSTER).meeting([EVERYTHING])
+        found |= interpretation.index.principals(ResourceType.CLUSTER).meeting([ALL_NAMES])
     if kind is ResourceType.CLUSTER and operation is AclOperation.IDEMPOTENT_WRITE:
-        found |= world.index.holders(ResourceType.TOPIC).meeting([EVERYTHING])
+        found |= interpretation.index.principals(ResourceType.TOPIC).meeting([ALL_NAMES])
     return found
 
 
-def _zones(world: World, principal: str, operation: AclOperation, kind: ResourceType, names: Key) -> list[Key]:
+def _zones(
+    interpretation: Interpretation, principal: str, operation: AclOperation, kind: ResourceType, names: NameSet
+) -> list[NameSet]:
     """The names of the question on which a principal may differ from everybody else."""
     if kind is ResourceType.CLUSTER:
         return [names]
-    if _reaches_all_topics(operation, kind) and world.index.group(ResourceType.CLUSTER, principal) is not None:
+    if _reaches_all_topics(operation, kind) and interpretation.index.group(ResourceType.CLUSTER, principal) is not None:
         return [names]
-    group = world.index.group(kind, principal)
+    group = interpretation.index.group(kind, principal)
     own = group.ordered if group is not None else []
     return outermost(names if key.contains(names) else key for key in own if key.meets(names))
 
 
-def _readings(authorizer: Authorizer, ask: Callable[[World], Iterator[Access]]) -> list[Access]:
+def _readings(authorizer: Authorizer, ask: Callable[[Interpretation], Iterator[Access]]) -> list[Access]:
     """The answers in each reading of what is unknown: those of both are certain."""
-    least, most = authorizer.worlds.both
+    least, most = authorizer.interpretations.both
     found = list(ask(least))
     if least is not most:
         sure = set(found)

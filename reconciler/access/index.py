@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
 from reconciler.access.hosts import Range, address, address_range
+from reconciler.access.name_index import NameIndex
+from reconciler.access.name_set import NameSet, names_of
 from reconciler.access.operations import ENTRY_MASKS, KafkaVersion
-from reconciler.access.table import Key, NameTable, key_of
 from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, ResourceType
 
 #: Whose bindings on which type of resource.
@@ -26,32 +27,32 @@ class Group:
     def __init__(self, bindings: Collection[AclBinding], version: KafkaVersion) -> None:
         """Compile the tables."""
         self.bindings = bindings
-        by_host: dict[str, dict[Key, int]] = {}
+        by_host: dict[str, dict[NameSet, int]] = {}
         for pattern, (_, host, operation, permission_type) in bindings:
             rules = by_host.get(host)
             if rules is None:
                 rules = by_host[host] = {}
-            key = key_of(pattern)
+            key = names_of(pattern)
             rules[key] = rules.get(key, 0) | ENTRY_MASKS[permission_type][operation]
         self.rules = by_host
-        self.tables = {host: NameTable(rules) for host, rules in by_host.items()}
+        self.tables = {host: NameIndex(rules) for host, rules in by_host.items()}
         self.ordered_by_host = {host: sorted(rules) for host, rules in by_host.items()}
         self.ordered = sorted({key for rules in by_host.values() for key in rules})
-        self.ranges: tuple[tuple[Range, NameTable], ...] = tuple(
+        self.ranges: tuple[tuple[Range, NameIndex], ...] = tuple(
             (found, self.tables[host])
             for host in self.tables
             if "/" in host and (found := address_range(host, version)) is not None
         )
 
-    def hosts_on(self, zone: Key) -> Iterator[str]:
+    def hosts_on(self, zone: NameSet) -> Iterator[str]:
         """The host texts, ``*`` left out, whose rules may share a name with ``zone``."""
         for host, table in self.tables.items():
             # LITERAL * reaches into PREFIXED * at one name, which is * itself.
-            around = table.at_key(zone) or (zone.text == WILDCARD and table.at(WILDCARD))
+            around = table.at_names(zone) or (zone.text == WILDCARD and table.at(WILDCARD))
             if host != WILDCARD and (around or inside(self.ordered_by_host[host], zone)):
                 yield host
 
-    def of_host(self, host: str) -> Iterator[NameTable]:
+    def of_host(self, host: str) -> Iterator[NameIndex]:
         """The tables that a connection from ``host`` meets."""
         if (table := self.tables.get(WILDCARD)) is not None:
             yield table
@@ -61,10 +62,10 @@ class Group:
             yield from (table for found, table in self.ranges if found.contains(number))
 
 
-def changed_keys(before: Group | None, after: Group | None, bits: int = -1) -> set[Key]:
+def changed_keys(before: Group | None, after: Group | None, bits: int = -1) -> set[NameSet]:
     """The keys on which two groups of one principal say something else, in some bits of their masks."""
     old, new = ({} if group is None else group.rules for group in (before, after))
-    found: set[Key] = set()
+    found: set[NameSet] = set()
     for host in old.keys() | new.keys():
         here, there = old.get(host, {}), new.get(host, {})
         if here != there:
@@ -75,7 +76,7 @@ def changed_keys(before: Group | None, after: Group | None, bits: int = -1) -> s
 class Index:
     """Bindings, asked for what they say of one principal, host and name."""
 
-    __slots__ = ("_compiled", "_coverage", "_groups", "_holders", "_views", "version")
+    __slots__ = ("_compiled", "_coverage", "_groups", "_principals", "_views", "version")
 
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
         """Group the bindings; about a quarter of a second for 100,000."""
@@ -95,9 +96,9 @@ class Index:
     ) -> None:
         self._groups = groups
         self._compiled = compiled
-        self._views: dict[tuple[ResourceType, str, str], tuple[NameTable, ...]] = {}
-        self._coverage: dict[ResourceType, Coverage] = {}
-        self._holders: dict[ResourceType, Holders] = {}
+        self._views: dict[tuple[ResourceType, str, str], tuple[NameIndex, ...]] = {}
+        self._coverage: dict[ResourceType, NameCoverage] = {}
+        self._principals: dict[ResourceType, PrincipalIndex] = {}
         self.version = version
 
     def with_changes(self, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> "Index":
@@ -143,7 +144,7 @@ class Index:
             group = self._compiled[group_key] = Group(found, self.version)
         return group
 
-    def view(self, resource_type: ResourceType, principal: str, host: str) -> tuple[NameTable, ...]:
+    def view(self, resource_type: ResourceType, principal: str, host: str) -> tuple[NameIndex, ...]:
         """The tables that decide for a connection: its own and those of ``User:*``, for any host and for its own."""
         view_key = (resource_type, principal, host)
         found = self._views.get(view_key)
@@ -164,81 +165,81 @@ class Index:
             key for key, old, new in found if old is not new and (old is None or new is None or set(old) != set(new))
         )
 
-    def holders(self, resource_type: ResourceType) -> "Holders":
+    def principals(self, resource_type: ResourceType) -> "PrincipalIndex":
         """Who has bindings on which names of one type; texts that are no principals left out."""
-        if resource_type not in self._holders:
-            found: dict[Key, set[str]] = {}
+        if resource_type not in self._principals:
+            found: dict[NameSet, set[str]] = {}
             for kind, principal in self._groups:
                 group = self.group(kind, principal) if kind is resource_type and ":" in principal else None
                 for key in group.ordered if group is not None else ():
                     found.setdefault(key, set()).add(principal)
-            self._holders[resource_type] = Holders(found)
-        return self._holders[resource_type]
+            self._principals[resource_type] = PrincipalIndex(found)
+        return self._principals[resource_type]
 
-    def coverage(self, resource_type: ResourceType) -> "Coverage":
+    def coverage(self, resource_type: ResourceType) -> "NameCoverage":
         """Which names of one type any binding matches; compiled for all types at once."""
         if not self._coverage:
-            keys: dict[ResourceType, Counter[Key]] = {kind: Counter() for kind in ResourceType}
+            keys: dict[ResourceType, Counter[NameSet]] = {kind: Counter() for kind in ResourceType}
             for pattern, count in Counter(binding[0] for binding in self).items():
-                keys[pattern.resource_type][key_of(pattern)] += count
-            self._coverage = {kind: Coverage(found) for kind, found in keys.items()}
+                keys[pattern.resource_type][names_of(pattern)] += count
+            self._coverage = {kind: NameCoverage(found) for kind, found in keys.items()}
         return self._coverage[resource_type]
 
 
-class Holders:
+class PrincipalIndex:
     """Principals by the keys that they have bindings on."""
 
-    __slots__ = ("_by_key", "_ordered")
+    __slots__ = ("_by_names", "_ordered")
 
-    def __init__(self, by_key: dict[Key, set[str]]) -> None:
+    def __init__(self, by_names: dict[NameSet, set[str]]) -> None:
         """Keep the keys sorted."""
-        self._by_key = by_key
-        self._ordered = sorted(by_key)
+        self._by_names = by_names
+        self._ordered = sorted(by_names)
 
-    def meeting(self, zones: list[Key]) -> set[str]:
+    def meeting(self, zones: list[NameSet]) -> set[str]:
         """Principals with a key that shares a name with one of ``zones``."""
         found: set[str] = set()
         for zone in zones:
-            outer = [Key(zone.text[:length]) for length in range(len(zone.text) + 1)]
+            outer = [NameSet(zone.text[:length]) for length in range(len(zone.text) + 1)]
             for key in [*outer, *inside(self._ordered, zone)]:
-                found.update(self._by_key.get(key, ()))
+                found.update(self._by_names.get(key, ()))
         return found
 
 
-class Coverage:
+class NameCoverage:
     """Names that some binding matches, whatever its principal, host, operation and permission."""
 
     __slots__ = ("_table", "keys", "ordered")
 
-    def __init__(self, keys: Iterable[Key]) -> None:
+    def __init__(self, keys: Iterable[NameSet]) -> None:
         """Compile the set of keys."""
         self.keys = frozenset(keys)
         self.ordered = sorted(self.keys)
-        self._table = NameTable(dict.fromkeys(self.keys, 1))
+        self._table = NameIndex(dict.fromkeys(self.keys, 1))
 
-    def covers(self, key: Key) -> bool:
+    def covers(self, key: NameSet) -> bool:
         """Whether every name of ``key`` is covered. No finite set of longer names covers a prefix."""
-        return self._table.at_key(key) != 0
+        return self._table.at_names(key) != 0
 
     def covers_name(self, name: str) -> bool:
         """Whether some binding's pattern matches ``name``."""
         return self._table.at(name) != 0
 
-    def within(self, key: Key) -> list[Key]:
+    def within(self, key: NameSet) -> list[NameSet]:
         """The keys inside ``key``, itself included, in order."""
         return inside(self.ordered, key)
 
 
-def outermost(keys: Iterable[Key]) -> list[Key]:
+def outermost(keys: Iterable[NameSet]) -> list[NameSet]:
     """The keys that no other one contains, sorted."""
-    found: list[Key] = []
+    found: list[NameSet] = []
     for key in sorted(keys):
         if not found or not found[-1].contains(key):
             found.append(key)
     return found
 
 
-def meets(ordered: list[Key], disjoint: list[Key]) -> list[Key]:
+def meets(ordered: list[NameSet], disjoint: list[NameSet]) -> list[NameSet]:
     """What each key of the first list shares with each of the second, which are ``outermost`` ones."""
     found = []
     for key in ordered:
@@ -250,7 +251,7 @@ def meets(ordered: list[Key], disjoint: list[Key]) -> list[Key]:
     return found
 
 
-def inside(ordered: list[Key], key: Key) -> list[Key]:
+def inside(ordered: list[NameSet], key: NameSet) -> list[NameSet]:
     """The keys of a sorted list that lie inside ``key``."""
     if key.literal:
         start = bisect_left(ordered, key)

@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.difference import compare
+from reconciler.access.difference import compare_access
 from reconciler.access.hosts import is_dead
 from reconciler.access.lint.covering import Covering, IdleDenies
+from reconciler.access.name_set import names_of
 from reconciler.access.names import has_names
-from reconciler.access.table import key_of
 from reconciler.model import AclBinding, AclPermissionType
 
 
@@ -42,7 +42,7 @@ def minimise(authorizer: Authorizer) -> Minimised:
 def _without(authorizer: Authorizer, removals: list[Removal]) -> Minimised:
     """All removals at once if access stays as it is, which is the rule; else those that leave it so."""
     kept = authorizer.with_changes(removed=[removal.binding for removal in removals])
-    if compare(authorizer, kept).is_empty:
+    if compare_access(authorizer, kept).is_empty:
         return Minimised(kept, tuple(removals))
     return _one_by_one(authorizer, removals)
 
@@ -52,7 +52,7 @@ def _one_by_one(authorizer: Authorizer, removals: list[Removal]) -> Minimised:
     kept, done = authorizer, []
     for removal in removals:
         smaller = kept.with_changes(removed=[removal.binding])
-        if compare(kept, smaller).is_empty:
+        if compare_access(kept, smaller).is_empty:
             kept = smaller
             done.append(removal)
     return Minimised(kept, tuple(done))
@@ -63,13 +63,13 @@ def _superfluous(authorizer: Authorizer) -> list[Removal]:
     idle = IdleDenies(authorizer)
     found = []
     # Narrow patterns first: what a wide one covers goes, and the wide one stays.
-    for binding in sorted(authorizer.bindings, key=lambda b: (-len(key_of(b.pattern).text), b)):
+    for binding in sorted(authorizer.bindings, key=lambda b: (-len(names_of(b.pattern).text), b)):
         because = covering.redundancy(binding)
         allow = binding.entry.permission_type is AclPermissionType.ALLOW
         if not because and allow:
             because = covering.shadow(binding)
         dead = is_dead(binding.entry.host, authorizer.kafka_version) or not has_names(
-            binding.pattern.resource_type, key_of(binding.pattern)
+            binding.pattern.resource_type, names_of(binding.pattern)
         )
         if because or dead or (not allow and idle.is_idle(binding)):
             covering.remove(binding)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, count
 from typing import Final
 
-from reconciler.access.table import STARRED, Key, literal
+from reconciler.access.name_set import ASTERISK_NAMES, NameSet, literal
 from reconciler.model import CLUSTER_NAME, MAX_TOPIC_NAME_LENGTH, ResourceType, topic_name_problem
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_."
@@ -25,16 +25,20 @@ def is_name(resource_type: ResourceType, name: str) -> bool:
     return bool(name)
 
 
-def has_names(resource_type: ResourceType, key: Key) -> bool:
+def has_names(resource_type: ResourceType, key: NameSet) -> bool:
     """Whether some resource of this type can have a name of ``key``."""
     if key.literal:
         return is_name(resource_type, key.text)
     if resource_type is ResourceType.TOPIC:
-        return key != STARRED and len(key.text) <= MAX_TOPIC_NAME_LENGTH and _TOPIC_TEXT.fullmatch(key.text) is not None
+        return (
+            key != ASTERISK_NAMES
+            and len(key.text) <= MAX_TOPIC_NAME_LENGTH
+            and _TOPIC_TEXT.fullmatch(key.text) is not None
+        )
     return resource_type is not ResourceType.CLUSTER or key.matches(CLUSTER_NAME)
 
 
-def shortest_name(resource_type: ResourceType, key: Key, cuts: Iterable[Key] = ()) -> str | None:
+def shortest_name(resource_type: ResourceType, key: NameSet, cuts: Iterable[NameSet] = ()) -> str | None:
     """The shortest name of ``key`` that is in none of ``cuts``, letters first; ``None`` if there is none.
 
     ``cuts`` lie inside ``key``.
@@ -50,17 +54,17 @@ def shortest_name(resource_type: ResourceType, key: Key, cuts: Iterable[Key] = (
     return None if key.literal else _longer_name(resource_type, key.text, cuts)
 
 
-def _longer_name(resource_type: ResourceType, text: str, cuts: set[Key]) -> str | None:
+def _longer_name(resource_type: ResourceType, text: str, cuts: set[NameSet]) -> str | None:
     """The shortest name that is longer than ``text`` and starts with it."""
     pending = [text]
     for start in pending:
         if resource_type is ResourceType.TOPIC and len(start) >= MAX_TOPIC_NAME_LENGTH:
             continue
-        if start == STARRED.text and STARRED in cuts:
+        if start == ASTERISK_NAMES.text and ASTERISK_NAMES in cuts:
             continue
         for letter in _letters(resource_type):
             name = start + letter
-            if Key(name) in cuts:
+            if NameSet(name) in cuts:
                 continue
             if is_name(resource_type, name) and literal(name) not in cuts:
                 return name

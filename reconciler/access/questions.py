@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reconciler.access.assertion import Assertion, Claim, Outcome
+from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome
 from reconciler.access.assertions import Checker
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import ON_EVERY_TOPIC
-from reconciler.access.decision import Decision, Request
-from reconciler.access.grounds import host_matches, speaks_of
-from reconciler.access.selection import Selection
-from reconciler.access.table import matches
+from reconciler.access.decision import AccessRequest, Decision
+from reconciler.access.evidence import covers_operation, host_matches
+from reconciler.access.name_set import matches
+from reconciler.access.principal_selection import PrincipalSelection
 from reconciler.model import (
     CLUSTER_NAME,
     WILDCARD,
@@ -22,7 +22,7 @@ from reconciler.model import (
 )
 
 
-class Standing(StrEnum):
+class Relevance(StrEnum):
     """How a binding on the resource stands to a request."""
 
     DECIDES = "decides"
@@ -42,7 +42,7 @@ class Explanation:
     """
 
     decision: Decision
-    considered: tuple[tuple[AclBinding, Standing], ...]
+    considered: tuple[tuple[AclBinding, Relevance], ...]
     instead: Decision | None
 
     @property
@@ -54,30 +54,30 @@ class Explanation:
         return None if None in answers else False
 
 
-def explain(authorizer: Authorizer, request: Request) -> Explanation:
+def explain(authorizer: Authorizer, request: AccessRequest) -> Explanation:
     """Why a request is allowed or not."""
     decision = authorizer.authorize(*request)
     deciding = frozenset(decision.bindings)
     considered = [
-        (binding, Standing.DECIDES if binding in deciding else _standing(binding, request, authorizer))
+        (binding, Relevance.DECIDES if binding in deciding else _standing(binding, request, authorizer))
         for binding in sorted(authorizer.bindings)
         if binding.pattern.resource_type is request.resource_type and matches(binding.pattern, request.resource_name)
     ]
     return Explanation(decision, tuple(considered), instead(authorizer, request))
 
 
-def _standing(binding: AclBinding, request: Request, authorizer: Authorizer) -> Standing:
+def _standing(binding: AclBinding, request: AccessRequest, authorizer: Authorizer) -> Relevance:
     entry = binding.entry
     if entry.principal not in (request.principal, WILDCARD_PRINCIPAL):
-        return Standing.OTHER_PRINCIPAL
+        return Relevance.OTHER_PRINCIPAL
     if not host_matches(entry.host, request.host, authorizer.kafka_version):
-        return Standing.OTHER_HOST
-    if not speaks_of(entry, request.operation):
-        return Standing.OTHER_OPERATION
-    return Standing.APPLIES
+        return Relevance.OTHER_HOST
+    if not covers_operation(entry, request.operation):
+        return Relevance.OTHER_OPERATION
+    return Relevance.APPLIES
 
 
-def instead(authorizer: Authorizer, request: Request) -> Decision | None:
+def instead(authorizer: Authorizer, request: AccessRequest) -> Decision | None:
     """The answer that the API accepts in place of this request's, where there is one."""
     principal, host, operation, kind, _ = request
     if kind is ResourceType.TOPIC and 1 << operation & ON_EVERY_TOPIC:
@@ -88,11 +88,11 @@ def instead(authorizer: Authorizer, request: Request) -> Decision | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AccessAnswer:
     """Whether all that was asked is permitted; ``None`` if that cannot be told. ``counterexample`` if not."""
 
     allowed: bool | None
-    counterexample: Request | None = None
+    counterexample: AccessRequest | None = None
 
 
 def can_i(
@@ -101,14 +101,14 @@ def can_i(
     operation: AclOperation,
     pattern: ResourcePattern,
     host: str = WILDCARD,
-) -> Answer:
+) -> AccessAnswer:
     """Whether ``principal`` may do ``operation`` on every name of ``pattern``, from ``host`` or (``*``) from any.
 
     A LITERAL pattern asks about one name, LITERAL ``*`` about every name there could be; ``User:*`` about everybody.
     """
-    claim = Assertion("can-i", Claim.MUST, frozenset({operation}), (pattern,), (principal,), hosts=(host,))
+    claim = Assertion("can-i", AssertionKind.MUST, frozenset({operation}), (pattern,), (principal,), hosts=(host,))
     # Whoever is named is meant, a distinguished name with a star in it too: a question knows no globs.
     named = None if principal == WILDCARD_PRINCIPAL else frozenset({principal}) - authorizer.super_users
-    verdict = Checker(authorizer).decide(claim, Selection(named, authorizer.super_users))
-    answers = {Outcome.PASS: True, Outcome.FAIL: False, Outcome.UNDECIDED: None}
-    return Answer(answers[verdict.outcome], verdict.witness)
+    verdict = Checker(authorizer).decide(claim, PrincipalSelection(named, authorizer.super_users))
+    answers = {AssertionOutcome.PASS: True, AssertionOutcome.FAIL: False, AssertionOutcome.UNDECIDED: None}
+    return AccessAnswer(answers[verdict.outcome], verdict.witness)

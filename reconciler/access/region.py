@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet
 from reconciler.access.names import has_names, shortest_name
-from reconciler.access.table import EVERYTHING, STARRED, Key
 from reconciler.model import ResourceType
 
 _PLURALS: Final = {
@@ -25,24 +25,24 @@ class Region:
     """Names of one resource type: those that ``key`` matches and no one of ``cuts``, which lie inside ``key``."""
 
     resource_type: ResourceType
-    key: Key = EVERYTHING
-    cuts: tuple[Key, ...] = ()
+    names: NameSet = ALL_NAMES
+    cuts: tuple[NameSet, ...] = ()
 
     def contains(self, name: str) -> bool:
         """Whether ``name`` belongs to the region."""
-        return self.key.matches(name) and not any(cut.matches(name) for cut in self.cuts)
+        return self.names.matches(name) and not any(cut.matches(name) for cut in self.cuts)
 
     def witness(self) -> str | None:
         """A shortest name that a resource can have, or ``None`` if the region holds none."""
-        return shortest_name(self.resource_type, self.key, self.cuts)
+        return shortest_name(self.resource_type, self.names, self.cuts)
 
-    def meets(self, key: Key) -> bool:
+    def meets(self, key: NameSet) -> bool:
         """Whether a resource can have a name of the region that ``key`` matches too."""
-        if key == self.key and not self.cuts:
+        if key == self.names and not self.cuts:
             return has_names(self.resource_type, key)
-        if not key.meets(self.key):
+        if not key.meets(self.names):
             return False
-        inner = max(key, self.key)
+        inner = max(key, self.names)
         if any(cut.contains(inner) for cut in self.cuts):
             return False
         cuts = (cut for cut in self.cuts if inner.contains(cut))
@@ -50,17 +50,17 @@ class Region:
 
     def select(self, names: Sequence[str]) -> list[str]:
         """The names of a sorted sequence that belong to the region, such as the topics that exist."""
-        start = bisect_left(names, self.key.text)
+        start = bisect_left(names, self.names.text)
         literals = {cut.text for cut in self.cuts if cut.literal}
         others = [cut for cut in self.cuts if not cut.literal]
-        prefixes = tuple(cut.text for cut in others if cut != STARRED)
+        prefixes = tuple(cut.text for cut in others if cut != ASTERISK_NAMES)
         found = []
         for name in islice(names, start, None):
-            if not name.startswith(self.key.text):
+            if not name.startswith(self.names.text):
                 break
-            if not self.key.matches(name) or name in literals or (prefixes and name.startswith(prefixes)):
+            if not self.names.matches(name) or name in literals or (prefixes and name.startswith(prefixes)):
                 continue
-            if len(prefixes) == len(others) or not STARRED.matches(name):
+            if len(prefixes) == len(others) or not ASTERISK_NAMES.matches(name):
                 found.append(name)
         return found
 
@@ -73,12 +73,12 @@ class Region:
         if self.resource_type is ResourceType.CLUSTER:
             return "the cluster"
         plural = _PLURALS[self.resource_type]
-        if self.key.literal:
-            return f"{plural[:-1]} `{self.key.text}`"
-        if self.key == STARRED:
+        if self.names.literal:
+            return f"{plural[:-1]} `{self.names.text}`"
+        if self.names == ASTERISK_NAMES:
             return f"{plural} that the pattern `*` misses: those starting with `*` and longer"
-        everything = f"{plural} starting with `{self.key.text}`" if self.key.text else f"all {plural}"
-        cuts = [cut for cut in self.cuts if cut != STARRED]
+        everything = f"{plural} starting with `{self.names.text}`" if self.names.text else f"all {plural}"
+        cuts = [cut for cut in self.cuts if cut != ASTERISK_NAMES]
         return f"{everything} except {_listed(cuts, shown)}" if cuts else everything
 
     def __str__(self) -> str:
@@ -96,18 +96,18 @@ def less(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
 
 def _without(region: Region, other: Region) -> Iterator[Region]:
     """The names of ``region`` that are none of ``other``, as regions."""
-    if region.resource_type is not other.resource_type or not other.key.meets(region.key):
+    if region.resource_type is not other.resource_type or not other.names.meets(region.names):
         yield region
         return
-    if not other.key.contains(region.key):
-        yield Region(region.resource_type, region.key, (*region.cuts, other.key))
+    if not other.names.contains(region.names):
+        yield Region(region.resource_type, region.names, (*region.cuts, other.names))
     for cut in other.cuts:
-        key = max(cut, region.key)
-        if cut.meets(region.key) and not any(own.contains(key) for own in region.cuts):
+        key = max(cut, region.names)
+        if cut.meets(region.names) and not any(own.contains(key) for own in region.cuts):
             yield Region(region.resource_type, key, tuple(own for own in region.cuts if key.contains(own)))
 
 
-def _listed(cuts: Iterable[Key], shown: int) -> str:
+def _listed(cuts: Iterable[NameSet], shown: int) -> str:
     ordered = sorted(cuts, key=lambda cut: (not cut.literal, cut.text))
     texts = [f"`{cut.text}`" if cut.literal else f"those starting with `{cut.text}`" for cut in ordered]
     if len(texts) > shown + 1:

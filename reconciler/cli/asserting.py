@@ -74,18 +74,18 @@ def _result(
     checker: "Checker",
     as_of: datetime.date,
 ) -> "ClaimResult":
-    from reconciler.access import Outcome
+    from reconciler.access import AssertionOutcome
     from reconciler.manifest import Claim
     from reconciler.report.claim_results import ClaimResult, standing_of
 
     verdicts = [checker.check(assertion) for assertion in assertions(test, authorizer)]
-    broken = next((one for one in verdicts if one.outcome is Outcome.FAIL), None)
-    broken = broken or next((one for one in verdicts if one.outcome is Outcome.UNDECIDED), None)
+    broken = next((one for one in verdicts if one.outcome is AssertionOutcome.FAIL), None)
+    broken = broken or next((one for one in verdicts if one.outcome is AssertionOutcome.UNDECIDED), None)
     nobody = _matching_nobody(test.principals, checker) if test.claim is Claim.MUST else ()
     standing = standing_of(
         test,
         passed=broken is None and not nobody,
-        decided=broken is not None and broken.outcome is Outcome.FAIL,
+        decided=broken is not None and broken.outcome is AssertionOutcome.FAIL,
         as_of=as_of,
     )
     return ClaimResult(test, standing, broken, None, nobody)
@@ -93,7 +93,7 @@ def _result(
 
 def _with_mendings(results: "Iterable[ClaimResult]", authorizer: "Authorizer") -> "Iterator[ClaimResult]":
     """The results, the first failures with what would mend them: to prove a mending costs a check of its own."""
-    from reconciler.access.mending import mending
+    from reconciler.access.remediation import suggest_fix
 
     left = _MENDED
     for result in results:
@@ -101,7 +101,7 @@ def _with_mendings(results: "Iterable[ClaimResult]", authorizer: "Authorizer") -
             yield result
         else:
             left -= 1
-            yield dataclasses.replace(result, mending=mending(result.verdict, authorizer))
+            yield dataclasses.replace(result, mending=suggest_fix(result.verdict, authorizer))
 
 
 def assertions(test: "AccessTest", authorizer: "Authorizer") -> "list[Assertion]":
@@ -122,7 +122,7 @@ def assertions(test: "AccessTest", authorizer: "Authorizer") -> "list[Assertion]
 
 
 def _of_principals(test: "AccessTest", authorizer: "Authorizer") -> "Iterator[Assertion]":
-    from reconciler.access import Assertion, Claim, supported
+    from reconciler.access import Assertion, AssertionKind, supported
     from reconciler.model import AclOperation
 
     for kind in dict.fromkeys(pattern.resource_type for pattern in test.patterns):
@@ -130,11 +130,11 @@ def _of_principals(test: "AccessTest", authorizer: "Authorizer") -> "Iterator[As
         operations = frozenset(test.operations)
         if AclOperation.ALL in operations:
             operations = supported(kind, authorizer.kafka_version)
-        yield Assertion(test.name, Claim(test.claim), operations, patterns, test.principals, test.excluded)
+        yield Assertion(test.name, AssertionKind(test.claim), operations, patterns, test.principals, test.excluded)
 
 
 def _matching_nobody(texts: "Iterable[str]", checker: "Checker") -> tuple[str, ...]:
     """The patterns that match no known principal; ``User:*`` is everybody there could be."""
     from reconciler.model import WILDCARD_PRINCIPAL
 
-    return tuple(text for text in texts if text != WILDCARD_PRINCIPAL and not checker.meant(text))
+    return tuple(text for text in texts if text != WILDCARD_PRINCIPAL and not checker.matching(text))

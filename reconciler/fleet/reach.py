@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from reconciler.access import Access, Authorizer, access_of, supported
-from reconciler.access.strangers import stranger
-from reconciler.access.table import EVERYTHING
+from reconciler.access.name_set import ALL_NAMES
+from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
 
 #: Stands for all whom no binding names.
@@ -39,7 +39,7 @@ def reaches(authorizer: Authorizer, topics: Iterable[str]) -> Iterator[Reach]:
     named = {binding.entry.principal for binding in authorizer.bindings} - authorizer.super_users
     for name in sorted(named - {WILDCARD_PRINCIPAL}):
         yield from _rows(name, access_of(authorizer, name), existing)
-    nobody = stranger([world.index for world in authorizer.worlds.both], authorizer.super_users)
+    nobody = unnamed_principal([world.index for world in authorizer.interpretations.both], authorizer.super_users)
     yield from _rows(EVERYBODY_ELSE, access_of(authorizer, nobody), existing)
 
 
@@ -58,6 +58,6 @@ def _rows(principal: str, found: Sequence[Access], existing: Sequence[str]) -> I
             operation.name,
             [str(region) for region in regions],
             len(reached),
-            any(region.key == EVERYTHING for region in regions),
+            any(region.names == ALL_NAMES for region in regions),
             all(access.certain for access in accesses),
         )

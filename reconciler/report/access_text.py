@@ -6,7 +6,7 @@ from typing import Any
 
 from reconciler.access import Access, Holders, access_of
 from reconciler.access.hosts import ANY_HOST
-from reconciler.access.strangers import stranger
+from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, ResourcePattern, ResourceType
 from reconciler.report.access_view import AccessView
 from reconciler.report.paint import Paint, plain, safe
@@ -46,8 +46,8 @@ def _holding(view: AccessView, principal: str | None, kind: ResourceType | None)
     authorizer = view.authorizer
     if principal in authorizer.super_users:
         return Holding(principal, (), super_user=True)
-    worlds = [world.index for world in authorizer.worlds.both]
-    asked = principal or stranger(worlds, authorizer.super_users)
+    worlds = [world.index for world in authorizer.interpretations.both]
+    asked = principal or unnamed_principal(worlds, authorizer.super_users)
     rows = access_of(authorizer, asked)
     return Holding(principal, tuple(row for row in rows if kind is None or row.region.resource_type is kind))
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reconciler.access import Verdict
-from reconciler.access.mending import Mending
+from reconciler.access import AssertionResult
+from reconciler.access.remediation import Remediation
 from reconciler.manifest import AccessTest
 
 
@@ -29,8 +29,8 @@ class ClaimResult:
 
     test: AccessTest
     standing: Standing
-    verdict: Verdict | None = None
-    mending: Mending | None = None
+    verdict: AssertionResult | None = None
+    mending: Remediation | None = None
     nobody: tuple[str, ...] = ()
 
     @property

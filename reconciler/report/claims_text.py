@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from reconciler.access import Claim as Direction
-from reconciler.access import Verdict, Via
-from reconciler.access.mending import Mending
+from reconciler.access import AssertionKind as Direction
+from reconciler.access import AssertionResult, Via
+from reconciler.access.remediation import Remediation
 from reconciler.manifest import AccessTest, Claim
 from reconciler.report.claim_results import ClaimResult, Standing
 from reconciler.report.paint import Paint, counted, plain, safe
@@ -70,7 +70,7 @@ def claim_words(test: AccessTest) -> str:
     return f"{who}{excluded} {verb} {operations} on {where}"
 
 
-def _broken(verdict: Verdict) -> Iterator[str]:
+def _broken(verdict: AssertionResult) -> Iterator[str]:
     witness = verdict.witness
     if witness is not None:
         may = "may" if verdict.assertion.claim is Direction.MUST_NOT else "may not"
@@ -83,7 +83,7 @@ def _broken(verdict: Verdict) -> Iterator[str]:
         yield "say allowEveryoneIfNoAclFound in the Cluster document where it is missing"
 
 
-def _because(verdict: Verdict) -> Iterator[str]:
+def _because(verdict: AssertionResult) -> Iterator[str]:
     if verdict.via is Via.DEFAULT_ALLOW:
         yield "because no binding covers it, and allow.everyone.if.no.acl.found is or may be on"
     elif verdict.via is Via.SUPER_USER:
@@ -99,7 +99,7 @@ def _because(verdict: Verdict) -> Iterator[str]:
         yield f"declared at {', '.join(map(str, verdict.origins))}"
 
 
-def _mending(mending: Mending) -> Iterator[str]:
+def _mending(mending: Remediation) -> Iterator[str]:
     """The change, each binding on its line; it has been checked to be enough."""
     changes = [*(f"create {one}" for one in mending.create), *(f"delete {one}" for one in mending.delete)]
     if len(changes) == 1:
@@ -131,7 +131,7 @@ def claim_document(result: ClaimResult) -> dict[str, object]:
     }
 
 
-def _witness(verdict: Verdict) -> dict[str, object]:
+def _witness(verdict: AssertionResult) -> dict[str, object]:
     request = {} if verdict.witness is None else request_document(verdict.witness)
     return {
         **request,
@@ -141,7 +141,7 @@ def _witness(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _change(mending: Mending) -> dict[str, object]:
+def _change(mending: Remediation) -> dict[str, object]:
     return {
         "create": [binding_document(binding) for binding in mending.create],
         "delete": [binding_document(binding) for binding in mending.delete],

@@ -103,7 +103,7 @@ def minimised_lines(view: AccessView, minimised: Minimised, paint: Paint = plain
 
 
 def _noted(view: AccessView, binding: AclBinding) -> str:
-    note = view.authorizer.evidence.notes.get(binding)
+    note = view.authorizer.sources.notes.get(binding)
     return "" if note is None else f"  {safe(str(note.origin if isinstance(note, Declaration) else note))}"
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.access.hosts import Hosts
+from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet, literal, names_of
 from reconciler.access.names import shortest_name
-from reconciler.access.table import EVERYTHING, STARRED, Key, key_of, literal
 from reconciler.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType, is_reserved
 from reconciler.report.access_text import Holding, holdings
 from reconciler.report.access_view import AccessView
@@ -76,9 +76,9 @@ def _resources(view: AccessView, kind: ResourceType) -> Iterator[tuple[str, str]
     if kind is ResourceType.CLUSTER:
         yield "the cluster", CLUSTER_NAME
         return
-    keys = {key_of(b.pattern) for b in view.authorizer.bindings if b.pattern.resource_type is kind}
-    if EVERYTHING in keys:  # LITERAL * leaves out names such as *x
-        keys = keys - {EVERYTHING} | {STARRED}
+    keys = {names_of(b.pattern) for b in view.authorizer.bindings if b.pattern.resource_type is kind}
+    if ALL_NAMES in keys:  # LITERAL * leaves out names such as *x
+        keys = keys - {ALL_NAMES} | {ASTERISK_NAMES}
     existing = view.topics or () if kind is ResourceType.TOPIC else ()
     names = {key.text for key in keys if key.literal} | {name for name in existing if not is_reserved(name)}
     yield from ((name, name) for name in sorted(names))
@@ -88,13 +88,13 @@ def _resources(view: AccessView, kind: ResourceType) -> Iterator[tuple[str, str]
             fresh = _fresh(kind, key, keys | literals)
             if fresh is not None:
                 # Beside the names that go on after an asterisk, the prefix * holds the one name *.
-                yield fresh if fresh == STARRED.text and STARRED in keys else f"{key.text}…", fresh
-    fresh = _fresh(kind, EVERYTHING, keys | literals)
+                yield fresh if fresh == ASTERISK_NAMES.text and ASTERISK_NAMES in keys else f"{key.text}…", fresh
+    fresh = _fresh(kind, ALL_NAMES, keys | literals)
     if fresh is not None:
         yield f"any other {SINGULAR[kind]}", fresh
 
 
-def _fresh(kind: ResourceType, key: Key, keys: set[Key]) -> str | None:
+def _fresh(kind: ResourceType, key: NameSet, keys: set[NameSet]) -> str | None:
     return shortest_name(kind, key, [other for other in sorted(keys) if other != key and key.contains(other)])
 
 

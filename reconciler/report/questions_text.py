@@ -4,7 +4,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.access import Answer, Authorizer, Decision, Explanation, Request, Rule, Standing, can_i, explain
+from reconciler.access import (
+    AccessAnswer,
+    AccessRequest,
+    Authorizer,
+    Decision,
+    DecisionRule,
+    Explanation,
+    Relevance,
+    can_i,
+    explain,
+)
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -26,14 +36,14 @@ from reconciler.report.words import (
 )
 
 _RULES: Final = {
-    Rule.SUPER_USER: "it is a super user, whom no ACL limits",
-    Rule.DENY: "an ACL denies it",
-    Rule.ALLOW: "an ACL allows it",
-    Rule.IMPLIED_ALLOW: "an ACL allows something that implies it",
-    Rule.DEFAULT_ALLOW: "no ACL is about this name, and allow.everyone.if.no.acl.found is on",
-    Rule.DEFAULT_DENY: "no ACL allows it",
-    Rule.BROKER_ERROR: "brokers fail on this request because of a broken ACL",
-    Rule.UNDECIDED: "it depends on allow.everyone.if.no.acl.found, or on entries that cannot be read",
+    DecisionRule.SUPER_USER: "it is a super user, whom no ACL limits",
+    DecisionRule.DENY: "an ACL denies it",
+    DecisionRule.ALLOW: "an ACL allows it",
+    DecisionRule.IMPLIED_ALLOW: "an ACL allows something that implies it",
+    DecisionRule.DEFAULT_ALLOW: "no ACL is about this name, and allow.everyone.if.no.acl.found is on",
+    DecisionRule.DEFAULT_DENY: "no ACL allows it",
+    DecisionRule.BROKER_ERROR: "brokers fail on this request because of a broken ACL",
+    DecisionRule.UNDECIDED: "it depends on allow.everyone.if.no.acl.found, or on entries that cannot be read",
 }
 _WORD: Final = {True: "yes", False: "no", None: "undecided"}
 _STYLE: Final = {True: "add", False: "remove", None: "warn"}
@@ -48,7 +58,7 @@ class Answered:
     operation: AclOperation
     pattern: ResourcePattern
     host: str | None
-    answer: Answer
+    answer: AccessAnswer
     explanation: Explanation | None
 
     @property
@@ -65,7 +75,7 @@ def ask(
     request = answer.counterexample
     one_name = pattern.pattern_type is PatternType.LITERAL and not pattern.is_wildcard
     if request is None and one_name and principal != WILDCARD_PRINCIPAL:
-        request = Request(principal, host or unnamed_host(view.authorizer), operation, *pattern[:2])
+        request = AccessRequest(principal, host or unnamed_host(view.authorizer), operation, *pattern[:2])
     explanation = None if request is None else explain(view.authorizer, request)
     return Answered(view, principal, operation, pattern, host, answer, explanation)
 
@@ -74,7 +84,7 @@ def explained(
     authorizer: Authorizer, principal: str, operation: AclOperation, pattern: ResourcePattern, host: str | None
 ) -> Explanation:
     """Why one request is decided as it is; the host of no ACL where none is given."""
-    return explain(authorizer, Request(principal, host or unnamed_host(authorizer), operation, *pattern[:2]))
+    return explain(authorizer, AccessRequest(principal, host or unnamed_host(authorizer), operation, *pattern[:2]))
 
 
 def unnamed_host(authorizer: Authorizer) -> str:
@@ -110,7 +120,7 @@ def explain_lines(found: Sequence[tuple[AccessView, Explanation]], paint: Paint 
             yield "    ACLs on this name:"
         for binding, standing in explanation.considered:
             line = f"      {standing:<15}  {safe(str(binding))}"
-            yield paint("title" if standing is Standing.DECIDES else "dim", line) + _place(binding, view.authorizer)
+            yield paint("title" if standing is Relevance.DECIDES else "dim", line) + _place(binding, view.authorizer)
         yield paint("dim", f"    {safe(view.words)}")
 
 
@@ -131,9 +141,9 @@ def _reason(decision: Decision, authorizer: Authorizer) -> Iterator[str]:
 
 
 def _place(binding: AclBinding, authorizer: Authorizer) -> str:
-    note = authorizer.evidence.notes.get(binding)
+    note = authorizer.sources.notes.get(binding)
     if note is None:
-        return "  (declared in no manifest)" if any(authorizer.evidence.notes.values()) else ""
+        return "  (declared in no manifest)" if any(authorizer.sources.notes.values()) else ""
     return f"  {safe(str(note.origin if isinstance(note, Declaration) else note))}"
 
 

@@ -77,7 +77,7 @@ def _order(row: Consequence, *, gained: bool) -> tuple[object, ...]:
     kind = row.region.resource_type
     operations = operations_words(row.gained if gained else row.lost, kind)
     who = (row.principal is not None, row.principal or "")
-    return (*who, kind, not row.region.key.literal, row.hosts, operations, row.reading or "")
+    return (*who, kind, not row.region.names.literal, row.hosts, operations, row.reading or "")
 
 
 def _of_group(rows: Sequence[Consequence], *, gained: bool) -> Iterator[str]:
@@ -85,14 +85,14 @@ def _of_group(rows: Sequence[Consequence], *, gained: bool) -> Iterator[str]:
     operations = operations_words(first.gained if gained else first.lost, first.region.resource_type)
     hosts = "" if first.hosts == str(ANY_HOST) else f" from {first.hosts}"
     doubt = "" if first.reading is None else _PERHAPS
-    names = [_names(rows)] if first.region.key.literal else [_region(row) for row in rows]
+    names = [_names(rows)] if first.region.names.literal else [_region(row) for row in rows]
     for text in names:
         yield safe(f"{first.principal or EVERYBODY_ELSE}: {operations} on {text}{hosts}{doubt}")
 
 
 def _names(rows: Sequence[Consequence]) -> str:
     """Of rows that each speak of one name."""
-    names = [f"`{row.region.key.text}`" for row in rows]
+    names = [f"`{row.region.names.text}`" for row in rows]
     kind = rows[0].region.resource_type
     if kind is ResourceType.CLUSTER:
         return "the cluster"

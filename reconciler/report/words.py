@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from reconciler.access import Access, Decision, Request
+from reconciler.access import Access, AccessRequest, Decision
 from reconciler.model import WILDCARD, AclBinding, PatternType, ResourcePattern, ResourceType
 
 SINGULAR: Final = {
@@ -66,7 +66,7 @@ def pattern_document(pattern: ResourcePattern) -> dict[str, str]:
     }
 
 
-def request_document(request: Request) -> dict[str, str]:
+def request_document(request: AccessRequest) -> dict[str, str]:
     """One request of one connection."""
     return {
         "principal": request.principal,

@@ -5,7 +5,7 @@ import datetime
 from hypothesis import strategies as st
 
 from reconciler.access import Region, Witness
-from reconciler.access.table import Key, literal
+from reconciler.access.name_set import NameSet, literal
 from reconciler.diff import Left, LeftReason
 from reconciler.model import (
     AclBinding,
@@ -111,7 +111,7 @@ _steps = st.one_of(
 _regions = st.builds(
     Region,
     st.sampled_from([ResourceType.TOPIC, ResourceType.GROUP]),
-    st.one_of(names.map(literal), names.map(Key)),
+    st.one_of(names.map(literal), names.map(NameSet)),
 )
 _rows = st.builds(
     Consequence,

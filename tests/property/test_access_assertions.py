@@ -3,8 +3,8 @@
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from reconciler.access import Request
-from reconciler.access.assertion import Assertion, Claim, Outcome
+from reconciler.access import AccessRequest
+from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome
 from reconciler.access.assertions import check
 from reconciler.access.authorizer import Authorizer
 from reconciler.model import CLUSTER_NAME, AclOperation, PatternType, ResourcePattern, ResourceType
@@ -35,7 +35,7 @@ def assertions(draw: st.DrawFn) -> Assertion:
     known = sorted(operations(Cluster(()), pattern.resource_type))
     return Assertion(
         "claim",
-        draw(st.sampled_from(Claim)),
+        draw(st.sampled_from(AssertionKind)),
         frozenset(draw(st.lists(st.sampled_from(known), min_size=1, max_size=2))),
         (pattern,),
         draw(st.sampled_from([("User:*",), ("User:*",), ("User:a",), ("User:a", "User:b"), ("User:?",), ("Other:x",)])),
@@ -55,7 +55,7 @@ def meant(texts: tuple[str, ...], cluster: Cluster) -> set[str]:
     return found
 
 
-def breaking(assertion: Assertion, cluster: Cluster) -> list[Request]:
+def breaking(assertion: Assertion, cluster: Cluster) -> list[AccessRequest]:
     """Every request of the universe that breaks the claim."""
     exempt = meant(assertion.excluded, cluster)
     chosen = (
@@ -68,7 +68,7 @@ def breaking(assertion: Assertion, cluster: Cluster) -> list[Request]:
     found = []
     for principal in chosen - exempt:
         is_super = principal in cluster.super_users
-        if is_super and (assertion.claim is Claim.MUST or not assertion.include_super_users):
+        if is_super and (assertion.claim is AssertionKind.MUST or not assertion.include_super_users):
             continue
         for host in hosts:
             powerful = is_super or AclOperation.ALTER in reach(
@@ -84,8 +84,8 @@ def breaking(assertion: Assertion, cluster: Cluster) -> list[Request]:
                 held = reach(cluster, principal, host, kind, name)
                 for operation in assertion.operations:
                     permitted = operation in held
-                    if not permitted if assertion.claim is Claim.MUST else permitted or powerful:
-                        found.append(Request(principal, host, operation, kind, name))
+                    if not permitted if assertion.claim is AssertionKind.MUST else permitted or powerful:
+                        found.append(AccessRequest(principal, host, operation, kind, name))
     return found
 
 
@@ -101,22 +101,22 @@ def is_possible(assertion: Assertion) -> bool:
 def test_verdicts_are_those_of_brute_force(cluster: Cluster, assertion: Assertion) -> None:
     verdict = check(assertion, authorizer_of(cluster))
     broken = breaking(assertion, cluster)
-    expected = Outcome.FAIL if broken and is_possible(assertion) else Outcome.PASS
+    expected = AssertionOutcome.FAIL if broken and is_possible(assertion) else AssertionOutcome.PASS
     assert verdict.outcome is expected
-    if verdict.outcome is not Outcome.FAIL:
+    if verdict.outcome is not AssertionOutcome.FAIL:
         return
     witness = verdict.witness
     assert witness is not None
-    direct = [request for request in broken if holds(cluster, request) or assertion.claim is Claim.MUST]
+    direct = [request for request in broken if holds(cluster, request) or assertion.claim is AssertionKind.MUST]
     shortest = min(len(request.resource_name) for request in direct or broken)
     assert len(witness.resource_name) == shortest
     if verdict.via in (None, "binding", "default_allow", "other_resource"):
-        assert holds(cluster, witness) is (assertion.claim is Claim.MUST_NOT)
+        assert holds(cluster, witness) is (assertion.claim is AssertionKind.MUST_NOT)
     if verdict.via == "cluster_alter":
         assert not [request for request in direct if request.principal not in cluster.super_users]
 
 
-def holds(cluster: Cluster, request: Request) -> bool:
+def holds(cluster: Cluster, request: AccessRequest) -> bool:
     principal, host, operation, kind, name = request
     return principal not in cluster.super_users and operation in reach(cluster, principal, host, kind, name)
 
@@ -128,5 +128,5 @@ def test_an_unknown_default_is_undecided_where_it_matters(cluster: Cluster, asse
         check(assertion, authorizer_of(cluster._replace(default_allow=setting))).outcome for setting in (False, True)
     ]
     unknown = Authorizer(cluster.bindings, cluster.super_users, None, cluster.version)
-    expected = known[0] if known[0] is known[1] else Outcome.UNDECIDED
+    expected = known[0] if known[0] is known[1] else AssertionOutcome.UNDECIDED
     assert check(assertion, unknown).outcome is expected

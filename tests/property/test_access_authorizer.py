@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import Authorizer, Request
+from reconciler.access import AccessRequest, Authorizer
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -35,7 +35,7 @@ def test_every_request_is_decided_as_the_scan_decides_it(cluster: Cluster, reque
     authorizer = authorizer_of(cluster)
     expected = [allowed(cluster, ask) for ask in requests]
     assert [authorizer.authorize(*ask).allowed for ask in requests] == expected
-    assert authorizer.permits([Request(*ask) for ask in requests]) == expected
+    assert authorizer.permits([AccessRequest(*ask) for ask in requests]) == expected
     assert [allowed_plainly(cluster, ask) for ask in requests] == expected
 
 

@@ -3,7 +3,7 @@
 from hypothesis import Phase, given, settings
 
 from reconciler.access import Authorizer
-from reconciler.access.difference import Difference, Row, compare
+from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
 from reconciler.model import AclOperation, ResourceType
 from tests.property.access_naive import Cluster, reach
 from tests.property.access_states import ASKERS, FROM, POINTS, changes
@@ -16,7 +16,9 @@ NONE: Change = (frozenset(), frozenset())
 quick = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
-def told(difference: Difference, rows: list[Row], principal: str, host: str, kind: ResourceType, name: str) -> Change:
+def told(
+    difference: AccessDifference, rows: list[DifferenceRow], principal: str, host: str, kind: ResourceType, name: str
+) -> Change:
     """What the rows say of one point: the principal's own first, then those of everybody else."""
     version = difference.before.kafka_version
     for who in (principal, None):
@@ -38,7 +40,7 @@ def told(difference: Difference, rows: list[Row], principal: str, host: str, kin
 @given(changes())
 def test_the_difference_is_right_at_every_point(change: tuple[Cluster, Cluster]) -> None:
     before, after = change
-    difference = compare(authorizer_of(before), authorizer_of(after))
+    difference = compare_access(authorizer_of(before), authorizer_of(after))
     rows = [*difference.rows, *difference.exceptions, *difference.reached_with_exceptions()]
     for principal in ASKERS:
         if principal in before.super_users:
@@ -53,7 +55,7 @@ def test_the_difference_is_right_at_every_point(change: tuple[Cluster, Cluster])
 @given(changes())
 def test_every_witness_is_real_and_shortest(change: tuple[Cluster, Cluster]) -> None:
     before, after = change
-    difference = compare(authorizer_of(before), authorizer_of(after))
+    difference = compare_access(authorizer_of(before), authorizer_of(after))
     for row in (*difference.rows, *difference.reached()):
         kind = row.region.resource_type
         principal, host, name = row.witness
@@ -68,6 +70,6 @@ def test_every_witness_is_real_and_shortest(change: tuple[Cluster, Cluster]) -> 
 @given(changes())
 def test_nothing_changes_between_equal_states(change: tuple[Cluster, Cluster]) -> None:
     state = authorizer_of(change[0])
-    assert compare(state, state).is_empty
+    assert compare_access(state, state).is_empty
     anew: Authorizer = authorizer_of(change[0])
-    assert compare(state, anew).is_empty
+    assert compare_access(state, anew).is_empty

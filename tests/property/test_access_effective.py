@@ -3,8 +3,8 @@
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from reconciler.access import Access, access_of, can_i, compare, explain, lint, minimise, who_can
-from reconciler.access.decision import Request
+from reconciler.access import Access, access_of, can_i, compare_access, explain, lint, minimise, who_can
+from reconciler.access.decision import AccessRequest
 from reconciler.model import AclBinding, AclOperation, PatternType, ResourcePattern, ResourceType
 from tests.property.access_naive import Cluster, meant, operations, reach
 from tests.property.access_states import ASKERS, FROM, POINTS, clusters
@@ -81,7 +81,7 @@ def test_explain_and_can_i_agree_with_brute_force(
     operation = data.draw(st.sampled_from(sorted(operations(cluster, kind))))
     authorizer = authorizer_of(cluster)
     expected = principal in cluster.super_users or operation in reach(cluster, principal, host, kind, name)
-    explanation = explain(authorizer, Request(principal, host, operation, kind, name))
+    explanation = explain(authorizer, AccessRequest(principal, host, operation, kind, name))
     assert explanation.allowed is expected
     assert {binding for binding, _ in explanation.considered} == set(meant(cluster, kind, name))
     if name != "*":  # as a pattern that is every name
@@ -94,7 +94,7 @@ def test_a_minimised_set_means_the_same_and_is_minimal(cluster: Cluster) -> None
     authorizer = authorizer_of(cluster)
     smaller = minimise(authorizer)
     assert smaller.kept.bindings == frozenset(cluster.bindings) - {removal.binding for removal in smaller.removed}
-    assert compare(authorizer, smaller.kept).is_empty
+    assert compare_access(authorizer, smaller.kept).is_empty
     after = cluster._replace(bindings=smaller.kept.bindings)
     for principal in ASKERS:
         for kind, name in POINTS:
@@ -108,7 +108,7 @@ def test_what_is_found_superfluous_changes_nothing_when_it_goes(cluster: Cluster
     authorizer = authorizer_of(cluster)
     for finding in lint(authorizer):
         if finding.rule.name in ("redundant", "shadowed", "idle-deny"):
-            assert compare(authorizer, authorizer.with_changes(removed=[finding.binding])).is_empty
+            assert compare_access(authorizer, authorizer.with_changes(removed=[finding.binding])).is_empty
             assert finding.rule.name == "idle-deny" or finding.related
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from reconciler.access import Request
+from reconciler.access import AccessRequest
 from reconciler.fleet.usage import Event, Ground
 from reconciler.fleet.usage.vocabulary import OPERATIONS, RESOURCE_TYPES, pascal
 from reconciler.model import (
@@ -142,7 +142,7 @@ def _pattern(name: str, kind: str, length: int) -> tuple[str, PatternType]:
 @st.composite
 def _events(draw: st.DrawFn, names: st.SearchStrategy[str]) -> Event:
     principal = f"User:{draw(names)}"
-    request = Request(principal, draw(_hosts), draw(_operations), draw(_types), draw(names))
+    request = AccessRequest(principal, draw(_hosts), draw(_operations), draw(_types), draw(names))
     ground = draw(st.sampled_from([Ground.ACL, *_RULES]))
     allowed = draw(st.booleans()) if ground is Ground.ACL else ground is not Ground.DEFAULT_DENY
     event = Event(request, allowed, ground, None, draw(_apis))

@@ -32,5 +32,5 @@ def lint(
 
 
 def _placed(finding: LintFinding, authorizer: Authorizer) -> LintFinding:
-    note = authorizer.evidence.notes.get(finding.binding)
+    note = authorizer.sources.notes.get(finding.binding)
     return replace(finding, origin=note.origin if isinstance(note, Declaration) else note)

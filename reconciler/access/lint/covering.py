@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.grants import Grants
+from reconciler.access.grants import OperationGrants
 from reconciler.access.hosts import is_within
+from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet, names_of
 from reconciler.access.operations import DENIED, ENTRY_MASKS, EVERY, IMPLIED, KafkaVersion, bits, supported
-from reconciler.access.table import EVERYTHING, STARRED, Key, key_of
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -20,10 +20,10 @@ from reconciler.model import (
 
 def covers(outer: ResourcePattern, inner: ResourcePattern) -> bool:
     """Whether a broker applies ``outer`` to every name of ``inner``; LITERAL ``*`` misses names like ``*x``."""
-    around, key = key_of(outer), key_of(inner)
+    around, key = names_of(outer), names_of(inner)
     if outer.resource_type is not inner.resource_type or not around.contains(key):
         return False
-    return around != EVERYTHING or key == EVERYTHING or not (STARRED.contains(key) or key.contains(STARRED))
+    return around != ALL_NAMES or key == ALL_NAMES or not (ASTERISK_NAMES.contains(key) or key.contains(ASTERISK_NAMES))
 
 
 def effect_bits(binding: AclBinding, version: KafkaVersion) -> int:
@@ -49,7 +49,7 @@ class Covering:
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
         """Group the bindings by type, principal and key."""
         self.version = version
-        self._by_place: dict[tuple[ResourceType, str, Key], set[AclBinding]] = {}
+        self._by_place: dict[tuple[ResourceType, str, NameSet], set[AclBinding]] = {}
         # How long the prefixes of a principal are: few lengths, where a name has many beginnings.
         self._lengths: dict[tuple[ResourceType, str], set[int]] = {}
         for binding in bindings:
@@ -59,8 +59,8 @@ class Covering:
                 self._lengths.setdefault((kind, who), set()).add(len(key.text))
 
     @staticmethod
-    def _place(binding: AclBinding) -> tuple[ResourceType, str, Key]:
-        return binding.pattern.resource_type, binding.entry.principal, key_of(binding.pattern)
+    def _place(binding: AclBinding) -> tuple[ResourceType, str, NameSet]:
+        return binding.pattern.resource_type, binding.entry.principal, names_of(binding.pattern)
 
     def remove(self, binding: AclBinding) -> None:
         """Take a binding out."""
@@ -68,7 +68,7 @@ class Covering:
 
     def around(self, binding: AclBinding, permission_type: AclPermissionType) -> list[AclBinding]:
         """Bindings of that kind that apply to every request to which ``binding`` can apply; sorted, without itself."""
-        kind, key = binding.pattern.resource_type, key_of(binding.pattern)
+        kind, key = binding.pattern.resource_type, names_of(binding.pattern)
         return sorted(
             {
                 other
@@ -82,12 +82,12 @@ class Covering:
             }
         )
 
-    def _containing(self, kind: ResourceType, who: str, key: Key) -> Iterator[Key]:
+    def _containing(self, kind: ResourceType, who: str, key: NameSet) -> Iterator[NameSet]:
         """The keys of a principal that may contain ``key``."""
         yield key
         for length in self._lengths.get((kind, who), ()):
             if length <= len(key.text):
-                yield Key(key.text[:length])
+                yield NameSet(key.text[:length])
 
     def _host_covers(self, outer: str, inner: str) -> bool:
         return outer in (WILDCARD, inner) or is_within(inner, [outer], self.version)
@@ -134,11 +134,11 @@ class IdleDenies:
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
-        self._grants: dict[tuple[ResourceType, AclOperation], Grants] = {}
+        self._grants: dict[tuple[ResourceType, AclOperation], OperationGrants] = {}
 
     def is_idle(self, binding: AclBinding) -> bool:
         """Whether no ALLOW and no default gives any request what this DENY takes."""
-        if self._authorizer.worlds.most.default_allow or not self._authorizer.worlds.known:
+        if self._authorizer.interpretations.most.default_allow or not self._authorizer.interpretations.known:
             return False
         kind, entry = binding.pattern.resource_type, binding.entry
         wanted = effect_bits(binding, self._authorizer.kafka_version)
@@ -146,12 +146,12 @@ class IdleDenies:
             entry.principal == WILDCARD_PRINCIPAL or grant.principal in (entry.principal, WILDCARD_PRINCIPAL)
             for operation in AclOperation
             if wanted >> operation & 1
-            for grant in self._of(kind, operation).meeting(key_of(binding.pattern))
+            for grant in self._of(kind, operation).meeting(names_of(binding.pattern))
         )
 
-    def _of(self, kind: ResourceType, operation: AclOperation) -> Grants:
+    def _of(self, kind: ResourceType, operation: AclOperation) -> OperationGrants:
         found = self._grants.get((kind, operation))
         if found is None:
-            index = self._authorizer.worlds.certain
-            found = self._grants[kind, operation] = Grants(index, kind, operation)
+            index = self._authorizer.interpretations.certain
+            found = self._grants[kind, operation] = OperationGrants(index, kind, operation)
         return found

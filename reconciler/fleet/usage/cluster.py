@@ -119,7 +119,7 @@ class Judge:
             standings=uses.standings,
             unused=tuple((binding, origins.get(binding, "")) for binding in uses.unused),
             gone=tuple(gone[:_SHOWN]),
-            opaque=len(self._authorizer.evidence.opaque),
+            opaque=len(self._authorizer.sources.opaque),
             denials=tuple(self._denials.repeated(self._question.repeats, self._authorizer)),
             dropped_denials=self._denials.dropped,
             odd=tuple(Odd(event, tally) for event, tally in odd[:_SHOWN]),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from reconciler.access import Request
+from reconciler.access import AccessRequest
 from reconciler.fleet.usage.event import Event, Ground, Unread
 from reconciler.fleet.usage.vocabulary import OPERATIONS, RESOURCE_TYPES
 
@@ -39,7 +39,7 @@ def parse_audit_event(document: Mapping[str, Any]) -> Event | Unread:
     if operation is None or kind is None or str(info.get("patternType", "LITERAL")) != "LITERAL":
         return Unread.UNKNOWN_WORD
     return Event(
-        Request(principal, _host(data), operation, kind, name),
+        AccessRequest(principal, _host(data), operation, kind, name),
         allowed,
         _ground(info, allowed=allowed),
         api=str(data.get("methodName", "")).removeprefix("kafka."),

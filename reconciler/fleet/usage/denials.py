@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from reconciler.access import Authorizer, Request, Rule
+from reconciler.access import AccessRequest, Authorizer, DecisionRule
 from reconciler.access.operations import IMPLICATIONS
 from reconciler.fleet.usage.event import Event
 from reconciler.fleet.usage.tally import Tally
@@ -115,7 +115,7 @@ def _propose(denial: Denial, authorizer: Authorizer) -> Denial:
         decision = authorizer.authorize(*request)
         if decision.allowed is None:
             told.append("what is not known of the cluster could change the answer")
-        elif decision.rule is Rule.DENY:
+        elif decision.rule is DecisionRule.DENY:
             told.append(f"a DENY decides, and no grant goes beyond it: {decision.binding}")
         elif not decision.allowed:
             missing.append(request.host)
@@ -182,6 +182,6 @@ def _proven(denial: Denial, after: Authorizer) -> Denial:
     return denial
 
 
-def _requests(denial: Denial) -> Iterator[Request]:
+def _requests(denial: Denial) -> Iterator[AccessRequest]:
     principal, operation, kind, name = denial.refused
-    return (Request(principal, host, operation, kind, name) for host in denial.hosts)
+    return (AccessRequest(principal, host, operation, kind, name) for host in denial.hosts)

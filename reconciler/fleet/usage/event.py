@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from reconciler.access import Request
+from reconciler.access import AccessRequest
 from reconciler.model import AclBinding
 
 
@@ -27,7 +27,7 @@ class Event(NamedTuple):
     ``cluster_id`` is what Confluent's events say of themselves.
     """
 
-    request: Request
+    request: AccessRequest
     allowed: bool
     ground: Ground = Ground.UNSAID
     acl: AclBinding | None = None

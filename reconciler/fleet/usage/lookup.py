@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from reconciler.access import KafkaVersion, Request
-from reconciler.access.grounds import host_matches, speaks_of
+from reconciler.access import AccessRequest, KafkaVersion
+from reconciler.access.evidence import covers_operation, host_matches
 from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, PatternType, ResourceType
 
 _Key: TypeAlias = tuple[ResourceType, str]
@@ -29,16 +29,16 @@ class Lookup:
             else:
                 self._literal.setdefault((kind, principal, name), []).append(binding)
 
-    def applying(self, request: Request) -> Iterator[AclBinding]:
+    def applying(self, request: AccessRequest) -> Iterator[AclBinding]:
         """Those that permit or refuse the access; where the host is not known, whatever host they name."""
         for binding in self._on_name(request):
             entry = binding.entry
-            if speaks_of(entry, request.operation) and (
+            if covers_operation(entry, request.operation) and (
                 not request.host or host_matches(entry.host, request.host, self._version)
             ):
                 yield binding
 
-    def _on_name(self, request: Request) -> Iterator[AclBinding]:
+    def _on_name(self, request: AccessRequest) -> Iterator[AclBinding]:
         kind, name = request.resource_type, request.resource_name
         for principal in dict.fromkeys((request.principal, WILDCARD_PRINCIPAL)):
             for literal in dict.fromkeys((name, WILDCARD)):

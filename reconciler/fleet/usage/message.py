@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from reconciler.access import Request
+from reconciler.access import AccessRequest
 from reconciler.access.by_resource_type import PROBE
 from reconciler.fleet.usage.event import Event, Ground, Unread
 from reconciler.fleet.usage.vocabulary import BINDING_OPERATIONS, OPERATIONS, RESOURCE_TYPES
@@ -74,7 +74,7 @@ def _event(text: str, principal: str, head: re.Match[str], middle: re.Match[str]
     name, rest = _name(text, head, middle)
     if name is None:
         return Unread.CUT
-    request = Request(principal, host, OPERATIONS[operation], RESOURCE_TYPES[kind], name)
+    request = AccessRequest(principal, host, OPERATIONS[operation], RESOURCE_TYPES[kind], name)
     api, references = (middle[1], int(middle[2])) if middle else ("", 1)
     event = Event(request, verdict == "Allowed", api=api, on_some=references == 0 and name == PROBE)
     if spelling == "Operation":

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.access import Authorizer, Decision, Request
+from reconciler.access import AccessRequest, Authorizer, Decision
 from reconciler.access.questions import instead
 from reconciler.fleet.usage.event import Event, Ground
 from reconciler.fleet.usage.tally import Tally
@@ -19,7 +19,7 @@ BEYOND_ACLS: Final = frozenset({Ground.SUPER_USER, Ground.ROLE})
 class Replayed:
     """One access whose answer changes. ``binding`` is what permits it now, or would; or the DENY that refuses it."""
 
-    request: Request
+    request: AccessRequest
     api: str
     tally: Tally
     before: bool | None
@@ -48,8 +48,8 @@ class Replaying:
     def __init__(self, before: Authorizer, after: Authorizer) -> None:
         """Nothing is replayed yet."""
         self._before, self._after = before, after
-        self._changed: dict[tuple[Request, str], Replayed] = {}
-        self._same: set[Request] = set()
+        self._changed: dict[tuple[AccessRequest, str], Replayed] = {}
+        self._same: set[AccessRequest] = set()
 
     def see(self, event: Event, tally: Tally, before: bool | None) -> None:
         """Decide one access again; ``before`` is the answer as things stand."""

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from reconciler.access import Key, Region, Witness
-from reconciler.access.table import EVERYTHING, STARRED, literal
+from reconciler.access import NameSet, Region, Witness
+from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, literal
 from reconciler.model import WILDCARD, AclOperation, ResourceType
 from reconciler.plan.file.binding_form import binding_from, origin_from
 from reconciler.plan.review.access_review import AccessReview
@@ -85,7 +85,7 @@ def _row_from(side: dict[str, Any]) -> Consequence:
 def _region_side(region: Region) -> dict[str, Any]:
     return {
         "resourceType": region.resource_type.name,
-        "names": _key_side(region.key),
+        "names": _key_side(region.names),
         "except": [_key_side(cut) for cut in region.cuts],
         "description": region.describe(),
     }
@@ -95,24 +95,24 @@ def _region_from(side: dict[str, Any]) -> Region:
     return Region(ResourceType[side["resourceType"]], _key_from(side["names"]), tuple(map(_key_from, side["except"])))
 
 
-def _key_side(key: Key) -> dict[str, Any]:
-    if key == EVERYTHING:
+def _key_side(key: NameSet) -> dict[str, Any]:
+    if key == ALL_NAMES:
         return {"any": True}
-    if key == STARRED:
+    if key == ASTERISK_NAMES:
         return {"longerThan": WILDCARD}
     return {"literal" if key.literal else "prefix": key.text}
 
 
-def _key_from(side: dict[str, Any]) -> Key:
+def _key_from(side: dict[str, Any]) -> NameSet:
     match side:
         case {"any": True}:
-            return EVERYTHING
+            return ALL_NAMES
         case {"longerThan": str()}:
-            return STARRED
+            return ASTERISK_NAMES
         case {"literal": str(text)}:
             return literal(text)
         case {"prefix": str(text)}:
-            return Key(text)
+            return NameSet(text)
     raise ValueError(f"no names: {side!r}")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from reconciler.access import Difference
+from reconciler.access import AccessDifference
 from reconciler.model import ClusterState, DesiredState
 from reconciler.plan.review.callouts import Callout, callouts, interruptions
 from reconciler.plan.review.consequence import Consequence, Spared, consequences, exceptions, reached
@@ -54,7 +54,7 @@ class AccessReview:
         return AccessChange.NARROWING if losses else AccessChange.NONE
 
 
-def difference_review(difference: Difference, topics: Sequence[str] = ()) -> AccessReview:
+def difference_review(difference: AccessDifference, topics: Sequence[str] = ()) -> AccessReview:
     """The review of an access difference alone; ``topics`` are those that are known, sorted."""
     others = reached(difference)
     return AccessReview(

@@ -65,7 +65,7 @@ def _of_row(row: Consequence) -> Iterator[Callout]:
             yield Callout("cluster-alter", who, text)
         elif row.gained != (AclOperation.IDEMPOTENT_WRITE,):
             yield Callout("cluster", who, f"{who} gains {operations} on the cluster{certain}")
-    elif not row.region.key.text:
+    elif not row.region.names.text:
         text = f"{who} gains {operations} on {row.region}, those that come later included{certain}"
         yield Callout("wildcard", who, text)
     if kind is ResourceType.TOPIC and _RECORDS.intersection(row.gained):

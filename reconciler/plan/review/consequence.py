@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from reconciler.access import Difference, Key, Region, Row, Witness, supported
+from reconciler.access import AccessDifference, DifferenceRow, NameSet, Region, Witness, supported
 from reconciler.access.operations import IMPLICATIONS
 from reconciler.model import AclOperation, AclPermissionType, ResourceType
 
@@ -56,12 +56,12 @@ class Reached(NamedTuple):
     The digest is of what all of them gain and are denied, where not all are listed, and empty where they are.
     """
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[DifferenceRow, ...] = ()
     more: int = 0
     digest: str = ""
 
 
-def reached(difference: Difference) -> Reached:
+def reached(difference: AccessDifference) -> Reached:
     """Whom a change of ``User:*`` or of coverage reaches, up to a bound: first those who gain, then those who lose."""
     rows = difference.reached_with_exceptions()
     gaining = {row.principal for row in rows if row.principal and row.gained}
@@ -75,7 +75,7 @@ def reached(difference: Difference) -> Reached:
     return Reached(tuple(row for row in rows if row.principal in listed), len((gaining | losing) - listed), digest)
 
 
-def _digest(difference: Difference, principals: Collection[str], rows: Iterable[Row]) -> str:
+def _digest(difference: AccessDifference, principals: Collection[str], rows: Iterable[DifferenceRow]) -> str:
     """Of what these principals gain, and of the DENYs that keep them from a gain of everybody else."""
     denied = [
         str(binding)
@@ -86,20 +86,20 @@ def _digest(difference: Difference, principals: Collection[str], rows: Iterable[
     return hashlib.sha256("\n".join([*sorted(denied), *sorted(gained)]).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _gain_text(row: Row) -> str:
-    kind, key, cuts = row.region.resource_type, row.region.key, row.region.cuts
+def _gain_text(row: DifferenceRow) -> str:
+    kind, key, cuts = row.region.resource_type, row.region.names, row.region.cuts
     names = " ".join(repr(tuple(part)) for part in (key, *cuts))
     operations = ",".join(operation.name for operation in sorted(row.gained))
     return f"{row.principal} {operations} {kind.name} {names} {row.hosts} {row.reading}"
 
 
-def consequences(difference: Difference, others: Reached, topics: Sequence[str] = ()) -> tuple[Consequence, ...]:
+def consequences(difference: AccessDifference, others: Reached, topics: Sequence[str] = ()) -> tuple[Consequence, ...]:
     """The rows of a difference with those of ``others``, whom it reaches; ``topics`` is sorted."""
     moved = (row for row in others.rows if row.gained or row.lost)
     return tuple(_consequence(row, topics) for row in (*difference.rows, *moved))
 
 
-def exceptions(difference: Difference, others: Reached) -> tuple[Spared, ...]:
+def exceptions(difference: AccessDifference, others: Reached) -> tuple[Spared, ...]:
     """Where a row of everybody else does not hold for a principal, and nothing else does; sorted, each once."""
     rows = (*difference.exceptions, *others.rows)
     return tuple(
@@ -107,7 +107,7 @@ def exceptions(difference: Difference, others: Reached) -> tuple[Spared, ...]:
     )
 
 
-def _consequence(row: Row, topics: Sequence[str]) -> Consequence:
+def _consequence(row: DifferenceRow, topics: Sequence[str]) -> Consequence:
     hit = row.region.select(topics) if row.region.resource_type is ResourceType.TOPIC else []
     return Consequence(
         row.principal,
@@ -130,7 +130,7 @@ def operations_words(operations: Sequence[AclOperation], kind: ResourceType) -> 
     return ", ".join(operation.name for operation in operations if operation not in implied)
 
 
-def narrower(a: Key, b: Key) -> Key | None:
+def narrower(a: NameSet, b: NameSet) -> NameSet | None:
     """The names of both, which is the narrower of the two keys, or ``None``."""
     if a.contains(b):
         return b

@@ -12,13 +12,13 @@ from functools import cache, cached_property
 from itertools import chain
 from typing import Final, TypeAlias
 
-from reconciler.access import Hosts, KafkaVersion, Region, Row
+from reconciler.access import DifferenceRow, Hosts, KafkaVersion, Region
 from reconciler.access.hosts import is_dead
+from reconciler.access.interpretation import Interpretation
 from reconciler.access.lint.covering import covers
+from reconciler.access.name_set import ASTERISK_NAMES, names_of
 from reconciler.access.names import has_names
 from reconciler.access.operations import IMPLICATIONS
-from reconciler.access.table import STARRED, key_of
-from reconciler.access.world import World
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -111,7 +111,7 @@ class _Rows:
 
     def __init__(self, found: Transition) -> None:
         self._found = found
-        self._rows: dict[str | None, list[Row]] = defaultdict(list)
+        self._rows: dict[str | None, list[DifferenceRow]] = defaultdict(list)
         self._indexes: dict[str, RowIndex] = {}
         for row in (*found.difference.rows, *found.difference.reached()):
             self._rows[row.principal].append(row)
@@ -129,14 +129,14 @@ class _Rows:
 
     def opens(self, binding: AclBinding, *, perhaps: bool = False) -> bool:
         """Whether names that it leaves are then open to everybody: more than it takes from one principal."""
-        worlds = self._found.after.worlds
+        worlds = self._found.after.interpretations
         return _uncovered(worlds.most if perhaps else worlds.least, binding)
 
     def closes(self, binding: AclBinding) -> bool:
         """Whether names that it comes to are, perhaps, open to everybody before."""
-        return _uncovered(self._found.before.worlds.most, binding)
+        return _uncovered(self._found.before.interpretations.most, binding)
 
-    def _near(self, binding: AclBinding) -> Iterator[Row]:
+    def _near(self, binding: AclBinding) -> Iterator[DifferenceRow]:
         """The rows that a binding may have a share in; what CLUSTER grants on topics and the other way included."""
         index = self._of(binding.entry.principal)
         yield from index.overlapping(binding.pattern)
@@ -155,13 +155,15 @@ class _Rows:
         return self._indexes[principal]
 
 
-def _uncovered(world: World, binding: AclBinding) -> bool:
+def _uncovered(world: Interpretation, binding: AclBinding) -> bool:
     """Whether default-allow gives names of a binding's pattern to everybody, for no binding covers them."""
-    kind, key = binding.pattern.resource_type, key_of(binding.pattern)
+    kind, key = binding.pattern.resource_type, names_of(binding.pattern)
     return world.default_allow and not world.coverage(kind).covers(key) and has_names(kind, key)
 
 
-def _speaks_of(binding: AclBinding, spoken: Set[AclOperation], row: Row, moved: frozenset[AclOperation]) -> bool:
+def _speaks_of(
+    binding: AclBinding, spoken: Set[AclOperation], row: DifferenceRow, moved: frozenset[AclOperation]
+) -> bool:
     """Whether a binding with these operations bears on what moved, on some name of the row."""
     match binding.pattern.resource_type, row.region.resource_type:
         case ResourceType.CLUSTER, ResourceType.TOPIC:
@@ -174,8 +176,8 @@ def _speaks_of(binding: AclBinding, spoken: Set[AclOperation], row: Row, moved: 
 
 
 def _shares_a_name(pattern: ResourcePattern, region: Region) -> bool:
-    known = replace(region, cuts=(*region.cuts, STARRED)) if pattern.is_wildcard else region
-    return known.meets(key_of(pattern))
+    known = replace(region, cuts=(*region.cuts, ASTERISK_NAMES)) if pattern.is_wildcard else region
+    return known.meets(names_of(pattern))
 
 
 def _from_one_host(host: str, hosts: Hosts, version: KafkaVersion) -> bool:

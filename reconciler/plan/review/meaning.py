@@ -6,11 +6,11 @@ Access before and after is computed on all live bindings (``reconciler.access``)
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from reconciler.access import Authorizer, Difference, KafkaVersion, Key, Region, Row
+from reconciler.access import AccessDifference, Authorizer, DifferenceRow, KafkaVersion, NameSet, Region
 from reconciler.access.hosts import ANY_HOST, is_dead
 from reconciler.access.index import inside
+from reconciler.access.name_set import ASTERISK_NAMES, names_of
 from reconciler.access.region import less
-from reconciler.access.table import STARRED, key_of
 from reconciler.model import (
     CLUSTER_NAME,
     WILDCARD,
@@ -84,7 +84,7 @@ def _hosts(bindings: Iterable[AclBinding], principal: str, version: KafkaVersion
     return {host for host in named - {WILDCARD} if not is_dead(host, version)} | {_ANY_OTHER_HOST}
 
 
-def _protected(difference: Difference, facts: Facts) -> Iterator[Refusal]:
+def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Refusal]:
     """Changes of effective access to a protected name or principal, whatever binding causes them; each object once."""
     if not facts.protect:
         return
@@ -104,24 +104,24 @@ def _protected(difference: Difference, facts: Facts) -> Iterator[Refusal]:
 class _OwnRows:
     """The names on which principals have rows of their own, asked for those that bear on a row of everybody else."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._by_key: dict[tuple[str | None, ResourceType], dict[Key, list[Row]]] = {}
+    def __init__(self, rows: Iterable[DifferenceRow]) -> None:
+        self._by_key: dict[tuple[str | None, ResourceType], dict[NameSet, list[DifferenceRow]]] = {}
         for row in rows:
             zones = self._by_key.setdefault((row.principal, row.region.resource_type), {})
-            zones.setdefault(row.region.key, []).append(row)
+            zones.setdefault(row.region.names, []).append(row)
         self._ordered = {place: sorted(zones) for place, zones in self._by_key.items()}
 
-    def left(self, row: Row, principal: str) -> list[Region]:
+    def left(self, row: DifferenceRow, principal: str) -> list[Region]:
         """What a principal's rows leave of one of everybody else; a doubtful one takes nothing from a certain."""
         place = (principal, row.region.resource_type)
-        zones, key = self._by_key.get(place, {}), row.region.key
-        outer = [STARRED, *(Key(key.text[:length]) for length in range(len(key.text) + 1))]
+        zones, key = self._by_key.get(place, {}), row.region.names
+        outer = [ASTERISK_NAMES, *(NameSet(key.text[:length]) for length in range(len(key.text) + 1))]
         meeting = {*outer, *inside(self._ordered.get(place, []), key)}
         near = (own for zone in sorted(meeting) for own in zones.get(zone, ()))
         return less([row.region], [own.region for own in near if own.reading in (None, row.reading)])
 
 
-def _touches(selector: Selector, row: Row, own: _OwnRows, super_users: frozenset[str]) -> bool:
+def _touches(selector: Selector, row: DifferenceRow, own: _OwnRows, super_users: frozenset[str]) -> bool:
     """Whether a row speaks of a protected principal, where one is named, and of a protected name, where one is."""
     if selector.principals is None:
         return _names(selector, [row.region])
@@ -141,11 +141,11 @@ def _names(selector: Selector, regions: Iterable[Region]) -> bool:
     if selector.names is None or selector.resource_type is None:
         return any(True for _ in regions)
     kind = selector.resource_type
-    keys = [key_of(pattern) for pattern in selector.names.patterns(kind)]
+    keys = [names_of(pattern) for pattern in selector.names.patterns(kind)]
     return any(region.meets(key) for region in regions if region.resource_type is kind for key in keys)
 
 
-def _cluster_alter(difference: Difference) -> Iterator[Refusal]:
+def _cluster_alter(difference: AccessDifference) -> Iterator[Refusal]:
     """Who gains ALTER on the cluster, and so may grant itself anything; each principal once.
 
     Where everybody else gains it, those whom that reaches are not named one by one.
@@ -159,11 +159,11 @@ def _cluster_alter(difference: Difference) -> Iterator[Refusal]:
         yield _refusal(Guard.CLUSTER_ALTER, principal, message)
 
 
-def _alters(row: Row) -> bool:
+def _alters(row: DifferenceRow) -> bool:
     return row.region.resource_type is ResourceType.CLUSTER and AclOperation.ALTER in row.gained
 
 
 def _broken(after: Authorizer) -> Iterator[Refusal]:
     """Bindings that make brokers fail or hang, and that stand behind the plan as well."""
-    for binding in after.fragile.bindings:
+    for binding in after.broker_defects.bindings:
         yield _refusal(Guard.BROKEN_BINDING, str(binding), f"a broker may fail or hang on {binding}, which stays")

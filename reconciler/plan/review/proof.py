@@ -15,8 +15,8 @@ from operator import attrgetter
 from typing import Final
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.decision import Request
-from reconciler.access.difference import Difference, Row, compare
+from reconciler.access.decision import AccessRequest
+from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
 from reconciler.access.names import shortest_name
 from reconciler.access.questions import instead
 from reconciler.model import AclBinding, AclOperation, CreateAcl, DeleteAcl, ResourceType
@@ -74,7 +74,7 @@ def prove(before: Authorizer, steps: Iterable[Step], *, default_allow: bool | No
     after = states[-1][1]
     told: dict[tuple[str, AclOperation, ResourceType], Violation] = {}
     for phase, state in states[:-1]:
-        first, second = _all_rows(compare(before, state)), _all_rows(compare(state, after))
+        first, second = _all_rows(compare_access(before, state)), _all_rows(compare_access(state, after))
         judge = _Judge(phase, before, state, after)
         judge.settle(_TOO_OPEN, _suspicions(first, second, _TOO_OPEN))
         if default_allow is False:
@@ -104,11 +104,11 @@ def _states(before: Authorizer, steps: Iterable[Step]) -> Iterator[tuple[Phase, 
 _Ask = tuple[str, str, AclOperation, ResourceType, str]
 
 
-def _all_rows(difference: Difference) -> tuple[Row, ...]:
+def _all_rows(difference: AccessDifference) -> tuple[DifferenceRow, ...]:
     return (*difference.rows, *difference.reached())
 
 
-def _suspicions(first: Iterable[Row], second: Iterable[Row], kind: str) -> Iterator[_Ask]:
+def _suspicions(first: Iterable[DifferenceRow], second: Iterable[DifferenceRow], kind: str) -> Iterator[_Ask]:
     """One request for each pair of rows that share a name, an operation and possibly a connection.
 
     Too open may be what is gained first and lost later, interrupted what is lost first and gained later.
@@ -121,10 +121,10 @@ def _suspicions(first: Iterable[Row], second: Iterable[Row], kind: str) -> Itera
                 yield from _shared(row, other, moved(row) & back(other))
 
 
-def _shared(row: Row, other: Row, operations: frozenset[AclOperation]) -> Iterator[_Ask]:
+def _shared(row: DifferenceRow, other: DifferenceRow, operations: frozenset[AclOperation]) -> Iterator[_Ask]:
     if None not in (row.principal, other.principal) and row.principal != other.principal:
         return
-    key = narrower(row.region.key, other.region.key)
+    key = narrower(row.region.names, other.region.names)
     if key is None or not operations:
         return
     name = shortest_name(row.region.resource_type, key, (*row.region.cuts, *other.region.cuts))
@@ -152,11 +152,11 @@ class _Judge:
             states = (self.before, self.now, self.after)
             if tuple(state.authorize(*ask).allowed for state in states) == wrong:
                 raise UnsafeOrderError(Violation(self.phase, kind, *ask))
-            if tuple(_by_either_right(state, Request(*ask)) for state in states) == wrong:
+            if tuple(_by_either_right(state, AccessRequest(*ask)) for state in states) == wrong:
                 told.append(Violation(self.phase, kind, *ask))
         return told
 
 
-def _by_either_right(state: Authorizer, request: Request) -> bool | None:
+def _by_either_right(state: Authorizer, request: AccessRequest) -> bool | None:
     other = instead(state, request)
     return other is not None and (other.allowed or state.authorize(*request).allowed)

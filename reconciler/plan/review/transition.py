@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from reconciler.access import Authorizer, Difference, compare
+from reconciler.access import AccessDifference, Authorizer, compare_access
 from reconciler.model import AclBinding, ClusterState, CreateAcl, DeleteAcl, Selector, is_reserved
 from reconciler.plan.step import Step
 
@@ -29,9 +29,9 @@ class Transition:
     deleted: tuple[AclBinding, ...]
 
     @cached_property
-    def difference(self) -> Difference:
+    def difference(self) -> AccessDifference:
         """Who gains and who loses what; computed once, when it is first asked for."""
-        return compare(self.before, self.after)
+        return compare_access(self.before, self.after)
 
 
 def transition(

@@ -107,7 +107,7 @@ def _cells(
 
 
 def _group(row: Consequence) -> str:
-    kind, text = row.region.resource_type, row.region.key.text
+    kind, text = row.region.resource_type, row.region.names.text
     if kind is ResourceType.CLUSTER:
         return "the cluster"
     if not text:
@@ -116,7 +116,7 @@ def _group(row: Consequence) -> str:
     prefix = "" if kind is ResourceType.TOPIC else f"{SINGULAR[kind]} "
     if beginning is not None:
         return f"{prefix}{beginning.group()}…"
-    return f"{prefix}{text}" if row.region.key.literal else f"{prefix}{text}…"
+    return f"{prefix}{text}" if row.region.names.literal else f"{prefix}{text}…"
 
 
 def _letters(operations: set[AclOperation]) -> str:

@@ -79,7 +79,7 @@ def access_lines(rows: Iterable[Consequence]) -> Iterator[AccessLine]:
 
 
 def _topics(row: Consequence) -> str:
-    if row.region.key.literal or not row.topic_count:
+    if row.region.names.literal or not row.topic_count:
         return ""
     named = ", ".join(row.topics[:_TOPICS_NAMED])
     more = row.topic_count - min(len(row.topics), _TOPICS_NAMED)

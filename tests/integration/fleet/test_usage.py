@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pytest
 
-from reconciler.access import Request
+from reconciler.access import AccessRequest
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
 from reconciler.fleet.usage import Event, Ground
@@ -69,7 +69,7 @@ def event(
     allowed: bool = True,
 ) -> Event:
     ground = Ground.ACL if acl else Ground.SUPER_USER if allowed else Ground.DEFAULT_DENY
-    return Event(Request(who, "10.0.0.1", operation, ResourceType.TOPIC, name), allowed, ground, acl, "Fetch")
+    return Event(AccessRequest(who, "10.0.0.1", operation, ResourceType.TOPIC, name), allowed, ground, acl, "Fetch")
 
 
 def log(*events: Event, day: str = "2026-11-02", write: Callable[[Event], str] = standard) -> bytes:

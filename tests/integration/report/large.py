@@ -4,7 +4,7 @@ import datetime
 from typing import Final
 
 from reconciler.access import Region, Witness
-from reconciler.access.table import literal
+from reconciler.access.name_set import literal
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,

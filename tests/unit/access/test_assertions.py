@@ -3,12 +3,12 @@
 import pytest
 
 from reconciler.access import (
+    AccessRequest,
     Assertion,
+    AssertionKind,
+    AssertionOutcome,
     Authorizer,
     Checker,
-    Claim,
-    Outcome,
-    Request,
     Via,
     check,
     only_admins,
@@ -26,8 +26,8 @@ NOBODY = only_readers("nobody reads pii", PII, [])
 def test_a_failure_shows_the_shortest_request_and_the_line() -> None:
     held = binding("TOPIC:P:pi User:a@10.0.0.1 ALLOW READ")
     verdict = check(NOBODY, Authorizer({held: Origin("a.yaml", 4, 1)}))
-    assert verdict.outcome is Outcome.FAIL
-    assert verdict.witness == Request("User:a", "10.0.0.1", _O.READ, _T.TOPIC, "pii.")
+    assert verdict.outcome is AssertionOutcome.FAIL
+    assert verdict.witness == AccessRequest("User:a", "10.0.0.1", _O.READ, _T.TOPIC, "pii.")
     assert (verdict.via, verdict.bindings, verdict.origins) == (Via.BINDING, (held,), (Origin("a.yaml", 4, 1),))
 
 
@@ -45,14 +45,14 @@ def test_a_failure_shows_the_shortest_request_and_the_line() -> None:
     ],
 )
 def test_nobody_reads(texts: list[str], passes: bool) -> None:
-    assert (check(NOBODY, Authorizer(bindings(*texts))).outcome is Outcome.PASS) is passes
+    assert (check(NOBODY, Authorizer(bindings(*texts))).outcome is AssertionOutcome.PASS) is passes
 
 
 def test_who_may_alter_the_cluster_may_do_anything() -> None:
     held = bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW ALTER")
     verdict = check(NOBODY, Authorizer(held))
     assert (verdict.via, verdict.bindings) == (Via.CLUSTER_ALTER, tuple(held))
-    assert check(only_readers("but a", PII, ["User:a"]), Authorizer(held)).outcome is Outcome.PASS
+    assert check(only_readers("but a", PII, ["User:a"]), Authorizer(held)).outcome is AssertionOutcome.PASS
 
 
 def test_deleting_topics_is_granted_by_the_cluster_too() -> None:
@@ -65,9 +65,9 @@ def test_deleting_topics_is_granted_by_the_cluster_too() -> None:
 
 def test_the_cluster_is_named_where_it_opens_a_shorter_name() -> None:
     held = bindings("TOPIC:P:pii.eu. User:a@* ALLOW DELETE", "CLUSTER:L:kafka-cluster User:b@* ALLOW DELETE")
-    nobody = Assertion("nobody deletes", Claim.MUST_NOT, frozenset({_O.DELETE}), PII)
+    nobody = Assertion("nobody deletes", AssertionKind.MUST_NOT, frozenset({_O.DELETE}), PII)
     verdict = check(nobody, Authorizer(held))
-    assert verdict.witness == Request("User:b", "192.0.2.0", _O.DELETE, _T.TOPIC, "pii.")
+    assert verdict.witness == AccessRequest("User:b", "192.0.2.0", _O.DELETE, _T.TOPIC, "pii.")
     assert (verdict.via, verdict.bindings) == (Via.OTHER_RESOURCE, (held[1],))
     direct = bindings("TOPIC:P:pii. User:a@* ALLOW DELETE")
     assert check(nobody, Authorizer([*held, *direct])).via is Via.BINDING
@@ -75,13 +75,13 @@ def test_the_cluster_is_named_where_it_opens_a_shorter_name() -> None:
 
 def test_super_users_are_left_out_unless_asked_for() -> None:
     authorizer = Authorizer([], ["User:root"])
-    assert check(NOBODY, authorizer).outcome is Outcome.PASS
-    asked = Assertion("all", Claim.MUST_NOT, frozenset({_O.READ}), PII, include_super_users=True)
+    assert check(NOBODY, authorizer).outcome is AssertionOutcome.PASS
+    asked = Assertion("all", AssertionKind.MUST_NOT, frozenset({_O.READ}), PII, include_super_users=True)
     verdict = check(asked, authorizer)
     assert verdict.witness is not None
     assert (verdict.via, verdict.witness.principal) == (Via.SUPER_USER, "User:root")
-    able = Assertion("root", Claim.MUST, frozenset({_O.READ}), PII, ("User:root",))
-    assert check(able, authorizer).outcome is Outcome.PASS
+    able = Assertion("root", AssertionKind.MUST, frozenset({_O.READ}), PII, ("User:root",))
+    assert check(able, authorizer).outcome is AssertionOutcome.PASS
 
 
 def test_default_allow_opens_what_nothing_covers() -> None:
@@ -90,36 +90,37 @@ def test_default_allow_opens_what_nothing_covers() -> None:
     assert verdict.witness is not None
     assert (verdict.via, verdict.witness.resource_name) == (Via.DEFAULT_ALLOW, "pii.")
     unknown = check(NOBODY, Authorizer(held, (), None))
-    assert unknown.outcome is Outcome.UNDECIDED
+    assert unknown.outcome is AssertionOutcome.UNDECIDED
     assert unknown.reason
     covered = Authorizer([*held, binding("TOPIC:P:pii User:b@* ALLOW WRITE")], (), None)
-    assert check(NOBODY, covered).outcome is Outcome.PASS
+    assert check(NOBODY, covered).outcome is AssertionOutcome.PASS
 
 
 def test_must_holds_for_every_name_and_host() -> None:
-    claim = Assertion("a writes", Claim.MUST, frozenset({_O.WRITE}), PII, ("User:a",))
+    claim = Assertion("a writes", AssertionKind.MUST, frozenset({_O.WRITE}), PII, ("User:a",))
     allow = binding("TOPIC:P:pii. User:a@* ALLOW WRITE")
-    assert check(claim, Authorizer([allow])).outcome is Outcome.PASS
+    assert check(claim, Authorizer([allow])).outcome is AssertionOutcome.PASS
     deny = binding("TOPIC:L:pii.x User:*@10.0.0.1 DENY WRITE")
     verdict = check(claim, Authorizer([allow, deny]))
-    assert verdict.witness == Request("User:a", "10.0.0.1", _O.WRITE, _T.TOPIC, "pii.x")
+    assert verdict.witness == AccessRequest("User:a", "10.0.0.1", _O.WRITE, _T.TOPIC, "pii.x")
     assert verdict.bindings == (deny,)
-    elsewhere = Assertion("from", Claim.MUST, frozenset({_O.WRITE}), PII, ("User:a",), hosts=("10.0.0.2",))
-    assert check(elsewhere, Authorizer([allow, deny])).outcome is Outcome.PASS
+    elsewhere = Assertion("from", AssertionKind.MUST, frozenset({_O.WRITE}), PII, ("User:a",), hosts=("10.0.0.2",))
+    assert check(elsewhere, Authorizer([allow, deny])).outcome is AssertionOutcome.PASS
 
 
 def test_globs_range_over_those_who_are_known() -> None:
     held = bindings("TOPIC:P:pii. User:svc-a@* ALLOW READ", "TOPIC:P:pii. User:b@* ALLOW READ")
-    claim = Assertion("services do not", Claim.MUST_NOT, frozenset({_O.READ}), PII, ("User:svc-*",))
+    claim = Assertion("services do not", AssertionKind.MUST_NOT, frozenset({_O.READ}), PII, ("User:svc-*",))
     verdict = check(claim, Authorizer(held))
     assert verdict.witness is not None
     assert verdict.witness.principal == "User:svc-a"
     assert (
-        check(only_readers("b and services", PII, ["User:b", "User:svc-*"]), Authorizer(held)).outcome is Outcome.PASS
+        check(only_readers("b and services", PII, ["User:b", "User:svc-*"]), Authorizer(held)).outcome
+        is AssertionOutcome.PASS
     )
     everyone = Authorizer(bindings("TOPIC:P:pii. User:*@* ALLOW READ"))
-    assert check(claim, everyone).outcome is Outcome.PASS  # nobody is known who is called so
-    assert Checker(everyone, ["User:svc-z"]).check(claim).outcome is Outcome.FAIL
+    assert check(claim, everyone).outcome is AssertionOutcome.PASS  # nobody is known who is called so
+    assert Checker(everyone, ["User:svc-z"]).check(claim).outcome is AssertionOutcome.FAIL
 
 
 def test_brackets_belong_to_a_principal_and_make_no_glob() -> None:
@@ -127,25 +128,29 @@ def test_brackets_belong_to_a_principal_and_make_no_glob() -> None:
     verdict = check(only_readers("one", PII, ["User:svc[1]"]), held)
     assert verdict.witness is not None
     assert verdict.witness.principal == "User:svc1"
-    able = Assertion("may", Claim.MUST, frozenset({_O.READ}), PII, ("User:svc[1]",))
-    assert check(able, held).outcome is Outcome.FAIL
-    assert check(only_readers("any one", PII, ["User:svc?"]), held).outcome is Outcome.PASS
+    able = Assertion("may", AssertionKind.MUST, frozenset({_O.READ}), PII, ("User:svc[1]",))
+    assert check(able, held).outcome is AssertionOutcome.FAIL
+    assert check(only_readers("any one", PII, ["User:svc?"]), held).outcome is AssertionOutcome.PASS
 
 
 def test_only_writers_speaks_of_writing() -> None:
     held = Authorizer(bindings("TOPIC:P:pii. User:a@* ALLOW READ"))
-    assert check(only_writers("writers", PII, []), held).outcome is Outcome.PASS
+    assert check(only_writers("writers", PII, []), held).outcome is AssertionOutcome.PASS
 
 
 def test_what_cannot_be_read_is_never_a_pass() -> None:
     lost = OpaqueBinding("pii.x", "User:a", "*", 2, 3, None, 3)
-    assert check(NOBODY, Authorizer([], opaque=[lost])).outcome is Outcome.UNDECIDED
+    assert check(NOBODY, Authorizer([], opaque=[lost])).outcome is AssertionOutcome.UNDECIDED
     broken = bindings("TOPIC:L:pii.x nobody@* ALLOW READ")
     assert check(NOBODY, Authorizer(broken)).bindings == tuple(broken)
-    assert check(NOBODY, Authorizer(broken)).outcome is Outcome.UNDECIDED
-    assert check(NOBODY, Authorizer(bindings("TOPIC:L:x nobody@* ALLOW READ"))).outcome is Outcome.PASS
+    assert check(NOBODY, Authorizer(broken)).outcome is AssertionOutcome.UNDECIDED
+    assert check(NOBODY, Authorizer(bindings("TOPIC:L:x nobody@* ALLOW READ"))).outcome is AssertionOutcome.PASS
     hanging = Authorizer(bindings("GROUP:L:#a User:a@* ALLOW READ"))
-    for name, outcome in (("#b", Outcome.UNDECIDED), ("b", Outcome.PASS), ("*", Outcome.UNDECIDED)):
+    for name, outcome in (
+        ("#b", AssertionOutcome.UNDECIDED),
+        ("b", AssertionOutcome.PASS),
+        ("*", AssertionOutcome.UNDECIDED),
+    ):
         assert check(only_readers("g", [pattern(f"GROUP:L:{name}")], ["User:a"]), hanging).outcome is outcome
 
 
@@ -154,7 +159,7 @@ def test_every_class_of_hosts_in_a_range_is_tried() -> None:
     verdict = check(NOBODY, Authorizer(held, kafka_version=(4, 4)))
     assert verdict.witness is not None
     assert verdict.witness.host == "10.0.0.0"
-    assert check(NOBODY, Authorizer(held, kafka_version=(4, 3))).outcome is Outcome.PASS
+    assert check(NOBODY, Authorizer(held, kafka_version=(4, 3))).outcome is AssertionOutcome.PASS
 
 
 def test_the_wildcard_denies_itself_and_not_what_goes_on_after_it() -> None:

@@ -2,9 +2,18 @@
 
 import pytest
 
-from reconciler.access import Assertion, Authorizer, Claim, Outcome, Request, Rule, UndecidedAccessError, check
+from reconciler.access import (
+    AccessRequest,
+    Assertion,
+    AssertionKind,
+    AssertionOutcome,
+    Authorizer,
+    DecisionRule,
+    UndecidedAccessError,
+    check,
+)
+from reconciler.access.name_set import literal
 from reconciler.access.operations import EVERY
-from reconciler.access.table import literal
 from reconciler.model import (
     AclOperation,
     Declaration,
@@ -31,15 +40,25 @@ def test_a_decision_points_at_the_binding_and_its_line() -> None:
     place = Origin("a.yaml", 7, 3)
     authorizer = Authorizer({allow: Declaration(place, reason="orders"), deny: Origin("b.yaml", 1, 1)})
     decision = authorizer.authorize(*READ_FOO)
-    assert (decision.allowed, decision.rule, decision.binding, decision.origin) == (True, Rule.ALLOW, allow, place)
+    assert (decision.allowed, decision.rule, decision.binding, decision.origin) == (
+        True,
+        DecisionRule.ALLOW,
+        allow,
+        place,
+    )
     assert decision.declaration is not None
     assert decision.declaration.reason == "orders"
     denied = authorizer.authorize("User:a", "10.0.0.1", _O.WRITE, _T.TOPIC, "foo")
-    assert (denied.rule, denied.binding, denied.origin) == (Rule.DENY, deny, Origin("b.yaml", 1, 1))
+    assert (denied.rule, denied.binding, denied.origin) == (DecisionRule.DENY, deny, Origin("b.yaml", 1, 1))
     implied = authorizer.authorize("User:a", "10.0.0.1", _O.DESCRIBE, _T.TOPIC, "foo")
-    assert (implied.allowed, implied.rule, implied.binding) == (True, Rule.IMPLIED_ALLOW, allow)
+    assert (implied.allowed, implied.rule, implied.binding) == (True, DecisionRule.IMPLIED_ALLOW, allow)
     default = authorizer.authorize("User:b", "10.0.0.1", _O.READ, _T.TOPIC, "foo")
-    assert (default.allowed, default.rule, default.binding, default.origin) == (False, Rule.DEFAULT_DENY, None, None)
+    assert (default.allowed, default.rule, default.binding, default.origin) == (
+        False,
+        DecisionRule.DEFAULT_DENY,
+        None,
+        None,
+    )
 
 
 def test_the_binding_that_names_the_operation_is_told_before_others() -> None:
@@ -52,7 +71,7 @@ def test_the_binding_that_names_the_operation_is_told_before_others() -> None:
 
 def test_super_users_come_first_even_where_a_broker_breaks() -> None:
     authorizer = Authorizer(bindings("TOPIC:L:* nobody@* ALLOW READ"), ["User:a"])
-    assert authorizer.authorize(*READ_FOO).rule is Rule.SUPER_USER
+    assert authorizer.authorize(*READ_FOO).rule is DecisionRule.SUPER_USER
 
 
 @pytest.mark.parametrize("version", [(3, 9), (4, 0), (4, 3)])
@@ -60,9 +79,9 @@ def test_a_principal_without_a_colon_breaks_every_request_that_reaches_it(versio
     held = bindings("TOPIC:L:* nobody@* ALLOW READ", "TOPIC:L:foo User:b@* DENY READ")
     authorizer = Authorizer(held, kafka_version=version)
     decision = authorizer.authorize(*READ_FOO)
-    assert (decision.allowed, decision.rule, decision.binding) == (None, Rule.BROKER_ERROR, held[0])
-    assert authorizer.authorize("User:b", "10.0.0.1", _O.READ, _T.TOPIC, "foo").rule is Rule.DENY
-    assert authorizer.authorize("User:a", "10.0.0.1", _O.READ, _T.GROUP, "foo").rule is Rule.DEFAULT_DENY
+    assert (decision.allowed, decision.rule, decision.binding) == (None, DecisionRule.BROKER_ERROR, held[0])
+    assert authorizer.authorize("User:b", "10.0.0.1", _O.READ, _T.TOPIC, "foo").rule is DecisionRule.DENY
+    assert authorizer.authorize("User:a", "10.0.0.1", _O.READ, _T.GROUP, "foo").rule is DecisionRule.DEFAULT_DENY
     assert authorizer.authorize_by_resource_type("User:a", "10.0.0.1", _O.WRITE, _T.TOPIC).allowed is None
 
 
@@ -85,7 +104,7 @@ def test_a_user_called_asterisk_breaks_brokers_from_4_0_on() -> None:
     held = bindings("TOPIC:L:foo User:*@* ALLOW READ")
     asked = ("User:*", *READ_FOO[1:])
     assert Authorizer(held, kafka_version=(3, 9)).authorize(*asked).allowed is True
-    assert Authorizer(held, kafka_version=(4, 0)).authorize(*asked).rule is Rule.BROKER_ERROR
+    assert Authorizer(held, kafka_version=(4, 0)).authorize(*asked).rule is DecisionRule.BROKER_ERROR
 
 
 def test_the_wildcard_misses_names_that_begin_with_it() -> None:
@@ -99,9 +118,9 @@ def test_the_wildcard_misses_names_that_begin_with_it() -> None:
 
 def test_an_unknown_default_leaves_what_no_binding_covers_undecided() -> None:
     authorizer = Authorizer(bindings("TOPIC:L:foo User:b@* ALLOW READ"), (), None)
-    assert authorizer.authorize(*READ_FOO).rule is Rule.DEFAULT_DENY
+    assert authorizer.authorize(*READ_FOO).rule is DecisionRule.DEFAULT_DENY
     decision = authorizer.authorize(*READ_FOO[:-1], "bar")
-    assert (decision.allowed, decision.rule) == (None, Rule.UNDECIDED)
+    assert (decision.allowed, decision.rule) == (None, DecisionRule.UNDECIDED)
     with pytest.raises(UndecidedAccessError, match="bar"):
         authorizer.authorized_operations("User:a", "10.0.0.1", _T.TOPIC, "bar")
 
@@ -132,11 +151,11 @@ def test_what_an_entry_that_cannot_be_read_could_change_is_undecided(
 def test_an_entry_that_could_deny_makes_an_allow_undecided_and_could_cover_under_default_allow() -> None:
     allow = bindings("TOPIC:L:foo User:a@* ALLOW READ")
     lost = opaque("foo", codes=(2, 3, None, 2))
-    assert Authorizer(allow, opaque=[lost]).authorize(*READ_FOO).rule is Rule.UNDECIDED
+    assert Authorizer(allow, opaque=[lost]).authorize(*READ_FOO).rule is DecisionRule.UNDECIDED
     other = opaque("fo", "User:b", (2, None, None, 3))
-    assert Authorizer([], (), True, opaque=[other]).authorize(*READ_FOO).rule is Rule.UNDECIDED
+    assert Authorizer([], (), True, opaque=[other]).authorize(*READ_FOO).rule is DecisionRule.UNDECIDED
     covering = opaque("fo", "User:b", (2, 4, None, 3))
-    assert Authorizer([], (), True, opaque=[covering]).authorize(*READ_FOO).rule is Rule.DEFAULT_DENY
+    assert Authorizer([], (), True, opaque=[covering]).authorize(*READ_FOO).rule is DecisionRule.DEFAULT_DENY
 
 
 def test_matching_selects_the_patterns_that_apply_to_a_name() -> None:
@@ -163,20 +182,20 @@ def test_changes_leave_the_first_authorizer_as_it_is() -> None:
     assert first.authorize(*READ_FOO).allowed is True
     assert second.authorize(*READ_FOO).allowed is False
     assert second.authorize("User:a", "10.0.0.1", _O.READ, _T.GROUP, "g").origin == Origin("g.yaml", 1, 1)
-    assert first.permits([Request(*READ_FOO)]) == [True]
+    assert first.permits([AccessRequest(*READ_FOO)]) == [True]
 
 
 def test_an_entry_that_may_cover_leaves_every_operation_open_under_default_allow() -> None:
     maybe = opaque("fo", "User:a", (2, None, 3, 3))
     asked = ("User:a", "10.0.0.1", _O.WRITE, _T.TOPIC, "foo")
-    assert Authorizer([], (), True, opaque=[maybe]).authorize(*asked).rule is Rule.UNDECIDED
-    read = Assertion("reads", Claim.MUST_NOT, frozenset({_O.WRITE}), (pattern("TOPIC:L:foo"),), ("User:a",))
-    assert check(read, Authorizer([], (), True, opaque=[maybe])).outcome is Outcome.FAIL
+    assert Authorizer([], (), True, opaque=[maybe]).authorize(*asked).rule is DecisionRule.UNDECIDED
+    read = Assertion("reads", AssertionKind.MUST_NOT, frozenset({_O.WRITE}), (pattern("TOPIC:L:foo"),), ("User:a",))
+    assert check(read, Authorizer([], (), True, opaque=[maybe])).outcome is AssertionOutcome.FAIL
     closed = bindings("CLUSTER:L:kafka-cluster User:b@* ALLOW DESCRIBE")
-    assert check(read, Authorizer(closed, (), True, opaque=[maybe])).outcome is Outcome.UNDECIDED
+    assert check(read, Authorizer(closed, (), True, opaque=[maybe])).outcome is AssertionOutcome.UNDECIDED
     least, most = (
         world.access("User:a", "10.0.0.1", _T.TOPIC, literal("foo"))
-        for world in Authorizer([], (), True, opaque=[maybe]).worlds.both
+        for world in Authorizer([], (), True, opaque=[maybe]).interpretations.both
     )
     assert least == 0
     assert most == EVERY

@@ -2,12 +2,12 @@
 
 import pytest
 
-from reconciler.access import Authorizer, Difference, compare
+from reconciler.access import AccessDifference, Authorizer, compare_access
 from reconciler.model import AclBinding, OpaqueBinding
 from tests.unit.access.bindings import bindings
 
 
-def told(difference: Difference) -> list[str]:
+def told(difference: AccessDifference) -> list[str]:
     """Rows in one line each."""
     lines = []
     for row in (*difference.rows, *difference.reached()):
@@ -27,7 +27,7 @@ def change(
     opaque: tuple[OpaqueBinding, ...] = (),
 ) -> list[str]:
     sides = (Authorizer(side, (), default_allow, opaque=opaque) for side in (before, after))
-    return told(compare(*sides))
+    return told(compare_access(*sides))
 
 
 def test_a_prefix_less_what_is_denied() -> None:
@@ -48,7 +48,7 @@ def test_a_deny_of_everybody_takes_from_those_who_had_it() -> None:
 
 def test_everybody_gains_but_for_those_who_are_denied() -> None:
     deny = bindings("TOPIC:L:a User:a@* DENY ALL")
-    difference = compare(Authorizer(deny), Authorizer(deny + bindings("TOPIC:P:a User:*@* ALLOW READ")))
+    difference = compare_access(Authorizer(deny), Authorizer(deny + bindings("TOPIC:P:a User:*@* ALLOW READ")))
     assert told(difference) == ["others +READ,DESCRIBE topics starting with `a` from any host"]
     (exception,) = [row for row in difference.reached_with_exceptions() if not row.gained]
     assert (exception.principal, str(exception.region)) == ("User:a", "topic `a`")
@@ -86,7 +86,7 @@ def test_the_cluster_creates_and_deletes_topics_whatever_their_denies() -> None:
 
 def test_super_users_stand_outside_every_row() -> None:
     after = bindings("TOPIC:L:a User:a@* ALLOW READ")
-    difference = compare(Authorizer([], ["User:a"]), Authorizer(after, ["User:a", "User:b"]))
+    difference = compare_access(Authorizer([], ["User:a"]), Authorizer(after, ["User:a", "User:b"]))
     assert difference.rows == ()
     assert difference.super_users_added == {"User:b"}
     assert not difference.is_empty
@@ -114,6 +114,6 @@ def test_a_change_of_everybody_inside_a_wide_grant_of_one() -> None:
 
 def test_who_creates_by_the_cluster_gains_nothing_by_a_topic() -> None:
     held = bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW CREATE")
-    difference = compare(Authorizer(held), Authorizer(held + bindings("TOPIC:P:a User:*@* ALLOW CREATE")))
+    difference = compare_access(Authorizer(held), Authorizer(held + bindings("TOPIC:P:a User:*@* ALLOW CREATE")))
     assert told(difference) == ["others +CREATE topics starting with `a` from any host"]
     assert [row.principal for row in difference.reached_with_exceptions()] == ["User:a"]

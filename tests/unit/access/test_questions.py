@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.access import Authorizer, Request, Standing, access_of, can_i, explain, who_can
+from reconciler.access import AccessRequest, Authorizer, Relevance, access_of, can_i, explain, who_can
 from reconciler.model import AclOperation, ResourceType
 from tests.unit.access.bindings import bindings, pattern
 
@@ -61,19 +61,19 @@ def test_an_explanation_shows_every_binding_on_the_resource() -> None:
         "TOPIC:L:a User:a@* ALLOW WRITE",
         "TOPIC:L:b User:a@* DENY READ",
     )
-    explanation = explain(Authorizer(held), Request("User:a", "10.0.0.1", _O.READ, _T.TOPIC, "a"))
+    explanation = explain(Authorizer(held), AccessRequest("User:a", "10.0.0.1", _O.READ, _T.TOPIC, "a"))
     assert explanation.allowed is True
     assert dict(explanation.considered) == {
-        held[0]: Standing.DECIDES,
-        held[1]: Standing.OTHER_PRINCIPAL,
-        held[2]: Standing.OTHER_HOST,
-        held[3]: Standing.OTHER_OPERATION,
+        held[0]: Relevance.DECIDES,
+        held[1]: Relevance.OTHER_PRINCIPAL,
+        held[2]: Relevance.OTHER_HOST,
+        held[3]: Relevance.OTHER_OPERATION,
     }
 
 
 def test_a_topic_can_be_created_by_the_cluster_instead() -> None:
     authorizer = Authorizer(bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW CREATE", "TOPIC:L:* User:a@* DENY CREATE"))
-    explanation = explain(authorizer, Request("User:a", "10.0.0.1", _O.CREATE, _T.TOPIC, "a"))
+    explanation = explain(authorizer, AccessRequest("User:a", "10.0.0.1", _O.CREATE, _T.TOPIC, "a"))
     assert (explanation.decision.allowed, explanation.allowed) == (False, True)
 
 

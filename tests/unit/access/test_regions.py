@@ -2,10 +2,10 @@
 
 import pytest
 
-from reconciler.access import Hosts, Key, Region
+from reconciler.access import Hosts, NameSet, Region
 from reconciler.access.hosts import HostClass, address, address_range, host_classes, is_dead
+from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, literal
 from reconciler.access.names import shortest_name
-from reconciler.access.table import EVERYTHING, STARRED, literal
 from reconciler.model import ResourceType
 
 TOPIC, GROUP, CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
@@ -15,33 +15,33 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 @pytest.mark.parametrize(
     ("kind", "key", "cuts", "expected"),
     [
-        (TOPIC, EVERYTHING, [], "a"),
-        (TOPIC, EVERYTHING, [Key("a"), literal("b")], "c"),
-        (TOPIC, Key("pay."), [], "pay."),
-        (TOPIC, Key("pay."), [literal("pay.")], "pay.a"),
-        (TOPIC, Key("."), [], ".a"),
-        (TOPIC, Key(".."), [], "..a"),
+        (TOPIC, ALL_NAMES, [], "a"),
+        (TOPIC, ALL_NAMES, [NameSet("a"), literal("b")], "c"),
+        (TOPIC, NameSet("pay."), [], "pay."),
+        (TOPIC, NameSet("pay."), [literal("pay.")], "pay.a"),
+        (TOPIC, NameSet("."), [], ".a"),
+        (TOPIC, NameSet(".."), [], "..a"),
         (TOPIC, literal("."), [], None),
         (TOPIC, literal("foo*"), [], None),
-        (TOPIC, Key("foo*"), [], None),
-        (TOPIC, Key("a" * 249), [], "a" * 249),
-        (TOPIC, Key("a" * 249), [literal("a" * 249)], None),
-        (TOPIC, Key("a" * 250), [], None),
-        (TOPIC, Key("p"), [literal("p"), *(Key("p" + letter) for letter in LETTERS)], None),
-        (TOPIC, Key("p"), [literal("p"), *(literal("p" + letter) for letter in LETTERS)], "paa"),
-        (TOPIC, Key("p"), [literal("p"), Key("pa"), *(literal("p" + letter) for letter in LETTERS[1:])], "pba"),
-        (TOPIC, STARRED, [], None),
-        (GROUP, STARRED, [], "*a"),
-        (GROUP, Key("*"), [STARRED], "*"),
-        (GROUP, Key("*"), [STARRED, literal("*")], None),
-        (GROUP, Key("p"), [literal("p"), *(Key("p" + letter) for letter in LETTERS)], "p\u00a1"),
+        (TOPIC, NameSet("foo*"), [], None),
+        (TOPIC, NameSet("a" * 249), [], "a" * 249),
+        (TOPIC, NameSet("a" * 249), [literal("a" * 249)], None),
+        (TOPIC, NameSet("a" * 250), [], None),
+        (TOPIC, NameSet("p"), [literal("p"), *(NameSet("p" + letter) for letter in LETTERS)], None),
+        (TOPIC, NameSet("p"), [literal("p"), *(literal("p" + letter) for letter in LETTERS)], "paa"),
+        (TOPIC, NameSet("p"), [literal("p"), NameSet("pa"), *(literal("p" + letter) for letter in LETTERS[1:])], "pba"),
+        (TOPIC, ASTERISK_NAMES, [], None),
+        (GROUP, ASTERISK_NAMES, [], "*a"),
+        (GROUP, NameSet("*"), [ASTERISK_NAMES], "*"),
+        (GROUP, NameSet("*"), [ASTERISK_NAMES, literal("*")], None),
+        (GROUP, NameSet("p"), [literal("p"), *(NameSet("p" + letter) for letter in LETTERS)], "p\u00a1"),
         (GROUP, literal("."), [], "."),
-        (CLUSTER, EVERYTHING, [], "kafka-cluster"),
-        (CLUSTER, Key("kafka"), [literal("kafka-cluster")], None),
+        (CLUSTER, ALL_NAMES, [], "kafka-cluster"),
+        (CLUSTER, NameSet("kafka"), [literal("kafka-cluster")], None),
         (CLUSTER, literal("other"), [], None),
     ],
 )
-def test_the_shortest_name(kind: ResourceType, key: Key, cuts: list[Key], expected: str | None) -> None:
+def test_the_shortest_name(kind: ResourceType, key: NameSet, cuts: list[NameSet], expected: str | None) -> None:
     assert shortest_name(kind, key, cuts) == expected
     assert Region(kind, key, tuple(cuts)).witness() == expected
 
@@ -53,15 +53,15 @@ def test_the_shortest_name(kind: ResourceType, key: Key, cuts: list[Key], expect
         (Region(TOPIC, literal("a")), "topic `a`"),
         (Region(CLUSTER, literal("kafka-cluster")), "the cluster"),
         (
-            Region(TOPIC, Key("pay."), (Key("pay.audit."),)),
+            Region(TOPIC, NameSet("pay."), (NameSet("pay.audit."),)),
             "topics starting with `pay.` except those starting with `pay.audit.`",
         ),
         (
-            Region(GROUP, EVERYTHING, (literal("b"), Key("a"), STARRED)),
+            Region(GROUP, ALL_NAMES, (literal("b"), NameSet("a"), ASTERISK_NAMES)),
             "all groups except `b` and those starting with `a`",
         ),
         (
-            Region(ResourceType.TRANSACTIONAL_ID, Key("t"), tuple(literal(f"t{n}") for n in range(6))),
+            Region(ResourceType.TRANSACTIONAL_ID, NameSet("t"), tuple(literal(f"t{n}") for n in range(6))),
             "transactional ids starting with `t` except `t0`, `t1`, `t2` and 3 more",
         ),
     ],
@@ -72,9 +72,12 @@ def test_regions_in_words(region: Region, words: str) -> None:
 
 def test_a_region_selects_the_names_that_exist() -> None:
     names = sorted(["pay.a", "pay.audit.x", "pay.b", "pay", "q", "pay.b.c"])
-    assert Region(TOPIC, Key("pay."), (Key("pay.audit."), literal("pay.b"))).select(names) == ["pay.a", "pay.b.c"]
+    assert Region(TOPIC, NameSet("pay."), (NameSet("pay.audit."), literal("pay.b"))).select(names) == [
+        "pay.a",
+        "pay.b.c",
+    ]
     assert Region(TOPIC, literal("q")).select(names) == ["q"]
-    assert Region(GROUP, EVERYTHING, (STARRED,)).select(["*", "*a", "b"]) == ["*", "b"]
+    assert Region(GROUP, ALL_NAMES, (ASTERISK_NAMES,)).select(["*", "*a", "b"]) == ["*", "b"]
 
 
 @pytest.mark.parametrize(

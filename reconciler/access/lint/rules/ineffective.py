@@ -5,9 +5,9 @@ from typing import Final
 
 from reconciler.access.hosts import is_dead
 from reconciler.access.lint.rule import LintFinding, LintState, lint_rule
+from reconciler.access.name_set import ALL_NAMES, names_of
 from reconciler.access.names import has_names
 from reconciler.access.operations import supported
-from reconciler.access.table import EVERYTHING, key_of
 from reconciler.model import (
     CLUSTER_NAME,
     WILDCARD_PRINCIPAL,
@@ -78,7 +78,7 @@ def _principal_problem(text: str) -> tuple[str, str] | None:
 )
 def breaks_brokers(state: LintState) -> Iterator[LintFinding]:
     """Bindings that meet a defect of brokers."""
-    for binding in sorted(frozenset(state.authorizer.fragile.bindings)):
+    for binding in sorted(frozenset(state.authorizer.broker_defects.bindings)):
         message = "requests that meet this make brokers fail or hang"
         yield breaks_brokers.found(binding, message, "remove it first, as a super user")
 
@@ -100,7 +100,7 @@ def dead_pattern(state: LintState) -> Iterator[LintFinding]:
 def _pattern_problem(binding: AclBinding) -> tuple[str, str] | None:
     pattern = binding.pattern
     kind, name = pattern.resource_type, pattern.name
-    if not has_names(kind, key_of(pattern)):
+    if not has_names(kind, names_of(pattern)):
         advice = f"the cluster is called {CLUSTER_NAME}" if kind is ResourceType.CLUSTER else "write a legal name"
         if kind is ResourceType.TOPIC and name.endswith("*"):
             advice = f"Kafka has no globs: write PREFIXED {name[:-1]}" if len(name) > 1 else "write LITERAL *"
@@ -136,10 +136,10 @@ def unsupported_operation(state: LintState) -> Iterator[LintFinding]:
     "Deny PREFIXED `*` as well.",
 )
 def evaded_deny(state: LintState) -> Iterator[LintFinding]:
-    """DENYs on every name that some names evade; see ``STARRED``."""
+    """DENYs on every name that some names evade; see ``ASTERISK_NAMES``."""
     for binding in state.bindings:
         kind = binding.pattern.resource_type
-        denies = binding.entry.permission_type is AclPermissionType.DENY and key_of(binding.pattern) == EVERYTHING
+        denies = binding.entry.permission_type is AclPermissionType.DENY and names_of(binding.pattern) == ALL_NAMES
         # The name of a topic or of the cluster never begins with an asterisk.
         if denies and kind not in (ResourceType.TOPIC, ResourceType.CLUSTER):
             message = f"brokers do not apply this to a {kind.name} whose name begins with '*' and goes on, such as '*x'"

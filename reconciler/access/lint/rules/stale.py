@@ -32,7 +32,7 @@ _OTHER_HALF: Final = {
 )
 def half_a_grant(state: LintState) -> Iterator[LintFinding]:
     """READ on topics without a group, WRITE on a transactional id without a topic."""
-    world = state.authorizer.worlds.most
+    interpretation = state.authorizer.interpretations.most
     seen: dict[tuple[str, str, AclOperation, ResourceType], bool] = {}
     for binding in state.allows:
         entry = binding.entry
@@ -42,7 +42,7 @@ def half_a_grant(state: LintState) -> Iterator[LintFinding]:
         # Any host will do where the binding is for every host: 192.0.2.0 is for documentation (RFC 5737).
         asked = (entry.principal, entry.host if entry.host != "*" else "192.0.2.0", *other)
         if asked not in seen:
-            seen[asked] = world.default_allow or on_some_resource(world, *asked).allowed
+            seen[asked] = interpretation.default_allow or on_some_resource(interpretation, *asked).allowed
         if not seen[asked]:
             needed = f"{other[0].name} on any {other[1].name}"
             advice = f"grant {needed.replace('any', 'its')}, or remove this"
@@ -112,7 +112,7 @@ def expires_soon(state: LintState) -> Iterator[LintFinding]:
 
 def _dated(state: LintState) -> Iterator[tuple[AclBinding, datetime.date]]:
     """Declared bindings that expire, each with its last day."""
-    for binding, note in state.authorizer.evidence.notes.items():
+    for binding, note in state.authorizer.sources.notes.items():
         if isinstance(note, Declaration) and note.expires is not None:
             yield binding, note.expires
 

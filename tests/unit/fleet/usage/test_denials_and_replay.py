@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import Authorizer, Request
+from reconciler.access import AccessRequest, Authorizer
 from reconciler.fleet.usage import Denial, Event, Ground, Judge, Question, Tally
 from reconciler.fleet.usage.denials import MOST_HOSTS, Denials
 from reconciler.fleet.usage.replay import Replay, Replaying, permitted
@@ -28,7 +28,7 @@ ALLOW, DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
 def refusal(
     name: str = "t", operation: AclOperation = Op.READ, kind: ResourceType = R.TOPIC, host: str = "10.0.0.1"
 ) -> Event:
-    return Event(Request("User:a", host, operation, kind, name), False)
+    return Event(AccessRequest("User:a", host, operation, kind, name), False)
 
 
 def on(
@@ -171,7 +171,7 @@ def test_what_acls_do_not_decide_is_not_replayed(event: Event, fails: int) -> No
 
 
 def test_what_the_api_accepts_instead_counts() -> None:
-    asked = Request("User:a", "10.0.0.1", Op.IDEMPOTENT_WRITE, R.CLUSTER, CLUSTER_NAME)
+    asked = AccessRequest("User:a", "10.0.0.1", Op.IDEMPOTENT_WRITE, R.CLUSTER, CLUSTER_NAME)
     idempotent = on(CLUSTER_NAME, Op.IDEMPOTENT_WRITE, kind=R.CLUSTER)
     seen = Event(asked, True)
     assert replayed(seen, [idempotent], [on("t", Op.WRITE)]).same == 1
@@ -179,6 +179,6 @@ def test_what_the_api_accepts_instead_counts() -> None:
 
 
 def test_a_producers_start_needs_write_on_some_topic() -> None:
-    some = Event(Request("User:a", "10.0.0.1", Op.WRITE, R.TOPIC, "hardcode"), True, on_some=True)
+    some = Event(AccessRequest("User:a", "10.0.0.1", Op.WRITE, R.TOPIC, "hardcode"), True, on_some=True)
     assert replayed(some, [on("*", Op.WRITE)], [on("t", Op.WRITE)]).same == 1
     assert replayed(some._replace(on_some=False), [on("*", Op.WRITE)], [on("t", Op.WRITE)]).fails == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.access import Request
+from reconciler.access import AccessRequest
 from reconciler.fleet.usage import Event, Ground, Read, Unread, parse_line, parse_message
 from reconciler.model import (
     AccessControlEntry,
@@ -24,7 +24,7 @@ BODY = f"resourceType=TOPIC, resourceName=orders., patternType=PREFIXED, princip
 REASON = f"MatchingAcl(acl=StandardAcl({BODY}, permissionType=ALLOW))"
 V3 = f"{HEAD} for request = Metadata with resourceRefCount = 1 based on rule {REASON}"
 V43 = V3.replace("StandardAcl(", "StandardAcl[").replace("ALLOW))", "ALLOW])")
-REQUEST = Request(DN, "127.0.0.1", AclOperation.DESCRIBE, ResourceType.TOPIC, "orders.one")
+REQUEST = AccessRequest(DN, "127.0.0.1", AclOperation.DESCRIBE, ResourceType.TOPIC, "orders.one")
 OLD = "Principal = User:a is Denied Operation = DescribeConfigs from host = 10.0.0.1 on resource = "
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import Authorizer, Request
+from reconciler.access import AccessRequest, Authorizer
 from reconciler.fleet.usage import ClusterUsage, Event, Ground, Judge, Question, Standing, Summary, Tally, Window
 from reconciler.fleet.usage.bindings_used import BindingsUsed
 from reconciler.fleet.usage.coverage import NOTHING_ALLOWED, NOTHING_READ, Coverage, coverage
@@ -39,7 +39,7 @@ def binding(
 
 
 def access(name: str, operation: AclOperation = READ, *, allowed: bool = True, ground: Ground = Ground.UNSAID) -> Event:
-    return Event(Request("User:a", "10.0.0.1", operation, ResourceType.TOPIC, name), allowed, ground)
+    return Event(AccessRequest("User:a", "10.0.0.1", operation, ResourceType.TOPIC, name), allowed, ground)
 
 
 LITERAL, PREFIX, OTHER = binding("t.x"), binding("t.", prefixed=True), binding("u")

@@ -13,13 +13,13 @@ from reconciler.model import WILDCARD_PRINCIPAL
 _GLOB: Final = {"*": ".*", "?": "."}
 
 
-class Selection(NamedTuple):
+class PrincipalSelection(NamedTuple):
     """``named=None`` is every principal there is or could be; ``exempt`` ones are left out either way."""
 
     named: frozenset[str] | None
     exempt: frozenset[str]
 
-    def takes(self, principal: str) -> bool:
+    def includes(self, principal: str) -> bool:
         """Whether the assertion speaks of this principal."""
         return principal not in self.exempt and (self.named is None or principal in self.named)
 
@@ -40,7 +40,7 @@ class Principals:
         self._ordered = sorted(self.known)
         self._globs: dict[str, frozenset[str]] = {}
 
-    def meant(self, text: str) -> frozenset[str]:
+    def matching(self, text: str) -> frozenset[str]:
         """A principal as it is, or the known ones that a glob matches."""
         if not is_glob(text):
             return frozenset({text})
@@ -56,9 +56,9 @@ class Principals:
         wanted = pattern("".join(_GLOB.get(letter, escape(letter)) for letter in glob), DOTALL)
         return [name for name in self._ordered if wanted.fullmatch(name)]
 
-    def selected(self, assertion: Assertion, super_users: frozenset[str]) -> Selection:
+    def selected(self, assertion: Assertion, super_users: frozenset[str]) -> PrincipalSelection:
         """The principals of an assertion; super users are dealt with apart."""
-        exempt = frozenset().union(super_users, *map(self.meant, assertion.excluded))
+        exempt = frozenset().union(super_users, *map(self.matching, assertion.excluded))
         if WILDCARD_PRINCIPAL in assertion.principals:
-            return Selection(None, exempt)
-        return Selection(frozenset().union(*map(self.meant, assertion.principals)) - exempt, exempt)
+            return PrincipalSelection(None, exempt)
+        return PrincipalSelection(frozenset().union(*map(self.matching, assertion.principals)) - exempt, exempt)

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable
 from reconciler.access.index import Index
 
 
-def stranger(indexes: Iterable[Index], taken: Container[str] = ()) -> str:
+def unnamed_principal(indexes: Iterable[Index], taken: Container[str] = ()) -> str:
     """``User:anyone-else``, or with more letters where a binding or ``taken`` already names that."""
     known = {principal for index in indexes for _, principal in index.group_keys()}
     name = "User:anyone-else"

@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 from reconciler.access.assertion import Via
 from reconciler.access.by_resource_type import may_on_some_resource
-from reconciler.access.comparison import CLUSTER_KEY, ON_EVERY_TOPIC
-from reconciler.access.grants import Grant, Grants
-from reconciler.access.grounds import host_matches
+from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC
+from reconciler.access.evidence import host_matches
+from reconciler.access.grants import OperationGrant, OperationGrants
 from reconciler.access.hosts import HostClass, host_classes
 from reconciler.access.index import inside
+from reconciler.access.interpretation import Interpretation
+from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet, literal, names_of
 from reconciler.access.names import shortest_name
 from reconciler.access.operations import DENIED
-from reconciler.access.selection import Selection
-from reconciler.access.table import EVERYTHING, STARRED, Key, key_of, literal
-from reconciler.access.world import World
+from reconciler.access.principal_selection import PrincipalSelection
 from reconciler.model import (
     CLUSTER_NAME,
     WILDCARD,
@@ -30,7 +30,7 @@ from reconciler.model import (
 )
 
 
-class Trespass(NamedTuple):
+class Counterexample(NamedTuple):
     """A connection, a name, and by what it gets there."""
 
     name: str
@@ -42,23 +42,27 @@ class Trespass(NamedTuple):
 _CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
 
 
-class Trespasses:
+class CounterexampleSearch:
     """The search in one reading; keeps the grants of each operation that was asked for."""
 
-    __slots__ = ("_classes", "_grants", "_stranger", "_world")
+    __slots__ = ("_classes", "_grants", "_interpretation", "_unnamed")
 
-    def __init__(self, world: World, stranger: str) -> None:
-        """``stranger`` is a principal that nobody named."""
-        self._world = world
-        self._stranger = stranger
-        self._grants: dict[tuple[ResourceType, AclOperation], Grants] = {}
+    def __init__(self, interpretation: Interpretation, unnamed: str) -> None:
+        """``unnamed`` is a principal that nobody named."""
+        self._interpretation = interpretation
+        self._unnamed = unnamed
+        self._grants: dict[tuple[ResourceType, AclOperation], OperationGrants] = {}
         self._classes: dict[frozenset[str], list[HostClass]] = {}
 
     def shortest(
-        self, operation: AclOperation, pattern: ResourcePattern, selection: Selection, hosts: Sequence[str] | None
-    ) -> Trespass | None:
+        self,
+        operation: AclOperation,
+        pattern: ResourcePattern,
+        selection: PrincipalSelection,
+        hosts: Sequence[str] | None,
+    ) -> Counterexample | None:
         """The shortest name of ``pattern`` on which someone selected may do ``operation``, by whatever the APIs ask."""
-        kind, names = pattern.resource_type, key_of(pattern)
+        kind, names = pattern.resource_type, names_of(pattern)
         found = self._granted(operation, kind, names, selection, hosts)
         opened = self._opened(kind, names, selection, hosts)
         best = min((one for one in (found, opened) if one is not None), key=lambda one: len(one.name), default=None)
@@ -68,8 +72,13 @@ class Trespasses:
         return self._elsewhere(operation, kind, name, selection, hosts) or best
 
     def _elsewhere(
-        self, operation: AclOperation, kind: ResourceType, name: str, selection: Selection, hosts: Sequence[str] | None
-    ) -> Trespass | None:
+        self,
+        operation: AclOperation,
+        kind: ResourceType,
+        name: str,
+        selection: PrincipalSelection,
+        hosts: Sequence[str] | None,
+    ) -> Counterexample | None:
         """Someone who gets there by what the API accepts in place of the operation; on ``name`` as on any other."""
         if kind is ResourceType.TOPIC and 1 << operation & ON_EVERY_TOPIC:
             other = self.shortest(operation, _CLUSTER, selection, hosts)
@@ -78,106 +87,106 @@ class Trespasses:
             return self._writes_somewhere(selection, hosts)
         return None
 
-    def cluster_alter(self, selection: Selection, hosts: Sequence[str] | None) -> Trespass | None:
+    def cluster_alter(self, selection: PrincipalSelection, hosts: Sequence[str] | None) -> Counterexample | None:
         """Someone selected who may change the ACLs themselves."""
         found = self.shortest(AclOperation.ALTER, _CLUSTER, selection, hosts)
         return None if found is None else found._replace(via=Via.CLUSTER_ALTER)
 
-    def _grants_of(self, kind: ResourceType, operation: AclOperation) -> Grants:
+    def _grants_of(self, kind: ResourceType, operation: AclOperation) -> OperationGrants:
         found = self._grants.get((kind, operation))
         if found is None:
-            found = self._grants[kind, operation] = Grants(self._world.index, kind, operation)
+            found = self._grants[kind, operation] = OperationGrants(self._interpretation.index, kind, operation)
         return found
 
     def _granted(
         self,
         operation: AclOperation,
         kind: ResourceType,
-        names: Key,
-        selection: Selection,
+        names: NameSet,
+        selection: PrincipalSelection,
         hosts: Sequence[str] | None,
-    ) -> Trespass | None:
+    ) -> Counterexample | None:
         grants = self._grants_of(kind, operation)
         if self._denied_to_all(operation, kind, names) or grants.principals <= selection.exempt:
             return None
-        best: Trespass | None = None
+        best: Counterexample | None = None
         for grant in grants.meeting(names):
             zone = grant.zone(names)
-            if zone is None or (grant.principal != WILDCARD_PRINCIPAL and not selection.takes(grant.principal)):
+            if zone is None or (grant.principal != WILDCARD_PRINCIPAL and not selection.includes(grant.principal)):
                 continue
             if best is not None and len(zone[0].text) >= len(best.name):
-                if grant.key.kind == names.kind or names.contains(grant.key):
+                if grant.names.kind == names.kind or names.contains(grant.names):
                     break
                 continue
             for principal in self._askers(grant, selection):
-                found = self._escape(grant, zone, operation, kind, principal, hosts)
+                found = self._undenied(grant, zone, operation, kind, principal, hosts)
                 if found is not None and (best is None or len(found.name) < len(best.name)):
                     best = found
         return best
 
-    def _denied_to_all(self, operation: AclOperation, kind: ResourceType, names: Key) -> bool:
+    def _denied_to_all(self, operation: AclOperation, kind: ResourceType, names: NameSet) -> bool:
         """Whether one DENY of ``User:*`` for any host covers all names: then no grant can matter."""
-        group = self._world.index.group(kind, WILDCARD_PRINCIPAL)
+        group = self._interpretation.index.group(kind, WILDCARD_PRINCIPAL)
         table = None if group is None else group.tables.get(WILDCARD)
-        if table is None or not table.at_key(names) >> operation + DENIED & 1:
+        if table is None or not table.at_names(names) >> operation + DENIED & 1:
             return False
-        if kind is ResourceType.TOPIC or not names.contains(STARRED):
+        if kind is ResourceType.TOPIC or not names.contains(ASTERISK_NAMES):
             return True
-        return bool(table.at_key(STARRED) >> operation + DENIED & 1)
+        return bool(table.at_names(ASTERISK_NAMES) >> operation + DENIED & 1)
 
-    def _askers(self, grant: Grant, selection: Selection) -> Iterable[str]:
+    def _askers(self, grant: OperationGrant, selection: PrincipalSelection) -> Iterable[str]:
         if grant.principal != WILDCARD_PRINCIPAL:
             return (grant.principal,)
-        return (self._stranger,) if selection.named is None else sorted(selection.named)
+        return (self._unnamed,) if selection.named is None else sorted(selection.named)
 
-    def _escape(
+    def _undenied(
         self,
-        grant: Grant,
-        zone: tuple[Key, tuple[Key, ...]],
+        grant: OperationGrant,
+        zone: tuple[NameSet, tuple[NameSet, ...]],
         operation: AclOperation,
         kind: ResourceType,
         principal: str,
         hosts: Sequence[str] | None,
-    ) -> Trespass | None:
+    ) -> Counterexample | None:
         """The shortest name of a grant that no DENY takes away."""
         key, cuts = zone
-        best: Trespass | None = None
+        best: Counterexample | None = None
         for host in self._hosts(grant.host, kind, principal, hosts):
             denied = self._denied(operation, kind, principal, host, key)
             if denied is None:
                 continue
             name = shortest_name(kind, key, [*cuts, *denied])
             if name is not None and (best is None or len(name) < len(best.name)):
-                best = Trespass(name, principal, host, Via.BINDING)
+                best = Counterexample(name, principal, host, Via.BINDING)
         return best
 
     def _denied(
-        self, operation: AclOperation, kind: ResourceType, principal: str, host: str, zone: Key
-    ) -> list[Key] | None:
+        self, operation: AclOperation, kind: ResourceType, principal: str, host: str, zone: NameSet
+    ) -> list[NameSet] | None:
         """The keys inside ``zone`` that DENYs take away from a connection; ``None`` if they take all of it."""
         bit = 1 << operation + DENIED
-        found: list[Key] = []
-        for table in self._world.index.view(kind, principal, host):
-            if table.at_key(zone) & bit:
+        found: list[NameSet] = []
+        for table in self._interpretation.index.view(kind, principal, host):
+            if table.at_names(zone) & bit:
                 return None
             if zone.text == WILDCARD and table.at(WILDCARD) & bit:
                 found.append(literal(WILDCARD))
         for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL)):
-            group = self._world.index.group(kind, who)
+            group = self._interpretation.index.group(kind, who)
             if group is None:
                 continue
             for text, rules in group.rules.items():
-                if text == WILDCARD or host_matches(text, host, self._world.index.version):
+                if text == WILDCARD or host_matches(text, host, self._interpretation.index.version):
                     found.extend(key for key in inside(group.ordered, zone) if rules.get(key, 0) & bit)
         return found
 
     def _hosts(self, text: str, kind: ResourceType, principal: str, hosts: Sequence[str] | None) -> Iterator[str]:
         """Hosts that an entry's host takes in, one for each way in which DENYs may meet them."""
-        version = self._world.index.version
+        version = self._interpretation.index.version
         if hosts is not None:
             yield from (host for host in hosts if host_matches(text, host, version))
             return
-        groups = (self._world.index.group(kind, who) for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL)))
+        groups = (self._interpretation.index.group(kind, who) for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL)))
         texts = frozenset(host for group in groups if group is not None for host in group.tables) - {WILDCARD}
         if texts not in self._classes:
             self._classes[texts] = host_classes(texts, version)
@@ -188,36 +197,36 @@ class Trespasses:
                     return
 
     def _opened(
-        self, kind: ResourceType, names: Key, selection: Selection, hosts: Sequence[str] | None
-    ) -> Trespass | None:
+        self, kind: ResourceType, names: NameSet, selection: PrincipalSelection, hosts: Sequence[str] | None
+    ) -> Counterexample | None:
         """The shortest name that nothing covers, where default-allow gives it to everybody."""
-        if not self._world.default_allow:
+        if not self._interpretation.default_allow:
             return None
-        principal = self._stranger if selection.named is None else min(selection.named, default=None)
-        coverage = self._world.coverage(kind)
-        zones = [zone for zone in (names, STARRED) if names.contains(zone) and not coverage.covers(zone)]
+        principal = self._unnamed if selection.named is None else min(selection.named, default=None)
+        coverage = self._interpretation.coverage(kind)
+        zones = [zone for zone in (names, ASTERISK_NAMES) if names.contains(zone) and not coverage.covers(zone)]
         starred = [literal(WILDCARD)] if coverage.covers_name(WILDCARD) else []
         found = [shortest_name(kind, zone, [*coverage.within(zone), *starred]) for zone in zones]
         shortest = min((name for name in found if name is not None), key=lambda name: (len(name), name), default=None)
         if principal is None or shortest is None:
             return None
-        return Trespass(shortest, principal, (hosts or ["192.0.2.0"])[0], Via.DEFAULT_ALLOW)
+        return Counterexample(shortest, principal, (hosts or ["192.0.2.0"])[0], Via.DEFAULT_ALLOW)
 
-    def _writes_somewhere(self, selection: Selection, hosts: Sequence[str] | None) -> Trespass | None:
+    def _writes_somewhere(self, selection: PrincipalSelection, hosts: Sequence[str] | None) -> Counterexample | None:
         """Someone selected who may start an idempotent producer by WRITE on some topic."""
-        index = self._world.index
-        known = index.holders(ResourceType.TOPIC).meeting([EVERYTHING])
-        everyone = known | {self._stranger} if selection.named is None else selection.named
-        for principal in sorted(filter(selection.takes, everyone - {WILDCARD_PRINCIPAL})):
+        index = self._interpretation.index
+        known = index.principals(ResourceType.TOPIC).meeting([ALL_NAMES])
+        everyone = known | {self._unnamed} if selection.named is None else selection.named
+        for principal in sorted(filter(selection.includes, everyone - {WILDCARD_PRINCIPAL})):
             for host in self._hosts_of(principal, hosts):
-                if may_on_some_resource(self._world, principal, host, AclOperation.WRITE, ResourceType.TOPIC):
-                    return Trespass(CLUSTER_KEY.text, principal, host, Via.OTHER_RESOURCE)
+                if may_on_some_resource(self._interpretation, principal, host, AclOperation.WRITE, ResourceType.TOPIC):
+                    return Counterexample(CLUSTER_NAMES.text, principal, host, Via.OTHER_RESOURCE)
         return None
 
     def _hosts_of(self, principal: str, hosts: Sequence[str] | None) -> Iterable[str]:
         if hosts is not None:
             return hosts
-        index = self._world.index
+        index = self._interpretation.index
         groups = (index.group(ResourceType.TOPIC, who) for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL)))
         texts = {host for group in groups if group is not None for host in group.tables}
         return [found.sample for found in host_classes(texts, index.version)]

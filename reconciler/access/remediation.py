@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-from reconciler.access.assertion import Assertion, Claim, Outcome, Verdict
+from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome, AssertionResult
 from reconciler.access.assertions import check
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.grounds import host_matches
+from reconciler.access.evidence import host_matches
 from reconciler.access.index import Index
+from reconciler.access.name_set import names_of
 from reconciler.access.operations import supported
-from reconciler.access.table import key_of
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -27,28 +27,28 @@ _ROUNDS: Final = 8
 _TRIED: Final = 16
 
 
-class Mending(NamedTuple):
+class Remediation(NamedTuple):
     """Bindings to create and to delete; afterwards the assertion passes."""
 
     create: tuple[AclBinding, ...] = ()
     delete: tuple[AclBinding, ...] = ()
 
 
-def mending(verdict: Verdict, authorizer: Authorizer, principals: Iterable[str] = ()) -> Mending | None:
+def suggest_fix(verdict: AssertionResult, authorizer: Authorizer, principals: Iterable[str] = ()) -> Remediation | None:
     """What would make the assertion of a failed verdict hold; ``None`` where no few bindings do.
 
     Each round takes away what decides the request that breaks the claim, or grants what is missing, then checks again.
     What nobody's binding permits (default-allow, a super user) is not for bindings to mend. ``principals`` are those
     that globs range over.
     """
-    principals = {*principals, *(principal for _, principal in authorizer.worlds.certain.group_keys())}
+    principals = {*principals, *(principal for _, principal in authorizer.interpretations.certain.group_keys())}
     authorizer = _bearing_on(verdict.assertion, authorizer)
     create: list[AclBinding] = []
     delete: list[AclBinding] = []
     for _ in range(_ROUNDS):
-        if verdict.outcome is Outcome.PASS:
-            return _least(Mending(tuple(create), tuple(delete)), verdict.assertion, authorizer, principals)
-        if verdict.outcome is Outcome.UNDECIDED or verdict.witness is None:
+        if verdict.outcome is AssertionOutcome.PASS:
+            return _least(Remediation(tuple(create), tuple(delete)), verdict.assertion, authorizer, principals)
+        if verdict.outcome is AssertionOutcome.UNDECIDED or verdict.witness is None:
             return None
         added, removed = _step(verdict, authorizer, principals)
         if not added and not removed:
@@ -60,7 +60,7 @@ def mending(verdict: Verdict, authorizer: Authorizer, principals: Iterable[str] 
     return None
 
 
-def _least(found: Mending, assertion: Assertion, mended: Authorizer, principals: Iterable[str]) -> Mending:
+def _least(found: Remediation, assertion: Assertion, mended: Authorizer, principals: Iterable[str]) -> Remediation:
     """The same less what turns out not to be needed: a later change may do what an earlier one did."""
     create, delete = list(found.create), list(found.delete)
     if 1 < len(create) + len(delete) <= _TRIED:
@@ -68,10 +68,10 @@ def _least(found: Mending, assertion: Assertion, mended: Authorizer, principals:
             for binding in tuple(changes):
                 one = [binding]
                 fewer = mended.with_changes(one if put_back else (), () if put_back else one)
-                if check(assertion, fewer, principals).outcome is Outcome.PASS:
+                if check(assertion, fewer, principals).outcome is AssertionOutcome.PASS:
                     changes.remove(binding)
                     mended = fewer
-    return Mending(tuple(create), tuple(delete))
+    return Remediation(tuple(create), tuple(delete))
 
 
 def _bearing_on(assertion: Assertion, authorizer: Authorizer) -> Authorizer:
@@ -82,13 +82,13 @@ def _bearing_on(assertion: Assertion, authorizer: Authorizer) -> Authorizer:
     kinds = {pattern.resource_type for pattern in assertion.patterns}
     if ResourceType.CLUSTER in kinds:
         return authorizer
-    least, most = (world.default_allow for world in authorizer.worlds.both)
+    least, most = (interpretation.default_allow for interpretation in authorizer.interpretations.both)
     return Authorizer(
-        _meeting(assertion.patterns, authorizer.worlds.certain),
+        _meeting(assertion.patterns, authorizer.interpretations.certain),
         authorizer.super_users,
         least if least is most else None,
         authorizer.kafka_version,
-        opaque=authorizer.evidence.opaque,
+        opaque=authorizer.sources.opaque,
     )
 
 
@@ -101,25 +101,25 @@ def _meeting(patterns: Iterable[ResourcePattern], index: Index) -> set[AclBindin
         for binding in index.bindings(kind, principal)
     }
     for pattern in patterns:
-        for principal in index.holders(pattern.resource_type).meeting([key_of(pattern)]):
+        for principal in index.principals(pattern.resource_type).meeting([names_of(pattern)]):
             own = index.bindings(pattern.resource_type, principal)
             found.update(binding for binding in own if binding.pattern.overlaps(pattern))
     return found
 
 
 def _step(
-    verdict: Verdict, authorizer: Authorizer, principals: Collection[str]
+    verdict: AssertionResult, authorizer: Authorizer, principals: Collection[str]
 ) -> tuple[list[AclBinding], list[AclBinding]]:
     """What to create and what to delete on account of one request."""
     if verdict.bindings:
         return [], list(verdict.bindings)
-    if verdict.assertion.claim is Claim.MUST:
+    if verdict.assertion.claim is AssertionKind.MUST:
         return _missing(verdict.assertion, verdict, authorizer, principals), []
     return [], []
 
 
 def _missing(
-    assertion: Assertion, verdict: Verdict, authorizer: Authorizer, principals: Collection[str]
+    assertion: Assertion, verdict: AssertionResult, authorizer: Authorizer, principals: Collection[str]
 ) -> list[AclBinding]:
     """The grant that a request lacks, on the whole pattern that the claim is about.
 
@@ -143,7 +143,7 @@ def _missing(
     return [AclBinding(pattern, entry)]
 
 
-def _about(pattern: ResourcePattern, verdict: Verdict) -> bool:
+def _about(pattern: ResourcePattern, verdict: AssertionResult) -> bool:
     request = verdict.witness
     return (
         request is not None

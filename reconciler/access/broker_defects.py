@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 
-from reconciler.access.table import matches
+from reconciler.access.name_set import matches
 from reconciler.model import WILDCARD, AclBinding, PatternType, ResourceType
 
 _Order = tuple[bool, int, int, int, bytes, bytes, int]
@@ -35,60 +35,62 @@ def scan_order(binding: AclBinding) -> _Order:
     )
 
 
-def is_poison(binding: AclBinding) -> bool:
+def has_unparsable_principal(binding: AclBinding) -> bool:
     """Whether a broker cannot parse the binding's principal."""
     return ":" not in binding.entry.principal
 
 
-class Fragile:
+class BrokerDefects:
     """What can break a broker, by resource type; empty on a sound cluster."""
 
-    __slots__ = ("_below", "_poison", "_wall")
+    __slots__ = ("_below", "_scan_ends_early", "_unparsable")
 
     def __init__(self, bindings: Iterable[AclBinding]) -> None:
         """Pick out the dangerous bindings."""
-        poison: defaultdict[ResourceType, list[AclBinding]] = defaultdict(list)
+        unparsable: defaultdict[ResourceType, list[AclBinding]] = defaultdict(list)
         below: defaultdict[ResourceType, dict[bytes, set[AclBinding]]] = defaultdict(dict)
         wall = set()
         for binding in bindings:
             name = binding[0][1]
             if ":" not in binding[1][0]:
-                poison[binding[0][0]].append(binding)
+                unparsable[binding[0][0]].append(binding)
             if name < WILDCARD:
                 below[binding[0][0]].setdefault(utf16(name), set()).add(binding)
             elif name == WILDCARD and binding[0][2] is PatternType.PREFIXED:
                 wall.add(binding[0][0])
-        self._poison = {kind: sorted(found, key=scan_order) for kind, found in poison.items()}
+        self._unparsable = {kind: sorted(found, key=scan_order) for kind, found in unparsable.items()}
         self._below = {kind: sorted(found.items()) for kind, found in below.items()}
         # PREFIXED * is the first thing after LITERAL *: it ends the scan before any smaller name.
-        self._wall = frozenset(wall)
+        self._scan_ends_early = frozenset(wall)
 
     def with_changes(
         self, added: Iterable[AclBinding], removed: Iterable[AclBinding], index: Iterable[AclBinding]
-    ) -> "Fragile":
+    ) -> "BrokerDefects":
         """The same for a changed ``index``, which is read again only if a change is of a dangerous kind."""
-        if any(is_poison(b) or b.pattern.name <= WILDCARD for changes in (added, removed) for b in changes):
-            return Fragile(index)
+        if any(
+            has_unparsable_principal(b) or b.pattern.name <= WILDCARD for changes in (added, removed) for b in changes
+        ):
+            return BrokerDefects(index)
         return self
 
     def __bool__(self) -> bool:
         """Whether there is anything dangerous at all."""
-        return bool(self._poison or self._below)
+        return bool(self._unparsable or self._below)
 
     @property
     def types(self) -> frozenset[ResourceType]:
         """Resource types on which some request may fail."""
-        return frozenset(self._poison) | frozenset(self._below)
+        return frozenset(self._unparsable) | frozenset(self._below)
 
     @property
-    def poison(self) -> list[AclBinding]:
+    def unparsable(self) -> list[AclBinding]:
         """The bindings whose principal cannot be parsed."""
-        return [binding for several in self._poison.values() for binding in several]
+        return [binding for several in self._unparsable.values() for binding in several]
 
     @property
     def bindings(self) -> list[AclBinding]:
         """The dangerous bindings, sorted."""
-        found = set(self.poison)
+        found = set(self.unparsable)
         found.update(b for rows in self._below.values() for _, several in rows for b in several)
         return sorted(found)
 
@@ -98,14 +100,14 @@ class Fragile:
         ``deny`` is the first DENY in scan order that applies to the request: a scan that meets it stops there.
         """
         end = None if deny is None else scan_order(deny)
-        for binding in self._poison.get(resource_type, ()):
+        for binding in self._unparsable.get(resource_type, ()):
             if matches(binding.pattern, name) and (end is None or scan_order(binding) < end):
                 return binding
         return None if deny is not None else self._stumbled(resource_type, name)
 
     def _stumbled(self, resource_type: ResourceType, name: str) -> AclBinding | None:
         rows = self._below.get(resource_type)
-        if not rows or not name < WILDCARD or resource_type in self._wall:
+        if not rows or not name < WILDCARD or resource_type in self._scan_ends_early:
             return None
         for text, bindings in reversed(rows[: bisect_left(rows, utf16(WILDCARD), key=lambda row: row[0])]):
             shared = text.decode("utf-16-be", "surrogatepass")

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import Assertion, Authorizer, Claim, Outcome, check
-from reconciler.access.mending import mending
+from reconciler.access import Assertion, AssertionKind, AssertionOutcome, Authorizer, check
+from reconciler.access.remediation import suggest_fix
 from reconciler.model import SUPPORTED_OPERATIONS, AclBinding, AclOperation, ResourceType
 from tests.unit.access.bindings import bindings, pattern
 
@@ -19,7 +19,7 @@ _STATES = st.lists(st.sampled_from(_TEXTS), max_size=5, unique=True).map(lambda 
 _CLAIMS = st.builds(
     Assertion,
     st.just("t"),
-    st.sampled_from(Claim),
+    st.sampled_from(AssertionKind),
     st.sets(st.sampled_from([AclOperation.READ, AclOperation.DESCRIBE]), min_size=1).map(frozenset),
     st.sampled_from(["TOPIC:L:a", "TOPIC:P:a", "TOPIC:L:*"]).map(lambda text: (pattern(text),)),
     st.sampled_from([("User:x",), ("User:*",), ("User:x", "User:y")]),
@@ -31,8 +31,8 @@ _CLAIMS = st.builds(
 def test_a_mending_mends_and_changes_only_what_is_there(state: list[AclBinding], claim: Assertion) -> None:
     authorizer = Authorizer(state)
     verdict = check(claim, authorizer)
-    found = mending(verdict, authorizer)
-    if verdict.outcome is Outcome.PASS:
+    found = suggest_fix(verdict, authorizer)
+    if verdict.outcome is AssertionOutcome.PASS:
         assert found == ((), ())
         return
     if found is None:
@@ -41,18 +41,18 @@ def test_a_mending_mends_and_changes_only_what_is_there(state: list[AclBinding],
     assert set(found.delete) <= set(state)
     assert not set(found.create) & set(state)
     after = authorizer.with_changes(found.create, found.delete)
-    assert check(claim, after).outcome is Outcome.PASS
+    assert check(claim, after).outcome is AssertionOutcome.PASS
 
 
 def mended(claim: Assertion, *texts: str, default_allow: bool = False, super_users: tuple[str, ...] = ()) -> str:
     authorizer = Authorizer(bindings(*texts), super_users, default_allow)
-    found = mending(check(claim, authorizer), authorizer)
+    found = suggest_fix(check(claim, authorizer), authorizer)
     return (
         "nothing" if found is None else "; ".join([*(f"+{b}" for b in found.create), *(f"-{b}" for b in found.delete)])
     )
 
 
-READ = Assertion("t", Claim.MUST, frozenset({AclOperation.READ}), (pattern("TOPIC:P:a"),), ("User:x",))
+READ = Assertion("t", AssertionKind.MUST, frozenset({AclOperation.READ}), (pattern("TOPIC:P:a"),), ("User:x",))
 
 
 def test_a_missing_grant_is_created_on_the_whole_pattern() -> None:
@@ -61,21 +61,21 @@ def test_a_missing_grant_is_created_on_the_whole_pattern() -> None:
 
 def test_no_more_is_granted_than_is_needed() -> None:
     configs = frozenset({AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS})
-    claim = Assertion("t", Claim.MUST, configs, (pattern("TOPIC:P:a"),), ("User:x",))
+    claim = Assertion("t", AssertionKind.MUST, configs, (pattern("TOPIC:P:a"),), ("User:x",))
     assert mended(claim) == "+User:x ALLOW ALTER_CONFIGS on TOPIC PREFIXED a"
 
 
 def test_everything_is_one_grant_and_so_is_everybody() -> None:
     kind = SUPPORTED_OPERATIONS[ResourceType.TOPIC]
-    everything = Assertion("t", Claim.MUST, kind, (pattern("TOPIC:P:a"),), ("User:x",))
+    everything = Assertion("t", AssertionKind.MUST, kind, (pattern("TOPIC:P:a"),), ("User:x",))
     assert mended(everything, "TOPIC:P:a User:x@* ALLOW READ") == "+User:x ALLOW ALL on TOPIC PREFIXED a"
-    everybody = Assertion("t", Claim.MUST, frozenset({AclOperation.READ}), (pattern("TOPIC:P:a"),))
+    everybody = Assertion("t", AssertionKind.MUST, frozenset({AclOperation.READ}), (pattern("TOPIC:P:a"),))
     assert mended(everybody, "TOPIC:L:b User:x@* ALLOW READ") == "+User:* ALLOW READ on TOPIC PREFIXED a"
 
 
 def test_write_on_a_topic_that_starts_an_idempotent_producer_is_named_and_goes() -> None:
     claim = Assertion(
-        "t", Claim.MUST_NOT, frozenset({AclOperation.IDEMPOTENT_WRITE}), (pattern("CLUSTER:L:kafka-cluster"),)
+        "t", AssertionKind.MUST_NOT, frozenset({AclOperation.IDEMPOTENT_WRITE}), (pattern("CLUSTER:L:kafka-cluster"),)
     )
     state = bindings("TOPIC:L:pay User:x@* ALLOW WRITE", "TOPIC:L:pay User:x@* ALLOW READ")
     assert check(claim, Authorizer(state)).bindings == (state[0],)
@@ -90,7 +90,7 @@ def test_a_deny_in_the_way_is_deleted() -> None:
 
 
 def test_what_no_binding_permits_is_not_for_bindings_to_mend() -> None:
-    nobody = Assertion("t", Claim.MUST_NOT, frozenset({AclOperation.READ}), (pattern("TOPIC:P:a"),))
+    nobody = Assertion("t", AssertionKind.MUST_NOT, frozenset({AclOperation.READ}), (pattern("TOPIC:P:a"),))
     assert mended(nobody, default_allow=True) == "nothing"
     supers = Assertion(*(nobody.name, nobody.claim, nobody.operations, nobody.patterns), include_super_users=True)
     assert mended(supers, super_users=("User:admin",)) == "nothing"
