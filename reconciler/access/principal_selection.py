@@ -2,15 +2,13 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from re import DOTALL, escape
-from re import compile as pattern
 from typing import Final, NamedTuple
 
 from reconciler.access.assertion import Assertion
-from reconciler.model import WILDCARD_PRINCIPAL
+from reconciler.model import WILDCARD_PRINCIPAL, name_glob
 
-#: What makes a glob of a text: any characters, and any one. Kafka's principals may hold brackets, so those are plain.
-_GLOB: Final = {"*": ".*", "?": "."}
+#: What makes a glob of a text.
+_WILDCARDS: Final = "*?"
 
 
 class PrincipalSelection(NamedTuple):
@@ -26,7 +24,7 @@ class PrincipalSelection(NamedTuple):
 
 def is_glob(text: str) -> bool:
     """Whether a text means the known principals that match it, rather than itself."""
-    return any(letter in text for letter in _GLOB)
+    return any(letter in text for letter in _WILDCARDS)
 
 
 class Principals:
@@ -53,8 +51,7 @@ class Principals:
         if glob.endswith("*") and not is_glob(stem):
             start, end = (bisect_left(self._ordered, text) for text in (stem, stem + "\U0010ffff"))
             return [name for name in self._ordered[start : end + 1] if name.startswith(stem)]
-        wanted = pattern("".join(_GLOB.get(letter, escape(letter)) for letter in glob), DOTALL)
-        return [name for name in self._ordered if wanted.fullmatch(name)]
+        return list(filter(name_glob(glob), self._ordered))
 
     def selected(self, assertion: Assertion, super_users: frozenset[str]) -> PrincipalSelection:
         """The principals of an assertion; super users are dealt with apart."""

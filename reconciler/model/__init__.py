@@ -46,6 +46,7 @@ from reconciler.model.enums import (
     ResourceType,
 )
 from reconciler.model.frozen import FrozenMap
+from reconciler.model.glob import name_glob, path_glob
 from reconciler.model.origin import Origin
 from reconciler.model.principal import KafkaPrincipal
 from reconciler.model.scope import RESERVED_PREFIXES, NameSelector, Scope, Selector, is_reserved
@@ -152,7 +153,9 @@ __all__ = [
     "is_reserved",
     "marker_of",
     "markers",
+    "name_glob",
     "normal_form",
+    "path_glob",
     "readable",
     "standing_bridges",
     "topic_name_problem",

@@ -1,7 +1,6 @@
 """The kind ``Ownership``: which files may name which principals and resources."""
 
 import datetime
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -22,7 +21,7 @@ from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, paired
 from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean, one_of
-from reconciler.model import AclOperation, NameSelector, Origin, ResourcePattern
+from reconciler.model import AclOperation, NameSelector, Origin, ResourcePattern, path_glob
 
 
 class ConsentItem(Resources):
@@ -123,8 +122,8 @@ class OwnerDeclaration:
 
     def files_of(self, paths: Iterable[str]) -> frozenset[str]:
         """Those of the paths that its globs match."""
-        patterns = [file_pattern(glob) for glob in self.files]
-        return frozenset(path for path in paths if any(pattern.fullmatch(path) for pattern in patterns))
+        patterns = [path_glob(glob) for glob in self.files]
+        return frozenset(path for path in paths if any(matches(path) for matches in patterns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,15 +175,6 @@ def check_teams(
                 "compare its files with the paths from the root: * is any text without /, ** any directories",
             )
             findings_of(owner.origin.file).add_at(trouble, owner.origin, severity="warning")
-
-
-def file_pattern(glob: str) -> re.Pattern[str]:
-    """A glob over paths with ``/``: ``*`` and ``?`` stay inside a name, ``**`` is any directories or all below."""
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
-    return re.compile("".join(_GLOB.get(part) or re.escape(part) for part in parts), re.DOTALL)
-
-
-_GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def _owner(
