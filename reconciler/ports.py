@@ -43,6 +43,11 @@ class Answer:
     message: str = ""
     retriable: bool = False
 
+    @property
+    def good(self) -> bool:
+        """Whether the item's after-state is there now."""
+        return self.status in (AnswerStatus.DONE, AnswerStatus.ALREADY)
+
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:

@@ -1,7 +1,8 @@
 """Perform a plan through the ports, step by step, and say truly what became of it."""
 
-from reconciler.apply.barrier import UnprovenError
-from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, NoLedger, ProbeSetup
+from reconciler.apply.barriers.interface import Barrier, BarrierFactory, UnprovenError
+from reconciler.apply.barriers.probe import ProbeBarrier, ProbeSetup
+from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, NoLedger
 from reconciler.apply.history import JournalError, PastRun, past_runs
 from reconciler.apply.lease import LeaseClaim, LeaseHeldError, lease_claims
 from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
@@ -20,6 +21,8 @@ from reconciler.apply.validation import validate
 __all__ = [
     "GOOD",
     "ApplyEnvironment",
+    "Barrier",
+    "BarrierFactory",
     "Identity",
     "JournalError",
     "LeaseClaim",
@@ -29,6 +32,7 @@ __all__ = [
     "Outcome",
     "PastRun",
     "Preflight",
+    "ProbeBarrier",
     "ProbeSetup",
     "Progress",
     "RefusedError",

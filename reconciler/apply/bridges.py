@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
-from reconciler.apply.barrier import put, remove
 from reconciler.apply.batches import MAX_BINDINGS, delete_batch
 from reconciler.apply.bridge_removal import NearbyBindings, interrupts_nobody
+from reconciler.apply.own_bindings import create, remove
 from reconciler.apply.polling_clock import PERIOD, PollingClock
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.verification import await_visible
@@ -186,7 +186,7 @@ class BridgeLifecycle:
             self.standing.setdefault(bridge.binding, set()).add(marker)
             pairs += (marker, bridge.binding)
         self._record("create", (bridge.binding for bridge in new))
-        put(self.run, pairs, "bridges")
+        create(self.run, pairs, "bridges")
         self._record("created", (bridge.binding for bridge in new))
 
     def _foreign(self, live: ClusterState) -> dict[AclBinding, AclBinding]:

@@ -7,12 +7,12 @@ import datetime
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from reconciler.apply.barriers.sentinels import PREFIX
 from reconciler.apply.batches import delete_batch
 from reconciler.apply.lease import LEASE_PREFIX, LeaseClaim, lease_claims
-from reconciler.apply.sending import ATTEMPTS, pause
-from reconciler.apply.sentinels import PREFIX
 from reconciler.model import AclBinding, ClusterState, is_reserved, markers, standing_bridges
 from reconciler.ports import Clock, Cluster, ClusterError, ReadRequest
+from reconciler.retry import attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,11 @@ def clean_up(cluster: Cluster, wanted: Iterable[Leftover], clock: Clock) -> tupl
     Raises :class:`ClusterError` where the cluster cannot be read again.
     """
     asked = {binding for leftover in wanted for binding in leftover.bindings}
-    for attempt in range(ATTEMPTS):
+    for _ in attempts(clock):
         live = _read(cluster)
         marks = asked & live
         if not marks:
             return ()
-        if attempt:
-            clock.sleep(pause(attempt, clock))
         if bridges := _bridges(marks, live):
             _delete(cluster, sorted(bridges), len(live))
             standing = _bridges(marks, _read(cluster))

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from reconciler.apply.barriers.interface import BarrierFactory
 from reconciler.apply.progress import Progress
-from reconciler.ports import Clock, Cluster, Ledger, Probe
+from reconciler.ports import Clock, Cluster, Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,23 +15,6 @@ class LeaseRequest:
 
     holder: str
     breaks: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeSetup:
-    """How to ask nodes: as ``principal`` by ``probe``, and as ourselves by ``own``.
-
-    ``own_principal`` is what the declaration says of us, and ``own_is_super`` whether it calls us a super user;
-    ``brokers`` are those that it expects, ``seconds`` the time that a barrier may take.
-    """
-
-    probe: Probe
-    principal: str
-    own: Probe
-    own_principal: str | None = None
-    own_is_super: bool = False
-    brokers: frozenset[int] = frozenset()
-    seconds: float = 30.0
 
 
 class NoLedger:
@@ -53,8 +37,8 @@ class Identity:
 class ApplyEnvironment:
     """What an apply works with; ``interrupted`` turns true when a person asked to stop.
 
-    ``max_batch`` makes requests smaller than they would be; ``probe_setup`` says how to prove what nodes enforce,
-    ``lease_request`` that no other run of ours may go on beside this one.
+    ``max_batch`` makes requests smaller than they would be. ``barrier`` makes what a run waits by between phases
+    (``None``: a fixed wait); with ``lease_request`` no other run of ours goes on at the same time.
     """
 
     cluster: Cluster
@@ -65,5 +49,5 @@ class ApplyEnvironment:
     journal: Ledger = field(default_factory=NoLedger)
     audit: Ledger = field(default_factory=NoLedger)
     max_batch: int | None = None
-    probe_setup: ProbeSetup | None = None
+    barrier: BarrierFactory | None = None
     lease_request: LeaseRequest | None = None

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, unquote
 
-from reconciler.apply.barrier import put, remove
+from reconciler.apply.barriers.sentinels import PREFIX
 from reconciler.apply.environment import LeaseRequest
+from reconciler.apply.own_bindings import create, remove
 from reconciler.apply.run import Run, StoppedError
-from reconciler.apply.sending import ATTEMPTS, pause
-from reconciler.apply.sentinels import PREFIX
 from reconciler.apply.verification import exact_read, read
 from reconciler.model import (
     NOBODY,
@@ -30,6 +29,7 @@ from reconciler.model import (
 )
 from reconciler.plan import Terms
 from reconciler.ports import Clock
+from reconciler.retry import attempts
 
 LEASE_PREFIX: Final = f"{PREFIX}lease."
 #: Seconds that a lease lasts beside twice the time that a barrier may take: it is renewed in the middle.
@@ -157,7 +157,7 @@ class Lease:
         binding = marker(self.lease_request.holder, environment.identity.run, until)
         self.renew_at = environment.clock.monotonic() + seconds / 2
         self.own = _claim(binding)
-        put(self.run, [binding], "the lease's marker")
+        create(self.run, [binding], "the lease's marker")
 
     def _await(self, broken: Collection[AclBinding]) -> None:
         """Return once a listing shows this marker alone; of two that see each other the later run gives way."""
@@ -175,12 +175,11 @@ class Lease:
 
     def _check(self, live: ClusterState, own: LeaseClaim) -> None:
         """While our marker stands, nobody else can have taken the lease; a broker that lags is asked again."""
-        clock = self.run.environment.clock
-        for attempt in range(ATTEMPTS):
+        for turn in attempts(self.run.environment.clock):
+            if turn:
+                live = read(self.run)
             if own.binding in live.bindings:
                 return
-            clock.sleep(pause(attempt, clock))
-            live = read(self.run)
         other = next((claim for claim in lease_claims(live.bindings) if claim.run != own.run), None)
         raise StoppedError(f"the lease of this run was broken{f' by {other.holder}' if other else ''}")
 

@@ -3,36 +3,28 @@
 Nothing here decides what to do: the plan does. A step that failed or is unknown holds back only what depends on it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TypeAlias
 
 from reconciler.apply import records
-from reconciler.apply.barrier import Barrier, FixedWait
-from reconciler.apply.batches import batches, pause_after
+from reconciler.apply.barriers.fixed_wait import FixedWait
+from reconciler.apply.barriers.interface import Barrier, DefaultAllow
+from reconciler.apply.batches import batches
 from reconciler.apply.bridges import BridgeLifecycle
-from reconciler.apply.default_allow import Observed, compare, observe
+from reconciler.apply.default_allow import compare
 from reconciler.apply.environment import ApplyEnvironment
 from reconciler.apply.lease import Lease, LeaseHeldError, active_claim, time_of
 from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
 from reconciler.apply.preflight import Preflight
-from reconciler.apply.proof import Proof
 from reconciler.apply.recreated_topics import recreated_topics
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import send
-from reconciler.apply.verification import await_visible, exact_read, reread, resolve_unknown
+from reconciler.apply.verification import await_visible, exact_read, reread
 from reconciler.model import AclBinding, ClusterState, without_bridges
 from reconciler.plan import Phase, Plan, Standing, Step, barriers, describe, standing
-from reconciler.ports import Answer, AnswerStatus, RecordError
-
-_OUTCOMES = {
-    AnswerStatus.DONE: Outcome.DONE,
-    AnswerStatus.ALREADY: Outcome.ALREADY,
-    AnswerStatus.FAILED: Outcome.FAILED,
-    AnswerStatus.UNKNOWN: Outcome.UNKNOWN,
-}
-
+from reconciler.ports import RecordError
 
 #: Looks at the cluster again, as :func:`check` does.
 Recheck: TypeAlias = Callable[[ClusterState], Preflight]
@@ -43,37 +35,38 @@ def perform(
 ) -> Result:
     """Perform ``plan`` on a cluster that was read as ``start`` and passed :func:`check`.
 
-    With a probe the cluster is read again, exactly, and ``recheck`` decides; raises what it raises, and
-    :class:`UnprovenError`, with nothing of the plan sent.
+    With a lease, or a barrier that verifies, the cluster is read again, exactly, and ``recheck`` decides; raises what
+    it raises, and :class:`UnprovenError`, with nothing of the plan sent.
     """
     run = Run(plan, environment, without_bridges(start), plan.terms.default_allow)
-    barrier: FixedWait | Proof = (
-        FixedWait(run) if environment.probe_setup is None else Proof(run, environment.probe_setup)
-    )
+    barrier = (environment.barrier or FixedWait)(run)
     lease = None if environment.lease_request is None else Lease(run, environment.lease_request)
     bridges = BridgeLifecycle(run, preflight.bridges)
     try:
         run.open()
         _take(run, lease)
-        barrier.begin()
-        exact = lease is not None or isinstance(barrier, Proof)
+        barrier.start()
+        exact = lease is not None or barrier.verifies
         if exact:
-            preflight = _exactly(run, barrier, bridges, preflight, recheck)
+            preflight = _check_exactly(run, barrier, bridges, preflight, recheck)
         run.recognise(preflight)
-        # Where nothing was read since, a person may have thought about the plan for long.
+        # Where nothing was read since the plan was shown, you may have thought about it for long.
         _perform_phases(run, barrier, bridges, run.start if exact else reread(run))
     except StoppedError as stop:
         run.stopped = str(stop)
     except Exception as error:  # of the plan nothing was sent, and whoever called says why
-        _leave(barrier, lease)
-        _closed(run, Result(plan, run.all_outcomes(), verified=False, stopped=str(error)))
+        barrier.end()
+        if lease is not None:
+            lease.release()
+        _close(run, Result(plan, run.all_outcomes(), verified=False, stopped=str(error)))
         raise
+    # Bridges first: to remove one needs the lease, and readings that are known to be new.
     still_open = bridges.end()
     left = barrier.end()
     result = replace(_end(run, left, still_open), notes=bridges.interruptions())
     if lease is not None:
         lease.release()
-    return _closed(run, result)
+    return _close(run, result)
 
 
 def _take(run: Run, lease: Lease | None) -> None:
@@ -85,28 +78,21 @@ def _take(run: Run, lease: Lease | None) -> None:
         raise LeaseHeldError(claim)
 
 
-def _leave(barrier: Barrier, lease: Lease | None) -> None:
-    barrier.end()
-    if lease is not None:
-        lease.release()
-
-
-def _exactly(
-    run: Run, barrier: FixedWait | Proof, bridges: BridgeLifecycle, preflight: Preflight, recheck: Recheck | None
+def _check_exactly(
+    run: Run, barrier: Barrier, bridges: BridgeLifecycle, preflight: Preflight, recheck: Recheck | None
 ) -> Preflight:
-    """What the plan is held against: a reading that cannot be old, by brokers that are as they were declared."""
-    held = run.lease_guard.placed
-    live = exact_read(run, [*barrier.placed, *held], preflight.request)
+    """Check the plan again on a reading that cannot be old, by brokers that are as they were declared."""
+    live = exact_read(run, [*barrier.placed, *run.lease_guard.placed], preflight.request)
     run.start = without_bridges(live)
-    barrier.trust(run.start)
+    barrier.check(run.start)
     found = recheck(live) if recheck else preflight
     bridges.wished = found.bridges
-    observed = observe(barrier, live) if isinstance(barrier, Proof) else Observed.UNSEEN
+    observed = barrier.observe_default_allow(live)
     compare(observed, found, run.plan.terms.cluster, declared=run.default_allow)
     bridges.take_over(live)
-    if observed is Observed.OFF:
+    if observed is DefaultAllow.OFF:
         bridges.tear_down("default-allow is off: it would grant what nothing else grants")
-    elif observed is Observed.ON:
+    elif observed is DefaultAllow.ON:
         bridges.build()
     return found
 
@@ -119,8 +105,9 @@ def _perform_phases(run: Run, barrier: Barrier, bridges: BridgeLifecycle, now: C
         live = reread(run) if number else now
         run.lease_guard.renew(live)
         bridges.check()
-        if steps:
-            _perform_phase(run, bridges, phase, steps, live)
+        for batch in _batches(run, phase, steps, live):
+            bridges.check()
+            send(run, phase, batch)
         if run.environment.interrupted():
             return
         if phase is Phase.CREATE_FIRST and any(run.outcomes[step].outcome not in GOOD for step in steps):
@@ -128,24 +115,26 @@ def _perform_phases(run: Run, barrier: Barrier, bridges: BridgeLifecycle, now: C
         following = phases[number + 1][0] if number + 1 < len(phases) else phase
         relied_on = bool(bridges.standing) or _unsettled(run, phases[number + 1 :])
         if any(phase <= place < following for place in places) and relied_on:
-            barrier.stand()
+            barrier.wait()
+
+
+def _batches(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
+    """What of a phase has to be sent, a request at a time, until you ask to stop; the other steps get their outcome."""
+    if not steps:
+        return
+    run.environment.progress.phase(phase, len(steps))
+    ready = _ready(run, phase, steps, live)
+    run.environment.progress.sent(len(steps) - len(ready))
+    for _, alike in groupby(ready, key=lambda step: type(step.change)):
+        for batch in batches(phase, list(alike), len(live.bindings), run.environment.max_batch):
+            if run.environment.interrupted():
+                return
+            yield batch
 
 
 def _unsettled(run: Run, phases: Sequence[tuple[Phase, list[Step]]]) -> bool:
     """Whether anything may still be sent that relies on what was sent before."""
     return any(step not in run.outcomes for _, steps in phases for step in steps)
-
-
-def _perform_phase(run: Run, bridges: BridgeLifecycle, phase: Phase, steps: list[Step], live: ClusterState) -> None:
-    run.environment.progress.phase(phase, len(steps))
-    ready = _ready(run, phase, steps, live)
-    run.environment.progress.sent(len(steps) - len(ready))
-    for _, kind in groupby(ready, key=lambda step: type(step.change)):
-        for batch in batches(phase, list(kind), len(live.bindings), run.environment.max_batch):
-            if run.environment.interrupted():
-                return
-            bridges.check()
-            _send(run, phase, batch)
 
 
 def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> list[Step]:
@@ -170,24 +159,6 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
     return ready
 
 
-def _send(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
-    clock = run.environment.clock
-    run.lease_guard.renew()
-    number = run.record_intent(phase, batch)
-    began = clock.monotonic()
-    answers = send(run.environment.cluster, batch, clock)
-    run.record_outcomes([_outcome(step, answer) for step, answer in zip(batch, answers, strict=True)], number)
-    run.environment.progress.sent(len(batch))
-    if any(answer.status is AnswerStatus.UNKNOWN for answer in answers):
-        resolve_unknown(run, batch, number)
-    if seconds := pause_after(phase, clock.monotonic() - began):
-        clock.sleep(seconds)
-
-
-def _outcome(step: Step, answer: Answer) -> StepOutcome:
-    return StepOutcome(step, _OUTCOMES[answer.status], answer.code, answer.message)
-
-
 def _end(run: Run, left: Sequence[AclBinding], bridges: Sequence[str]) -> Result:
     """Read until everything done shows, and name the rest.
 
@@ -198,12 +169,12 @@ def _end(run: Run, left: Sequence[AclBinding], bridges: Sequence[str]) -> Result
     differences += bridges
     verified = False
     try:
-        _, sight = await_visible(run)
+        _, found = await_visible(run)
         verified = True
         differences += (
-            f"{describe(step.change)}: reported done, but the cluster does not show it" for step in sight.missing
+            f"{describe(step.change)}: reported done, but the cluster does not show it" for step in found.missing
         )
-        differences += (f"meanwhile, by somebody else: {text}" for text in sight.foreign if not stopped)
+        differences += (f"meanwhile, by somebody else: {text}" for text in found.foreign if not stopped)
         differences += recreated_topics(run)
     except StoppedError as stop:
         run.stopped = stopped or str(stop)
@@ -217,7 +188,7 @@ def _end(run: Run, left: Sequence[AclBinding], bridges: Sequence[str]) -> Result
     )
 
 
-def _closed(run: Run, result: Result) -> Result:
+def _close(run: Run, result: Result) -> Result:
     """Write down the end; a record that cannot be kept is part of the result."""
     record = records.ended(run.environment.identity.run, result, run.environment.clock.now())
     try:

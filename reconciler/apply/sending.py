@@ -1,55 +1,71 @@
-"""One batch of steps to the cluster: the call for their kind, repeated where that is safe, one answer for each.
+"""One request of steps to the cluster: written down, sent, repeated where that is safe, its outcomes written down.
 
-Only answers that say "not applied, try again" are repeated. An unknown outcome is never repeated blindly: whoever
-calls reads the state first.
+Only answers that say "not applied, try again" are repeated. An unknown outcome is never repeated blindly: the state is
+read first.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
+from reconciler.apply.batches import pause_after
+from reconciler.apply.outcome import Outcome, StepOutcome
+from reconciler.apply.run import Run
+from reconciler.apply.verification import resolve_unknown
 from reconciler.model import AlterConfigs, CreateAcl, CreatePartitions, CreateTopic, DeleteAcl, DeleteTopic
-from reconciler.plan import Step
+from reconciler.plan import Phase, Step
 from reconciler.ports import Answer, AnswerStatus, Clock, ClusterError, ClusterWriter
+from reconciler.retry import attempts
 
-ATTEMPTS: Final = 5
-_FIRST_PAUSE: Final = 0.2
-_LONGEST_PAUSE: Final = 5.0
+T = TypeVar("T")
+
+_OUTCOMES: Final = {
+    AnswerStatus.DONE: Outcome.DONE,
+    AnswerStatus.ALREADY: Outcome.ALREADY,
+    AnswerStatus.FAILED: Outcome.FAILED,
+    AnswerStatus.UNKNOWN: Outcome.UNKNOWN,
+}
 
 
-def send(cluster: ClusterWriter, steps: Sequence[Step], clock: Clock) -> list[Answer]:
-    """One answer for each step, in order. All steps are of one kind of change."""
-    return answered(lambda some: _call(cluster, some), steps, clock)
+def send(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
+    """Send steps of one kind of change; each has an outcome then. Raises ``StoppedError``."""
+    cluster, clock = run.environment.cluster, run.environment.clock
+    run.lease_guard.renew()
+    number = run.record_intent(phase, batch)
+    began = clock.monotonic()
+    answers = answered(lambda steps: _call(cluster, steps), batch, clock)
+    run.record_outcomes(
+        [
+            StepOutcome(step, _OUTCOMES[answer.status], answer.code, answer.message)
+            for step, answer in zip(batch, answers, strict=True)
+        ],
+        number,
+    )
+    run.environment.progress.sent(len(batch))
+    if any(answer.status is AnswerStatus.UNKNOWN for answer in answers):
+        resolve_unknown(run, batch, number)
+    if seconds := pause_after(phase, clock.monotonic() - began):
+        clock.sleep(seconds)
 
 
-def answered(call: Callable[[Sequence[Step]], list[Answer]], steps: Sequence[Step], clock: Clock) -> list[Answer]:
-    """What ``call`` says of each step, repeated for those that were not applied and may be tried again."""
-    answers: dict[int, Answer] = {}
-    waiting = list(range(len(steps)))
-    for attempt in range(ATTEMPTS):
-        answers.update(zip(waiting, _once(call, [steps[index] for index in waiting]), strict=True))
+def answered(call: Callable[[Sequence[T]], list[Answer]], items: Sequence[T], clock: Clock) -> list[Answer]:
+    """What ``call`` says of each item, repeated for those that were not applied and may be tried again."""
+    answers: list[Answer] = [Answer(AnswerStatus.UNKNOWN)] * len(items)
+    waiting = list(range(len(items)))
+    for _ in attempts(clock):
+        try:
+            found = call([items[index] for index in waiting])
+        except ClusterError as error:  # nothing says how far the request got
+            found = [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * len(waiting)
+        if len(found) != len(waiting):
+            message = f"{len(found)} answers for {len(waiting)} items"
+            found = [Answer(AnswerStatus.UNKNOWN, "answers_do_not_match", message)] * len(waiting)
+        for index, answer in zip(waiting, found, strict=True):
+            answers[index] = answer
         waiting = [
             index for index in waiting if answers[index].status is AnswerStatus.FAILED and answers[index].retriable
         ]
-        if not waiting or attempt == ATTEMPTS - 1:
+        if not waiting:
             break
-        clock.sleep(pause(attempt, clock))
-    return [answers[index] for index in range(len(steps))]
-
-
-def pause(attempt: int, clock: Clock) -> float:
-    """Seconds before the next attempt: doubling, bounded, spread by half."""
-    return min(_LONGEST_PAUSE, _FIRST_PAUSE * float(2**attempt)) * (0.5 + clock.jitter() / 2)
-
-
-def _once(call: Callable[[Sequence[Step]], list[Answer]], steps: Sequence[Step]) -> list[Answer]:
-    try:
-        answers = call(steps)
-    except ClusterError as error:
-        # Nothing says how far the request got.
-        return [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * len(steps)
-    if len(answers) != len(steps):
-        message = f"{len(answers)} answers for {len(steps)} items"
-        return [Answer(AnswerStatus.UNKNOWN, "answers_do_not_match", message)] * len(steps)
     return answers
 
 

@@ -10,14 +10,14 @@ from typing import Final
 
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.run import Run, StoppedError
-from reconciler.apply.sending import pause
 from reconciler.model import AclBinding, ClusterState, CreateAcl, DeleteAcl, DeleteTopic, is_reserved, without_bridges
 from reconciler.plan import Standing, Step, bindings_after, standing
 from reconciler.plan.overlap import pattern_indexes
 from reconciler.ports import ClusterError, ReadRequest
+from reconciler.retry import polls
 
 #: Seconds that a reading may take to show what was reported done.
-SETTLE_SECONDS: Final = 30.0
+VISIBLE_SECONDS: Final = 30.0
 #: The same where somebody else is at work, who may have taken it away again.
 FOREIGN_SECONDS: Final = 3.0
 _NOT_SHOWN: Final = "reported done, but the cluster does not show it"
@@ -49,31 +49,21 @@ def exact_read(run: Run, placed: Collection[AclBinding], request: ReadRequest | 
     Bridges are in the answer. Raises :class:`StoppedError` after a bounded time: a broker that is cut off answers by
     what it knew.
     """
-    clock = run.environment.clock
-    deadline = clock.monotonic() + SETTLE_SECONDS
-    attempt = 0
-    while True:
+    for _ in polls(run.environment.clock, VISIBLE_SECONDS):
         live = _read(run, request or run.request())
         if live.bindings.issuperset(placed):
             return live
-        if clock.monotonic() > deadline:
-            raise StoppedError("the broker that lists the ACLs does not show what was sent: it may be cut off")
-        clock.sleep(pause(attempt, clock))
-        attempt += 1
+    raise StoppedError("the broker that lists the ACLs does not show what was sent: it may be cut off")
 
 
 def await_visible(run: Run) -> tuple[ClusterState, Discrepancies]:
     """Read until everything that was reported done shows, for a bounded time; raises :class:`StoppedError`."""
-    clock = run.environment.clock
-    began = clock.monotonic()
-    attempt = 0
-    while True:
+    for waited in polls(run.environment.clock, VISIBLE_SECONDS):
         live = read(run)
         found = discrepancies(run.start, live, run.outcomes.values(), run.plan.steps)
-        if not found.missing or clock.monotonic() > began + (FOREIGN_SECONDS if found.foreign else SETTLE_SECONDS):
-            return live, found
-        clock.sleep(pause(attempt, clock))
-        attempt += 1
+        if not found.missing or (found.foreign and waited > FOREIGN_SECONDS):
+            break
+    return live, found
 
 
 def reread(run: Run) -> ClusterState:

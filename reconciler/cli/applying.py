@@ -151,7 +151,7 @@ def _perform(
     from reconciler.adapters.clock import SystemClock
 
     with (
-        probing(target, reached.reach) as probe,
+        probing(target, reached.reach) as barrier,
         ledgers(records, _audit_topic(target, records)) as (journal, audit),
         stoppable("batch") as interrupted,
         progress_for(sys.stderr) as progress,
@@ -165,7 +165,7 @@ def _perform(
             identity=Identity(new_run(), records.who(), digest),
             journal=journal,
             audit=audit,
-            probe_setup=probe,
+            barrier=barrier,
             lease_request=consent.lease_request,
         )
         return perform(plan, live, preflight, world, partial(looked_at, plan))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from reconciler.cli.exits import CommandError
@@ -9,7 +10,7 @@ from reconciler.cli.options import Reach
 from reconciler.cli.wiring import Target, connection, connection_settings
 
 if TYPE_CHECKING:
-    from reconciler.apply import ProbeSetup
+    from reconciler.apply import BarrierFactory
     from reconciler.manifest import ClusterDeclaration
 
 #: What a login of another principal replaces as a whole.
@@ -18,14 +19,14 @@ _MECHANISM = ("sasl.mechanism", "sasl.mechanisms")
 
 
 @contextmanager
-def probing(target: Target, reach: Reach) -> "Iterator[ProbeSetup | None]":
-    """How to prove what brokers enforce, or ``None`` where the cluster declares no probe or is a snapshot."""
+def probing(target: Target, reach: Reach) -> "Iterator[BarrierFactory | None]":
+    """The barrier that asks brokers what they enforce; ``None`` where no probe is declared, and for a snapshot."""
     declaration = target.declaration
     if declaration is None or declaration.probe is None or target.settings is None:
         yield None
         return
     from reconciler.adapters.kafka.probe import KafkaProbe
-    from reconciler.apply import ProbeSetup
+    from reconciler.apply import ProbeBarrier, ProbeSetup
     from reconciler.ports import ClusterError
 
     if declaration.probe.principal in declaration.super_users:
@@ -41,7 +42,7 @@ def probing(target: Target, reach: Reach) -> "Iterator[ProbeSetup | None]":
             raise CommandError(f"the barrier's probe cannot be used: {error}", error.advice) from error
         stack.callback(probe.close)
         stack.callback(own.close)
-        yield ProbeSetup(
+        setup = ProbeSetup(
             probe=probe,
             principal=declaration.probe.principal,
             own=own,
@@ -50,6 +51,7 @@ def probing(target: Target, reach: Reach) -> "Iterator[ProbeSetup | None]":
             brokers=frozenset(declaration.brokers),
             seconds=declaration.probe.seconds,
         )
+        yield partial(ProbeBarrier, setup)
 
 
 def _login(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from reconciler.apply import (
     Identity,
     Outcome,
     PastRun,
+    ProbeBarrier,
     ProbeSetup,
     Result,
     Silent,
@@ -83,7 +85,7 @@ class Job:
                 Silent(),
                 identity=Identity(run),
                 journal=journal,
-                probe_setup=probing,
+                barrier=partial(ProbeBarrier, probing),
                 max_batch=8,
             )
             found = check(self.plan, live, self.plan.terms)

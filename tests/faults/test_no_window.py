@@ -7,12 +7,13 @@ import datetime
 import time
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from typing import TypeAlias
 
 import pytest
 
 from reconciler.adapters.clock import SystemClock
-from reconciler.apply import ApplyEnvironment, Identity, ProbeSetup, Silent, check, perform
+from reconciler.apply import ApplyEnvironment, Identity, ProbeBarrier, ProbeSetup, Silent, check, perform
 from reconciler.model import (
     AclBinding,
     AclPermissionType,
@@ -53,7 +54,12 @@ def _perform(three: Cluster, plan: Plan) -> None:
         live = admin.read(ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps)))
         probing = ProbeSetup(probe, "User:acl-probe", own, "User:admin", True, frozenset(BROKERS))
         world = ApplyEnvironment(
-            admin, SystemClock(), Silent(), identity=Identity("window"), probe_setup=probing, max_batch=50
+            admin,
+            SystemClock(),
+            Silent(),
+            identity=Identity("window"),
+            barrier=partial(ProbeBarrier, probing),
+            max_batch=50,
         )
         result = perform(plan, live, check(plan, live, plan.terms), world, lambda exact: check(plan, exact, plan.terms))
     assert result.succeeded, (result.stopped, result.differences)

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,7 +17,7 @@ from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.kafka.probe import KafkaProbe
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
-from reconciler.apply import ApplyEnvironment, Identity, ProbeSetup, Result, Silent, check, perform
+from reconciler.apply import ApplyEnvironment, Identity, ProbeBarrier, ProbeSetup, Result, Silent, check, perform
 from reconciler.apply.cleanup import clean_up, leftovers
 from reconciler.model import (
     AccessControlEntry,
@@ -156,7 +157,7 @@ def _perform(cluster: Sandbox, admin: KafkaCluster, plan: Plan, through: Dying |
             SystemClock(),
             Silent(),
             identity=Identity(f"window{secrets.token_hex(4)}"),
-            probe_setup=probing if plan.terms.probe else None,
+            barrier=partial(ProbeBarrier, probing) if plan.terms.probe else None,
             max_batch=40,
         )
         result = perform(plan, live, check(plan, live, plan.terms), world, lambda now: check(plan, now, plan.terms))

@@ -2,12 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Identity, ProbeSetup, Result, Silent, UnprovenError, check, perform
+from reconciler.apply import (
+    ApplyEnvironment,
+    Identity,
+    ProbeBarrier,
+    ProbeSetup,
+    Result,
+    Silent,
+    UnprovenError,
+    check,
+    perform,
+)
 from reconciler.apply.bridge_removal import NearbyBindings, interrupts_nobody
 from reconciler.model import (
     AclBinding,
@@ -178,7 +189,11 @@ def _applied(plan: Plan, cluster: _Recording, faults: Sequence[Fault], run: str 
     live = cluster.state
     probing = ProbeSetup(nodes.as_user("User:probe"), "User:probe", nodes.as_user("User:ours"), seconds=1.0)
     world = ApplyEnvironment(
-        FaultyCluster(cluster, faults), StillClock(), Silent(), identity=Identity(run), probe_setup=probing
+        FaultyCluster(cluster, faults),
+        StillClock(),
+        Silent(),
+        identity=Identity(run),
+        barrier=partial(ProbeBarrier, probing),
     )
     found = check(plan, live, TERMS, observable=True)
     return perform(plan, live, found, world, lambda exact: check(plan, exact, TERMS, observable=True))

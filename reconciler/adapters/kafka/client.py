@@ -13,10 +13,12 @@ from typing import Any, Final, TypeVar
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
+from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.codes import Failure
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.ports import ClusterError
+from reconciler.retry import attempts
 
 T = TypeVar("T")
 
@@ -24,7 +26,6 @@ T = TypeVar("T")
 _POLL_SECONDS: Final = 0.05
 _LOG_LINES: Final = 20
 _READ_ATTEMPTS: Final = 4
-_BACKOFF_SECONDS: Final = 0.2
 #: Added to the client's own timeout, so that its error, which says more, comes first.
 _GRACE_SECONDS: Final = 5.0
 #: How long brokers that all refuse a connection are waited for, before anything was heard from the cluster.
@@ -117,14 +118,13 @@ class Connection:
 
     def read(self, ask: "Callable[[], Future[T]]") -> T:
         """What ``ask`` asks for, asked again a few times where that may help; raises :class:`ClusterError`."""
-        for attempt in range(_READ_ATTEMPTS):
+        for turn in attempts(SystemClock(), _READ_ATTEMPTS):
             try:
                 return self.wait(ask())
             except KafkaException as error:
                 failed = self.failure(error)
-                if not (self._heard and failed.worth_reading_again) or attempt == _READ_ATTEMPTS - 1:
+                if not (self._heard and failed.worth_reading_again) or turn == _READ_ATTEMPTS - 1:
                     raise self.cluster_error(failed) from None
-            time.sleep(_BACKOFF_SECONDS * 2**attempt)
         raise AssertionError("the last attempt returns or raises")
 
     def read_each(
@@ -133,14 +133,13 @@ class Connection:
         """What one request says of each name; those whose failure may pass are asked for again a few times."""
         outcomes: dict[str, T | Failure] = {}
         pending = list(names)
-        for attempt in range(_READ_ATTEMPTS):
+        for _ in attempts(SystemClock(), _READ_ATTEMPTS):
             for name, future in ask(pending).items():
                 result: T | Failure = self.outcome(future)
                 outcomes[name] = result
             pending = [name for name in pending if _worth_asking_again(outcomes[name])]
-            if not pending or attempt == _READ_ATTEMPTS - 1:
+            if not pending:
                 break
-            time.sleep(_BACKOFF_SECONDS * 2**attempt)
         return outcomes
 
     def outcome(self, future: "Future[T]") -> "T | Failure":

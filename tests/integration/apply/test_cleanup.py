@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.adapters.kafka.cluster import connect
 from reconciler.adapters.sandbox import Sandbox
-from reconciler.apply.sentinels import barrier_name, deny_sentinels, start_sentinels
+from reconciler.apply.barriers.sentinels import barrier_name, deny_sentinels, start_sentinels
 from reconciler.model import is_reserved
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from reconciler.apply import (
     ApplyEnvironment,
     Identity,
     Outcome,
+    ProbeBarrier,
     ProbeSetup,
     Result,
     Silent,
@@ -80,7 +82,7 @@ class Stage:
             self.interrupted,
             identity=Identity("run"),
             journal=self,
-            probe_setup=probing,
+            barrier=partial(ProbeBarrier, probing),
         )
         found = check(plan, self.live, plan.terms)
         return perform(plan, self.live, found, world, lambda exact: check(plan, exact, plan.terms))

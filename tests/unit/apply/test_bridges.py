@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Identity, ProbeSetup, Result, Silent, check, perform
+from reconciler.apply import ApplyEnvironment, Identity, ProbeBarrier, ProbeSetup, Result, Silent, check, perform
 from reconciler.apply.cleanup import clean_up, leftovers
 from reconciler.model import (
     AclBinding,
@@ -108,7 +109,7 @@ class Stage:
             self.interrupted,
             identity=Identity(self.run),
             journal=self,
-            probe_setup=probing,
+            barrier=partial(ProbeBarrier, probing),
             max_batch=2,
         )
         found = check(made, live, self.terms, observable=True)

@@ -3,9 +3,9 @@
 import datetime
 
 from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply.barriers.sentinels import barrier_name, deny_sentinels, start_sentinels
 from reconciler.apply.cleanup import clean_up, holding, leftovers
 from reconciler.apply.lease import marker
-from reconciler.apply.sentinels import barrier_name, deny_sentinels, start_sentinels
 from reconciler.model import ClusterState, bridge_on, marker_of
 from reconciler.ports import Answer, AnswerStatus, ClusterError
 from tests.contract.faults import Effect, Fault, FaultyCluster

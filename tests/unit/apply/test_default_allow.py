@@ -1,6 +1,7 @@
 """Default-allow is observed by a difference on every broker, and a contradiction to the declaration refuses."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -8,6 +9,7 @@ from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import (
     ApplyEnvironment,
     Identity,
+    ProbeBarrier,
     ProbeSetup,
     Result,
     Silent,
@@ -33,7 +35,9 @@ def apply(nodes: Nodes, wanted: set[AclBinding], said: bool | None) -> Result:
     request = Request(DAY, Options(allow_deletes=True))
     plan: Plan = propose(declared(frozenset(wanted), {}), live, Terms("c", default_allow=said), request)
     probing = ProbeSetup(nodes.as_user(PROBE), PROBE, nodes.as_user("User:ours"), seconds=1.0)
-    world = ApplyEnvironment(cluster, StillClock(), Silent(), identity=Identity("run"), probe_setup=probing)
+    world = ApplyEnvironment(
+        cluster, StillClock(), Silent(), identity=Identity("run"), barrier=partial(ProbeBarrier, probing)
+    )
     found = check(plan, live, plan.terms, observable=True)
     return perform(plan, live, found, world, lambda exact: check(plan, exact, plan.terms, observable=True))
 

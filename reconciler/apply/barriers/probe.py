@@ -8,10 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.apply.barrier import UnprovenError, put, remove
-from reconciler.apply.environment import ProbeSetup
-from reconciler.apply.run import Run, StoppedError
-from reconciler.apply.sentinels import (
+from reconciler.apply.barriers.interface import DefaultAllow, UnprovenError
+from reconciler.apply.barriers.sentinels import (
     barrier_name,
     deny_sentinels,
     interfering,
@@ -19,82 +17,145 @@ from reconciler.apply.sentinels import (
     start_name,
     start_sentinels,
 )
-from reconciler.model import AclBinding, ClusterState, CreateAcl
-from reconciler.ports import CONTROLLER, ClusterError, ProbeAnswer, Visibility
+from reconciler.apply.own_bindings import create, remove
+from reconciler.apply.run import Run, StoppedError
+from reconciler.model import (
+    NOBODY,
+    WILDCARD,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    CreateAcl,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.plan import covering_patterns
+from reconciler.ports import CONTROLLER, ClusterError, Probe, ProbeAnswer, Visibility
 
 _POLL_SECONDS: Final = 0.01
 _LONGEST_POLL: Final = 0.25
+FLAG_PREFIX: Final = "__kr-flag."
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeSetup:
+    """How to ask nodes: as ``principal`` by ``probe``, and as ourselves by ``own``.
+
+    ``own_principal`` is what the declaration says of us, and ``own_is_super`` whether it calls us a super user;
+    ``brokers`` are those that it expects, ``seconds`` the time that a barrier may take.
+    """
+
+    probe: Probe
+    principal: str
+    own: Probe
+    own_principal: str | None = None
+    own_is_super: bool = False
+    brokers: frozenset[int] = frozenset()
+    seconds: float = 30.0
 
 
 @dataclass(slots=True)
-class Proof:
-    """Knows, by sentinels, what every node enforces."""
+class ProbeBarrier:
+    """Verifies by sentinels; implements :class:`~reconciler.apply.barriers.interface.Barrier`."""
 
+    setup: ProbeSetup
     run: Run
-    probe_setup: ProbeSetup
     number: int = 0
     placed: list[AclBinding] = field(default_factory=list)
     expected: set[int] = field(default_factory=set)
     started: set[int] = field(default_factory=set)
 
     @property
+    def verifies(self) -> bool:
+        """It does."""
+        return True
+
+    @property
     def name(self) -> str:
         """The run that the sentinels belong to."""
         return self.run.environment.identity.run
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Put the first sentinels there and prove who we are; nodes that do not answer are waited for later."""
-        self.trust(self.run.start)
+        self.check(self.run.start)
         self._expect()
-        own = self.probe_setup.own_principal
+        own = self.setup.own_principal
         if own is not None:
-            self.place((*start_sentinels(self.name, own), *deny_sentinels(own_name(self.name), own)))
-        self.place(start_sentinels(self.name, self.probe_setup.principal))
+            self._place((*start_sentinels(self.name, own), *deny_sentinels(own_name(self.name), own)))
+        self._place(start_sentinels(self.name, self.setup.principal))
         self._await_start(self._deadline(), patient=False)
         if own is not None:
             self._prove_ourselves(own)
 
-    def trust(self, live: ClusterState) -> None:
+    def check(self, live: ClusterState) -> None:
         """Refuse where a DENY, there or planned, would turn an answer that only ours may turn."""
         planned = (step.change.binding for step in self.run.plan.steps if isinstance(step.change, CreateAcl))
-        if found := interfering((*live.bindings, *planned), [self.probe_setup.principal]):
+        if found := interfering((*live.bindings, *planned), [self.setup.principal]):
             raise UnprovenError(
                 f"the probe's answers would mean nothing: {found[0]}", "declare barrier: {wait: 2s}, or another probe"
             )
 
-    def stand(self) -> None:
-        """See :class:`Barrier`."""
+    def wait(self) -> None:
+        """See ``Barrier``."""
         clock = self.run.environment.clock
         began, deadline = clock.monotonic(), self._deadline()
         self._expect()
         self._await_start(deadline)
         self.number += 1
         name = barrier_name(self.name, self.number)
-        self.place(deny_sentinels(name, self.probe_setup.principal))
+        self._place(deny_sentinels(name, self.setup.principal))
         self._await(name, Visibility.REFUSED, {*self.expected, CONTROLLER}, deadline)
         self.run.environment.progress.proven(sorted(self.expected), clock.monotonic() - began)
 
+    def observe_default_allow(self, live: ClusterState) -> DefaultAllow:
+        """Ask every broker about a name that nothing covers, and again once somebody else's binding covers it.
+
+        One answer shows nothing: "unknown topic" is what an open cluster says, and also what you hear if you may see
+        every topic. Only if a binding on that very name turns the answer is it default-allow.
+        """
+        nonce = ResourcePattern(ResourceType.TOPIC, f"{FLAG_PREFIX}{self.name}")
+        whole = {*self.expected, CONTROLLER} <= self.started
+        if not whole or live.opaque or any(pattern.contains(nonce) for pattern in covering_patterns(live)):
+            return DefaultAllow.UNSEEN
+        first = self._seen(nonce.name)
+        if first == {Visibility.REFUSED}:
+            return DefaultAllow.OFF
+        if first != {Visibility.PERMITTED}:
+            return DefaultAllow.UNSEEN
+        entry = AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
+        try:
+            self._place((AclBinding(nonce, entry),))
+            self.wait()
+        except StoppedError:  # the barrier before anything destructive will say it again
+            return DefaultAllow.UNSEEN
+        return DefaultAllow.ON if self._seen(nonce.name) == {Visibility.REFUSED} else DefaultAllow.UNSEEN
+
     def end(self) -> tuple[AclBinding, ...]:
-        """See :class:`Barrier`."""
+        """See ``Barrier``."""
         left = remove(self.run, self.placed)
         self.placed = list(left)
         return left
 
     def _deadline(self) -> float:
-        return self.run.environment.clock.monotonic() + self.probe_setup.seconds
+        return self.run.environment.clock.monotonic() + self.setup.seconds
 
     def _expect(self) -> None:
         """Whoever was declared, or ever named by the cluster during this run."""
-        self.expected |= self.probe_setup.brokers
+        self.expected |= self.setup.brokers
         try:
-            self.expected |= self.probe_setup.probe.brokers()
+            self.expected |= self.setup.probe.brokers()
         except ClusterError as error:
-            raise StoppedError(f"the probe {self.probe_setup.principal} cannot ask the cluster: {error}") from error
+            raise StoppedError(f"the probe {self.setup.principal} cannot ask the cluster: {error}") from error
 
-    def place(self, bindings: Sequence[AclBinding]) -> None:
+    def _place(self, bindings: Sequence[AclBinding]) -> None:
         """Create bindings of the run's own, which its end takes away; raises ``StoppedError``."""
         self.placed.extend(bindings)
-        put(self.run, bindings, "the barrier's sentinels")
+        create(self.run, bindings, "the barrier's sentinels")
+
+    def _seen(self, name: str) -> set[Visibility]:
+        return {answer.visibility for answer in self.setup.probe.ask(name, self.expected).values()}
 
     def _await_start(self, deadline: float, *, patient: bool = True) -> None:
         """Wait for the nodes that have not shown the first sentinels yet."""
@@ -117,7 +178,7 @@ class Proof:
         clock = self.run.environment.clock
         seconds = _POLL_SECONDS
         while True:
-            answers = self.probe_setup.probe.ask(name, waiting)
+            answers = self.setup.probe.ask(name, waiting)
             waiting = {node for node in waiting if answers[node].visibility is not wanted}
             if not waiting or clock.monotonic() >= deadline or self.run.environment.interrupted():
                 return {node: answers[node] for node in waiting}
@@ -136,18 +197,18 @@ class Proof:
 
     def _prove_ourselves(self, own: str) -> None:
         """Ask brokers that answered, as ourselves; one that enforces the sentinels is proof."""
-        expected = Visibility.PERMITTED if self.probe_setup.own_is_super else Visibility.REFUSED
+        expected = Visibility.PERMITTED if self.setup.own_is_super else Visibility.REFUSED
         brokers = sorted(self.started - {CONTROLLER})
         found: list[tuple[Visibility, Visibility]] = []
         for broker in brokers:
-            refused = self.probe_setup.own.ask(own_name(self.name), [broker])[broker].visibility
-            permitted = self.probe_setup.own.ask(start_name(self.name), [broker])[broker].visibility
+            refused = self.setup.own.ask(own_name(self.name), [broker])[broker].visibility
+            permitted = self.setup.own.ask(start_name(self.name), [broker])[broker].visibility
             if (refused, permitted) == (expected, Visibility.PERMITTED):
                 return
             found.append((refused, permitted))
         if brokers:
             advice = "look at spec.principal and spec.superUsers, and at whom client logs in as"
-            raise UnprovenError(_disproof(own, found, is_super=self.probe_setup.own_is_super), advice)
+            raise UnprovenError(_disproof(own, found, is_super=self.setup.own_is_super), advice)
 
 
 def _disproof(own: str, found: Sequence[tuple[Visibility, Visibility]], *, is_super: bool) -> str:

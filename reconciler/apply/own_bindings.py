@@ -1,0 +1,38 @@
+"""Bindings that a run creates for itself, which no plan names: sentinels, bridges and their markers, its lease."""
+
+from collections.abc import Sequence
+
+from reconciler.apply.run import Run, StoppedError
+from reconciler.model import AclBinding
+from reconciler.ports import ClusterError
+from reconciler.retry import attempts
+
+
+def create(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
+    """Create ``bindings``, in order; raises :class:`StoppedError` where they could not all be created."""
+    why = ""
+    for _ in attempts(run.environment.clock):
+        try:
+            answers = run.environment.cluster.create_acls(bindings)
+        except ClusterError as error:
+            why = str(error)
+            continue
+        failed = next((answer for answer in answers if not answer.good), None)
+        if failed is None:
+            return
+        why = f"{failed.code}: {failed.message}"
+    raise StoppedError(f"{what} could not be created: {why}")
+
+
+def remove(run: Run, bindings: Sequence[AclBinding]) -> tuple[AclBinding, ...]:
+    """Delete ``bindings``; those that may still be there are returned."""
+    left = tuple(bindings)
+    for _ in attempts(run.environment.clock):
+        if not left:
+            break
+        try:
+            answers = run.environment.cluster.delete_acls(left)
+        except ClusterError:
+            continue
+        left = tuple(binding for binding, answer in zip(left, answers, strict=True) if not answer.good)
+    return left
