@@ -3,9 +3,8 @@
 import datetime
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,24 +14,11 @@ from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.notifying import Notification, notify, notify_options
 from reconciler.cli.options import Reach
 from reconciler.cli.wiring import now
+from reconciler.report.formats import FORMATS, format_named
 
 if TYPE_CHECKING:
+    from reconciler.report.formats.interface import Options
     from reconciler.report.results import Report
-
-FORMATS: Final = (
-    "text",
-    "markdown",
-    "summary",
-    "github",
-    "sarif",
-    "junit",
-    "gitlab-terraform",
-    "gitlab-codequality",
-    "cloudevents",
-    "prometheus",
-    "html",
-    "json",
-)
 
 
 class Moment(click.ParamType[datetime.datetime]):
@@ -56,7 +42,7 @@ class Moment(click.ParamType[datetime.datetime]):
 @click.command("report", short_help="Results as a comment, a page, SARIF, JUnit, metrics and more")
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...", type=click.Path(allow_dash=True))
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What is written."
+    "--format", "form", type=click.Choice(tuple(FORMATS)), default="text", show_default=True, help="What is written."
 )
 @click.option("--out", metavar="FILE", type=click.Path(dir_okay=False), help="Write it there instead of to stdout.")
 @click.option(
@@ -98,42 +84,34 @@ def command(
     """
     from reconciler.report.results import join
 
-    made = at or now()
-    texts = _texts(manifests, marker, made)
-    others = [_other(text, texts) for text in also]
+    options = _options(manifests, marker, at or now())
+    others = [_other(text) for text in also]
     report = join(_read(file) for file in results)
     for name, file in others:
-        _write(texts[name](report), file)
-    lines = texts[form](report)
+        _write(format_named(name).write(report, options), file)
+    text = format_named(form).write(report, options)
     if out is None:
-        say_text(lines)
+        say_text(text)
     else:
-        _write(lines, out)
+        _write(text, out)
     if notification is not None:
         notify(notification, report, reach, now())
     return Exit.OK
 
 
-def _other(text: str, texts: "dict[str, Callable[[Report], str]]") -> tuple[str, str]:
+def _other(text: str) -> tuple[str, str]:
     """``FORMAT=FILE`` as its two parts."""
     name, _, file = text.partition("=")
-    if name not in texts or not file:
-        raise CommandError(f"--also {text}: FORMAT=FILE is expected", f"formats are: {', '.join(texts)}", Exit.USAGE)
+    if name not in FORMATS or not file:
+        raise CommandError(f"--also {text}: FORMAT=FILE is expected", f"formats are: {', '.join(FORMATS)}", Exit.USAGE)
     return name, file
 
 
-def _texts(manifests: str, marker: str, made: datetime.datetime) -> "dict[str, Callable[[Report], str]]":
-    """How each format is written; options are checked whichever is chosen."""
-    from reconciler.report.formats.annotations import annotations
-    from reconciler.report.formats.cloudevents import cloudevents
-    from reconciler.report.formats.document import report_json
-    from reconciler.report.formats.gitlab import code_quality, terraform_counts
-    from reconciler.report.formats.junit import junit
-    from reconciler.report.formats.markdown import comment, marker_problem, step_summary
+def _options(manifests: str, marker: str, made: datetime.datetime) -> "Options":
+    """What formats may need; checked whichever format is chosen."""
+    from reconciler.report.formats.interface import Options
+    from reconciler.report.formats.markdown import marker_problem
     from reconciler.report.formats.places import manifests_problem
-    from reconciler.report.formats.prometheus import prometheus
-    from reconciler.report.formats.sarif import sarif
-    from reconciler.report.page import page
 
     for option, problem in (
         (f"--manifests {manifests}", manifests_problem(manifests)),
@@ -141,26 +119,7 @@ def _texts(manifests: str, marker: str, made: datetime.datetime) -> "dict[str, C
     ):
         if problem is not None:
             raise CommandError(f"{option}: {problem}", status=Exit.USAGE)
-    return {
-        "text": _text,
-        "markdown": lambda report: comment(report, marker=marker),
-        "summary": step_summary,
-        "github": lambda report: annotations(report, manifests),
-        "sarif": lambda report: sarif(report, __version__, manifests, marker),
-        "junit": junit,
-        "gitlab-terraform": terraform_counts,
-        "gitlab-codequality": lambda report: code_quality(report, manifests),
-        "cloudevents": lambda report: cloudevents(report, made),
-        "prometheus": lambda report: prometheus(report, made),
-        "html": lambda report: page(report, __version__),
-        "json": report_json,
-    }
-
-
-def _text(report: "Report") -> str:
-    from reconciler.report.formats.text import report_lines
-
-    return "".join(f"{line}\n" for line in report_lines(report, paint_for(sys.stdout)))
+    return Options(__version__, made, manifests, marker, paint_for(sys.stdout))
 
 
 def _read(file: str) -> "Report":

@@ -1,5 +1,6 @@
 """No input becomes markup, a link, a mention, a workflow command, an escape sequence or a formula, in any format."""
 
+import datetime
 import html.parser
 import json
 import re
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from reconciler.model.disguise import undisguised
+from reconciler.report.formats import comment
 from reconciler.report.formats.escaping import markdown_cell, markdown_code, markdown_text, unformulaic
-from reconciler.report.formats.markdown import comment
+from reconciler.report.formats.interface import Options
 from reconciler.report.paint import safe
 from reconciler.report.results import Level, Report
 from tests.integration.report.formats import FORMATS
@@ -80,7 +82,9 @@ def _seen(text: str) -> _Seen:
 @settings(max_examples=40)
 @given(reports)
 def test_markdown_is_only_what_the_template_writes(report: Report) -> None:
-    seen = _seen(_MARKDOWN.render(comment(report)))
+    seen = _seen(
+        _MARKDOWN.render(comment.write(report, Options("1", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))))
+    )
     assert {tag for tag, _ in seen.tags} <= _TAGS | _TABLE
     assert all(not attributes for _, attributes in seen.tags)
     assert len(seen.comments) == 1

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.report.formats.escaping import workflow_data, workflow_value
+from reconciler.report.formats.interface import Options
 from reconciler.report.formats.places import location
 from reconciler.report.paint import counted
 from reconciler.report.results import Finding, Level, Report, Tone, verdict
@@ -18,11 +19,11 @@ _TONES: Final = {Tone.STOP: "error", Tone.CAUTION: "warning", Tone.CALM: "notice
 _SHOWN: Final = 8
 
 
-def annotations(report: Report, manifests: str = "") -> str:
+def write(report: Report, options: Options) -> str:
     """One line for the verdict, one for each finding, at most ten of each level."""
     found = verdict(report)
     verdict_line = f"::{_TONES[found.tone]} title=reconciler::{workflow_data(found.words)}\n"
-    return verdict_line + "".join(_lines(report, manifests))
+    return verdict_line + "".join(_lines(report, options.manifests))
 
 
 def _lines(report: Report, manifests: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from reconciler.plan import Plan, plan_id, step_side
 from reconciler.report.formats.document import access_summary, check_summary, finding_summary, plan_summary
 from reconciler.report.formats.escaping import json_text
+from reconciler.report.formats.interface import Options
 from reconciler.report.paint import safe
 from reconciler.report.results import Report
 from reconciler.report.results.lines import access_lines
@@ -19,9 +20,9 @@ from reconciler.report.results.lines import access_lines
 _TYPE = "reconciler.{}.v1"
 
 
-def cloudevents(report: Report, at: datetime.datetime) -> str:
-    """The events' lines; ``at`` is when the report was made, with a time zone."""
-    return "".join(f"{json_text(event, indent=None)}\n" for event in _events(report, at))
+def write(report: Report, options: Options) -> str:
+    """The events' lines, at the moment that the report was made."""
+    return "".join(f"{json_text(event, indent=None)}\n" for event in _events(report, options.made))
 
 
 def _events(report: Report, at: datetime.datetime) -> Iterator[dict[str, Any]]:

@@ -4,12 +4,13 @@ from typing import Any
 
 from reconciler.plan import Plan, change_id, plan_id
 from reconciler.report.formats.escaping import json_text
+from reconciler.report.formats.interface import Options
 from reconciler.report.results import Check, Finding, Report, plan_verdict, verdict
 from reconciler.report.results.lines import AccessLine, access_lines
 from reconciler.report.results.report import tally
 
 
-def report_json(report: Report) -> str:
+def write(report: Report, _: Options) -> str:
     """The document's text."""
     found = verdict(report)
     document = {

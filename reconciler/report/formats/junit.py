@@ -7,11 +7,12 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from reconciler.report.formats.interface import Options
 from reconciler.report.paint import safe
 from reconciler.report.results import Check, Level, Report, Standing
 
 
-def junit(report: Report) -> str:
+def write(report: Report, _: Options) -> str:
     """One suite for each cluster and kind of check."""
     checks = sorted([*report.checks, *_errors(report)], key=_suite)
     root = ET.Element("testsuites", {"name": "reconciler", **_counts(checks)})

@@ -23,10 +23,6 @@ from reconciler.report.results.lines import AccessLine, StepLine, access_lines, 
 from reconciler.report.results.notes import plan_notes
 from reconciler.report.results.verdict import plan_counts
 
-#: GitHub takes 65,536 characters for a comment; some room is left for what a bot adds.
-COMMENT_LIMIT: Final = 60_000
-#: GitHub takes 1 MiB for a step's summary, all that is written to it together; so the same holds.
-SUMMARY_LIMIT: Final = 1024 * 1024 - 4096
 _SIGNS: Final = {Tone.STOP: "🛑", Tone.CAUTION: "⚠️", Tone.CALM: "✅"}
 _LEVELS: Final = {Level.ERROR: "🛑 error", Level.WARNING: "⚠️ warning", Level.NOTE: "note"}
 _STANDINGS: Final = {Standing.FAILED: "🛑 failed", Standing.UNDECIDED: "🛑 undecided"}
@@ -37,16 +33,6 @@ _MOST_PLANS: Final = 20
 _LONGEST_NAME: Final = 100
 #: The same as it is written: a sign that Markdown could take for something becomes up to nine.
 _LONGEST_CODE: Final = 200
-
-
-def comment(report: Report, *, marker: str = "") -> str:
-    """A pull request's comment: at most 60,000 characters, the hidden marker first."""
-    return _document(report, marker or default_marker(report), COMMENT_LIMIT, _utf16)
-
-
-def step_summary(report: Report) -> str:
-    """The summary of a workflow's step: at most 1 MiB of UTF-8."""
-    return _document(report, default_marker(report), SUMMARY_LIMIT, _utf8)
 
 
 def marker_problem(marker: str) -> str | None:
@@ -62,7 +48,8 @@ def default_marker(report: Report) -> str:
     return names if marker_problem(names) is None else hashlib.sha256(names.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _document(report: Report, marker: str, limit: int, measure: Measure) -> str:
+def document(report: Report, marker: str, limit: int, measure: Measure) -> str:
+    """The text, of at most ``limit`` in the unit of ``measure``; the marker comes first, hidden."""
     sections = list(_sections(report))
     return fitted(_head(report, marker), sections, _tail(report), limit, measure)
 
@@ -242,12 +229,3 @@ def _more(noun: str, plural: str = "") -> Callable[[int], str]:
         return f"\n*{which} more; the full report has them.*\n"
 
     return words
-
-
-def _utf16(text: str) -> int:
-    """Characters as JavaScript counts them, never fewer than others do."""
-    return len(text.encode("utf-16-le", "replace")) // 2
-
-
-def _utf8(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))

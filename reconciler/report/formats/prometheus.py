@@ -3,7 +3,6 @@
 Clusters are few and chosen by the operator; principals and names are many and chosen by anybody, so they are no labels.
 """
 
-import datetime
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final
@@ -12,6 +11,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from reconciler.diff import LeftReason
 from reconciler.plan import AccessChange, Plan
+from reconciler.report.formats.interface import Options
 from reconciler.report.paint import safe
 from reconciler.report.results import Finding, Level, Report, Standing
 
@@ -26,8 +26,8 @@ _KINDS: Final = {
 }
 
 
-def prometheus(report: Report, at: datetime.datetime) -> str:
-    """The file's text; ``at`` is when the clusters were compared, with a time zone."""
+def write(report: Report, options: Options) -> str:
+    """The file's text."""
     registry = CollectorRegistry(auto_describe=False)
     _steps(registry, "reconciler_drift", "Differences between what is declared and the cluster", report.drifts)
     _steps(registry, "reconciler_plan_steps", "Steps of the plan", report.plans)
@@ -42,7 +42,7 @@ def prometheus(report: Report, at: datetime.datetime) -> str:
         registry=registry,
     )
     for cluster in report.clusters:
-        last.labels(_label(cluster)).set(int(at.timestamp()))
+        last.labels(_label(cluster)).set(int(options.made.timestamp()))
     return generate_latest(registry).decode()
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.report.formats.escaping import json_text
+from reconciler.report.formats.interface import Options
 from reconciler.report.formats.places import location, location_uri
 from reconciler.report.paint import safe
 from reconciler.report.results import Finding, Level, Report
@@ -24,26 +25,27 @@ _MOST_ID: Final = 255
 _SEVERITY: Final = {Level.ERROR: "8.0", Level.WARNING: "5.0", Level.NOTE: "2.0"}
 
 
-def sarif(report: Report, version: str, manifests: str = "", name: str = "") -> str:
-    """The log; accepted findings are there, suppressed. ``name`` tells it from others of the same commit.
+def write(report: Report, options: Options) -> str:
+    """The log; accepted findings are there, suppressed. The marker tells it from others of the same commit.
 
     GitHub takes what stands before the last slash for the category, and lets a later log of a category replace an
     earlier one.
     """
     found = [*report.open_findings, *report.waived_findings]
     kept = found[:MOST_RESULTS]
+    name = options.marker
     rules = sorted({(_rule_id(one), one.name) for one in kept})
     index = {rule: number for number, (rule, _) in enumerate(rules)}
     driver = {
         "name": "reconciler",
-        "semanticVersion": version,
+        "semanticVersion": options.version,
         "rules": [_rule(rule, name, kept) for rule, name in rules],
     }
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"reconciler/{quote(name or '-'.join(report.clusters) or 'manifests', safe='')}/"},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(one, index[_rule_id(one)], manifests) for one in kept],
+        "results": [_result(one, index[_rule_id(one)], options.manifests) for one in kept],
     }
     if len(found) > len(kept):
         text = f"{len(found) - len(kept):,} more findings than a log may hold were left out, the lightest"

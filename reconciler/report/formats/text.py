@@ -2,12 +2,18 @@
 
 from collections.abc import Iterator
 
+from reconciler.report.formats.interface import Options
 from reconciler.report.paint import Paint, plain, safe
 from reconciler.report.plan_text import plan_lines
 from reconciler.report.results import Finding, Level, Report, Standing, Tone, verdict
 
 _TONES = {Tone.STOP: "error", Tone.CAUTION: "warn", Tone.CALM: "add"}
 _LEVELS = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
+
+
+def write(report: Report, options: Options) -> str:
+    """The lines of the report."""
+    return "".join(f"{line}\n" for line in report_lines(report, options.paint))
 
 
 def report_lines(report: Report, paint: Paint = plain, *, expand: bool = False) -> Iterator[str]:

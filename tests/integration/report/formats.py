@@ -5,35 +5,34 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from reconciler.report.formats.annotations import annotations
-from reconciler.report.formats.cloudevents import cloudevents
-from reconciler.report.formats.document import report_json
-from reconciler.report.formats.gitlab import code_quality, terraform_counts
-from reconciler.report.formats.junit import junit
-from reconciler.report.formats.markdown import comment, step_summary
-from reconciler.report.formats.prometheus import prometheus
-from reconciler.report.formats.sarif import sarif
+from reconciler.report.formats import format_named
+from reconciler.report.formats.interface import Options
 from reconciler.report.formats.slack import slack_message
-from reconciler.report.formats.text import report_lines
-from reconciler.report.page import page
 from reconciler.report.results import Report, join, read_result
 
 MOMENT: Final = datetime.datetime(2026, 11, 21, 8, 30, tzinfo=datetime.UTC)
 VERSION: Final = "1.2.3"
+_OPTIONS: Final = Options(VERSION, MOMENT, "clusters/demo")
+
+
+def _format(name: str) -> Callable[[Report], str]:
+    return lambda report: format_named(name).write(report, _OPTIONS)
+
+
 #: By the name of the file that holds what is expected.
 FORMATS: Final[dict[str, Callable[[Report], str]]] = {
-    "text.txt": lambda report: "".join(f"{line}\n" for line in report_lines(report)),
-    "comment.md": comment,
-    "summary.md": step_summary,
-    "annotations.txt": lambda report: annotations(report, "clusters/demo"),
-    "sarif.json": lambda report: sarif(report, VERSION, "clusters/demo"),
-    "junit.xml": junit,
-    "gitlab-terraform.json": terraform_counts,
-    "gitlab-codequality.json": lambda report: code_quality(report, "clusters/demo"),
-    "events.jsonl": lambda report: cloudevents(report, MOMENT),
-    "metrics.prom": lambda report: prometheus(report, MOMENT),
-    "page.html": lambda report: page(report, VERSION),
-    "report.json": report_json,
+    "text.txt": _format("text"),
+    "comment.md": _format("markdown"),
+    "summary.md": _format("summary"),
+    "annotations.txt": _format("github"),
+    "sarif.json": _format("sarif"),
+    "junit.xml": _format("junit"),
+    "gitlab-terraform.json": _format("gitlab-terraform"),
+    "gitlab-codequality.json": _format("gitlab-codequality"),
+    "events.jsonl": _format("cloudevents"),
+    "metrics.prom": _format("prometheus"),
+    "page.html": _format("html"),
+    "report.json": _format("json"),
     "slack.json": slack_message,
 }
 

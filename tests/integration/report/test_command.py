@@ -10,8 +10,8 @@ import pytest
 from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.exits import Exit
 from reconciler.cli.main import run
-from reconciler.cli.report import FORMATS
 from reconciler.model import ClusterState
+from reconciler.report.formats import FORMATS
 from tests.integration.report.results import printed
 
 _BEGINNINGS = {

@@ -9,7 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from reconciler.report.formats.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, comment, step_summary
+from reconciler.report.formats.comment import LIMIT as COMMENT_LIMIT
+from reconciler.report.formats.step_summary import LIMIT as SUMMARY_LIMIT
 from reconciler.report.results import Report
 from tests.integration.report.formats import FORMATS
 from tests.integration.report.large import ROWS, STEPS, large_report
@@ -21,7 +22,7 @@ def large() -> Report:
 
 
 def test_a_comment_says_something_of_everything(large: Report) -> None:
-    text = comment(large)
+    text = FORMATS["comment.md"](large)
     assert COMMENT_LIMIT * 0.9 < len(text) <= COMMENT_LIMIT
     assert text.startswith("<!-- reconciler:big -->\n### 🛑 2,000 checks failed")
     assert "49,500 bindings to create, 500 bindings to delete" in text
@@ -38,14 +39,14 @@ def test_many_plans_of_long_names_fit(signs: str) -> None:
     terms = [replace(plan.terms, cluster=f"{number} {signs * 20_000}") for number in range(60)]
     report = Report(tuple(replace(plan, terms=one, source_commit=signs * 9_000) for one in terms[:30]))
     report = replace(report, drifts=tuple(replace(plan, terms=one) for one in terms[30:]))
-    text = comment(report)
+    text = FORMATS["comment.md"](report)
     assert len(text.encode("utf-16-le")) // 2 <= COMMENT_LIMIT
     assert "40 plans more, which the full report has" in text
     assert text.count("<details>") == text.count("</details>")
 
 
 def test_a_summary_has_more_room(large: Report) -> None:
-    text = step_summary(large)
+    text = FORMATS["summary.md"](large)
     assert SUMMARY_LIMIT * 0.9 < len(text.encode()) <= SUMMARY_LIMIT
     _nothing_is_lost(text)
 

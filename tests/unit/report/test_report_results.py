@@ -1,5 +1,6 @@
 """What becomes of results: checks and their standing, findings and their places, the verdict on all of it."""
 
+import datetime
 import json
 from dataclasses import replace
 from typing import Any
@@ -7,13 +8,15 @@ from typing import Any
 import pytest
 
 from reconciler.model import Origin
-from reconciler.report.formats.junit import junit
+from reconciler.report.formats import FORMATS, format_named, junit, sarif
+from reconciler.report.formats.interface import Options
 from reconciler.report.formats.markdown import default_marker, marker_problem
 from reconciler.report.formats.places import location, manifests_problem
-from reconciler.report.formats.sarif import fingerprint, sarif
+from reconciler.report.formats.sarif import fingerprint
 from reconciler.report.formats.sections import Section, fitted
 from reconciler.report.results import Finding, Level, Report, ResultError, Standing, Tone, join, read_result, verdict
 
+OPTIONS = Options("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
 _WAIVER = {"reason": "until it moved", "expires": "2027-01-31", "ticket": "SEC-1"}
 _POLICY = {
     "rule": "KT002",
@@ -131,7 +134,7 @@ def test_results_are_joined_and_nothing_is_said_twice() -> None:
 def test_a_place_outside_of_the_manifests_is_no_file(file: str) -> None:
     finding = Finding("KA001", "redundant", Level.WARNING, "x", cluster="a b/..", place=Origin(file, 1, 1))
     assert location(finding, "clusters") == ("live-cluster/a%20b%2F..", 1, 1)
-    (run,) = json.loads(sarif(Report(findings=(finding,)), "1", "clusters"))["runs"]
+    (run,) = json.loads(sarif.write(Report(findings=(finding,)), replace(OPTIONS, manifests="clusters")))["runs"]
     place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
     assert place == {"uri": "live-cluster/a%20b%2F.."}
 
@@ -151,8 +154,8 @@ def test_a_result_that_lost_what_is_wrong_is_refused(document: object) -> None:
 def test_an_error_that_no_check_says_fails_the_tests() -> None:
     problem = {"code": "KR001", "severity": "error", "file": "a.yaml", "line": 1, "column": 1, "message": "not YAML"}
     report = read_result({"valid": False, "clusters": {}, "problems": [{**problem, "advice": ""}]})
-    assert 'tests="1" failures="1"' in junit(report)
-    assert 'name="KR001 a.yaml:1:1"' in junit(report)
+    assert 'tests="1" failures="1"' in junit.write(report, OPTIONS)
+    assert 'name="KR001 a.yaml:1:1"' in junit.write(report, OPTIONS)
 
 
 def test_a_command_without_a_result_stops_and_says_nothing_of_the_cluster() -> None:
@@ -167,7 +170,8 @@ def test_a_command_without_a_result_stops_and_says_nothing_of_the_cluster() -> N
 def test_logs_of_two_clusters_are_of_two_categories() -> None:
     # Of GitHub's documentation: what stands behind the last slash belongs to the single run, not to the category.
     report = _validated()
-    ids = [json.loads(sarif(report, "1", "", name))["runs"][0]["automationDetails"]["id"] for name in ("", "a", "b")]
+    logs = [json.loads(sarif.write(report, replace(OPTIONS, marker=name))) for name in ("", "a", "b")]
+    ids = [log["runs"][0]["automationDetails"]["id"] for log in logs]
     assert [text.rpartition("/")[0] for text in ids] == ["reconciler/prod", "reconciler/a", "reconciler/b"]
 
 
@@ -215,3 +219,8 @@ def test_sections_share_what_room_there_is() -> None:
     assert len(text) <= 300
     assert text.count("title" * 10) == 4
     assert text.endswith("*5 sections more; the full report has them.*\n tail")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_writes_an_empty_report(name: str) -> None:
+    assert isinstance(format_named(name).write(Report(), OPTIONS), str)

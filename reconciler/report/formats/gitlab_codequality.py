@@ -1,33 +1,22 @@
-"""What GitLab's merge requests read: the counts of a Terraform report, and code quality."""
+"""Findings as GitLab's merge requests show code quality."""
 
 from typing import Any, Final
 
 from reconciler.report.formats.escaping import json_text
+from reconciler.report.formats.interface import Options
 from reconciler.report.formats.places import location
 from reconciler.report.formats.sarif import fingerprint
 from reconciler.report.paint import safe
 from reconciler.report.results import Finding, Level, Report
-from reconciler.report.results.report import tally
 
 _SEVERITIES: Final = {Level.ERROR: "critical", Level.WARNING: "minor", Level.NOTE: "info"}
 
 
-def terraform_counts(report: Report) -> str:
-    """``artifacts:reports:terraform``: how much is created, updated and deleted."""
-    tallies = [tally(plan) for plan in report.all_plans]
-    counts = {
-        "create": sum(one.create for one in tallies),
-        "update": sum(one.update for one in tallies),
-        "delete": sum(one.delete for one in tallies),
-    }
-    return json_text(counts) + "\n"
-
-
-def code_quality(report: Report, manifests: str = "") -> str:
+def write(report: Report, options: Options) -> str:
     """``artifacts:reports:codequality``: findings that nobody has accepted."""
     # GitLab wants every fingerprint once; the heaviest finding stands for others of the same matter.
     found = {fingerprint(one): one for one in reversed(report.open_findings)}
-    return json_text([_issue(one, manifests) for one in reversed(found.values())]) + "\n"
+    return json_text([_issue(one, options.manifests) for one in reversed(found.values())]) + "\n"
 
 
 def _issue(finding: Finding, manifests: str) -> dict[str, Any]:

@@ -1,0 +1,20 @@
+"""A pull request's comment in Markdown, with a hidden marker by which a bot finds it again."""
+
+from typing import Final
+
+from reconciler.report.formats.interface import Options
+from reconciler.report.formats.markdown import default_marker, document
+from reconciler.report.results import Report
+
+#: GitHub takes 65,536 characters for a comment; some room is left for what a bot adds.
+LIMIT: Final = 60_000
+
+
+def write(report: Report, options: Options) -> str:
+    """At most 60,000 characters."""
+    return document(report, options.marker or default_marker(report), LIMIT, _utf16)
+
+
+def _utf16(text: str) -> int:
+    """Characters as JavaScript counts them, never fewer than others do."""
+    return len(text.encode("utf-16-le", "replace")) // 2
