@@ -23,8 +23,14 @@ _GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "docs/tutorials/adopting-a-cluster.md",
     ),
     "Guides": (),
-    "Reference": ("docs/commands.md", "docs/manifests.md", "docs/plan-file.md", "docs/client-settings.md"),
-    "Project": ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
+    "Reference": (
+        "docs/commands.md",
+        "docs/manifests.md",
+        "docs/plan-file.md",
+        "docs/client-settings.md",
+        "docs/glossary.md",
+    ),
+    "Project": ("CONTRIBUTING.md", "docs/packages.md", "docs/life-of-a-rule.md", "CHANGELOG.md", "SECURITY.md"),
     "Decisions": (),
 }
 _STYLE: Final = """\

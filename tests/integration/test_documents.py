@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import click
@@ -54,24 +55,40 @@ def test_every_command_has_its_help_on_the_page_as_it_is_today() -> None:
     assert page == refreshed(page), "run: python -m tests.integration.commands_page"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/reviewing.md"])
-def test_quoted_plans_are_what_the_example_gives(page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def _quoted_plans(page: str) -> list[str]:
+    return [
+        block
+        for block in _FENCE.findall((_ROOT / page).read_text(encoding="utf-8"))
+        if re.search(r"^(Plan for cluster|\d+\. \w+ )", block, re.MULTILINE)
+    ]
+
+
+def test_the_plan_in_the_readme_is_the_whole_output_of_its_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [block] = _quoted_plans("README.md")
+    command, _, quoted = block.partition("\n")
+    monkeypatch.chdir(_ROOT)
+    day = re.search(r"  as of (\S+)$", quoted, re.MULTILINE)
+    assert day
+    assert run([*shlex.split(command.removeprefix("$ reconciler ")), "--as-of", day[1]]) == 0
+    assert capsys.readouterr().out == quoted
+    assert quoted.count("\n") <= 25
+
+
+def test_quoted_plans_are_what_the_example_gives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # The tour lets a consumer read before it plans, and Kafka keeps its offsets.
     topics = (*TOPICS, Topic("__consumer_offsets", 50, 1))
     state = ClusterState("demo", frozenset(BINDINGS), {topic.name: topic for topic in topics})
     file = tmp_path / "live.json"
     file.write_text(snapshot_text(state, BrokerFacts(broker_ids=(1,))), encoding="utf-8")
-    quoted = [
-        re.sub(r"^\$ .*\n", "", block).rstrip("\n")
-        for block in _FENCE.findall((_ROOT / page).read_text(encoding="utf-8"))
-        if re.search(r"^(Plan for cluster|\d+\. \w+ )", block, re.MULTILINE)
-    ]
+    quoted = _quoted_plans("docs/reviewing.md")
     assert quoted
     arguments = ["plan", str(_ROOT / "examples/acls"), "--cluster", f"snapshot:{file}", "--allow-deletes"]
     assert run([*arguments, "--as-of", "2026-11-21"]) == 0
     printed = capsys.readouterr().out
     for block in quoted:
-        assert block in printed
+        assert block.rstrip("\n") in printed
 
 
 @pytest.mark.parametrize("page", _PAGES, ids=_name)
@@ -84,6 +101,28 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert linked.exists(), f"{target} does not exist"
         if anchor:
             assert anchor in _anchors(linked), f"{target}: there is no such heading"
+
+
+def test_the_map_of_packages_is_that_of_the_contracts_and_the_folders() -> None:
+    page = (_ROOT / "docs/packages.md").read_text(encoding="utf-8")
+    contracts = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = next(one["layers"] for one in contracts if one["type"] == "layers")
+    assert f"\n{' > '.join(layers)}\n" in page
+    rows = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert rows == [name for layer in layers for name in layer.split(" | ")]
+    package = {path.stem for path in (_ROOT / "reconciler").iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert set(rows) == package - {"__init__", "__pycache__"}
+
+
+@pytest.mark.parametrize("page", ["docs/packages.md", "docs/life-of-a-rule.md"])
+def test_modules_that_are_named_exist(page: str) -> None:
+    named = re.findall(r"`([\w/]+(?:\.py|/))`", (_ROOT / page).read_text(encoding="utf-8"))
+    assert named
+    for name in named:
+        places = [_ROOT / name, _ROOT / "reconciler" / name]
+        assert any(place.exists() for place in places), f"{name} does not exist"
 
 
 def test_error_texts_that_are_explained_exist() -> None:
