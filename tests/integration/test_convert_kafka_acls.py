@@ -10,7 +10,7 @@ from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.peers import convert, peer_files
 from reconciler.adapters.sandbox import Sandbox
-from reconciler.adapters.sandbox.jars import cache_directory
+from reconciler.adapters.sandbox.jars import jar_directory
 from reconciler.adapters.sandbox.java import find_java
 from reconciler.model import (
     AccessControlEntry,
@@ -39,7 +39,7 @@ _BINDINGS = [
 
 
 def _listing(broker: Sandbox) -> str:
-    [jars] = cache_directory().glob("3.9.*")
+    [jars] = jar_directory().glob("3.9.*")
     config = broker.client_directory / "admin.properties"
     arguments = ["--bootstrap-server", broker.bootstrap, "--command-config", str(config), "--list"]
     java = [str(find_java().executable), "-Xmx256m", "-cp", f"{jars}/*", "kafka.admin.AclCommand"]

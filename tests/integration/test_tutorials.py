@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from reconciler.adapters.sandbox.jars import cache_directory
+from reconciler.adapters.sandbox.jars import jar_directory
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = ("first-hour", "first-pull-request", "adopting-a-cluster")
@@ -58,7 +58,7 @@ class Shell:
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HOME": str(directory),
             "LANG": "C.UTF-8",
-            "XDG_CACHE_HOME": str(cache_directory().parents[1]),
+            "XDG_CACHE_HOME": str(jar_directory().parents[1]),
             **{f"GIT_{who}_{what}": "t@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
             **{name: os.environ[name] for name in ("JAVA_HOME",) if name in os.environ},
         }

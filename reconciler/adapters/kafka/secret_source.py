@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from reconciler.adapters.kafka.java_properties import parse_properties
+import javaproperties
 
 _REFERENCE: Final = re.compile(r"\$\{([^}]*)\}")
 _LARGEST_FILE: Final = 1024 * 1024
@@ -72,7 +72,12 @@ class SecretSource:
         return self.environment[name]
 
     def _property(self, path: Path, key: str) -> str:
-        properties = parse_properties(self._read(path))
+        try:
+            properties = javaproperties.loads(self._read(path))
+        except javaproperties.InvalidUEscapeError:
+            # Its text would show what stands there, which may be the secret.
+            message = f"{path} is not a file of Java properties: \\u is not followed by four hex digits"
+            raise SecretError(message) from None
         if key not in properties:
             raise SecretError(f"{path} has no key {key!r}")
         return properties[key]

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from reconciler.adapters.kafka.java_properties import parse_properties
+import javaproperties
+
 from reconciler.adapters.peers.tree import SourceError, Tree, json_tree, yaml_trees
 from reconciler.model import FrozenMap
 
@@ -72,7 +73,10 @@ def peer_files(path: str, *, config: str | None = None, cluster: str | None = No
     """
     settings = {}
     if config is not None:
-        settings = parse_properties(PeerFiles(Path(config).parent, ()).text(Path(config).name))
+        try:
+            settings = javaproperties.loads(PeerFiles(Path(config).parent, ()).text(Path(config).name))
+        except javaproperties.InvalidUEscapeError as error:
+            raise SourceError(f"{config}: {error}") from error
     if path == STDIN:
         return PeerFiles(Path(), (STDIN,), settings, cluster, stdin)
     chosen = Path(path)

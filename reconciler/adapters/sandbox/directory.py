@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reconciler.adapters.sandbox.error import SandboxError
-from reconciler.adapters.sandbox.places import own_directory
+from reconciler.adapters.sandbox.places import state_directory
 from reconciler.adapters.sandbox.process import end, is_alive, this_process
 from reconciler.adapters.sandbox.spec import check_name
 from reconciler.adapters.sandbox.state import Sandbox, load, save
@@ -21,7 +21,7 @@ def sandbox_root(root: Path | None) -> Path:
     """``root``, or ``$XDG_STATE_HOME/reconciler/sandbox``, by default below ``~/.local/state``."""
     if root is not None:
         return root.absolute()
-    return own_directory("XDG_STATE_HOME", ".local", "state") / "reconciler" / "sandbox"
+    return state_directory() / "sandbox"
 
 
 def claim(sandbox: Sandbox) -> None:

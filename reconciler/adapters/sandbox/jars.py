@@ -17,7 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 from reconciler.adapters.sandbox.error import SandboxError
 from reconciler.adapters.sandbox.java import Java
-from reconciler.adapters.sandbox.places import own_directory
+from reconciler.adapters.sandbox.places import cache_directory
 from reconciler.adapters.sandbox.version import Artifact, artifacts
 
 _CENTRAL = "https://repo1.maven.org/maven2/"
@@ -27,7 +27,7 @@ _OFFLINE_SIGNS = ("UnknownHostException", "ConnectException", "NoRouteToHost", "
 
 def broker_jars(version: str, java: Java, progress: Callable[[str], None]) -> Path:
     """The directory with the jars of an exact version, fetched first if it is not cached (about 45 MB, 30 s)."""
-    directory = cache_directory() / version
+    directory = jar_directory() / version
     if directory.is_dir():
         return directory
     progress(f"fetching Kafka {version} from Maven Central (once; about 45 MB)")
@@ -50,9 +50,9 @@ def fetched_jars(what: str, wanted: tuple[Artifact, ...], directory: Path, java:
     return directory
 
 
-def cache_directory() -> Path:
-    """Where jars are kept: ``$XDG_CACHE_HOME/reconciler/kafka``, by default below ``~/.cache``."""
-    return own_directory("XDG_CACHE_HOME", ".cache") / "reconciler" / "kafka"
+def jar_directory() -> Path:
+    """Where jars are kept, a directory for each version."""
+    return cache_directory() / "kafka"
 
 
 def _ivy_jar() -> Path:

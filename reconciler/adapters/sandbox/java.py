@@ -22,11 +22,6 @@ class Java:
     home: Path
     release: int
 
-    @property
-    def keytool(self) -> Path:
-        """The keytool beside it, which every runtime since 17 has."""
-        return self.home / "bin" / "keytool"
-
 
 def find_java() -> Java:
     """The Java to use; raises :class:`SandboxError` if there is none, or if it is too old."""

@@ -9,6 +9,12 @@ from reconciler.adapters.sandbox.spec import SandboxSpec
 
 FIRST_CONTROLLER = 101
 
+#: The files of ``tls/`` (:mod:`reconciler.adapters.sandbox.tls`).
+CA_NAME = "ca.pem"
+TRUSTSTORE_NAME = "truststore.p12"
+KEYSTORE_NAME = "broker.p12"
+CLIENT_NAME = "client.p12"
+
 
 class Listener(StrEnum):
     """Listeners by name. BROKER and CONTROLLER are for nodes only, with a password of their own."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from reconciler.adapters.sandbox.connections import write_client_files, write_connections
 from reconciler.adapters.sandbox.directory import claim, not_up, refuse_if_up, remove, sandbox_root, stored
+from reconciler.adapters.sandbox.error import SandboxError
 from reconciler.adapters.sandbox.jars import broker_jars
 from reconciler.adapters.sandbox.java import find_java
 from reconciler.adapters.sandbox.launch import Program, format_storages, run_command, write_logging
@@ -20,7 +21,6 @@ from reconciler.adapters.sandbox.properties import Secrets, node_properties, ren
 from reconciler.adapters.sandbox.readiness import PortTakenError, wait_until_ready
 from reconciler.adapters.sandbox.spec import SandboxSpec, check_name
 from reconciler.adapters.sandbox.state import Node, Sandbox, load, save, write_private
-from reconciler.adapters.sandbox.tls import make_certificates
 from reconciler.adapters.sandbox.version import exact_version
 
 Progress = Callable[[str], None]
@@ -123,7 +123,7 @@ def _prepare(spec: SandboxSpec, program: Program, sandbox: Sandbox, plans: list[
     for name in ("data", "logs", "tmp"):
         (sandbox.directory / name).mkdir(mode=0o700)
     if spec.tls:
-        make_certificates(program.java, sandbox.directory / "tls", sandbox.store_password)
+        _make_certificates(sandbox)
     passwords = Secrets(secrets.token_hex(16), sandbox.store_password)
     nodes, files = [], [NodeFiles(sandbox.directory, plan.id) for plan in plans]
     for plan, own in zip(plans, files, strict=True):
@@ -132,3 +132,13 @@ def _prepare(spec: SandboxSpec, program: Program, sandbox: Sandbox, plans: list[
         nodes.append(Node(plan.id, plan.roles, plan.ports, run_command(program, spec, own)))
     format_storages(program, spec, files)
     return replace(sandbox, nodes=tuple(nodes))
+
+
+def _make_certificates(sandbox: Sandbox) -> None:
+    try:
+        from reconciler.adapters.sandbox.tls import make_certificates  # noqa: PLC0415 - an extra, for TLS only
+    except ImportError as error:
+        raise SandboxError(
+            "TLS needs the package cryptography.", "Install it: pip install 'kafka-reconciler[sandbox]'"
+        ) from error
+    make_certificates(sandbox.directory / "tls", sandbox.store_password)

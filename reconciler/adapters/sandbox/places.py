@@ -1,20 +1,28 @@
-"""Directories of the user's own, where the XDG base directory specification says."""
+"""Directories of the user's own, as the operating system has them (on Linux: the XDG base directories)."""
 
-import os
 from pathlib import Path
+
+from platformdirs import PlatformDirs
 
 from reconciler.adapters.sandbox.error import SandboxError
 
+_DIRECTORIES = PlatformDirs("reconciler", appauthor=False)
 
-def own_directory(variable: str, *below_home: str) -> Path:
-    """What the environment variable names, else a directory below the user's home; raises if there is neither."""
-    named = os.environ.get(variable)
-    if named:
-        return Path(named)
-    try:
-        return Path.home().joinpath(*below_home)
-    except RuntimeError:
+
+def cache_directory() -> Path:
+    """What can be fetched again: ``$XDG_CACHE_HOME/reconciler``, by default below ``~/.cache``."""
+    return _absolute(_DIRECTORIES.user_cache_path, "XDG_CACHE_HOME")
+
+
+def state_directory() -> Path:
+    """What has to last: ``$XDG_STATE_HOME/reconciler``, by default below ``~/.local/state``."""
+    return _absolute(_DIRECTORIES.user_state_path, "XDG_STATE_HOME")
+
+
+def _absolute(found: Path, variable: str) -> Path:
+    if not found.is_absolute():
         raise SandboxError(
             "There is no home directory: HOME is not set, and the system knows none for this user.",
             f"Set HOME, or {variable} to a directory that can be written to.",
-        ) from None
+        )
+    return found

@@ -1,4 +1,4 @@
-"""A node's server.properties, and how Java reads such a file.
+"""A node's server.properties.
 
 The listeners between nodes ask for a password as well: nothing on the machine is a super user without one.
 """
@@ -6,10 +6,11 @@ The listeners between nodes ask for a password as well: nothing on the machine i
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.adapters.sandbox.layout import Listener, NodeFiles, NodePlan
+import javaproperties
+
+from reconciler.adapters.sandbox.layout import KEYSTORE_NAME, TRUSTSTORE_NAME, Listener, NodeFiles, NodePlan
 from reconciler.adapters.sandbox.ports import HOST
 from reconciler.adapters.sandbox.spec import SandboxSpec
-from reconciler.adapters.sandbox.tls import KEYSTORE_NAME, TRUSTSTORE_NAME
 
 NODE_USER = "sandbox-node"
 NODE_PRINCIPAL = f"User:{NODE_USER}"
@@ -70,21 +71,7 @@ def node_properties(
 
 def render(properties: Mapping[str, str]) -> str:
     """The text of a properties file, in the given order, as ``java.util.Properties.load`` reads it back."""
-    return "".join(f"{_escape(name, ' :=#!')}={_escape(value, '')}\n" for name, value in properties.items())
-
-
-def _escape(text: str, marks: str) -> str:
-    escaped = "".join(_escape_character(character, marks) for character in text)
-    return f"\\{escaped}" if escaped.startswith(" ") else escaped
-
-
-def _escape_character(character: str, marks: str) -> str:
-    if character == "\\" or character in marks:
-        return f"\\{character}"
-    if " " <= character <= "~":
-        return character
-    units = character.encode("utf-16-be").hex()
-    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+    return javaproperties.dumps(properties, timestamp=False)
 
 
 def _network(node: NodePlan, quorum: Sequence[NodePlan]) -> Iterator[tuple[str, str]]:

@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from reconciler.adapters.sandbox.error import SandboxError
-from reconciler.adapters.sandbox.layout import Listener, NodeFiles
+from reconciler.adapters.sandbox.layout import CA_NAME, CLIENT_NAME, Listener, NodeFiles
 from reconciler.adapters.sandbox.ports import HOST
 from reconciler.adapters.sandbox.process import Process, is_alive
-from reconciler.adapters.sandbox.tls import CA_NAME, CLIENT_NAME
 
 RECORD_NAME = "sandbox.json"
 CONNECTIONS_NAME = "connections.yaml"

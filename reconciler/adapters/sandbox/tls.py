@@ -1,67 +1,96 @@
-"""Certificates for a sandbox, made with Java's keytool: a CA of its own, the brokers' key, one client's key.
+"""Certificates for a sandbox: a CA of its own, the brokers' key, one client's key.
 
 ``tls/`` in the sandbox's directory then holds ``ca.pem`` (for clients that read PEM), ``truststore.p12`` (the same
 CA, for the others), ``broker.p12``, and ``client.p12`` with the key and certificate of ``CN=reconciler``.
 """
 
-import subprocess
+import datetime
+import ipaddress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from reconciler.adapters.sandbox.error import SandboxError
-from reconciler.adapters.sandbox.java import Java
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, pkcs12
 
-CA_NAME = "ca.pem"
-TRUSTSTORE_NAME = "truststore.p12"
-KEYSTORE_NAME = "broker.p12"
-CLIENT_NAME = "client.p12"
+from reconciler.adapters.sandbox.layout import CA_NAME, CLIENT_NAME, KEYSTORE_NAME, TRUSTSTORE_NAME
+
 CLIENT_USER = "reconciler"
 
-_KEY = ("-keyalg", "EC", "-groupname", "secp256r1", "-validity", "3650")
-_KEYTOOL_SECONDS = 60
+_VALIDITY: Final = datetime.timedelta(days=3650)
+_NAMES: Final = x509.SubjectAlternativeName(
+    [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+)
 
 
-def make_certificates(java: Java, directory: Path, password: str) -> None:
-    """Fills ``directory`` with the five files; ``password`` opens each of the stores, of which each has one key."""
+@dataclass(frozen=True, slots=True)
+class _Issuer:
+    """The sandbox's CA."""
+
+    key: ec.EllipticCurvePrivateKey
+    certificate: x509.Certificate
+
+
+def make_certificates(directory: Path, password: str) -> None:
+    """Fills ``directory`` with the files; ``password`` opens each of the stores, of which each has one key."""
     directory.mkdir(mode=0o700)
-    secret = directory / "password"
-    secret.write_text(password, encoding="ascii")
-    secret.chmod(0o600)
-    work = directory / "work.p12"
-    opened = ("-keystore", str(work), "-storepass:file", str(secret), "-storetype", "PKCS12")
-    ca = ("-alias", "ca", "-dname", "CN=reconciler sandbox CA", "-ext", "bc:critical=ca:true")
-    _keytool(java, "-genkeypair", *opened, *ca, "-ext", "ku:critical=keyCertSign,cRLSign", *_KEY)
-    signed = ("-signer", "ca", *_KEY)
-    _keytool(java, "-genkeypair", *opened, *signed, "-alias", "broker", "-dname", "CN=localhost", *_names())
-    _keytool(java, "-genkeypair", *opened, *signed, "-alias", "client", "-dname", f"CN={CLIENT_USER}")
-    _keytool(java, "-exportcert", *opened, "-alias", "ca", "-rfc", "-file", str(directory / CA_NAME))
-    for alias, name in (("broker", KEYSTORE_NAME), ("client", CLIENT_NAME)):
-        _copy_key(java, work, secret, alias, directory / name)
-    _trust(java, directory / CA_NAME, secret, directory / TRUSTSTORE_NAME)
-    work.unlink()
+    encryption = BestAvailableEncryption(password.encode("ascii"))
+    ca = _authority()
+    _write(directory / CA_NAME, ca.certificate.public_bytes(Encoding.PEM))
+    # Java trusts a certificate in a PKCS #12 file only if the entry says so, by an attribute of Oracle's.
+    trusted = [pkcs12.PKCS12Certificate(ca.certificate, b"ca")]
+    _write(directory / TRUSTSTORE_NAME, pkcs12.serialize_java_truststore(trusted, encryption))
+    for name, common_name, names in ((KEYSTORE_NAME, "localhost", _NAMES), (CLIENT_NAME, CLIENT_USER, None)):
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = _signed(common_name, key, ca, names)
+        chain = [ca.certificate]
+        store = pkcs12.serialize_key_and_certificates(name.encode(), key, certificate, chain, encryption)
+        _write(directory / name, store)
 
 
-def _names() -> tuple[str, ...]:
-    return "-ext", "san=dns:localhost,ip:127.0.0.1"
+def _authority() -> _Issuer:
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = _subject("reconciler sandbox CA")
+    constraints = x509.BasicConstraints(ca=True, path_length=None)
+    usage = x509.KeyUsage(
+        digital_signature=False,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=True,
+        crl_sign=True,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    unsigned = _builder(subject, subject, key).add_extension(constraints, critical=True)
+    return _Issuer(key, unsigned.add_extension(usage, critical=True).sign(key, hashes.SHA256()))
 
 
-def _copy_key(java: Java, source: Path, secret: Path, alias: str, target: Path) -> None:
-    came_from = ("-srckeystore", str(source), "-srcstorepass:file", str(secret), "-srcalias", alias)
-    goes_to = ("-destkeystore", str(target), "-deststorepass:file", str(secret), "-deststoretype", "PKCS12")
-    _keytool(java, "-importkeystore", *came_from, *goes_to)
+def _signed(
+    common_name: str, key: ec.EllipticCurvePrivateKey, ca: _Issuer, names: x509.SubjectAlternativeName | None
+) -> x509.Certificate:
+    unsigned = _builder(_subject(common_name), ca.certificate.subject, key)
+    if names is not None:
+        unsigned = unsigned.add_extension(names, critical=False)
+    return unsigned.sign(ca.key, hashes.SHA256())
 
 
-def _trust(java: Java, certificate: Path, secret: Path, target: Path) -> None:
-    opened = ("-keystore", str(target), "-storepass:file", str(secret), "-storetype", "PKCS12")
-    _keytool(java, "-importcert", "-noprompt", *opened, "-alias", "ca", "-file", str(certificate))
+def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC)
+    unsigned = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
+    dated = unsigned.not_valid_before(now - datetime.timedelta(minutes=5)).not_valid_after(now + _VALIDITY)
+    return dated.serial_number(x509.random_serial_number()).add_extension(
+        x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False
+    )
 
 
-def _keytool(java: Java, *arguments: str) -> None:
-    # keytool is a small Java program: most of its time is the start, which these flags shorten.
-    flags = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-J-XX:-UsePerfData")
-    command = [str(java.keytool), *arguments, *flags]
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=_KEYTOOL_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise SandboxError(f"{java.keytool} cannot be run: {error}.", "TLS needs a Java with keytool.") from error
-    if run.returncode != 0:
-        raise SandboxError(f"keytool {arguments[0]} failed: {(run.stdout + run.stderr).strip()[-300:]}")
+def _subject(common_name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, common_name)])
+
+
+def _write(file: Path, content: bytes) -> None:
+    file.touch(mode=0o600)
+    file.write_bytes(content)

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from reconciler.adapters.sandbox.jars import broker_jars, cache_directory, fetched_jars
+from reconciler.adapters.sandbox.jars import broker_jars, fetched_jars, jar_directory
 from reconciler.adapters.sandbox.java import find_java
 from reconciler.adapters.sandbox.version import Artifact, exact_version
 
@@ -17,7 +17,7 @@ def compiled(sources: Path, classes: Path, version: str, *, without_jdk: bool = 
     jars = broker_jars(exact_version(version), java, lambda _: None)
     compiler = [str(java.home / "bin" / "javac")]
     if without_jdk or not Path(compiler[0]).exists():
-        ecj = fetched_jars("the Eclipse compiler", (_COMPILER,), cache_directory() / "ecj-3.37.0", java)
+        ecj = fetched_jars("the Eclipse compiler", (_COMPILER,), jar_directory() / "ecj-3.37.0", java)
         compiler = [str(java.executable), "-jar", str(ecj / f"ecj-{_COMPILER.revision}.jar")]
     files = [str(file) for file in sorted(sources.glob("*.java"))]
     command = [*compiler, "--release", "17", "-proc:none", "-cp", f"{jars}/*", "-d", str(classes), *files]

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.java_properties import parse_properties
 from reconciler.adapters.kafka.redaction import redact
 from reconciler.adapters.kafka.secret_source import SecretError, SecretSource
 
@@ -97,20 +96,12 @@ def test_its_text_shows_no_value() -> None:
     assert "hunter2" not in repr(SecretSource(frozenset({"A"}), (Path("/s"),), {"A": "hunter2"}))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a=1\nb:2\nc 3\n d  =  4 \n", {"a": "1", "b": "2", "c": "3", "d": "4 "}),
-        ("# no\n! no\n\n  \na=\\u00e9\\t\\=\\:", {"a": "é\t=:"}),
-        ("long = one\\\n   two\\\n   three\r\nnext=1", {"long": "onetwothree", "next": "1"}),
-        ("even=x\\\\\nb=1", {"even": "x\\", "b": "1"}),
-        ("a\\ b\\=c = d\nempty\nempty2=", {"a b=c": "d", "empty": "", "empty2": ""}),
-        ("a=1\na=2", {"a": "2"}),
-        ("last=\\", {"last": ""}),
-    ],
-)
-def test_properties_are_read_as_java_reads_them(text: str, expected: dict[str, str]) -> None:
-    assert parse_properties(text) == expected
+def test_a_broken_properties_file_is_named_and_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "p").write_text("password=\\uhunter2")
+    with pytest.raises(SecretError) as caught:
+        SecretSource(frozenset(), (tmp_path,), {}).resolve(f"${{file:{tmp_path}/p:password}}")
+    assert "is not a file of Java properties" in str(caught.value)
+    assert "hunter2" not in str(caught.value) + caught.value.advice
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,6 @@ from reconciler.adapters.sandbox.properties import Secrets, node_properties, ren
 _SECRETS = Secrets("between-nodes", "of-stores")
 
 
-def test_the_lines_of_a_file() -> None:
-    assert render({"a.b": "c=d:e", "path": "C:\\x", "key with = :": " padded ", "é": "\n€😀"}) == (
-        "a.b=c=d:e\n"
-        "path=C:\\\\x\n"
-        "key\\ with\\ \\=\\ \\:=\\ padded \n"
-        "\\u00e9=\\u000a\\u20ac\\ud83d\\ude00\n"
-    )  # fmt: skip
-
-
 @given(st.dictionaries(st.text(min_size=1).filter(str.isprintable), st.text().filter(str.isprintable)))
 def test_java_reads_back_what_was_written(properties: dict[str, str]) -> None:
     assert _load(render(properties)) == properties

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import javaproperties
 import pytest
 
 from reconciler.adapters.sandbox import Listener, Node, Sandbox, SandboxError
@@ -72,6 +73,6 @@ def test_the_files_for_clients(tmp_path: Path) -> None:
     write_connections(sandbox)
     write_client_files(sandbox)
     assert '    sasl.username: "reconciler"\n' in sandbox.connections.read_text(encoding="utf-8")
-    alice = (sandbox.client_directory / "alice.properties").read_text(encoding="utf-8")
-    assert 'username="alice" password="secret-a";' in alice
+    alice = javaproperties.loads((sandbox.client_directory / "alice.properties").read_text(encoding="utf-8"))
+    assert 'username="alice" password="secret-a";' in alice["sasl.jaas.config"]
     assert {path.stat().st_mode & 0o077 for path in sandbox.client_directory.iterdir()} == {0}
