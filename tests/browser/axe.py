@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from tests.browser.devtools import Page
+from tests.browser.driver import Page
 from tests.browser.npm import Package, packed
 
 _AXE: Final = Package(

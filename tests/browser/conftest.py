@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.browser.devtools import Browser
+from tests.browser.driver import Browser
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 from reconciler.fleet import ClusterDrift, Counts, Failure, FleetDrift
 from reconciler.report.fleet_html import drift_page
 from tests.browser.axe import findings
-from tests.browser.devtools import Browser
+from tests.browser.driver import Browser
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ import pytest
 from reconciler.report.page import page as render
 from reconciler.report.results import Report
 from tests.browser.axe import findings
-from tests.browser.devtools import Browser, Page
+from tests.browser.driver import Browser, Page
 from tests.integration.report.formats import report_of
 from tests.integration.report.large import large_report
 from tests.integration.report.results import HOSTILE, example_documents, hostile_documents
@@ -110,16 +110,16 @@ def test_gains_and_losses_are_kept_and_sorted(shown: Page) -> None:
 
 
 def test_works_by_keyboard_alone(shown: Page) -> None:
-    shown.press("Tab", 9)
+    shown.press("Tab")
     assert shown.evaluate("document.activeElement.textContent") == "Skip to the content"
-    shown.press("Enter", 13, "\r")
+    shown.press("Enter")
     assert shown.evaluate("document.activeElement.id") == "content"
     shown.evaluate("document.querySelector('.contents a').focus()")
     for _ in range(shown.count(".contents a")):
-        shown.press("Tab", 9)
+        shown.press("Tab")
     assert shown.evaluate("document.activeElement.id") == "search"
     shown.type("svc-batch")
-    shown.press("Enter", 13, "\r")
+    shown.press("Enter")
     assert _visible(shown, ".who") == 1
     assert float(shown.style("#search", "outline-width").removesuffix("px")) >= 2
 
@@ -186,7 +186,7 @@ def test_prints_everything(browser: Browser, tmp_path: Path) -> None:
         assert page.evaluate("document.querySelector('.who:nth-child(30)').offsetHeight") > 0
         page.evaluate("window.dispatchEvent(new Event('afterprint'))")
         assert page.evaluate("document.querySelector('.who:nth-child(30)').offsetHeight") == 0
-        page.prefer(media="print")
+        page.print_media()
         assert page.style(".contents", "display") == "none"
         assert page.style("body", "background-color") == "rgb(255, 255, 255)"
         assert page.pdf().startswith(b"%PDF-")
@@ -220,7 +220,7 @@ def _filter(page: Page, words: str) -> None:
     page.click("#search")
     if words:
         page.type(words)
-    page.press("Enter", 13, "\r")
+    page.press("Enter")
 
 
 def _choose(page: Page, selector: str, value: str) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.devtools import Browser, BrowserError
+from tests.browser.driver import Browser, BrowserError
 
 pytestmark = pytest.mark.browser
 
@@ -33,7 +33,7 @@ def test_shows_a_page_with_its_scripts(browser: Browser, tmp_path: Path) -> None
         page.click("#field")
         page.type("größer")
         assert page.evaluate("document.getElementById('field').value") == "größer"
-        page.press("Backspace", 8)
+        page.press("Backspace")
         assert page.evaluate("document.getElementById('field').value") == "größe"
         assert ("button", "go on") in page.names()
         assert page.requests == [file.as_uri()]
@@ -67,7 +67,7 @@ def test_takes_pictures(browser: Browser, tmp_path: Path) -> None:
         assert _size(window) == (640, 400)
         assert _size(picture) > (640, 3000)
         assert page.pdf().startswith(b"%PDF-")
-        page.prefer(media="print")
+        page.print_media()
         assert page.style("button", "display") == "none"
 
 
@@ -81,7 +81,7 @@ def test_notes_what_goes_wrong(browser: Browser) -> None:
         assert any("ERR_UNSAFE_PORT" in problem for problem in page.problems)
         assert len(page.problems) == 3
         assert page.requests[-1] == "http://127.0.0.1:9/x"
-        with pytest.raises(BrowserError, match="TypeError"):
+        with pytest.raises(BrowserError, match="Failed to find element"):
             page.text("nav")
 
 
