@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from reconciler.adapters.whole_files import write_whole
+from reconciler.adapters.atomic_write import write_atomically
 from reconciler.plan import Plan, PlanFileError, file_digest, parse_plan, plan_text
 
 
 def write_plan(plan: Plan, out: str) -> str:
     """Write the plan and return its ``file-…`` digest; raises ``OSError``."""
     text = plan_text(plan)
-    write_whole(text, out)
+    write_atomically(text, out)
     return file_digest(text)
 
 

@@ -12,7 +12,7 @@ from reconciler.cli.export import NO_BROKER, write_files
 from reconciler.cli.options import output_option
 
 if TYPE_CHECKING:
-    from reconciler.adapters.peers import Converted, Remark
+    from reconciler.adapters.converters import Converted, Remark
     from reconciler.model import ClusterState
     from reconciler.report.export import Export
 
@@ -72,7 +72,7 @@ def command(
         say_json(_document(export, remarks, converted, state))
     elif out is None:
         say(text for file, text in export.files.items() for text in (f"---\n# {file}", text.rstrip("\n")))
-    for remark in converted.beside:
+    for remark in converted.unmanaged:
         tell(f"not managed here: {_shown(remark)}")
     for remark in remarks:
         tell(f"not converted: {_shown(remark)}")
@@ -93,11 +93,11 @@ def _refuse(source_format: str, source_cluster: str | None, config: str | None) 
 
 
 def _converted(path: str, source_format: str, cluster: str | None, config: str | None) -> "Converted":
-    from reconciler.adapters.peers import SourceError, convert, peer_files
+    from reconciler.adapters.converters import SourceError, convert, source_files
 
     try:
         stdin = sys.stdin.read() if path == "-" else ""
-        return convert(source_format, peer_files(path, config=config, cluster=cluster, stdin=stdin))
+        return convert(source_format, source_files(path, config=config, cluster=cluster, stdin=stdin))
     except SourceError as error:
         raise CommandError(str(error)) from error
     except UnicodeDecodeError as error:
@@ -108,7 +108,7 @@ def _proven(
     state: "ClusterState", converted: "Converted", name: str, *, heading: str, roles: bool
 ) -> "tuple[Export, list[Remark]]":
     """The manifests with their cluster, and everything that is not in them; fails if they say anything else."""
-    from reconciler.adapters.peers import Remark
+    from reconciler.adapters.converters import Remark
     from reconciler.report.export import cluster_document, differences, export_manifests
     from reconciler.report.export.yaml_text import comment
 
@@ -121,7 +121,7 @@ def _proven(
     if wrong:
         raise CommandError("\n".join(["the manifests do not say what the source says: a defect", *wrong[:20]]))
     remarks = [
-        *converted.left,
+        *converted.skipped,
         *(Remark("the source", str(binding), reason) for binding, reason in export.left),
         *(Remark("the source", f"topic {topic}", reason) for topic, reason in export.left_topics),
     ]
@@ -148,8 +148,8 @@ def _document(
         "files": dict(export.files),
         "bindings": bindings,
         "topics": topics,
-        "left": [remark._asdict() for remark in remarks],
-        "beside": [remark._asdict() for remark in converted.beside],
+        "skipped": [remark._asdict() for remark in remarks],
+        "unmanaged": [remark._asdict() for remark in converted.unmanaged],
     }
 
 

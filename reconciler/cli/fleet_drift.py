@@ -117,19 +117,19 @@ def write_reports(
     drift: FleetDrift, store: FleetStore, manifests: Manifests, html: str | None, metrics: str | None, run: Run
 ) -> None:
     """The page and the textfile, where they are asked for."""
-    from reconciler.adapters.whole_files import write_whole
+    from reconciler.adapters.atomic_write import write_atomically
 
     try:
         if metrics is not None:
             from reconciler.report.fleet_metrics import drift_metrics
 
             taken = {item.cluster: item.taken for item in run.readings}
-            write_whole(drift_metrics(drift, taken), metrics)
+            write_atomically(drift_metrics(drift, taken), metrics)
         if html is not None:
             from reconciler.cli.fleet_teams import differences_by_team
             from reconciler.report.fleet_html import drift_page
 
             teams = differences_by_team(drift, store, manifests)
-            write_whole(drift_page(drift, teams), html)
+            write_atomically(drift_page(drift, teams), html)
     except OSError as error:
         raise CommandError(f"the report cannot be written: {error}") from error

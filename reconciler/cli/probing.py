@@ -58,8 +58,8 @@ def _login(
     name: str, declaration: "ClusterDeclaration", reach: Reach
 ) -> tuple[tuple[str, ...], Mapping[str, str], str]:
     """The cluster's connection with the probe's own settings on top, without what another way of logging in leaves."""
-    from reconciler.adapters.kafka.idle import idle_logins
-    from reconciler.adapters.kafka.stores import superseded_stores
+    from reconciler.adapters.kafka.keystores import superseded_keystores
+    from reconciler.adapters.kafka.unused_settings import unused_logins
 
     reached = connection(name, declaration, reach)
     if not reached.barrier_client:
@@ -72,6 +72,6 @@ def _login(
         client = {key: value for key, value in client.items() if key not in _LOGIN}
     if any(key in own for key in _MECHANISM):
         client = {key: value for key, value in client.items() if key not in _MECHANISM}
-    idle = idle_logins({**client, **own}) | superseded_stores(own)
+    idle = unused_logins({**client, **own}) | superseded_keystores(own)
     kept = {key: value for key, value in client.items() if key not in idle}
     return reached.servers, {**kept, **own}, f"{reached.origin}, barrier"

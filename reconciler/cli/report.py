@@ -153,10 +153,10 @@ def _content(file: str) -> str:
 
 
 def _write(text: str, out: str) -> None:
-    from reconciler.adapters.whole_files import write_whole
+    from reconciler.adapters.atomic_write import write_atomically
 
     try:
-        write_whole(text, out)
+        write_atomically(text, out)
     except OSError as error:
         raise CommandError(f"the report cannot be written: {error}") from error
     tell(f"wrote {out}")

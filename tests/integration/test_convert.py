@@ -1,7 +1,7 @@
 """What other tools keep becomes manifests that declare exactly what those tools would create.
 
 Each directory below ``moving`` holds input in a tool's own format and ``expected.txt``, written by hand after the
-tool's documentation and code: every binding and topic, and everything that must be named as left or beside.
+tool's documentation and code: every binding and topic, and everything that must be named as skipped or unmanaged.
 """
 
 import datetime
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.adapters.converters import FORMATS
 from reconciler.adapters.manifest_files import read_manifest_files
-from reconciler.adapters.peers import FORMATS
 from reconciler.cli.convert import command
 from reconciler.cli.main import run
 from reconciler.manifest import desired_state, load
@@ -47,14 +47,16 @@ def test_the_manifests_declare_what_the_source_would_create(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = (source / "expected.txt").read_text(encoding="utf-8").splitlines()
-    remarks = [line for line in lines if line.startswith(("left ", "beside "))]
-    assert run([*_arguments(source), "--out", str(tmp_path / "out")]) == (2 if "left" in " ".join(remarks) else 0)
+    remarks = [line for line in lines if line.startswith(("skipped ", "unmanaged "))]
+    assert run([*_arguments(source), "--out", str(tmp_path / "out")]) == (2 if "skipped" in " ".join(remarks) else 0)
     assert _declared(tmp_path / "out") == set(lines) - set(remarks)
 
     capsys.readouterr()
     run([*_arguments(source), "--output", "json"])
     document = json.loads(capsys.readouterr().out)
-    found = [f"{kind} {remark['where']} {remark['reason']}" for kind in ("left", "beside") for remark in document[kind]]
+    found = [
+        f"{kind} {remark['where']} {remark['reason']}" for kind in ("skipped", "unmanaged") for remark in document[kind]
+    ]
     assert [text[: len(line)] for text, line in zip(sorted(found), sorted(remarks), strict=True)] == sorted(remarks)
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.adapters.converters import convert, source_files
 from reconciler.adapters.kafka.cluster import connect
 from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.peers import convert, peer_files
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.adapters.sandbox.jars import jar_directory
 from reconciler.adapters.sandbox.java import find_java
@@ -57,6 +57,6 @@ def test_what_kafka_prints_is_what_the_broker_holds(broker_3_9: Sandbox, tmp_pat
         live = cluster.read(ReadRequest(all_topics=False)).bindings
         (tmp_path / "acls.txt").write_text(_listing(broker_3_9), encoding="utf-8")
         cluster.delete_acls(_BINDINGS)
-    converted = convert("kafka-acls", peer_files(str(tmp_path / "acls.txt")))
+    converted = convert("kafka-acls", source_files(str(tmp_path / "acls.txt")))
     assert set(_BINDINGS) <= live
-    assert (converted.bindings, converted.left) == (live, ())
+    assert (converted.bindings, converted.skipped) == (live, ())

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.adapters.kafka import cluster
-from reconciler.adapters.kafka.carried import message_reader_settings
-from reconciler.adapters.kafka.listing import Reader
+from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
+from reconciler.adapters.kafka.listing import AclReader
 from reconciler.adapters.sandbox import Sandbox
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job, job
@@ -50,7 +50,7 @@ def main_job(main: Job) -> list[str]:
 def test_the_main_job_where_only_the_client_can_connect(
     tmp_path: Path, broker: Sandbox, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert message_reader_settings(settings_of(broker.settings("admin"), broker_address_family="v4")) is None
+    assert kafka_python_settings(settings_of(broker.settings("admin"), broker_address_family="v4")) is None
     main = job(tmp_path, broker, "fallback-client.", capsys)
     main.connections.write_text(main.connections.read_text() + ONLY_FOR_THE_CLIENT)
     assert not [plan for plan in main_job(main) if GAP in plan]
@@ -59,7 +59,7 @@ def test_the_main_job_where_only_the_client_can_connect(
 def test_the_main_job_in_shards_says_what_was_not_looked_for(
     tmp_path: Path, broker: Sandbox, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "connect", functools.partial(cluster.connect, readers=(Reader.SHARDS,)))
+    monkeypatch.setattr(cluster, "connect", functools.partial(cluster.connect, readers=(AclReader.SHARDS,)))
     main = job(tmp_path, broker, "fallback-shards.", capsys)
     plans = main_job(main)
     assert len([plan for plan in plans if GAP in plan and "DELEGATION_TOKEN" in plan]) == len(plans)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from hypothesis import given
 
-from reconciler.adapters.peers import PeerFiles, convert
-from reconciler.adapters.peers.files import STDIN
+from reconciler.adapters.converters import SourceFiles, convert
+from reconciler.adapters.converters.files import STDIN
 from reconciler.model import AclBinding, ClusterState, ResourcePattern
 from tests.property.strategies import states, wild_states
 
@@ -39,11 +39,11 @@ def test_whatever_its_names_hold(state: ClusterState) -> None:
 def check(state: ClusterState) -> None:
     """A name that holds a line break cannot be told apart: then something is left, and nothing is invented."""
     broken = frozenset(binding for binding in state.bindings if "\n" in _texts(binding))
-    found = convert("kafka-acls", PeerFiles(Path(), (STDIN,), stdin=printed(state)))
+    found = convert("kafka-acls", SourceFiles(Path(), (STDIN,), stdin=printed(state)))
     if broken:
-        assert found.left
+        assert found.skipped
     else:
-        assert (found.bindings, found.left) == (state.bindings, ())
+        assert (found.bindings, found.skipped) == (state.bindings, ())
 
 
 def _texts(binding: AclBinding) -> str:

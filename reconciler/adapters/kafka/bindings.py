@@ -28,7 +28,7 @@ _OPERATIONS: Final = {int(o): o for o in AclOperation if AclOperation.ALL <= o <
 _PERMISSIONS: Final = {int(p): p for p in (AclPermissionType.DENY, AclPermissionType.ALLOW)}
 
 
-class Listing(NamedTuple):
+class ListedAcls(NamedTuple):
     """What an ACL listing holds: what we can name, and what we can only count."""
 
     bindings: frozenset[AclBinding]
@@ -48,7 +48,7 @@ def unsupported_by_client(binding: AclBinding) -> str | None:
     return text_problem(binding.pattern.name, binding.entry.principal, binding.entry.host)
 
 
-def read_rows(rows: Iterable[ResourceRow]) -> Listing:
+def read_rows(rows: Iterable[ResourceRow]) -> ListedAcls:
     """Rows as bindings. Whatever the client could not write back becomes opaque, so that it is never planned.
 
     Which reader produced the rows makes no difference to what is opaque, only to how much is known of it.
@@ -66,7 +66,7 @@ def read_rows(rows: Iterable[ResourceRow]) -> Listing:
                 opaque.append(OpaqueBinding(name, row[0], row[1], resource_type, pattern_type, row[2], row[3]))
             else:
                 bindings.add(AclBinding(pattern, entry))
-    return Listing(frozenset(bindings), tuple(opaque))
+    return ListedAcls(frozenset(bindings), tuple(opaque))
 
 
 def _pattern(resource_type: int | None, name: str, pattern_type: int | None) -> ResourcePattern | None:

@@ -5,19 +5,19 @@ from typing import Final
 
 from confluent_kafka.admin import ConfigResource, ResourceType
 
-from reconciler.adapters.kafka.client import Connection
-from reconciler.adapters.kafka.codes import Failure
+from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.adapters.kafka.codes import ClientFailure
 
 _NAMES: Final = ("auto.create.topics.enable", "default.replication.factor", "num.partitions")
 
 
-def broker_defaults(connection: Connection, brokers: Collection[int]) -> dict[str, str]:
+def broker_defaults(connection: AdminConnection, brokers: Collection[int]) -> dict[str, str]:
     """As one broker tells it; empty where it refuses (that takes DESCRIBE_CONFIGS on the cluster)."""
     if not brokers:
         return {}
     resource = ConfigResource(ResourceType.BROKER, str(min(brokers)))
     timeout = connection.settings.request_timeout
     told = connection.outcome(connection.admin.describe_configs([resource], request_timeout=timeout)[resource])
-    if isinstance(told, Failure):
+    if isinstance(told, ClientFailure):
         return {}
     return {name: told[name].value for name in _NAMES if name in told and told[name].value is not None}

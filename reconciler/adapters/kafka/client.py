@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.kafka import codes
-from reconciler.adapters.kafka.codes import Failure
+from reconciler.adapters.kafka.codes import ClientFailure
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.ports import ClusterError
 from reconciler.retry import attempts
@@ -52,7 +52,7 @@ class _LastLines(logging.Handler):
         self.lines.append(record.getMessage())
 
 
-class Connection:
+class AdminConnection:
     """One ``AdminClient``, made once and reused, with the settings it was made from."""
 
     def __init__(self, settings: ClientSettings) -> None:
@@ -129,34 +129,34 @@ class Connection:
 
     def read_each(
         self, names: Sequence[str], ask: "Callable[[Sequence[str]], Mapping[str, Future[T]]]"
-    ) -> "dict[str, T | Failure]":
+    ) -> "dict[str, T | ClientFailure]":
         """What one request says of each name; those whose failure may pass are asked for again a few times."""
-        outcomes: dict[str, T | Failure] = {}
+        outcomes: dict[str, T | ClientFailure] = {}
         pending = list(names)
         for _ in attempts(SystemClock(), _READ_ATTEMPTS):
             for name, future in ask(pending).items():
-                result: T | Failure = self.outcome(future)
+                result: T | ClientFailure = self.outcome(future)
                 outcomes[name] = result
             pending = [name for name in pending if _worth_asking_again(outcomes[name])]
             if not pending:
                 break
         return outcomes
 
-    def outcome(self, future: "Future[T]") -> "T | Failure":
+    def outcome(self, future: "Future[T]") -> "T | ClientFailure":
         """The future's result, or what went wrong."""
         try:
             return self.wait(future)
         except KafkaException as error:
             return self.failure(error)
 
-    def failure(self, error: KafkaException) -> Failure:
+    def failure(self, error: KafkaException) -> ClientFailure:
         """What went wrong, under Kafka's name, without secrets."""
         cause = error.args[0]
         if not isinstance(cause, KafkaError):
-            return Failure(codes.UNKNOWN_SERVER_ERROR, "UNKNOWN_SERVER_ERROR", self.settings.redact(str(cause)))
+            return ClientFailure(codes.UNKNOWN_SERVER_ERROR, "UNKNOWN_SERVER_ERROR", self.settings.redact(str(cause)))
         return codes.failure(cause.code(), cause.name(), self.settings.redact(cause.str()))
 
-    def cluster_error(self, failed: Failure) -> ClusterError:
+    def cluster_error(self, failed: ClientFailure) -> ClusterError:
         """The failure of a whole request; where no broker gave it, with what the client last logged about it."""
         message = failed.message
         line = self._last_line()
@@ -174,4 +174,4 @@ class Connection:
 
 
 def _worth_asking_again(outcome: object) -> bool:
-    return isinstance(outcome, Failure) and outcome.worth_reading_again
+    return isinstance(outcome, ClientFailure) and outcome.worth_reading_again

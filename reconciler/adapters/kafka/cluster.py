@@ -6,22 +6,22 @@ from types import TracebackType
 from typing import Final, Self
 
 from reconciler.adapters.kafka import writes
-from reconciler.adapters.kafka.belief import believed
-from reconciler.adapters.kafka.bindings import Listing
+from reconciler.adapters.kafka.bindings import ListedAcls
 from reconciler.adapters.kafka.broker_defaults import broker_defaults
-from reconciler.adapters.kafka.client import Connection
+from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.groups import existing_groups
+from reconciler.adapters.kafka.handshake import AuthorizerPresence, Handshake, handshake_with, probe_authorizer
 from reconciler.adapters.kafka.inspection import Inspection
-from reconciler.adapters.kafka.listing import AclListing, Listed, Reader, features
-from reconciler.adapters.kafka.preflight import Authorizer, Greeting, greet, probe_authorizer
+from reconciler.adapters.kafka.listing import AclListing, AclReader, ListingResult, features
+from reconciler.adapters.kafka.listing_check import checked_listing
 from reconciler.adapters.kafka.settings import ClientSettings
+from reconciler.adapters.kafka.topic_listing_check import topic_listing_gap
 from reconciler.adapters.kafka.topic_uses import topic_uses
 from reconciler.adapters.kafka.topics import TopicsRead, is_unknown, read_topics, visible_names
-from reconciler.adapters.kafka.visibility import listing_is_whole
 from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic, TopicUse
 from reconciler.ports import Answer, ReadRequest
 
-_EMPTY: Final = Listing(frozenset(), ())
+_EMPTY: Final = ListedAcls(frozenset(), ())
 _ACLS_UNREAD: Final = (
     "The topic listing may be partial: the ACLs were not read, so nothing shows that no topic is hidden from us."
 )
@@ -30,18 +30,18 @@ _NONCE_KNOWN: Final = (
 )
 
 
-def connect(settings: ClientSettings, *, readers: Sequence[Reader] = tuple(Reader)) -> "KafkaCluster":
+def connect(settings: ClientSettings, *, readers: Sequence[AclReader] = tuple(AclReader)) -> "KafkaCluster":
     """A cluster to read and write. Nothing is sent yet; raises ``ClusterError`` where the client refuses a setting.
 
     ``readers`` says by which means ACLs may be listed, in this order.
     """
-    return KafkaCluster(Connection(settings), readers)
+    return KafkaCluster(AdminConnection(settings), readers)
 
 
 class KafkaCluster:
     """Implements ``reconciler.ports.Cluster``. Use it as a context manager, or call :meth:`close`."""
 
-    def __init__(self, connection: Connection, readers: Sequence[Reader]) -> None:
+    def __init__(self, connection: AdminConnection, readers: Sequence[AclReader]) -> None:
         """Use :func:`connect`."""
         self._connection = connection
         self._readers = readers
@@ -70,24 +70,24 @@ class KafkaCluster:
         """The state as one broker sees it; raises :class:`ClusterError` if it is refused or cannot be read."""
         listing = self._take_listing() if request.acls else None
         try:
-            greeting = greet(self._connection)
+            handshake = handshake_with(self._connection)
             if listing:  # not before: what the client lists is believed between two greetings
                 listing.begin()
             seen = visible_names(self._connection) if request.all_topics or request.topic_listing else []
-            listed = believed(self._connection, greeting, listing.result()) if listing else None
+            listed = checked_listing(self._connection, handshake, listing.result()) if listing else None
             gap = self._topic_gap(request, listed) if request.all_topics else None
             wanted = {*(seen if request.all_topics else ())}
             if gap or not request.all_topics:
                 wanted.update(request.topic_names)
             found = read_topics(self._connection, wanted) if wanted else TopicsRead()
             groups = existing_groups(self._connection) if request.groups else None
-            defaults = self._defaults(greeting, found) if request.broker_defaults else {}
+            defaults = self._defaults(handshake, found) if request.broker_defaults else {}
         finally:
             if listing:
                 listing.stop()
         acls = listed.listing if listed else _EMPTY
         return ClusterState(
-            cluster_id=greeting.cluster_id,
+            cluster_id=handshake.cluster_id,
             bindings=acls.bindings,
             topics=found.topics,
             opaque=acls.opaque,
@@ -97,25 +97,25 @@ class KafkaCluster:
             groups=groups,
             topic_names=frozenset() if request.all_topics else frozenset(seen),
             broker_defaults=defaults,
-            may_alter_acls=greeting.may_alter_acls,
+            may_alter_acls=handshake.may_alter_acls,
         )
 
     def brokers(self) -> frozenset[int]:
         """The ids of the brokers that the cluster names; raises :class:`ClusterError`."""
-        return frozenset(broker.id for broker in greet(self._connection).brokers)
+        return frozenset(broker.id for broker in handshake_with(self._connection).brokers)
 
     def inspect(self) -> Inspection:
         """What a person wants to know before anything else; writes nothing. Raises :class:`ClusterError`."""
-        greeting = greet(self._connection)
+        handshake = handshake_with(self._connection)
         probe = probe_authorizer(self._connection)
-        unsecured = probe.authorizer is Authorizer.ABSENT
+        unsecured = probe.authorizer is AuthorizerPresence.ABSENT
         return Inspection(
-            cluster_id=greeting.cluster_id,
-            brokers=greeting.brokers,
-            controller=greeting.controller,
-            operations=greeting.operations,
+            cluster_id=handshake.cluster_id,
+            brokers=handshake.brokers,
+            controller=handshake.controller,
+            operations=handshake.operations,
             authorizer=probe.authorizer,
-            can_list_acls=None if unsecured else greeting.may_list_acls,
+            can_list_acls=None if unsecured else handshake.may_list_acls,
             can_alter_acls=probe.may_alter,
             metadata_version=(features(self._connection.settings) or {}).get("metadata.version"),
             visible_topics=len(visible_names(self._connection)),
@@ -167,14 +167,14 @@ class KafkaCluster:
         listing, self._listing = self._listing, None
         return listing or AclListing(self._connection.settings, self._readers)
 
-    def _defaults(self, greeting: Greeting, found: TopicsRead) -> dict[str, str]:
-        return {**found.defaults, **broker_defaults(self._connection, [broker.id for broker in greeting.brokers])}
+    def _defaults(self, handshake: Handshake, found: TopicsRead) -> dict[str, str]:
+        return {**found.defaults, **broker_defaults(self._connection, [broker.id for broker in handshake.brokers])}
 
-    def _topic_gap(self, request: ReadRequest, listed: Listed | None) -> str | None:
+    def _topic_gap(self, request: ReadRequest, listed: ListingResult | None) -> str | None:
         if listed is None and request.principal not in request.super_users:
             return _ACLS_UNREAD
         acls = listed.listing if listed else _EMPTY
-        gap = listing_is_whole(acls.bindings, acls.opaque, request.principal, request.super_users)
+        gap = topic_listing_gap(acls.bindings, acls.opaque, request.principal, request.super_users)
         if (
             gap is None
             and listed is not None

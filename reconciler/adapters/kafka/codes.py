@@ -42,7 +42,7 @@ _NOT_SENT: Final = frozenset({-186, -165})
 _NO_BROKER: Final = "waiting for controller"
 
 
-class Failure(NamedTuple):
+class ClientFailure(NamedTuple):
     """An error as the client reports it."""
 
     code: int
@@ -71,6 +71,6 @@ class Failure(NamedTuple):
         return Answer(verdict, self.name, self.message, retriable=known and self.retriable)
 
 
-def failure(code: int, client_name: str, message: str) -> Failure:
+def failure(code: int, client_name: str, message: str) -> ClientFailure:
     """A failure under Kafka's name for its code; ``client_name`` is used where Kafka has none."""
-    return Failure(code, NAMES.get(code, client_name), message or client_name)
+    return ClientFailure(code, NAMES.get(code, client_name), message or client_name)

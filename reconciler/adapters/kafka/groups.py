@@ -1,10 +1,10 @@
 """Which groups exist: for whoever has to know every name that somebody uses."""
 
-from reconciler.adapters.kafka.client import Connection
+from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.ports import ClusterError
 
 
-def existing_groups(connection: Connection) -> frozenset[str] | None:
+def existing_groups(connection: AdminConnection) -> frozenset[str] | None:
     """The names of all groups, or ``None`` where some broker did not tell its own: a part would look like all.
 
     Who may DESCRIBE the cluster, as listing ACLs needs, sees every group (``KafkaApis.handleListGroupsRequest``).

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from reconciler.adapters.kafka.preflight import Authorizer, Broker
+from reconciler.adapters.kafka.handshake import AuthorizerPresence, Broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Inspection:
     brokers: tuple[Broker, ...]
     controller: int | None
     operations: frozenset[str] | None
-    authorizer: Authorizer
+    authorizer: AuthorizerPresence
     can_list_acls: bool | None
     can_alter_acls: bool | None
     metadata_version: int | None

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from reconciler.adapters.kafka import codes
-from reconciler.adapters.kafka.bindings import Listing, read_rows
-from reconciler.adapters.kafka.carried import message_reader_settings
+from reconciler.adapters.kafka.bindings import ListedAcls, read_rows
+from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.model.collector import without_collector
 from reconciler.ports import ClusterError
@@ -37,7 +37,7 @@ SHARDS_GAP: Final = (
 )
 
 
-class Reader(StrEnum):
+class AclReader(StrEnum):
     """Who reads the ACLs."""
 
     MESSAGES = "messages"
@@ -46,16 +46,16 @@ class Reader(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListingResult:
     """A listing, the cluster it came from, who read it, and what was not looked for."""
 
     cluster_id: str | None
-    listing: Listing
-    reader: Reader
+    listing: ListedAcls
+    reader: AclReader
     gap: str | None
 
 
-class Child:
+class ListingProcess:
     """One reader at work in a process of its own."""
 
     def __init__(self, module: str, task: dict[str, Any]) -> None:
@@ -110,7 +110,7 @@ class Child:
 class AclListing:
     """A listing under way: made ready early, begun once the cluster has greeted us, joined late."""
 
-    def __init__(self, settings: ClientSettings, readers: Sequence[Reader] = tuple(Reader)) -> None:
+    def __init__(self, settings: ClientSettings, readers: Sequence[AclReader] = tuple(AclReader)) -> None:
         """Makes the first of ``readers`` ready that these settings permit; nothing is sent yet."""
         self._settings = settings
         self._tasks = [(reader, task) for reader in readers if (task := _task(reader, settings)) is not None]
@@ -125,7 +125,7 @@ class AclListing:
         """Lets it list, from now on."""
         self._child.begin()
 
-    def result(self) -> Listed:
+    def result(self) -> ListingResult:
         """The listing, begun if it was not yet.
 
         Raises :class:`ClusterError` if it was refused, or if no reader could read it.
@@ -139,9 +139,9 @@ class AclListing:
                 self._child = _start(reader, task)
             match self._child.reply():
                 case ("rows", cluster_id, rows):
-                    gap = SHARDS_GAP if reader is Reader.SHARDS else None
+                    gap = SHARDS_GAP if reader is AclReader.SHARDS else None
                     with without_collector():
-                        return Listed(cluster_id, read_rows(rows), reader, gap)
+                        return ListingResult(cluster_id, read_rows(rows), reader, gap)
                 case ("refused", code, name, message):
                     raise refusal(code, name, self._settings.redact(message))
                 case ("died", status):
@@ -162,10 +162,10 @@ class AclListing:
 
 def features(settings: ClientSettings) -> dict[str, int] | None:
     """The cluster's finalized features by name, or ``None`` where these settings or the broker do not tell."""
-    task = _task(Reader.MESSAGES, settings)
+    task = _task(AclReader.MESSAGES, settings)
     if task is None:
         return None
-    match _start(Reader.MESSAGES, {**task, "features": True}).reply():
+    match _start(AclReader.MESSAGES, {**task, "features": True}).reply():
         case ("features", found):
             return dict(found)
         case _:
@@ -174,11 +174,11 @@ def features(settings: ClientSettings) -> dict[str, int] | None:
 
 def log_dir_sizes(settings: ClientSettings, partitions: Mapping[str, Sequence[int]]) -> dict[str, int] | str:
     """Bytes on all brokers' disks by topic, or why these settings or the brokers do not tell."""
-    task = _task(Reader.MESSAGES, settings)
+    task = _task(AclReader.MESSAGES, settings)
     if task is None:
         return "the client library that can ask for it does not take these settings"
     wanted = {name: list(ids) for name, ids in partitions.items()}
-    match _start(Reader.MESSAGES, {**task, "sizes": wanted}).reply():
+    match _start(AclReader.MESSAGES, {**task, "sizes": wanted}).reply():
         case ("sizes", found):
             return dict(found)
         case ("failed", text):
@@ -204,18 +204,18 @@ def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
     return ClusterError(name or f"ERROR_{code}", message or "the ACL listing was refused")
 
 
-def _task(reader: Reader, settings: ClientSettings) -> dict[str, Any] | None:
-    if reader is Reader.MESSAGES:
-        carried = message_reader_settings(settings)
+def _task(reader: AclReader, settings: ClientSettings) -> dict[str, Any] | None:
+    if reader is AclReader.MESSAGES:
+        carried = kafka_python_settings(settings)
         return carried and {**carried, "features": False, "timeout": settings.request_timeout}
     token = tuple(settings.bearer.token()) if settings.bearer is not None else None
     return {
         "config": dict(settings.config),
         "token": token,
-        "shards": reader is Reader.SHARDS,
+        "shards": reader is AclReader.SHARDS,
         "timeout": settings.request_timeout,
     }
 
 
-def _start(reader: Reader, task: dict[str, Any]) -> Child:
-    return Child("message_reader" if reader is Reader.MESSAGES else "client_reader", task)
+def _start(reader: AclReader, task: dict[str, Any]) -> ListingProcess:
+    return ListingProcess("message_reader" if reader is AclReader.MESSAGES else "client_reader", task)

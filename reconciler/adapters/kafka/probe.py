@@ -20,8 +20,8 @@ from confluent_kafka.admin import (
 )
 
 from reconciler.adapters.kafka import codes
-from reconciler.adapters.kafka.client import Connection
-from reconciler.adapters.kafka.preflight import greet
+from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.adapters.kafka.handshake import handshake_with
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.ports import CONTROLLER, ClusterError, ProbeAnswer, Visibility
 
@@ -38,8 +38,8 @@ class KafkaProbe:
         A broker answers the requests of one connection one by one, and one that cannot reach the controller keeps a
         forwarded request waiting: the controller is asked by a connection of its own.
         """
-        self._connection = Connection(settings)
-        self._forwarding = Connection(settings)
+        self._connection = AdminConnection(settings)
+        self._forwarding = AdminConnection(settings)
         self._known: list[int] = []
         self._turn = itertools.count()
 
@@ -50,7 +50,7 @@ class KafkaProbe:
 
     def brokers(self) -> frozenset[int]:
         """See ``ports``."""
-        found = frozenset(broker.id for broker in greet(self._connection).brokers)
+        found = frozenset(broker.id for broker in handshake_with(self._connection).brokers)
         self._known = sorted(found)
         return found
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from reconciler.adapters.kafka.accepted import SECRET_KEYS, refusal
+from reconciler.adapters.kafka.allowed_settings import SECRET_KEYS, refusal
 from reconciler.adapters.kafka.bearer import Bearer
 from reconciler.adapters.kafka.jaas import settings_from_jaas
 from reconciler.adapters.kafka.redaction import redact
@@ -57,7 +57,7 @@ def client_settings(bootstrap_servers: str, client: Mapping[str, str], secrets: 
     problems = [problem for key in sorted(client) if (problem := refusal(key)) is not None]
     if has_reference(bootstrap_servers):
         problems.append(SettingProblem("bootstrapServers", *_NOT_SECRET))
-    reading = _Reading(secrets)
+    reading = _SettingsReader(secrets)
     for key in sorted(client, key=lambda key: (key == _JAAS, key)):
         if refusal(key) is None:
             reading.take(key, client[key])
@@ -71,7 +71,7 @@ def client_settings(bootstrap_servers: str, client: Mapping[str, str], secrets: 
 
 
 @dataclass(slots=True)
-class _Reading:
+class _SettingsReader:
     """Values with references followed, what must never be shown, and what went wrong."""
 
     secrets: SecretSource

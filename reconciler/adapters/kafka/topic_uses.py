@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicCollection, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
-from reconciler.adapters.kafka.client import Connection
-from reconciler.adapters.kafka.codes import Failure
+from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.adapters.kafka.codes import ClientFailure
 from reconciler.adapters.kafka.listing import log_dir_sizes
 from reconciler.model import TopicUse
 
@@ -33,7 +33,7 @@ class _Offsets(NamedTuple):
     newest: int
 
 
-def topic_uses(connection: Connection, names: Collection[str]) -> dict[str, TopicUse]:
+def topic_uses(connection: AdminConnection, names: Collection[str]) -> dict[str, TopicUse]:
     """A use for each name."""
     wanted = sorted(names)
     if len(wanted) > MAX_TOPICS:
@@ -74,30 +74,30 @@ def _timestamp(milliseconds: int) -> str:
         return f"{milliseconds} ms since 1970"
 
 
-def _partitions(connection: Connection, names: Sequence[str]) -> tuple[dict[str, list[int]], dict[str, str]]:
+def _partitions(connection: AdminConnection, names: Sequence[str]) -> tuple[dict[str, list[int]], dict[str, str]]:
     """The partitions of each topic, and of those that are not described the reason."""
     timeout = connection.settings.request_timeout
     described = connection.admin.describe_topics(TopicCollection(list(names)), request_timeout=timeout)
     told = {name: connection.outcome(future) for name, future in described.items()}
     return (
-        {name: [one.id for one in it.partitions] for name, it in told.items() if not isinstance(it, Failure)},
-        {name: it.message for name, it in told.items() if isinstance(it, Failure)},
+        {name: [one.id for one in it.partitions] for name, it in told.items() if not isinstance(it, ClientFailure)},
+        {name: it.message for name, it in told.items() if isinstance(it, ClientFailure)},
     )
 
 
-def _offsets(connection: Connection, partitions: Mapping[str, Sequence[int]]) -> dict[str, list[_Offsets] | str]:
+def _offsets(connection: AdminConnection, partitions: Mapping[str, Sequence[int]]) -> dict[str, list[_Offsets] | str]:
     """Of each topic its partitions' offsets, or why they could not be read."""
     asked = [_list_offsets(connection, partitions, spec) for spec in _SPECS]
     found: dict[str, list[_Offsets] | str] = {}
     for name, ids in partitions.items():
         answers = [[by_partition[name, number] for by_partition in asked] for number in ids]
-        failed = next((one for one in chain.from_iterable(answers) if isinstance(one, Failure)), None)
+        failed = next((one for one in chain.from_iterable(answers) if isinstance(one, ClientFailure)), None)
         found[name] = failed.message if failed else [_partition(*one) for one in answers]
     return found
 
 
 def _list_offsets(
-    connection: Connection, partitions: Mapping[str, Iterable[int]], spec: OffsetSpec
+    connection: AdminConnection, partitions: Mapping[str, Iterable[int]], spec: OffsetSpec
 ) -> dict[tuple[str, int], Any]:
     wanted = {TopicPartition(name, number): spec for name, ids in partitions.items() for number in ids}
     if not wanted:
@@ -110,11 +110,11 @@ def _partition(first: Any, end: Any, newest: Any) -> _Offsets:
     return _Offsets(first.offset, end.offset, newest.timestamp)
 
 
-def _groups(connection: Connection) -> dict[str, set[str]] | str:
+def _groups(connection: AdminConnection) -> dict[str, set[str]] | str:
     """The groups that have committed offsets in each topic, or why that is not known."""
     timeout = connection.settings.request_timeout
     listed = connection.outcome(connection.admin.list_consumer_groups(request_timeout=timeout))
-    if isinstance(listed, Failure):
+    if isinstance(listed, ClientFailure):
         return listed.message
     ids = sorted(group.group_id for group in listed.valid)
     if listed.errors:
@@ -126,7 +126,7 @@ def _groups(connection: Connection) -> dict[str, set[str]] | str:
         asked = [ConsumerGroupTopicPartitions(group)]
         (future,) = connection.admin.list_consumer_group_offsets(asked, request_timeout=timeout).values()
         told = connection.outcome(future)
-        if isinstance(told, Failure):
+        if isinstance(told, ClientFailure):
             return f"group {group}: {told.message}"
         for one in told.topic_partitions:
             found.setdefault(one.topic, set()).add(group)

@@ -17,8 +17,8 @@ from confluent_kafka.admin import (
 )
 
 from reconciler.adapters.kafka import codes
-from reconciler.adapters.kafka.client import Connection
-from reconciler.adapters.kafka.codes import Failure
+from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.adapters.kafka.codes import ClientFailure
 from reconciler.model import Topic
 
 #: The client matches results to resources in quadratic time, and holds every default of every topic.
@@ -41,14 +41,14 @@ class TopicsRead:
     defaults: dict[str, str] = field(default_factory=dict)
 
 
-def visible_names(connection: Connection) -> list[str]:
+def visible_names(connection: AdminConnection) -> list[str]:
     """The names that a listing of all topics shows us; raises :class:`ClusterError`."""
     timeout = connection.settings.request_timeout
     with ThreadPoolExecutor(1) as pool:  # the client's one call that blocks, while its callbacks want serving
         return sorted(connection.read(lambda: pool.submit(connection.admin.list_topics, timeout=timeout)).topics)
 
 
-def read_topics(connection: Connection, names: Collection[str]) -> TopicsRead:
+def read_topics(connection: AdminConnection, names: Collection[str]) -> TopicsRead:
     """The named topics as they are; one that does not exist is in neither part.
 
     Raises :class:`ClusterError` if a whole request failed.
@@ -56,7 +56,7 @@ def read_topics(connection: Connection, names: Collection[str]) -> TopicsRead:
     read = TopicsRead()
     for group in _groups(sorted(set(names)), _TOPICS_AT_ONCE):
         for name, described in _ask_each(connection, group, _describe(connection)).items():
-            if not isinstance(described, Failure):
+            if not isinstance(described, ClientFailure):
                 read.topics[name] = _topic(described)
             elif described.code != codes.UNKNOWN_TOPIC:
                 read.unreadable[name] = _reason(described, "describe")
@@ -64,18 +64,18 @@ def read_topics(connection: Connection, names: Collection[str]) -> TopicsRead:
     return read
 
 
-def is_unknown(connection: Connection, name: str) -> bool:
+def is_unknown(connection: AdminConnection, name: str) -> bool:
     """Whether the broker says of ``name`` that there is no such topic, and not that we may not know."""
     answer = _ask_each(connection, [name], _describe(connection))[name]
-    return isinstance(answer, Failure) and answer.code == codes.UNKNOWN_TOPIC
+    return isinstance(answer, ClientFailure) and answer.code == codes.UNKNOWN_TOPIC
 
 
-def _describe(connection: Connection) -> Callable[[Sequence[str]], Mapping[str, "Future[Any]"]]:
+def _describe(connection: AdminConnection) -> Callable[[Sequence[str]], Mapping[str, "Future[Any]"]]:
     timeout = connection.settings.request_timeout
     return lambda names: connection.admin.describe_topics(TopicCollection(list(names)), request_timeout=timeout)
 
 
-def _add_configs(connection: Connection, read: TopicsRead) -> None:
+def _add_configs(connection: AdminConnection, read: TopicsRead) -> None:
     """Puts what is set on each topic beside it; a topic whose settings are refused is unreadable."""
     groups = list(_groups(sorted(read.topics), _CONFIGS_AT_ONCE))
     pool = ThreadPoolExecutor(_GROUPS_AT_ONCE)  # the broker answers one group while the client unpacks another
@@ -84,7 +84,7 @@ def _add_configs(connection: Connection, read: TopicsRead) -> None:
             read.defaults.update(defaults)
             for name, configs in answered.items():
                 topic = read.topics.pop(name)
-                if not isinstance(configs, Failure):
+                if not isinstance(configs, ClientFailure):
                     _put(read, topic, configs)
                 elif configs.code != codes.UNKNOWN_TOPIC:
                     read.unreadable[name] = _reason(configs, "configs")
@@ -93,8 +93,8 @@ def _add_configs(connection: Connection, read: TopicsRead) -> None:
 
 
 def _own_configs(
-    connection: Connection, names: Sequence[str]
-) -> tuple[dict[str, dict[str, str | None] | Failure], dict[str, str]]:
+    connection: AdminConnection, names: Sequence[str]
+) -> tuple[dict[str, dict[str, str | None] | ClientFailure], dict[str, str]]:
     """What is set on each topic itself, and what the first one has by default.
 
     Of the client's objects, which hold every default of every topic, nothing is kept.
@@ -107,10 +107,10 @@ def _own_configs(
         return {resource.name: future for resource, future in futures.items()}
 
     answers = _ask_each(connection, names, ask)
-    told: list[Mapping[str, Any]] = [answer for answer in answers.values() if not isinstance(answer, Failure)]
-    own: dict[str, dict[str, str | None] | Failure] = {
+    told: list[Mapping[str, Any]] = [answer for answer in answers.values() if not isinstance(answer, ClientFailure)]
+    own: dict[str, dict[str, str | None] | ClientFailure] = {
         name: answer
-        if isinstance(answer, Failure)
+        if isinstance(answer, ClientFailure)
         else {entry.name: entry.value for entry in answer.values() if entry.source == _SET_ON_TOPIC}
         for name, answer in answers.items()
     }
@@ -141,15 +141,15 @@ def _put(read: TopicsRead, topic: Topic, configs: Mapping[str, str | None]) -> N
 
 
 def _ask_each(
-    connection: Connection, names: Sequence[str], ask: Callable[[Sequence[str]], Mapping[str, "Future[Any]"]]
+    connection: AdminConnection, names: Sequence[str], ask: Callable[[Sequence[str]], Mapping[str, "Future[Any]"]]
 ) -> dict[str, Any]:
-    """One request for all of ``names``: what was answered for each, a :class:`Failure` where it was refused.
+    """One request for all of ``names``: what was answered for each, a :class:`ClientFailure` where it was refused.
 
     Asked again where that may help; raises :class:`ClusterError` for what no broker answered.
     """
     answers: dict[str, Any] = {}
     for name, outcome in connection.read_each(names, ask).items():
-        if isinstance(outcome, Failure) and outcome.code < codes.UNKNOWN_SERVER_ERROR:
+        if isinstance(outcome, ClientFailure) and outcome.code < codes.UNKNOWN_SERVER_ERROR:
             raise connection.cluster_error(outcome)
         answers[name] = outcome
     return answers
@@ -167,7 +167,7 @@ def _topic(described: TopicDescription) -> Topic:
     )
 
 
-def _reason(failed: Failure, what: str) -> str:
+def _reason(failed: ClientFailure, what: str) -> str:
     if failed.code == codes.TOPIC_AUTHORIZATION_FAILED:
         return _NOT_AUTHORISED[what]
     return f"{failed.name}: {failed.message}"

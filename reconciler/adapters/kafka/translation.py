@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.adapters.kafka.accepted import SAME
+from reconciler.adapters.kafka.allowed_settings import LIBRDKAFKA_NAMES
 from reconciler.adapters.kafka.bearer import Bearer
-from reconciler.adapters.kafka.idle import idle_problems
+from reconciler.adapters.kafka.keystores import translate_keystores
 from reconciler.adapters.kafka.sasl import translate_sasl
 from reconciler.adapters.kafka.setting_problem import SettingProblem
-from reconciler.adapters.kafka.stores import translate_stores
+from reconciler.adapters.kafka.unused_settings import unused_problems
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _TIMEOUTS: Final = ("request.timeout.ms", "default.api.timeout.ms", "socket.timeout.ms")
@@ -36,17 +36,17 @@ class Translation:
 
 def translate(bootstrap_servers: str, values: Mapping[str, str]) -> Translation:
     """``values`` (accepted keys, references followed) in librdkafka's spelling, with our defaults."""
-    outcome = Translation({**_DEFAULTS, **{key: value for key, value in values.items() if key in SAME}})
+    outcome = Translation({**_DEFAULTS, **{key: value for key, value in values.items() if key in LIBRDKAFKA_NAMES}})
     outcome.config["bootstrap.servers"] = _addresses(bootstrap_servers, outcome.problems)
     outcome.config["security.protocol"] = _protocol(values, outcome.problems)
     milliseconds = _timeout(values, outcome.problems)
     outcome.config["socket.timeout.ms"] = str(milliseconds)
     outcome.request_timeout = milliseconds / 1000
     sasl = translate_sasl(bootstrap_servers, values)
-    stores, problems = translate_stores(values)
+    stores, problems = translate_keystores(values)
     outcome.config |= {**sasl.config, **stores, **_host_check(values, outcome.problems)}
     outcome.bearer = sasl.bearer
-    outcome.problems += [*sasl.problems, *problems, *idle_problems(values)]
+    outcome.problems += [*sasl.problems, *problems, *unused_problems(values)]
     return outcome
 
 

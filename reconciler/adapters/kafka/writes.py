@@ -24,7 +24,7 @@ from confluent_kafka.admin import (
 )
 
 from reconciler.adapters.kafka.bindings import unsupported_by_client
-from reconciler.adapters.kafka.client import Connection
+from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.limits import increase_problem, settings_problem, topic_problem
 from reconciler.model import AclBinding, AlterConfigs, CreatePartitions, Topic
 from reconciler.ports import Answer, AnswerStatus
@@ -36,7 +36,7 @@ MAX_ITEMS: Final = 1_000
 _DONE: Final = Answer(AnswerStatus.DONE)
 
 
-def create_acls(connection: Connection, bindings: Sequence[AclBinding]) -> list[Answer]:
+def create_acls(connection: AdminConnection, bindings: Sequence[AclBinding]) -> list[Answer]:
     """Creates bindings in the given order, in one request."""
     _check(bindings)
     refused = _refused({b: unsupported_by_client(b) for b in bindings})
@@ -44,7 +44,7 @@ def create_acls(connection: Connection, bindings: Sequence[AclBinding]) -> list[
     return _acl_answers(connection, bindings, sendable, refused, connection.admin.create_acls)
 
 
-def delete_acls(connection: Connection, bindings: Sequence[AclBinding]) -> list[Answer]:
+def delete_acls(connection: AdminConnection, bindings: Sequence[AclBinding]) -> list[Answer]:
     """Deletes by exact filters, in one request; what the broker says it matched proves nothing and is not read."""
     _check(bindings)
     refused = _refused({b: unsupported_by_client(b) for b in bindings})
@@ -52,7 +52,7 @@ def delete_acls(connection: Connection, bindings: Sequence[AclBinding]) -> list[
     return _acl_answers(connection, bindings, sendable, refused, connection.admin.delete_acls)
 
 
-def create_topics(connection: Connection, topics: Sequence[Topic], *, only_validate: bool = False) -> list[Answer]:
+def create_topics(connection: AdminConnection, topics: Sequence[Topic], *, only_validate: bool = False) -> list[Answer]:
     """Creates topics with their settings and, where given, their replica assignments."""
     names = [topic.name for topic in topics]
     _check(names)
@@ -62,14 +62,14 @@ def create_topics(connection: Connection, topics: Sequence[Topic], *, only_valid
     return _named_answers(connection, names, sendable, refused, call)
 
 
-def delete_topics(connection: Connection, names: Sequence[str]) -> list[Answer]:
+def delete_topics(connection: AdminConnection, names: Sequence[str]) -> list[Answer]:
     """Deletes topics by name."""
     _check(names)
     return _named_answers(connection, names, {name: name for name in names}, {}, connection.admin.delete_topics)
 
 
 def create_partitions(
-    connection: Connection, changes: Sequence[CreatePartitions], *, only_validate: bool = False
+    connection: AdminConnection, changes: Sequence[CreatePartitions], *, only_validate: bool = False
 ) -> list[Answer]:
     """Raises partition counts to ``after``."""
     names = [change.name for change in changes]
@@ -81,7 +81,7 @@ def create_partitions(
 
 
 def alter_configs(
-    connection: Connection, changes: Sequence[AlterConfigs], *, only_validate: bool = False
+    connection: AdminConnection, changes: Sequence[AlterConfigs], *, only_validate: bool = False
 ) -> list[Answer]:
     """Sets and resets the named settings, incrementally; what is not named stays."""
     _check([change.name for change in changes])
@@ -103,7 +103,7 @@ def _check(items: Collection[Any]) -> None:
 
 
 def _acl_answers(
-    connection: Connection,
+    connection: AdminConnection,
     bindings: Sequence[AclBinding],
     sendable: Mapping[AclBinding, Any],
     refused: Mapping[AclBinding, Answer],
@@ -115,7 +115,7 @@ def _acl_answers(
 
 
 def _named_answers(
-    connection: Connection,
+    connection: AdminConnection,
     names: Sequence[str],
     sendable: Mapping[str, Any],
     refused: Mapping[str, Answer],
@@ -126,14 +126,16 @@ def _named_answers(
     return [answers[name] for name in names]
 
 
-def _send(connection: Connection, call: Callable[..., Mapping[K, "Future[Any]"]], items: list[Any]) -> Mapping[K, Any]:
+def _send(
+    connection: AdminConnection, call: Callable[..., Mapping[K, "Future[Any]"]], items: list[Any]
+) -> Mapping[K, Any]:
     """One request; the futures by the client's key. Nothing is sent for no items."""
     if not items:
         return {}
     return call(items, request_timeout=connection.settings.request_timeout)
 
 
-def _outcome(connection: Connection, future: "Future[Any]") -> Answer:
+def _outcome(connection: AdminConnection, future: "Future[Any]") -> Answer:
     try:
         connection.wait(future)
     except KafkaException as error:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.listing import Reader
+from reconciler.adapters.kafka.listing import AclReader
 from reconciler.adapters.kafka.settings import ClientSettings, SecretSource, client_settings
 from reconciler.adapters.sandbox import Sandbox
 
@@ -33,7 +33,7 @@ def connected() -> Iterator[Connect]:
             sandbox: Sandbox,
             user: str,
             *,
-            readers: Sequence[Reader] = tuple(Reader),
+            readers: Sequence[AclReader] = tuple(AclReader),
             mechanism: str = "SCRAM-SHA-512",
             **more: str,
         ) -> KafkaCluster:

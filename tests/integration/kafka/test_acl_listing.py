@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.listing import SHARDS_GAP, AclListing, Reader
+from reconciler.adapters.kafka.listing import SHARDS_GAP, AclListing, AclReader
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.model import (
     AccessControlEntry,
@@ -26,7 +26,7 @@ from tests.integration.kafka.conftest import Connect, RawAcl, settings_of
 pytestmark = pytest.mark.broker
 
 ONLY_ACLS = ReadRequest(all_topics=False)
-EVERY_READER = [*((reader,) for reader in Reader), tuple(Reader)]
+EVERY_READER = [*((reader,) for reader in AclReader), tuple(AclReader)]
 USER, TOKEN, TRANSACTIONAL_ID, LITERAL, ALLOW = 7, 6, 5, 3, 3
 CREATE_TOKENS, DESCRIBE, TWO_PHASE_COMMIT = 13, 8, 15
 
@@ -44,7 +44,7 @@ def binding(name: str, principal: str, operation: AclOperation = AclOperation.RE
 
 @pytest.mark.parametrize("readers", EVERY_READER)
 def test_without_the_right_to_list_it_is_refused_and_not_empty(
-    broker: Sandbox, connected: Connect, readers: Sequence[Reader]
+    broker: Sandbox, connected: Connect, readers: Sequence[AclReader]
 ) -> None:
     with pytest.raises(ClusterError, match="not authorised to list ACLs") as refused:
         connected(broker, "nobody", readers=readers).read(ONLY_ACLS)
@@ -54,7 +54,7 @@ def test_without_the_right_to_list_it_is_refused_and_not_empty(
 
 @pytest.mark.parametrize("readers", EVERY_READER)
 def test_a_cluster_without_an_authorizer_says_so(
-    broker_no_authorizer: Sandbox, connected: Connect, readers: Sequence[Reader]
+    broker_no_authorizer: Sandbox, connected: Connect, readers: Sequence[AclReader]
 ) -> None:
     with pytest.raises(ClusterError, match="this cluster has no authorizer") as refused:
         connected(broker_no_authorizer, "admin", readers=readers).read(ONLY_ACLS)
@@ -67,7 +67,7 @@ def test_every_reader_reads_the_same(fixture: str, request: pytest.FixtureReques
     wanted = [binding(f"same-{number}.", f"User:same-{number % 3}") for number in range(50)]
     writer = connected(sandbox, "admin")
     assert {answer.status for answer in writer.create_acls(wanted)} == {AnswerStatus.DONE}
-    states = [connected(sandbox, "admin", readers=(reader,)).read(ONLY_ACLS) for reader in Reader]
+    states = [connected(sandbox, "admin", readers=(reader,)).read(ONLY_ACLS) for reader in AclReader]
     assert set(wanted) <= states[0].bindings
     assert states[0].bindings == states[1].bindings == states[2].bindings
     assert [state.acl_gap for state in states] == [None, None, SHARDS_GAP]
@@ -82,7 +82,7 @@ def test_entries_that_the_client_cannot_name_are_kept_beside_the_others(
     ordinary = binding("odd.", "User:odd")
     raw_acls([*ODD, (2, "odd.", 4, "User:odd", "*", 3, ALLOW)])
 
-    by_messages = connected(broker, "admin", readers=(Reader.MESSAGES,)).read(ONLY_ACLS)
+    by_messages = connected(broker, "admin", readers=(AclReader.MESSAGES,)).read(ONLY_ACLS)
     assert ordinary in by_messages.bindings
     assert [o for o in by_messages.opaque if o.principal == "User:odd"] == [
         OpaqueBinding("User:carol", "User:odd", "*", USER, LITERAL, CREATE_TOKENS, ALLOW),
@@ -90,7 +90,7 @@ def test_entries_that_the_client_cannot_name_are_kept_beside_the_others(
         OpaqueBinding("odd-token", "User:odd", "*", TOKEN, LITERAL, DESCRIBE, ALLOW),
     ]
 
-    by_client = connected(broker, "admin", readers=(Reader.CLIENT,)).read(ONLY_ACLS)
+    by_client = connected(broker, "admin", readers=(AclReader.CLIENT,)).read(ONLY_ACLS)
     assert by_client.bindings == by_messages.bindings
     assert [o for o in by_client.opaque if o.principal == "User:odd"] == [
         OpaqueBinding("User:carol", "User:odd", "*", None, LITERAL, None, ALLOW),
@@ -98,7 +98,7 @@ def test_entries_that_the_client_cannot_name_are_kept_beside_the_others(
         OpaqueBinding("odd-token", "User:odd", "*", None, LITERAL, DESCRIBE, ALLOW),
     ]
 
-    by_shards = connected(broker, "admin", readers=(Reader.SHARDS,)).read(ONLY_ACLS)
+    by_shards = connected(broker, "admin", readers=(AclReader.SHARDS,)).read(ONLY_ACLS)
     assert by_shards.bindings == by_messages.bindings
     assert by_shards.opaque == ()
     assert by_shards.acl_gap == SHARDS_GAP
@@ -107,7 +107,7 @@ def test_entries_that_the_client_cannot_name_are_kept_beside_the_others(
 def test_entries_that_read_alike_are_each_counted(broker: Sandbox, connected: Connect, raw_acls: object) -> None:
     assert callable(raw_acls)
     raw_acls([(USER, "User:carol", LITERAL, "User:twin", "*", operation, ALLOW) for operation in (13, 14)])
-    state = connected(broker, "admin", readers=(Reader.CLIENT,)).read(ONLY_ACLS)
+    state = connected(broker, "admin", readers=(AclReader.CLIENT,)).read(ONLY_ACLS)
     twins = [o for o in state.opaque if o.principal == "User:twin"]
     assert len(twins) == 2
     assert len(set(twins)) == 1
@@ -119,12 +119,12 @@ def test_a_reader_that_dies_is_followed_by_the_next(broker: Sandbox) -> None:
     listing = AclListing(settings)
     os.kill(listing.pid, signal.SIGKILL)
     after = listing.result()
-    assert after.reader is Reader.CLIENT
+    assert after.reader is AclReader.CLIENT
     assert (after.listing, after.gap) == (expected.listing, None)
 
 
 def test_when_every_reader_dies_the_error_names_the_limit(broker: Sandbox) -> None:
-    listing = AclListing(settings_of(broker.settings("admin")), (Reader.CLIENT,))
+    listing = AclListing(settings_of(broker.settings("admin")), (AclReader.CLIENT,))
     os.kill(listing.pid, signal.SIGABRT)
     with pytest.raises(ClusterError, match="could not be read by any means: client: the process ended with status -6"):
         listing.result()
@@ -145,7 +145,7 @@ def test_nothing_is_imported_from_the_working_directory(
     for name in ("kafka", "confluent_kafka", "reconciler", "marshal", "ssl"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('taken over')\n")
     monkeypatch.chdir(tmp_path)
-    for reader in Reader:
+    for reader in AclReader:
         assert connected(broker, "admin", readers=(reader,)).read(ONLY_ACLS).cluster_id
 
 

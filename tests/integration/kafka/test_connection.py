@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.listing import Reader
-from reconciler.adapters.kafka.preflight import Authorizer
+from reconciler.adapters.kafka.handshake import AuthorizerPresence
+from reconciler.adapters.kafka.listing import AclReader
 from reconciler.adapters.kafka.settings import ClientSettings, SecretSource, client_settings
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
 from reconciler.ports import ClusterError, ReadRequest
@@ -47,21 +47,21 @@ def pem(secure: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def reads(settings: ClientSettings, *readers: Reader) -> str:
+def reads(settings: ClientSettings, *readers: AclReader) -> str:
     """Reads with only these readers; returns the cluster's id."""
-    with connect(settings, readers=readers or tuple(Reader)) as cluster:
+    with connect(settings, readers=readers or tuple(AclReader)) as cluster:
         return cluster.read(ONLY_ACLS).cluster_id
 
 
-@pytest.mark.parametrize("reader", list(Reader))
+@pytest.mark.parametrize("reader", list(AclReader))
 @pytest.mark.parametrize("tls", [False, True])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_every_mechanism_logs_in_by_every_reader(secure: Sandbox, mechanism: str, tls: bool, reader: Reader) -> None:
+def test_every_mechanism_logs_in_by_every_reader(secure: Sandbox, mechanism: str, tls: bool, reader: AclReader) -> None:
     assert reads(settings_of(secure.settings("admin", mechanism, tls=tls)), reader)
 
 
-@pytest.mark.parametrize("reader", list(Reader))
-def test_a_fixed_token_logs_in(secure: Sandbox, reader: Reader) -> None:
+@pytest.mark.parametrize("reader", list(AclReader))
+def test_a_fixed_token_logs_in(secure: Sandbox, reader: AclReader) -> None:
     bearer = settings_of(secure.settings("admin", "OAUTHBEARER")).bearer
     assert bearer is not None
     client = {
@@ -75,11 +75,11 @@ def test_a_fixed_token_logs_in(secure: Sandbox, reader: Reader) -> None:
 def test_a_pkcs12_key_store_logs_in_by_the_client(secure: Sandbox) -> None:
     settings = settings_of(secure.certificate_settings())
     assert reads(settings)
-    assert reads(settings, Reader.CLIENT)
+    assert reads(settings, AclReader.CLIENT)
 
 
-@pytest.mark.parametrize("reader", list(Reader))
-def test_java_s_pem_files_log_in(secure: Sandbox, pem: Path, reader: Reader) -> None:
+@pytest.mark.parametrize("reader", list(AclReader))
+def test_java_s_pem_files_log_in(secure: Sandbox, pem: Path, reader: AclReader) -> None:
     properties = secure.certificate_settings()
     client = {
         "security.protocol": "SSL",
@@ -92,8 +92,8 @@ def test_java_s_pem_files_log_in(secure: Sandbox, pem: Path, reader: Reader) -> 
     assert reads(client_settings(properties["bootstrap.servers"], client, SecretSource()), reader)
 
 
-@pytest.mark.parametrize("reader", list(Reader))
-def test_java_s_pem_texts_log_in(secure: Sandbox, pem: Path, reader: Reader, tmp_path: Path) -> None:
+@pytest.mark.parametrize("reader", list(AclReader))
+def test_java_s_pem_texts_log_in(secure: Sandbox, pem: Path, reader: AclReader, tmp_path: Path) -> None:
     properties = secure.certificate_settings()
     (tmp_path / "store.pem").write_text(pem.read_text())
     client = {
@@ -132,7 +132,7 @@ def test_a_certificate_for_another_host_is_refused_unless_that_is_switched_off(s
         reads(settings_of(elsewhere))
     assert refused.value.code == "_SSL"
     unchecked = settings_of({**elsewhere, "ssl.endpoint.identification.algorithm": ""})
-    for reader in Reader:
+    for reader in AclReader:
         assert reads(unchecked, reader)
 
 
@@ -177,7 +177,7 @@ def test_reading_does_not_create_topics(secure: Sandbox, connected: Connect) -> 
 
 def test_an_inspection_by_a_super_user(secure: Sandbox, connected: Connect) -> None:
     found = connected(secure, "admin").inspect()
-    assert found.authorizer is Authorizer.PRESENT
+    assert found.authorizer is AuthorizerPresence.PRESENT
     assert (found.can_list_acls, found.can_alter_acls) == (True, True)
     assert [broker.id for broker in found.brokers] == [1]
     assert found.brokers[0].port == int(secure.bootstrap.rpartition(":")[2])
@@ -190,12 +190,12 @@ def test_an_inspection_by_a_super_user(secure: Sandbox, connected: Connect) -> N
 
 def test_an_inspection_by_somebody_without_rights(secure: Sandbox, connected: Connect) -> None:
     found = connected(secure, "nobody").inspect()
-    assert found.authorizer is Authorizer.PRESENT
+    assert found.authorizer is AuthorizerPresence.PRESENT
     assert (found.operations, found.can_list_acls, found.can_alter_acls) == (None, False, False)
     assert found.visible_topics == 0
 
 
 def test_an_inspection_of_a_cluster_without_an_authorizer(broker_no_authorizer: Sandbox, connected: Connect) -> None:
     found = connected(broker_no_authorizer, "admin").inspect()
-    assert found.authorizer is Authorizer.ABSENT
+    assert found.authorizer is AuthorizerPresence.ABSENT
     assert (found.can_list_acls, found.can_alter_acls) == (None, None)

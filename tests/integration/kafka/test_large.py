@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.listing import Reader
+from reconciler.adapters.kafka.listing import AclReader
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
 from reconciler.model import (
     AccessControlEntry,
@@ -52,7 +52,7 @@ def test_more_acls_than_a_thread_s_stack_holds(roomy: Sandbox) -> None:
     with connect(settings) as cluster:
         wanted = fill(cluster, 150_000, 30_000)
         assert cluster.read(ONLY_ACLS).bindings == wanted
-    for reader in (Reader.CLIENT, Reader.SHARDS):
+    for reader in (AclReader.CLIENT, AclReader.SHARDS):
         with connect(settings, readers=(reader,)) as cluster:
             assert cluster.read(ONLY_ACLS).bindings == wanted
 
@@ -63,13 +63,13 @@ def test_more_resources_than_the_client_can_parse(roomy: Sandbox) -> None:
         wanted = fill(cluster, 120_000, 120_000)
         assert cluster.read(ONLY_ACLS).bindings == wanted
     with (
-        connect(settings, readers=(Reader.CLIENT, Reader.SHARDS)) as cluster,
+        connect(settings, readers=(AclReader.CLIENT, AclReader.SHARDS)) as cluster,
         pytest.raises(
             ClusterError, match="client: the process ended with status -6; shards: the process ended"
         ) as died,
     ):
         cluster.read(ONLY_ACLS)
     assert "100,000 resources" in died.value.advice
-    with connect(settings, readers=(Reader.CLIENT, Reader.MESSAGES)) as cluster:
+    with connect(settings, readers=(AclReader.CLIENT, AclReader.MESSAGES)) as cluster:
         state = cluster.read(ONLY_ACLS)
         assert (state.bindings, state.acl_gap) == (wanted, None)

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from reconciler.adapters.kafka.handshake import AuthorizerPresence
 from reconciler.adapters.kafka.inspection import Inspection
-from reconciler.adapters.kafka.preflight import Authorizer
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.cli.doctor import Check, all_checks, reading_check
 from reconciler.cli.wiring import Target
@@ -16,7 +16,7 @@ FOUND = Inspection(
     brokers=(),
     controller=None,
     operations=frozenset({"DESCRIBE"}),
-    authorizer=Authorizer.PRESENT,
+    authorizer=AuthorizerPresence.PRESENT,
     can_list_acls=True,
     can_alter_acls=False,
     metadata_version=None,
@@ -48,7 +48,7 @@ def test_a_partial_listing_is_no_whole_one_whatever_else_may_be_read() -> None:
 
 
 def test_without_an_authorizer_nothing_is_hidden() -> None:
-    unsecured = replace(FOUND, authorizer=Authorizer.ABSENT, can_list_acls=None)
+    unsecured = replace(FOUND, authorizer=AuthorizerPresence.ABSENT, can_list_acls=None)
     assert reading_check(target("the ACLs were not read"), unsecured) == Check(True, "sees every topic: 3", False)
     assert reading_check(target(), FOUND) == Check(True, "sees every topic: 3", False)
 

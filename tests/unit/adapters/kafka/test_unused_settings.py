@@ -2,9 +2,9 @@
 
 import pytest
 
-from reconciler.adapters.kafka.idle import idle_logins
+from reconciler.adapters.kafka.keystores import superseded_keystores
 from reconciler.adapters.kafka.settings import ClientSettings, SecretSource, SettingsError, client_settings
-from reconciler.adapters.kafka.stores import superseded_stores
+from reconciler.adapters.kafka.unused_settings import unused_logins
 
 SASL = {"security.protocol": "SASL_SSL"}
 PLAIN = {**SASL, "sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"}
@@ -141,9 +141,9 @@ def test_of_two_timeouts_the_shorter_counts() -> None:
 
 def test_a_login_on_top_of_another_leaves_what_it_needs() -> None:
     """As a probe's settings stand on its cluster's."""
-    assert idle_logins({**PLAIN, **TOKEN}) == {"sasl.username", "sasl.password"}
-    assert idle_logins({**OIDC, "sasl.oauthbearer.client.id": "probe"}) == frozenset()
-    assert "sasl.oauthbearer.token.endpoint.url" in idle_logins({**OIDC, **TOKEN})
+    assert unused_logins({**PLAIN, **TOKEN}) == {"sasl.username", "sasl.password"}
+    assert unused_logins({**OIDC, "sasl.oauthbearer.client.id": "probe"}) == frozenset()
+    assert "sasl.oauthbearer.token.endpoint.url" in unused_logins({**OIDC, **TOKEN})
 
 
 STORE = {"ssl.keystore.type": "PKCS12", "ssl.keystore.location": "a.p12", "ssl.keystore.password": "p"}
@@ -155,10 +155,10 @@ TEXTS = {"ssl.keystore.certificate.chain": "c", "ssl.keystore.key": "k"}
 @pytest.mark.parametrize("own", [STORE, FILES, TEXTS])
 def test_a_certificate_on_top_of_another_stands_alone(below: dict[str, str], own: dict[str, str]) -> None:
     """As a probe's on its cluster's, in whatever form each is written."""
-    kept = {key: value for key, value in {**TLS, **below}.items() if key not in superseded_stores(own)}
+    kept = {key: value for key, value in {**TLS, **below}.items() if key not in superseded_keystores(own)}
     assert settings({**kept, **own}).config == settings({**TLS, **own}).config
 
 
 def test_another_store_keeps_the_password_and_type_below() -> None:
-    assert superseded_stores({"ssl.keystore.location"}).isdisjoint({"ssl.keystore.password", "ssl.keystore.type"})
-    assert superseded_stores({"ssl.ca.location", "sasl.username"}) == frozenset()
+    assert superseded_keystores({"ssl.keystore.location"}).isdisjoint({"ssl.keystore.password", "ssl.keystore.type"})
+    assert superseded_keystores({"ssl.ca.location", "sasl.username"}) == frozenset()

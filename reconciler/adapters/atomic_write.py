@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 
-def write_whole(text: str, out: str) -> None:
+def write_atomically(text: str, out: str) -> None:
     """Write ``text`` as UTF-8 to ``out``, readable by everybody; raises ``OSError``.
 
     A pipe or a device is written to, and a link is followed: whoever may would otherwise put a file in the place of

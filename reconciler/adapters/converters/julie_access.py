@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Final
 
-from reconciler.adapters.peers.conversion import Conversion, Resource
-from reconciler.adapters.peers.julie_settings import JulieSettings, filled
-from reconciler.adapters.peers.tree import Tree
+from reconciler.adapters.converters.conversion import Conversion, Resource
+from reconciler.adapters.converters.julie_settings import JulieSettings, filled
+from reconciler.adapters.converters.tree import Tree
 from reconciler.model import CLUSTER_NAME
 
 _CLUSTER: Final = Resource("cluster", CLUSTER_NAME)
@@ -20,8 +20,8 @@ class JulieAccess:
         """``settings`` hold for every part."""
         self._conversion, self._settings = conversion, settings
 
-    def _bind(self, node: Tree, resource: Resource, *operations: str) -> None:
-        self._conversion.bind(node.text("principal") or "", resource, operations, node.where)
+    def _add_binding(self, node: Tree, resource: Resource, *operations: str) -> None:
+        self._conversion.add_binding(node.text("principal") or "", resource, operations, node.where)
 
     def of_topic(self, name: str, topic: Tree, projects: Iterable[Tree]) -> None:
         """Consumers and producers of one topic, and those of its project.
@@ -49,18 +49,18 @@ class JulieAccess:
 
     def _producer(self, node: Tree, topic: Resource) -> None:
         self._conversion.expect(node, ("principal", "transactionId", "idempotence"), _METADATA)
-        self._bind(node, topic, "DESCRIBE", "WRITE")
+        self._add_binding(node, topic, "DESCRIBE", "WRITE")
         transaction = node.text("transactionId")
         if transaction is not None:
-            self._bind(node, _starred("transactional id", transaction), "DESCRIBE", "WRITE")
+            self._add_binding(node, _starred("transactional id", transaction), "DESCRIBE", "WRITE")
         # That idempotence is mentioned is enough, whether as true or false.
         if transaction is not None or node.text("idempotence") is not None:
-            self._bind(node, _CLUSTER, "IDEMPOTENT_WRITE")
+            self._add_binding(node, _CLUSTER, "IDEMPOTENT_WRITE")
 
     def _consumer(self, node: Tree, topic: Resource) -> None:
         self._conversion.expect(node, ("principal", "group"), _METADATA)
-        self._bind(node, topic, "DESCRIBE", "READ")
-        self._bind(node, _starred("group", node.text_or("*", "group")), "READ")
+        self._add_binding(node, topic, "DESCRIBE", "READ")
+        self._add_binding(node, _starred("group", node.text_or("*", "group")), "READ")
 
     def applications(self, project: Tree, prefix: str) -> None:
         """Streams, ksqlDB applications and connectors of a project."""
@@ -71,87 +71,89 @@ class JulieAccess:
             fields = parent.fields() if not isinstance(parent.value, tuple) else {}
             for part, value in fields.items():
                 if part != "access_control":
-                    self._conversion.aside(value.where, f"{field}.{part}", "connectors and queries are not managed")
+                    self._conversion.add_unmanaged(
+                        value.where, f"{field}.{part}", "connectors and queries are not managed"
+                    )
             for node in parent.items("access_control") if fields else parent.items():
                 bind(node, prefix)
 
     def _flow(self, node: Tree) -> None:
         for name in node.texts("topics", "read"):
-            self._bind(node, Resource("topic", name), "READ")
+            self._add_binding(node, Resource("topic", name), "READ")
         for name in node.texts("topics", "write"):
-            self._bind(node, Resource("topic", name), "WRITE")
+            self._add_binding(node, Resource("topic", name), "WRITE")
 
     def _streams(self, node: Tree, prefix: str) -> None:
         self._conversion.expect(node, ("principal", "applicationId", "exactlyOnce", "topics"), _METADATA)
         if not node.texts("topics", "read"):
-            self._conversion.leave(node.where, f"streams of {node.text('principal')}", "it reads no topic")
+            self._conversion.skip(node.where, f"streams of {node.text('principal')}", "it reads no topic")
             return
         self._flow(node)
         name = node.text("applicationId") or prefix
-        self._bind(node, Resource("topic", name, "prefixed"), "ALL")
-        self._bind(node, Resource("group", name, "prefixed"), "READ")
+        self._add_binding(node, Resource("topic", name, "prefixed"), "ALL")
+        self._add_binding(node, Resource("group", name, "prefixed"), "READ")
         if node.flag("exactlyOnce"):
-            self._bind(node, Resource("transactional id", name, "prefixed"), "WRITE", "DESCRIBE")
+            self._add_binding(node, Resource("transactional id", name, "prefixed"), "WRITE", "DESCRIBE")
 
     def _ksql(self, node: Tree, prefix: str) -> None:
         self._conversion.expect(node, ("principal", "applicationId", "ksqlDbId", "topics"), _METADATA)
         self._flow(node)
         name = node.text("applicationId") or prefix
-        self._bind(node, Resource("topic", name, "prefixed"), "ALL")
-        self._bind(node, Resource("group", name, "prefixed"), "ALL")
+        self._add_binding(node, Resource("topic", name, "prefixed"), "ALL")
+        self._add_binding(node, Resource("group", name, "prefixed"), "ALL")
 
     def _connector(self, node: Tree, _: str) -> None:
         known = ("principal", "group", "status_topic", "offset_topic", "configs_topic", "cluster_id", "topics")
         self._conversion.expect(node, known, _METADATA | {"connectors": "Confluent's RBAC is no ACL"})
         for field, default in (("status", "connect-status"), ("offset", "connect-offsets"), ("configs", "")):
             name = node.text(f"{field}_topic") or default or "connect-configs"
-            self._bind(node, Resource("topic", name), "READ", "WRITE")
+            self._add_binding(node, Resource("topic", name), "READ", "WRITE")
         if self._settings.connectors_create_topics:
-            self._bind(node, _CLUSTER, "CREATE")
-        self._bind(node, Resource("group", node.text("group") or "connect-cluster"), "READ")
+            self._add_binding(node, _CLUSTER, "CREATE")
+        self._add_binding(node, Resource("group", node.text("group") or "connect-cluster"), "READ")
         self._flow(node)
 
     def schema_registry(self, node: Tree) -> None:
         """An instance of the schema registry."""
         self._conversion.expect(node, ("principal", "topic", "consumer_offsets_topic", "group"), _METADATA)
         topic = Resource("topic", node.text("topic") or "_schemas")
-        self._bind(node, topic, "CREATE", "DESCRIBE_CONFIGS", "DESCRIBE", "WRITE", "READ")
+        self._add_binding(node, topic, "CREATE", "DESCRIBE_CONFIGS", "DESCRIBE", "WRITE", "READ")
         offsets = node.text("consumer_offsets_topic") or "__consumer_offsets"
-        self._bind(node, Resource("topic", offsets), "DESCRIBE")
-        self._bind(node, Resource("group", node.text("group") or "schema-registry"), "READ")
+        self._add_binding(node, Resource("topic", offsets), "DESCRIBE")
+        self._add_binding(node, Resource("group", node.text("group") or "schema-registry"), "READ")
 
     def control_center(self, node: Tree) -> None:
         """An instance of Confluent's Control Center."""
         self._conversion.expect(node, ("principal", "appId"), _METADATA)
         application = node.text("appId")
         if application is None:
-            self._conversion.leave(node.where, f"control center of {node.text('principal')}", "it has no appId")
+            self._conversion.skip(node.where, f"control center of {node.text('principal')}", "it has no appId")
             return
         for name in (application, f"{application}-command"):
-            self._bind(node, Resource("group", name, "prefixed"), "READ")
-        self._bind(node, Resource("group", "*"), "DESCRIBE")
+            self._add_binding(node, Resource("group", name, "prefixed"), "READ")
+        self._add_binding(node, Resource("group", "*"), "DESCRIBE")
         topics = [Resource("topic", name) for name in self._settings.control_center_topics]
         for topic in (*topics, Resource("topic", "_confluent-controlcenter", "prefixed")):
-            self._bind(node, topic, "WRITE", "READ", "CREATE", "DESCRIBE")
-        self._bind(node, Resource("topic", "*"), "CREATE")
-        self._bind(node, _CLUSTER, "DESCRIBE", "DESCRIBE_CONFIGS")
+            self._add_binding(node, topic, "WRITE", "READ", "CREATE", "DESCRIBE")
+        self._add_binding(node, Resource("topic", "*"), "CREATE")
+        self._add_binding(node, _CLUSTER, "DESCRIBE", "DESCRIBE_CONFIGS")
 
     def ksql_server(self, node: Tree) -> None:
         """An instance of a ksqlDB server."""
         self._conversion.expect(node, ("principal", "ksqlDbId", "owner"), _METADATA)
         name = node.text("ksqlDbId")
         if name is None:
-            self._conversion.leave(node.where, f"ksqlDB server of {node.text('principal')}", "it has no ksqlDbId")
+            self._conversion.skip(node.where, f"ksqlDB server of {node.text('principal')}", "it has no ksqlDbId")
             return
-        self._bind(node, _CLUSTER, "DESCRIBE_CONFIGS")
-        self._bind(node, Resource("topic", f"_confluent-ksql-{name}", "prefixed"), "ALL")
-        self._bind(node, Resource("topic", f"{name}ksql_processing_log"), "ALL")
-        self._bind(node, Resource("group", f"_confluent-ksql-{name}", "prefixed"), "ALL")
+        self._add_binding(node, _CLUSTER, "DESCRIBE_CONFIGS")
+        self._add_binding(node, Resource("topic", f"_confluent-ksql-{name}", "prefixed"), "ALL")
+        self._add_binding(node, Resource("topic", f"{name}ksql_processing_log"), "ALL")
+        self._add_binding(node, Resource("group", f"_confluent-ksql-{name}", "prefixed"), "ALL")
 
     def custom_role(self, name: str, role: Tree | None, users: Tree) -> None:
         """A role of the operator's own, for each of its users."""
         if role is None:
-            self._conversion.leave(users.where, name, f"there is no role {name!r}: add the file that --config names")
+            self._conversion.skip(users.where, name, f"there is no role {name!r}: add the file that --config names")
             return
         for user in users.items():
             known = ("principal", "transactionId", "idempotence", "group", "topic", "subject", "connector")
@@ -164,11 +166,11 @@ class JulieAccess:
     def _custom_acl(self, user: Tree, acl: Tree, name: str) -> None:
         permission = acl.text_or("ALLOW", "permissionType")
         if permission.upper() != "ALLOW":
-            self._conversion.leave(acl.where, f"{user.text('principal')} {permission} on {name}", _ALWAYS_ALLOW)
+            self._conversion.skip(acl.where, f"{user.text('principal')} {permission} on {name}", _ALWAYS_ALLOW)
             return
         resource = Resource(acl.text("resourceType") or "", name, acl.text("patternType") or "")
         operations = (acl.text("operation") or acl.text("role") or "",)
-        self._conversion.bind(
+        self._conversion.add_binding(
             user.text("principal") or "", resource, operations, acl.where, host=acl.text("host") or ""
         )
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import javaproperties
 
-from reconciler.adapters.peers.tree import SourceError, Tree, json_tree, yaml_trees
+from reconciler.adapters.converters.tree import SourceError, Tree, json_tree, yaml_trees
 from reconciler.model import FrozenMap
 
 #: A terraform state of a hundred thousand ACLs has about 60 MB.
@@ -18,7 +18,7 @@ _JSON: Final = (".json", ".tfstate")
 
 
 @dataclass(frozen=True, slots=True)
-class PeerFiles:
+class SourceFiles:
     """The files to begin with, by paths relative to ``root``, and what the command line says beside them.
 
     ``settings`` are the tool's own; ``cluster`` chooses one where the files speak of several.
@@ -66,7 +66,7 @@ class PeerFiles:
         return trees[0]
 
 
-def peer_files(path: str, *, config: str | None = None, cluster: str | None = None, stdin: str = "") -> PeerFiles:
+def source_files(path: str, *, config: str | None = None, cluster: str | None = None, stdin: str = "") -> SourceFiles:
     """A file, all files of a directory, or ``-`` for ``stdin``; ``config`` is a file of Java properties.
 
     Raises :class:`SourceError`.
@@ -74,16 +74,16 @@ def peer_files(path: str, *, config: str | None = None, cluster: str | None = No
     settings = {}
     if config is not None:
         try:
-            settings = javaproperties.loads(PeerFiles(Path(config).parent, ()).text(Path(config).name))
+            settings = javaproperties.loads(SourceFiles(Path(config).parent, ()).text(Path(config).name))
         except javaproperties.InvalidUEscapeError as error:
             raise SourceError(f"{config}: {error}") from error
     if path == STDIN:
-        return PeerFiles(Path(), (STDIN,), settings, cluster, stdin)
+        return SourceFiles(Path(), (STDIN,), settings, cluster, stdin)
     chosen = Path(path)
     if chosen.is_dir():
         names = (file.relative_to(chosen) for file in chosen.rglob("*") if file.is_file())
         shown = sorted(name.as_posix() for name in names if not any(part.startswith(".") for part in name.parts))
-        return PeerFiles(chosen, shown, settings, cluster)
+        return SourceFiles(chosen, shown, settings, cluster)
     if not chosen.is_file():
         raise SourceError(f"{path}: there is no such file or directory")
-    return PeerFiles(chosen.parent, (chosen.name,), settings, cluster)
+    return SourceFiles(chosen.parent, (chosen.name,), settings, cluster)

@@ -7,16 +7,16 @@ declaring it without them would reset them.
 from collections.abc import Iterator
 from typing import Final
 
-from reconciler.adapters.peers.conversion import Conversion, Resource
-from reconciler.adapters.peers.files import PeerFiles
-from reconciler.adapters.peers.tree import SourceError, Tree
+from reconciler.adapters.converters.conversion import Conversion, Resource
+from reconciler.adapters.converters.files import SourceFiles
+from reconciler.adapters.converters.tree import SourceError, Tree
 
 _ACL: Final = ("principal", "permission", "operation", "host", "resource_type", "resource_name", "pattern_type")
 _REST: Final = ("kind", "metadata", "cluster_id")
 _NO_SETTINGS: Final = "its settings are not here: add the answer of /topics/NAME/configs, or use reconciler export"
 
 
-def read_confluent(files: PeerFiles, conversion: Conversion) -> None:
+def read_confluent(files: SourceFiles, conversion: Conversion) -> None:
     """ACLs, topics and topics' settings from any number of files; of one cluster only."""
     items = [item for name in files.ending(".json", ".yaml", ".yml") for item in _items(files, name)]
     clusters = sorted({found for item in items if (found := item.text("cluster_id")) is not None})
@@ -28,7 +28,9 @@ def read_confluent(files: PeerFiles, conversion: Conversion) -> None:
     topics = []
     for item in items:
         if files.cluster is not None and item.text("cluster_id") not in (None, files.cluster):
-            conversion.aside(item.where, item.text("kind") or "an entry", f"it belongs to {item.text('cluster_id')}")
+            conversion.add_unmanaged(
+                item.where, item.text("kind") or "an entry", f"it belongs to {item.text('cluster_id')}"
+            )
         elif "value" in item.fields() and item.text("topic_name") is not None:
             _setting(item, settings)
         elif item.text("topic_name") is not None:
@@ -36,12 +38,12 @@ def read_confluent(files: PeerFiles, conversion: Conversion) -> None:
         elif "resource_type" in item.fields():
             _acl(item, conversion)
         else:
-            conversion.leave(item.where, item.text("kind") or "an entry", "neither an ACL, a topic nor a setting")
+            conversion.skip(item.where, item.text("kind") or "an entry", "neither an ACL, a topic nor a setting")
     for item in topics:
         _topic(item, settings, conversion)
 
 
-def _items(files: PeerFiles, name: str) -> Iterator[Tree]:
+def _items(files: SourceFiles, name: str) -> Iterator[Tree]:
     for tree in files.trees(name):
         if tree.text("kind") if isinstance(tree.value, dict) else None:
             yield from tree.items("data") if "data" in tree.fields() else [tree]
@@ -53,7 +55,7 @@ def _items(files: PeerFiles, name: str) -> Iterator[Tree]:
 
 def _acl(item: Tree, conversion: Conversion) -> None:
     conversion.expect(item, (*_ACL, *_REST))
-    conversion.bind(
+    conversion.add_binding(
         item.text("principal") or "",
         Resource(item.text("resource_type") or "", item.text("resource_name") or "", item.text("pattern_type") or ""),
         (item.text("operation") or "",),
@@ -75,9 +77,9 @@ def _setting(item: Tree, settings: dict[str, dict[str, str]]) -> None:
 def _topic(item: Tree, settings: dict[str, dict[str, str]], conversion: Conversion) -> None:
     name = item.text("topic_name") or ""
     if item.flag("is_internal"):
-        conversion.aside(item.where, f"topic {name}", "Kafka keeps this topic itself")
+        conversion.add_unmanaged(item.where, f"topic {name}", "Kafka keeps this topic itself")
     elif name not in settings:
-        conversion.leave(item.where, f"topic {name}", _NO_SETTINGS)
+        conversion.skip(item.where, f"topic {name}", _NO_SETTINGS)
     else:
         conversion.add_topic(
             name, item.text("partitions_count"), item.text("replication_factor"), settings[name], item.where

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.whole_files import write_whole
+from reconciler.adapters.atomic_write import write_atomically
 
 
 def test_a_file_is_replaced_and_readable(tmp_path: Path) -> None:
     target = tmp_path / "plan.json"
     for text in ("one", "two é"):
-        write_whole(text, str(target))
+        write_atomically(text, str(target))
         assert target.read_text(encoding="utf-8") == text
         assert stat.S_IMODE(target.stat().st_mode) == 0o644
     assert list(tmp_path.iterdir()) == [target]
@@ -26,7 +26,7 @@ def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
     received: list[str] = []
     reader = threading.Thread(target=lambda: received.append(pipe.read_text(encoding="utf-8")))
     reader.start()
-    write_whole("a plan", str(link))
+    write_atomically("a plan", str(link))
     reader.join()
     assert received == ["a plan"]
     assert pipe.is_fifo()
@@ -36,7 +36,7 @@ def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
 def test_an_unnamed_pipe_is_written_to() -> None:
     """As in ``--out >(program)``, or ``--out /dev/stdout`` before a bar."""
     end, start = os.pipe()
-    write_whole("a plan", f"/dev/fd/{start}")
+    write_atomically("a plan", f"/dev/fd/{start}")
     os.close(start)
     with os.fdopen(end, encoding="utf-8") as received:
         assert received.read() == "a plan"
@@ -47,18 +47,18 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     target, link = tmp_path / "plan.json", tmp_path / "link"
     link.symlink_to(target)
     for text in ("one", "two"):
-        write_whole(text, str(link))
+        write_atomically(text, str(link))
         assert target.read_text(encoding="utf-8") == text
         assert link.is_symlink()
 
 
 def test_a_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
-        write_whole("a plan", str(tmp_path))
+        write_atomically("a plan", str(tmp_path))
 
 
 def test_a_directory_that_is_not_there_is_told_by_the_name_that_was_given(tmp_path: Path) -> None:
     target = str(tmp_path / "nowhere" / "plan.json")
     with pytest.raises(FileNotFoundError) as refused:
-        write_whole("a plan", target)
+        write_atomically("a plan", target)
     assert refused.value.filename == target

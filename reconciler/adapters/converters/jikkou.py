@@ -7,9 +7,9 @@ Sources: ``V1KafkaPrincipalAcl``, ``KafkaPrincipalAuthorizationTransformation``,
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from reconciler.adapters.peers.conversion import Conversion, Resource
-from reconciler.adapters.peers.files import PeerFiles
-from reconciler.adapters.peers.tree import SourceError, Tree, by_name
+from reconciler.adapters.converters.conversion import Conversion, Resource
+from reconciler.adapters.converters.files import SourceFiles
+from reconciler.adapters.converters.tree import SourceError, Tree, by_name
 
 _AUTHORIZATION: Final = "KafkaPrincipalAuthorization"
 _ROLE: Final = "KafkaPrincipalRole"
@@ -18,7 +18,7 @@ _MATCH: Final = "a MATCH pattern grants the topics that exist when it is applied
 _DELETED: Final = "it is annotated to be deleted: for a topic, declare it with absent: true"
 
 
-def read_jikkou(files: PeerFiles, conversion: Conversion) -> None:
+def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
     """All resources of YAML files; templates have to be rendered before."""
     found: dict[str, list[Tree]] = {kind: [] for kind in _KINDS}
     for name in files.ending(".yaml", ".yml"):
@@ -26,7 +26,7 @@ def read_jikkou(files: PeerFiles, conversion: Conversion) -> None:
             raise SourceError(f"{name}: this is a template; convert what `jikkou prepare` makes of it")
         for kind, node in _resources(files, name):
             if kind not in found:
-                conversion.aside(node.where, f"{kind} {_name(node)}", "neither ACLs nor topics")
+                conversion.add_unmanaged(node.where, f"{kind} {_name(node)}", "neither ACLs nor topics")
             elif not _is_set_aside(kind, node, conversion):
                 found[kind].append(node)
     roles = by_name((_name(node), node) for node in found[_ROLE])
@@ -38,7 +38,7 @@ def read_jikkou(files: PeerFiles, conversion: Conversion) -> None:
         _topic(node, maps, conversion)
 
 
-def _resources(files: PeerFiles, name: str) -> Iterator[tuple[str, Tree]]:
+def _resources(files: SourceFiles, name: str) -> Iterator[tuple[str, Tree]]:
     """Each resource with its kind; a list's items need not repeat theirs."""
     for tree in files.trees(name):
         kind = tree.text("kind") or "a document without a kind"
@@ -52,10 +52,10 @@ def _resources(files: PeerFiles, name: str) -> Iterator[tuple[str, Tree]]:
 def _is_set_aside(kind: str, node: Tree, conversion: Conversion) -> bool:
     annotations = node.get("metadata", "annotations")
     if annotations.flag("jikkou.io/delete"):
-        conversion.leave(node.where, f"{kind} {_name(node)}", _DELETED)
+        conversion.skip(node.where, f"{kind} {_name(node)}", _DELETED)
         return True
     if annotations.flag("jikkou.io/ignore"):
-        conversion.aside(node.where, f"{kind} {_name(node)}", "it is annotated to be ignored")
+        conversion.add_unmanaged(node.where, f"{kind} {_name(node)}", "it is annotated to be ignored")
         return True
     return False
 
@@ -71,7 +71,7 @@ def _authorization(node: Tree, roles: Mapping[str, Tree], conversion: Conversion
     for name in node.texts("spec", "roles"):
         role = roles.get(name)
         if role is None:
-            conversion.leave(node.where, f"role {name} of {principal}", "there is no such KafkaPrincipalRole")
+            conversion.skip(node.where, f"role {name} of {principal}", "there is no such KafkaPrincipalRole")
         else:
             conversion.expect(role.get("spec"), ("acls",))
             _acls(principal, role.items("spec", "acls"), conversion)
@@ -84,10 +84,10 @@ def _acls(principal: str, acls: Iterable[Tree], conversion: Conversion) -> None:
         conversion.expect(resource, ("type", "pattern", "patternType"))
         form = resource.text("patternType") or "LITERAL"
         if form.upper() == "MATCH":
-            conversion.leave(acl.where, f"{principal} on {resource.text('pattern')}", _MATCH)
+            conversion.skip(acl.where, f"{principal} on {resource.text('pattern')}", _MATCH)
             continue
         operations = acl.texts("operations")
-        conversion.bind(
+        conversion.add_binding(
             principal,
             Resource(resource.text("type") or "", resource.text("pattern") or "", form),
             operations,
@@ -96,7 +96,7 @@ def _acls(principal: str, acls: Iterable[Tree], conversion: Conversion) -> None:
             host=acl.text_or("*", "host"),
         )
         if not operations:
-            conversion.leave(acl.where, f"an ACL of {principal}", "it has no operation")
+            conversion.skip(acl.where, f"an ACL of {principal}", "it has no operation")
 
 
 def _topic(node: Tree, maps: Mapping[str, Mapping[str, str]], conversion: Conversion) -> None:
@@ -105,7 +105,7 @@ def _topic(node: Tree, maps: Mapping[str, Mapping[str, str]], conversion: Conver
     configs = spec.settings("configs")
     for name in spec.texts("configMapRefs"):
         if name not in maps:
-            conversion.leave(node.where, f"topic {_name(node)}", f"there is no ConfigMap {name}")
+            conversion.skip(node.where, f"topic {_name(node)}", f"there is no ConfigMap {name}")
             return
         # What a ConfigMap sets wins over the topic's own, and a later one over an earlier one.
         configs |= maps[name]

@@ -2,14 +2,14 @@
 
 import pytest
 
-from reconciler.adapters.kafka.carried import message_reader_settings
+from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
 from reconciler.adapters.kafka.settings import SecretSource, client_settings
 
 LOGIN = {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"}
 
 
 def carried(client: dict[str, str]) -> dict[str, object] | None:
-    return message_reader_settings(client_settings("a:1,b:2", client, SecretSource()))
+    return kafka_python_settings(client_settings("a:1,b:2", client, SecretSource()))
 
 
 def test_a_login_over_plain_tcp() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.adapters.peers.tree import SourceError
+from reconciler.adapters.converters.tree import SourceError
 
 _PLACEHOLDER: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 #: These narrow what JulieOps manages, or add topics of its own making.

@@ -15,11 +15,11 @@ from confluent_kafka.admin import (
 )
 
 from reconciler.adapters.kafka import codes
-from reconciler.adapters.kafka.client import Connection
+from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.ports import ClusterError
 
 
-class Authorizer(StrEnum):
+class AuthorizerPresence(StrEnum):
     """Whether the cluster has an authorizer."""
 
     PRESENT = "present"
@@ -45,7 +45,7 @@ class Broker:
 
 
 @dataclass(frozen=True, slots=True)
-class Greeting:
+class Handshake:
     """What DescribeCluster says. ``operations`` are ours on the cluster (KIP-430), ``None`` without DESCRIBE."""
 
     cluster_id: str
@@ -70,20 +70,20 @@ class Greeting:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class AuthorizerProbe:
     """What a delete that cannot match anything was answered; ``may_alter`` is ``None`` where nothing was said of it."""
 
-    authorizer: Authorizer
+    authorizer: AuthorizerPresence
     may_alter: bool | None = None
 
 
 _REFUSALS: Final = {
-    codes.SECURITY_DISABLED: Probe(Authorizer.ABSENT),
-    codes.CLUSTER_AUTHORIZATION_FAILED: Probe(Authorizer.PRESENT, may_alter=False),
+    codes.SECURITY_DISABLED: AuthorizerProbe(AuthorizerPresence.ABSENT),
+    codes.CLUSTER_AUTHORIZATION_FAILED: AuthorizerProbe(AuthorizerPresence.PRESENT, may_alter=False),
 }
 
 
-def greet(connection: Connection) -> Greeting:
+def handshake_with(connection: AdminConnection) -> Handshake:
     """Asks who the cluster is; the first contact. Raises :class:`ClusterError`."""
     timeout = connection.settings.request_timeout
     answer: Any = connection.read(
@@ -92,7 +92,7 @@ def greet(connection: Connection) -> Greeting:
     if not answer.cluster_id:
         raise ClusterError("cluster_id_missing", "the broker did not say which cluster it belongs to")
     operations = answer.authorized_operations
-    return Greeting(
+    return Handshake(
         answer.cluster_id,
         tuple(sorted((Broker(n.id, n.host, n.port, n.rack) for n in answer.nodes), key=lambda b: b.id)),
         answer.controller.id if answer.controller is not None and answer.controller.id >= 0 else None,
@@ -100,7 +100,7 @@ def greet(connection: Connection) -> Greeting:
     )
 
 
-def probe_authorizer(connection: Connection) -> Probe:
+def probe_authorizer(connection: AdminConnection) -> AuthorizerProbe:
     """Asks for a delete that cannot match anything: answered, or refused for want of ALTER, there is an authorizer.
 
     It changes nothing and needs no right. Raises :class:`ClusterError` if no broker answered.
@@ -122,5 +122,5 @@ def probe_authorizer(connection: Connection) -> Probe:
         failed = connection.failure(error)
         if failed.code < codes.UNKNOWN_SERVER_ERROR:
             raise connection.cluster_error(failed) from None
-        return _REFUSALS.get(failed.code, Probe(Authorizer.UNKNOWN))
-    return Probe(Authorizer.PRESENT, may_alter=True)
+        return _REFUSALS.get(failed.code, AuthorizerProbe(AuthorizerPresence.UNKNOWN))
+    return AuthorizerProbe(AuthorizerPresence.PRESENT, may_alter=True)

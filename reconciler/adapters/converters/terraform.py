@@ -6,9 +6,9 @@ The state says what was created, whatever expressions made it: modules, ``for_ea
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from reconciler.adapters.peers.conversion import Conversion, Resource
-from reconciler.adapters.peers.files import PeerFiles
-from reconciler.adapters.peers.tree import SourceError, Tree
+from reconciler.adapters.converters.conversion import Conversion, Resource
+from reconciler.adapters.converters.files import SourceFiles
+from reconciler.adapters.converters.tree import SourceError, Tree
 
 _ACLS: Final = ("kafka_acl", "confluent_kafka_acl")
 _TOPICS: Final = ("kafka_topic", "confluent_kafka_topic")
@@ -27,7 +27,7 @@ class _Instance(NamedTuple):
     provider: str
 
 
-def read_terraform(files: PeerFiles, conversion: Conversion) -> None:
+def read_terraform(files: SourceFiles, conversion: Conversion) -> None:
     """All ACLs and topics of the states; of one provider configuration, which stands for one cluster."""
     names = files.ending(".tfstate", ".json")
     instances = [found for name in names for found in _instances(files.one(name), conversion)]
@@ -39,9 +39,9 @@ def read_terraform(files: PeerFiles, conversion: Conversion) -> None:
         raise SourceError(f"nothing belongs to {files.cluster!r}; there are: {', '.join(providers) or 'none'}")
     for item in instances:
         if item.kind not in (*_ACLS, *_TOPICS):
-            conversion.aside(item.attributes.where, item.address, _NOT_MANAGED)
+            conversion.add_unmanaged(item.attributes.where, item.address, _NOT_MANAGED)
         elif files.cluster not in (None, item.provider):
-            conversion.aside(item.attributes.where, item.address, f"it belongs to {item.provider}")
+            conversion.add_unmanaged(item.attributes.where, item.address, f"it belongs to {item.provider}")
         elif item.kind in _ACLS:
             _acl(item, conversion)
         else:
@@ -65,13 +65,13 @@ def _of_file(state: Tree, conversion: Conversion) -> Iterator[_Instance]:
         module = resource.text("module")
         address = f"{module + '.' if module else ''}{kind}.{name}"
         if resource.text("mode") != "managed":
-            conversion.aside(resource.where, f"data.{address}", _DATA)
+            conversion.add_unmanaged(resource.where, f"data.{address}", _DATA)
             continue
         for instance in resource.items("instances"):
             key = instance.text("index_key")
             place = f"{address}[{key}]" if key is not None else address
             if instance.text("deposed") is not None:
-                conversion.leave(instance.where, place, _DEPOSED)
+                conversion.skip(instance.where, place, _DEPOSED)
             else:
                 attributes = instance.get("attributes")
                 yield _Instance(kind, place, attributes, _cluster(attributes, resource.text("provider")))
@@ -82,9 +82,9 @@ def _of_module(module: Tree, conversion: Conversion) -> Iterator[_Instance]:
         kind, values = resource.text("type") or "", resource.get("values")
         address = resource.text("address") or kind
         if resource.text("mode") != "managed":
-            conversion.aside(resource.where, address, _DATA)
+            conversion.add_unmanaged(resource.where, address, _DATA)
         elif resource.text("deposed_key") is not None:
-            conversion.leave(resource.where, address, _DEPOSED)
+            conversion.skip(resource.where, address, _DEPOSED)
         else:
             # This form of the state does not say which provider configuration made a resource.
             yield _Instance(kind, address, values, _cluster(values, None))
@@ -110,7 +110,7 @@ def _acl(item: _Instance, conversion: Conversion) -> None:
         operation, host = of.text("operation"), of.text("host")
     resource = Resource(of.text("resource_type") or "", of.text("resource_name") or "", form or "Literal")
     where = f"{of.where.partition(':')[0]}:{item.address}"
-    conversion.bind(who or "", resource, (operation or "",), where, permission=permission or "", host=host or "")
+    conversion.add_binding(who or "", resource, (operation or "",), where, permission=permission or "", host=host or "")
 
 
 def _topic(item: _Instance, conversion: Conversion) -> None:
@@ -121,6 +121,6 @@ def _topic(item: _Instance, conversion: Conversion) -> None:
     else:
         name, partitions, configs = of.text("topic_name"), of.text("partitions_count"), of.settings("config")
     if name is None:
-        conversion.leave(where, "a topic", "it has no name")
+        conversion.skip(where, "a topic", "it has no name")
     else:
         conversion.add_topic(name, partitions, of.text("replication_factor"), configs, where)

@@ -32,7 +32,7 @@ _IMPLIES_DESCRIBE: Final = frozenset(
 _DENIES_DESCRIBE: Final = frozenset({AclOperation.ALL, AclOperation.DESCRIBE})
 
 
-def listing_is_whole(
+def topic_listing_gap(
     bindings: Iterable[AclBinding],
     opaque: Iterable[OpaqueBinding],
     principal: str | None,

@@ -7,8 +7,8 @@ Sources: ``AclCommand``, ``ResourcePattern.toString``, ``AccessControlEntry.toSt
 import re
 from typing import Final
 
-from reconciler.adapters.peers.conversion import Conversion, Resource
-from reconciler.adapters.peers.files import PeerFiles
+from reconciler.adapters.converters.conversion import Conversion, Resource
+from reconciler.adapters.converters.files import SourceFiles
 
 _HEAD: Final = re.compile(r"\s*Current ACLs for resource `(.*)`:\s*")
 _PATTERN: Final = re.compile(r"ResourcePattern\(resourceType=(\w+), name=(.*), patternType=(\w+)\)")
@@ -21,8 +21,8 @@ _OLD_ENTRY: Final = re.compile(r"\s*(\S+:.*) has (Allow|Deny) permission for ope
 _CAPTION: Final = re.compile(r"\s*(ACLs for principal `.*`)?\s*")
 
 
-def read_kafka_acls(files: PeerFiles, conversion: Conversion) -> None:
-    """Every entry below the resource that it stands under; other lines are left, each with its place."""
+def read_kafka_acls(files: SourceFiles, conversion: Conversion) -> None:
+    """Every entry below the resource that it stands under; other lines are skipped, each with its place."""
     for name in files.ending(".txt", ".acls", ".log", ".out"):
         resource: Resource | None = None
         for number, line in enumerate(re.split(r"\r?\n", files.text(name)), 1):
@@ -32,7 +32,7 @@ def read_kafka_acls(files: PeerFiles, conversion: Conversion) -> None:
             elif _CAPTION.fullmatch(line):
                 continue
             elif resource is None or not _entry(line, resource, f"{name}:{number}", conversion):
-                conversion.leave(f"{name}:{number}", line.strip()[:80], "kafka-acls --list prints no such line")
+                conversion.skip(f"{name}:{number}", line.strip()[:80], "kafka-acls --list prints no such line")
 
 
 def _resource(text: str) -> Resource | None:
@@ -52,5 +52,5 @@ def _entry(line: str, resource: Resource, where: str, conversion: Conversion) ->
         if old is None:
             return False
         principal, permission, operation, host = old.groups()
-    conversion.bind(principal, resource, (operation,), where, permission=permission, host=host)
+    conversion.add_binding(principal, resource, (operation,), where, permission=permission, host=host)
     return True

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from posixpath import normpath
 from typing import Final
 
-from reconciler.adapters.peers.conversion import Conversion, Resource
-from reconciler.adapters.peers.files import PeerFiles
-from reconciler.adapters.peers.tree import SourceError, Tree
+from reconciler.adapters.converters.conversion import Conversion, Resource
+from reconciler.adapters.converters.files import SourceFiles
+from reconciler.adapters.converters.tree import SourceError, Tree
 from reconciler.model import CLUSTER_NAME, FrozenMap
 
 _FILES: Final = ("services", "topics", "users")
@@ -31,7 +31,7 @@ _ROLES: Final[Mapping[str, tuple[tuple[Resource, tuple[str, ...]], ...]]] = Froz
 )
 
 
-def read_kafka_gitops(files: PeerFiles, conversion: Conversion) -> None:
+def read_kafka_gitops(files: SourceFiles, conversion: Conversion) -> None:
     """The state file, and the files that its settings name."""
     name = _state_file(files)
     state = files.one(name)
@@ -47,7 +47,7 @@ def read_kafka_gitops(files: PeerFiles, conversion: Conversion) -> None:
     read = {name, *(normpath(other) for other in named if other is not None)}
     for other in files.names:
         if other not in read and other.lower().endswith(_YAML):
-            conversion.aside(other, "a file", f"{name} does not name it, so kafka-gitops does not read it")
+            conversion.add_unmanaged(other, "a file", f"{name} does not name it, so kafka-gitops does not read it")
     _settings(state.get("settings"), conversion)
     _topics(parts["topics"], state.text("settings", "topics", "defaults", "replication"), conversion)
     expansion = _Expansion(
@@ -63,7 +63,7 @@ def read_kafka_gitops(files: PeerFiles, conversion: Conversion) -> None:
     _custom(state, parts["users"], "customUserAcls", expansion)
 
 
-def _state_file(files: PeerFiles) -> str:
+def _state_file(files: SourceFiles) -> str:
     """The file to begin with; raises :class:`SourceError` where several could be it."""
     found = [name for name in files.ending(*_YAML) if name in _STATES] or list(files.ending(*_YAML))
     if len(found) > 1:
@@ -86,7 +86,7 @@ def _topics(topics: Mapping[str, Tree], replication: str | None, conversion: Con
         conversion.expect(node, ("partitions", "replication", "configs"))
         replicas = node.text("replication") or replication
         if node.text("partitions") is None or replicas is None:
-            conversion.leave(node.where, f"topic {name}", "it has no partitions, or no replication")
+            conversion.skip(node.where, f"topic {name}", "it has no partitions, or no replication")
         else:
             conversion.add_topic(name, node.text("partitions"), replicas, node.settings("configs"), node.where)
 
@@ -102,7 +102,7 @@ class _Expansion:
         """Whom the ACLs are for; says it where that cannot be known."""
         principal = node.text("principal")
         if self._cloud or principal is None:
-            self.conversion.leave(node.where, f"{kind} {name}", _CLOUD if self._cloud else "it has no principal")
+            self.conversion.skip(node.where, f"{kind} {name}", _CLOUD if self._cloud else "it has no principal")
             return None
         return principal
 
@@ -125,7 +125,7 @@ class _Expansion:
                 self._flow(principal, node, None)
                 self._connect(principal, name, node)
             case other:
-                self.conversion.leave(node.where, f"service {name}", f"there is no service type {other!r}")
+                self.conversion.skip(node.where, f"service {name}", f"there is no service type {other!r}")
 
     def _flow(self, principal: str, node: Tree, group: str | None) -> None:
         produces, consumes = node.texts("produces"), node.texts("consumes")
@@ -134,14 +134,14 @@ class _Expansion:
         if self._describe:
             self._topics(principal, [*produces, *consumes], ("DESCRIBE",), node.where)
         if consumes and group is not None:
-            self.conversion.bind(principal, Resource("group", group), ("READ",), node.where)
+            self.conversion.add_binding(principal, Resource("group", group), ("READ",), node.where)
 
     def _topics(self, principal: str, names: Iterable[str], operations: tuple[str, ...], where: str) -> None:
         for name in names:
-            self.conversion.bind(principal, Resource("topic", name), operations, where)
+            self.conversion.add_binding(principal, Resource("topic", name), operations, where)
 
     def _streams(self, principal: str, application: str, where: str) -> None:
-        bind = self.conversion.bind
+        bind = self.conversion.add_binding
         bind(principal, Resource("topic", application, "prefixed"), _STREAMS, where)
         bind(principal, Resource("group", application), ("READ", "DESCRIBE", "DELETE"), where)
         bind(principal, Resource("cluster", CLUSTER_NAME), ("DESCRIBE_CONFIGS",), where)
@@ -154,7 +154,7 @@ class _Expansion:
             for part, plural in (("config", "s"), ("offset", "s"), ("status", ""))
         ]
         self._topics(principal, topics, ("READ", "WRITE"), node.where)
-        self.conversion.bind(principal, Resource("group", node.text("group-id") or name), ("READ",), node.where)
+        self.conversion.add_binding(principal, Resource("group", node.text("group-id") or name), ("READ",), node.where)
         for connector, details in node.fields("connectors").items():
             self.conversion.expect(details, ("produces", "consumes"))
             self._flow(principal, details, f"connect-{connector}")
@@ -166,9 +166,9 @@ class _Expansion:
         for role in node.texts("roles") if principal is not None else ():
             grants = _ROLES.get(role.lower())
             if grants is None:
-                self.conversion.leave(node.where, f"user {name}", f"there is no role {role!r}")
+                self.conversion.skip(node.where, f"user {name}", f"there is no role {role!r}")
             for resource, operations in grants or ():
-                self.conversion.bind(principal or "", resource, operations, node.where)
+                self.conversion.add_binding(principal or "", resource, operations, node.where)
 
 
 def _custom(state: Tree, owners: Mapping[str, Tree], field: str, expansion: _Expansion) -> None:
@@ -177,7 +177,9 @@ def _custom(state: Tree, owners: Mapping[str, Tree], field: str, expansion: _Exp
     for name, acls in state.fields(field).items():
         owner = owners.get(name)
         if owner is None:
-            expansion.conversion.aside(acls.where, f"{field} {name}", "there is no service or user of that name")
+            expansion.conversion.add_unmanaged(
+                acls.where, f"{field} {name}", "there is no service or user of that name"
+            )
             continue
         for title, acl in acls.fields().items():
             expansion.conversion.expect(acl, known)
@@ -187,7 +189,7 @@ def _custom(state: Tree, owners: Mapping[str, Tree], field: str, expansion: _Exp
             if principal is None:
                 continue
             resource = Resource(*(_required(acl, part) for part in ("type", "name", "pattern")))
-            expansion.conversion.bind(
+            expansion.conversion.add_binding(
                 principal,
                 resource,
                 (_required(acl, "operation"),),

@@ -25,7 +25,7 @@ SECRET_KEYS: Final = frozenset(
     }
 )
 #: librdkafka's own names, passed on as they are.
-SAME: Final = frozenset(
+LIBRDKAFKA_NAMES: Final = frozenset(
     {
         "broker.address.family",
         "client.dns.lookup",
@@ -88,7 +88,7 @@ TRANSLATED: Final = frozenset(
         "ssl.truststore.type",
     }
 )
-ACCEPTED: Final = SAME | TRANSLATED
+ALLOWED: Final = LIBRDKAFKA_NAMES | TRANSLATED
 
 _RUNS_CODE: Final = "it makes the client load or run code"
 _LEAKS: Final = "it makes the client write settings or traffic into logs"
@@ -124,7 +124,7 @@ _UNSUPPORTED: Final[Mapping[str, str]] = {
 
 def refusal(key: str) -> SettingProblem | None:
     """Why ``key`` is not taken, with the name that was probably meant; ``None`` if it is."""
-    if key in ACCEPTED:
+    if key in ALLOWED:
         return None
     name, equals, _ = key.partition("=")
     if equals:  # what stands behind it may be a secret
@@ -135,6 +135,6 @@ def refusal(key: str) -> SettingProblem | None:
         return SettingProblem(key, "Kerberos (GSSAPI) is not supported", "Use SCRAM, PLAIN, OAUTHBEARER or TLS.")
     if key in _UNSUPPORTED:
         return SettingProblem(key, "this setting is not supported", _UNSUPPORTED[key])
-    close = difflib.get_close_matches(key, sorted(ACCEPTED), n=1, cutoff=0.75)
+    close = difflib.get_close_matches(key, sorted(ALLOWED), n=1, cutoff=0.75)
     advice = f"Did you mean {close[0]!r}?" if close else "docs/client-settings.md lists the settings there are."
     return SettingProblem(key, "there is no such client setting here", advice)

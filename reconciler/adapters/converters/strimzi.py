@@ -6,9 +6,9 @@ Sources: ``KafkaUserModel.getUserName``, ``SimpleAclRule``, ``TopicOperatorUtil.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reconciler.adapters.peers.conversion import Conversion, Resource
-from reconciler.adapters.peers.files import PeerFiles
-from reconciler.adapters.peers.tree import SourceError, Tree
+from reconciler.adapters.converters.conversion import Conversion, Resource
+from reconciler.adapters.converters.files import SourceFiles
+from reconciler.adapters.converters.tree import SourceError, Tree
 from reconciler.model import CLUSTER_NAME
 
 _CLUSTER: Final = "strimzi.io/cluster"
@@ -21,7 +21,7 @@ _USER: Final = {
 }
 
 
-def read_strimzi(files: PeerFiles, conversion: Conversion) -> None:
+def read_strimzi(files: SourceFiles, conversion: Conversion) -> None:
     """All resources of YAML files, also of ``kubectl get -o yaml``; those of one cluster only."""
     found = [resource for name in files.ending(".yaml", ".yml", ".json") for resource in _resources(files, name)]
     mine = [node for node in found if node.text("kind") in _KINDS]
@@ -32,10 +32,12 @@ def read_strimzi(files: PeerFiles, conversion: Conversion) -> None:
             _topic(node, conversion)
     for node in found:
         if node.text("kind") not in _KINDS:
-            conversion.aside(node.where, f"{node.text('kind')} {_name(node)}", "neither a KafkaUser nor a KafkaTopic")
+            conversion.add_unmanaged(
+                node.where, f"{node.text('kind')} {_name(node)}", "neither a KafkaUser nor a KafkaTopic"
+            )
 
 
-def _resources(files: PeerFiles, name: str) -> Iterator[Tree]:
+def _resources(files: SourceFiles, name: str) -> Iterator[Tree]:
     for tree in files.trees(name):
         if (tree.text("kind") or "").endswith("List"):
             yield from tree.items("items")
@@ -54,7 +56,7 @@ def _of_cluster(nodes: list[Tree], wanted: str | None, conversion: Conversion) -
         if wanted is None or _label(node) == wanted:
             yield node
         else:
-            conversion.aside(node.where, f"{node.text('kind')} {_name(node)}", f"it belongs to {_label(node)}")
+            conversion.add_unmanaged(node.where, f"{node.text('kind')} {_name(node)}", f"it belongs to {_label(node)}")
 
 
 def _label(node: Tree) -> str | None:
@@ -73,21 +75,23 @@ def _user(node: Tree, conversion: Conversion) -> None:
     method = spec.text("authentication", "type")
     principal = f"User:CN={name}" if method in ("tls", "tls-external") else f"User:{name}"
     if method is not None:
-        conversion.aside(spec.get("authentication").where, f"{name} authentication {method}", "users are not managed")
+        conversion.add_unmanaged(
+            spec.get("authentication").where, f"{name} authentication {method}", "users are not managed"
+        )
     kind = spec.text("authorization", "type")
     if kind not in (None, "simple"):
-        conversion.leave(spec.get("authorization").where, f"KafkaUser {name}", f"authorization {kind!r} is not known")
+        conversion.skip(spec.get("authorization").where, f"KafkaUser {name}", f"authorization {kind!r} is not known")
         return
     conversion.expect(spec.get("authorization"), ("type", "acls"))
     for rule in spec.items("authorization", "acls"):
         conversion.expect(rule, ("type", "resource", "host", "operations", "operation"))
         conversion.expect(rule.get("resource"), ("type", "name", "patternType"))
         if "operations" in rule.fields() and "operation" in rule.fields():
-            conversion.leave(rule.where, f"a rule of KafkaUser {name}", "it has operation and operations: write one")
+            conversion.skip(rule.where, f"a rule of KafkaUser {name}", "it has operation and operations: write one")
             continue
         # One operation, in the singular, before the API version v1.
         operations = [*rule.texts("operations"), *filter(None, [rule.text("operation")])]
-        conversion.bind(
+        conversion.add_binding(
             principal,
             _resource(rule.get("resource")),
             operations,
@@ -96,7 +100,7 @@ def _user(node: Tree, conversion: Conversion) -> None:
             host=rule.text_or("*", "host"),
         )
         if not operations:
-            conversion.leave(rule.where, f"a rule of KafkaUser {name}", "it has no operation")
+            conversion.skip(rule.where, f"a rule of KafkaUser {name}", "it has no operation")
 
 
 def _resource(node: Tree) -> Resource:
@@ -109,7 +113,7 @@ def _is_set_aside(node: Tree, subject: str, annotations: Sequence[tuple[str, str
     """Whether Strimzi leaves the resource as it is, by one of these annotations; said where it does."""
     for annotation, wanted in annotations:
         if (node.text("metadata", "annotations", annotation) or "").lower() == wanted:
-            conversion.aside(node.where, subject, f"{annotation} is {wanted}: Strimzi leaves it alone")
+            conversion.add_unmanaged(node.where, subject, f"{annotation} is {wanted}: Strimzi leaves it alone")
             return True
     return False
 

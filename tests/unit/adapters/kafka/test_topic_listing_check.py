@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.adapters.kafka.visibility import listing_is_whole
+from reconciler.adapters.kafka.topic_listing_check import topic_listing_gap
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -35,7 +35,7 @@ def acl(
 
 
 def reason(*bindings: AclBinding, opaque: tuple[OpaqueBinding, ...] = (), principal: str | None = ME) -> str | None:
-    return listing_is_whole(bindings, opaque, principal, ())
+    return topic_listing_gap(bindings, opaque, principal, ())
 
 
 @pytest.mark.parametrize("principal", [ME, "User:*"])
@@ -81,7 +81,7 @@ def test_a_deny_of_something_else_does_not(deny: AclBinding) -> None:
 
 
 def test_a_declared_super_user_sees_everything() -> None:
-    assert listing_is_whole([acl("ALL", kind=DENY)], (), ME, ["User:admin", ME]) is None
+    assert topic_listing_gap([acl("ALL", kind=DENY)], (), ME, ["User:admin", ME]) is None
 
 
 def test_without_a_principal_nothing_is_known() -> None:

@@ -26,7 +26,7 @@ _ONE_OF: Final = (
 )
 
 
-def translate_stores(settings: Mapping[str, str]) -> tuple[dict[str, str], list[SettingProblem]]:
+def translate_keystores(settings: Mapping[str, str]) -> tuple[dict[str, str], list[SettingProblem]]:
     """``ssl.keystore.*`` and ``ssl.truststore.*`` in librdkafka's names, and what cannot be translated."""
     translated: dict[str, str] = {}
     problems = list(_told_twice(settings))
@@ -38,7 +38,7 @@ def translate_stores(settings: Mapping[str, str]) -> tuple[dict[str, str], list[
     return translated, problems
 
 
-def superseded_stores(own: Collection[str]) -> frozenset[str]:
+def superseded_keystores(own: Collection[str]) -> frozenset[str]:
     """The settings that ``own``, the names of those on top of others, replace: certificates and keys in every form."""
     gone = {key for places in (_CERTIFICATES, _KEYS) if not set(places).isdisjoint(own) for key in places}
     if "ssl.keystore.location" in gone and "ssl.keystore.location" not in own:

@@ -45,7 +45,7 @@ _TUNING: Final = frozenset(
 _MECHANISMS: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"})
 
 
-def message_reader_settings(settings: ClientSettings) -> dict[str, Any] | None:
+def kafka_python_settings(settings: ClientSettings) -> dict[str, Any] | None:
     """``{"settings": …, "tls": … or None, "token": … or None}`` for ``message_reader``, or ``None``."""
     carried: dict[str, Any] = {"bootstrap_servers": settings.config["bootstrap.servers"].split(",")}
     tls: dict[str, str] = {}

@@ -33,7 +33,7 @@ _WAYS: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-def idle_logins(values: Mapping[str, str]) -> frozenset[str]:
+def unused_logins(values: Mapping[str, str]) -> frozenset[str]:
     """The settings in ``values`` that belong to another way of logging in than the one that is used."""
     mechanism = values.get("sasl.mechanism", values.get("sasl.mechanisms"))
     if mechanism == "OAUTHBEARER":
@@ -42,7 +42,7 @@ def idle_logins(values: Mapping[str, str]) -> frozenset[str]:
     return _EACH.intersection(values) - _WAYS.get(mechanism or "", _EACH)
 
 
-def idle_problems(values: Mapping[str, str]) -> Iterator[SettingProblem]:
+def unused_problems(values: Mapping[str, str]) -> Iterator[SettingProblem]:
     """What is wrong with settings without effect; where nobody logs in at all, :mod:`sasl` says it."""
     protocol = values.get("security.protocol", "PLAINTEXT").upper()
     tls = sorted(key for key in values if key.startswith("ssl."))
@@ -53,7 +53,7 @@ def idle_problems(values: Mapping[str, str]) -> Iterator[SettingProblem]:
             "Set security.protocol to SSL or SASL_SSL, or leave the ssl settings out.",
         )
     secured = protocol.startswith("SASL_")
-    for key in sorted(idle_logins(values) if secured else _EACH.intersection(values)):
+    for key in sorted(unused_logins(values) if secured else _EACH.intersection(values)):
         if secured or not key.startswith("sasl."):
             yield SettingProblem(key, "it does nothing with this way of logging in", "Leave it out.")
 

@@ -6,11 +6,11 @@ Sources: ``TopologyCustomDeserializer``, ``ProjectImpl.namePrefix``, ``Topic.toS
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from reconciler.adapters.peers.conversion import Conversion
-from reconciler.adapters.peers.files import PeerFiles
-from reconciler.adapters.peers.julie_access import JulieAccess
-from reconciler.adapters.peers.julie_settings import JulieSettings, filled, julie_settings
-from reconciler.adapters.peers.tree import SourceError, Tree, by_name
+from reconciler.adapters.converters.conversion import Conversion
+from reconciler.adapters.converters.files import SourceFiles
+from reconciler.adapters.converters.julie_access import JulieAccess
+from reconciler.adapters.converters.julie_settings import JulieSettings, filled, julie_settings
+from reconciler.adapters.converters.tree import SourceError, Tree, by_name
 
 _APART: Final = ("context", "projects", "platform", "special_topics")
 _PLATFORM: Final = {"schema_registry", "control_center", "ksql"}
@@ -35,7 +35,7 @@ class _Topology(NamedTuple):
     roles: Mapping[str, Tree]
 
 
-def read_julie(files: PeerFiles, conversion: Conversion) -> None:
+def read_julie(files: SourceFiles, conversion: Conversion) -> None:
     """The topologies of a file or a directory; plans and roles lie beside them, or where the settings say."""
     settings = julie_settings(files.settings)
     plans: list[tuple[str, Tree]] = []
@@ -45,7 +45,7 @@ def read_julie(files: PeerFiles, conversion: Conversion) -> None:
     names = [*files.ending(".yaml", ".yml"), *filter(None, [own_roles])]
     for name in dict.fromkeys(names):
         if "/" in name and name != own_roles:
-            conversion.leave(name, "a file in a directory below", _BELOW)
+            conversion.skip(name, "a file in a directory below", _BELOW)
             continue
         for tree in files.trees(name):
             if "context" in tree.fields():
@@ -55,7 +55,7 @@ def read_julie(files: PeerFiles, conversion: Conversion) -> None:
             elif "roles" in tree.fields():
                 roles += ((role.text("name") or "", role) for role in tree.items("roles"))
             else:
-                conversion.leave(tree.where, name, "neither a topology, nor plans, nor roles")
+                conversion.skip(tree.where, name, "neither a topology, nor plans, nor roles")
     if not topologies:
         raise SourceError(f"{files.root}: there is no topology: no document has a context")
     settings_of = {name: node.settings("config") for name, node in by_name(plans).items()}
@@ -63,7 +63,7 @@ def read_julie(files: PeerFiles, conversion: Conversion) -> None:
         _topology(tree, settings, settings_of, by_name(roles), conversion)
 
 
-def _roles_file(files: PeerFiles) -> str | None:
+def _roles_file(files: SourceFiles) -> str | None:
     """The file of roles that the settings name, as the other files are named where it lies among them."""
     name = files.settings.get("julie.roles")
     if name is None:
@@ -110,7 +110,7 @@ def _project(project: Tree, topology: _Topology, access: JulieAccess, conversion
     access.applications(project, prefix)
     for field, node in project.fields().items():
         if field in ("rbac", "schemas"):
-            conversion.leave(node.where, f"{field} of {name}", _RBAC)
+            conversion.skip(node.where, f"{field} of {name}", _RBAC)
         elif field not in ("name", "topics", "zookeepers", *_APPLICATIONS):
             access.custom_role(field, topology.roles.get(field), node)
 
@@ -131,7 +131,7 @@ def _topic(topic: Tree, name: str, topology: _Topology, conversion: Conversion) 
     conversion.expect(topic, known, _TOPIC_ONLY)
     config, plan = topic.settings("config"), topic.text("plan")
     if plan is not None and plan not in topology.plans:
-        conversion.leave(topic.where, f"topic {name}", f"there is no plan {plan!r}")
+        conversion.skip(topic.where, f"topic {name}", f"there is no plan {plan!r}")
         return
     # A topic's own settings win over its plan's.
     config = {**topology.plans.get(plan or "", {}), **config}
@@ -143,9 +143,9 @@ def _platform(platform: Tree, access: JulieAccess, conversion: Conversion) -> No
     for part, node in platform.fields().items():
         for field, value in node.fields().items():
             if field == "rbac":
-                conversion.leave(value.where, f"rbac of {part}", _RBAC)
+                conversion.skip(value.where, f"rbac of {part}", _RBAC)
             elif field != "instances" or part not in _PLATFORM:
-                conversion.leave(value.where, f"{part}.{field}", "this part of a platform is not known here")
+                conversion.skip(value.where, f"{part}.{field}", "this part of a platform is not known here")
     for instance in platform.items("schema_registry", "instances"):
         access.schema_registry(instance)
     for instance in platform.items("control_center", "instances"):

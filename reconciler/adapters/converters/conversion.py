@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from reconciler.adapters.peers.tree import Tree
+from reconciler.adapters.converters.tree import Tree
 from reconciler.model import (
     WILDCARD,
     AccessControlEntry,
@@ -58,14 +58,14 @@ class Resource(NamedTuple):
 class Converted:
     """What the source would create, as far as it can be known.
 
-    ``left`` is what the source grants, refuses or creates and this does not hold; ``beside`` is what the source holds
-    and this tool does not manage.
+    ``skipped`` is what the source grants, denies or creates and these bindings and topics lack. ``unmanaged`` is what
+    the source has and this tool does not manage.
     """
 
     bindings: frozenset[AclBinding]
     topics: Mapping[str, Topic]
-    left: tuple[Remark, ...]
-    beside: tuple[Remark, ...]
+    skipped: tuple[Remark, ...]
+    unmanaged: tuple[Remark, ...]
 
 
 class Conversion:
@@ -75,10 +75,10 @@ class Conversion:
         """Starts empty."""
         self._bindings: set[AclBinding] = set()
         self._topics: dict[str, Topic] = {}
-        self._left: dict[Remark, None] = {}
-        self._beside: dict[Remark, None] = {}
+        self._skipped: dict[Remark, None] = {}
+        self._unmanaged: dict[Remark, None] = {}
 
-    def bind(
+    def add_binding(
         self,
         principal: str,
         resource: Resource,
@@ -88,12 +88,12 @@ class Conversion:
         permission: str = "allow",
         host: str = WILDCARD,
     ) -> None:
-        """Adds one binding for each operation; words that Kafka does not have are left, each with its place."""
+        """Adds one binding for each operation; words that Kafka does not have are skipped, each with its place."""
         for operation in operations:
             binding = self._binding(principal, resource, operation, permission, host)
             if isinstance(binding, str):
                 subject = f"{principal} {permission} {operation} on {resource.kind} {resource.form} {resource.name}"
-                self.leave(where, subject, binding)
+                self.skip(where, subject, binding)
             else:
                 self._bindings.add(binding)
 
@@ -124,30 +124,30 @@ class Conversion:
         for text, most in ((partitions, _MOST_PARTITIONS), (replicas, _MOST_REPLICAS)):
             count = None if text in (None, "-1") else text
             if count is not None and not (re.fullmatch(r"[1-9][0-9]{0,9}", count) and int(count) <= most):
-                self.leave(where, f"topic {name}", f"{text!r} is no number of partitions or replicas")
+                self.skip(where, f"topic {name}", f"{text!r} is no number of partitions or replicas")
                 return
             counts.append(None if count is None else int(count))
         topic = Topic(name, counts[0], counts[1], FrozenMap(configs))
         if self._topics.setdefault(name, topic) != topic:
-            self.leave(where, f"topic {name}", "it is declared before, and differently")
+            self.skip(where, f"topic {name}", "it is declared before, and differently")
 
-    def leave(self, where: str, subject: str, reason: str) -> None:
+    def skip(self, where: str, subject: str, reason: str) -> None:
         """Says that the source would create something that the result does not hold."""
-        self._left[Remark(where, subject, reason)] = None
+        self._skipped[Remark(where, subject, reason)] = None
 
-    def aside(self, where: str, subject: str, reason: str) -> None:
+    def add_unmanaged(self, where: str, subject: str, reason: str) -> None:
         """Says that the source holds something that this tool does not manage."""
-        self._beside[Remark(where, subject, reason)] = None
+        self._unmanaged[Remark(where, subject, reason)] = None
 
-    def expect(self, node: Tree, known: Collection[str], beside: Mapping[str, str] = FrozenMap()) -> None:
-        """Remarks on the fields of ``node`` that are not ``known``: ``beside`` says of some why they do not matter."""
+    def expect(self, node: Tree, known: Collection[str], unmanaged: Mapping[str, str] = FrozenMap()) -> None:
+        """Remarks on the fields of ``node`` that are not ``known``; ``unmanaged`` says why some do not matter."""
         for field, value in node.fields().items():
-            if field in beside:
-                self.aside(value.where, field, beside[field])
+            if field in unmanaged:
+                self.add_unmanaged(value.where, field, unmanaged[field])
             elif field not in known:
-                self.leave(value.where, field, "this field is not known here, and may matter")
+                self.skip(value.where, field, "this field is not known here, and may matter")
 
     def result(self) -> Converted:
         """What was found, remarks in the order of the source."""
         topics = FrozenMap(dict(sorted(self._topics.items())))
-        return Converted(frozenset(self._bindings), topics, tuple(self._left), tuple(self._beside))
+        return Converted(frozenset(self._bindings), topics, tuple(self._skipped), tuple(self._unmanaged))

@@ -1,0 +1,38 @@
+"""What other tools keep, as the bindings and topics that they would create: the sources of ``reconciler convert``."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from reconciler.adapters.converters.confluent import read_confluent
+from reconciler.adapters.converters.conversion import Conversion, Converted, Remark
+from reconciler.adapters.converters.files import SourceFiles, source_files
+from reconciler.adapters.converters.jikkou import read_jikkou
+from reconciler.adapters.converters.julie import read_julie
+from reconciler.adapters.converters.kafka_acls import read_kafka_acls
+from reconciler.adapters.converters.kafka_gitops import read_kafka_gitops
+from reconciler.adapters.converters.strimzi import read_strimzi
+from reconciler.adapters.converters.terraform import read_terraform
+from reconciler.adapters.converters.tree import SourceError
+
+#: How to read each format, by the name that ``--from`` takes.
+FORMATS: Final[Mapping[str, Callable[[SourceFiles, Conversion], None]]] = MappingProxyType(
+    {
+        "kafka-gitops": read_kafka_gitops,
+        "julie": read_julie,
+        "jikkou": read_jikkou,
+        "strimzi": read_strimzi,
+        "terraform": read_terraform,
+        "kafka-acls": read_kafka_acls,
+        "confluent": read_confluent,
+    }
+)
+
+__all__ = ["FORMATS", "Conversion", "Converted", "Remark", "SourceError", "SourceFiles", "convert", "source_files"]
+
+
+def convert(source_format: str, files: SourceFiles) -> Converted:
+    """Everything that ``files`` hold in that format; raises :class:`SourceError` where they cannot be read."""
+    conversion = Conversion()
+    FORMATS[source_format](files, conversion)
+    return conversion.result()
