@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # Test processes side by side, each with brokers of its own: they wait more than they work.
 WORKERS ?= 2
 
-.PHONY: setup demo test test-long lint format bench schema reference docs dist lock clean
+.PHONY: setup demo test test-long lint format bench figures schema reference docs dist lock clean
 
 setup: $(STAMP)
 
@@ -48,6 +48,10 @@ format: $(STAMP)
 ## What the figures in benchmarks/README.md rest on.
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+## Sizes, stack depth and homonyms of the code, on a broker; writes docs/decisions/figures.md.
+figures: $(STAMP)
+	$(BIN)/python -m benchmarks.figures --write
 
 ## The documents as a site, in site/.
 docs: $(STAMP)

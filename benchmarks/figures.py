@@ -1,0 +1,215 @@
+"""How soon a stranger finds the place to change, in figures: ``make figures``.
+
+Prints a Markdown table of what ``docs/decisions/figures.md`` shows; with ``--write`` it also replaces the table there.
+Figures before the redesign are those of revision 8164719, measured by the same definitions.
+"""
+
+import ast
+import inspect
+import io
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import tokenize
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from unittest.mock import patch
+
+ROOT: Final = Path(__file__).parents[1]
+PACKAGE: Final = ROOT / "reconciler"
+PAGE: Final = ROOT / "docs" / "decisions" / "figures.md"
+_TABLE: Final = re.compile(r"^\| figure \|.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+#: What a change can be and what it can be about, before and after the redesign.
+_CHANGES: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "CreateAcl DeleteAcl CreateTopic DeleteTopic CreatePartitions AlterConfigs "
+        "Create Update Delete Impossible TopicPartitions TopicConfigs ClientQuota",
+    )
+)
+_MANIFEST: Final = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: figures}
+spec: {principal: User:admin, superUsers: [User:admin], allowEveryoneIfNoAclFound: false, barrier: {wait: 0s}}
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: one}
+spec: {principal: User:a, rules: [{allow: READ, topics: [a]}]}
+"""
+
+
+class Figure(NamedTuple):
+    """One row: what is measured, what it was, what it is."""
+
+    name: str
+    before: str
+    now: str
+
+
+class Source(NamedTuple):
+    """One file of the package."""
+
+    path: Path
+    text: str
+    tree: ast.Module
+
+    @property
+    def of_a_kind(self) -> bool:
+        """Whether it lies in a ``kinds`` folder."""
+        return "kinds" in self.path.parts
+
+
+def sources() -> list[Source]:
+    """Every Python file of the package."""
+    read = ((path, path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py")))
+    return [Source(path.relative_to(PACKAGE), text, ast.parse(text)) for path, text in read]
+
+
+def sizes(files: list[Source]) -> Iterator[Figure]:
+    """Files, functions, comments."""
+    lines = [len(file.text.splitlines()) for file in files]
+    yield Figure("files / lines of the package", "448 / 45,406", f"{len(files)} / {sum(lines):,}")
+    yield Figure("file median / largest", "91 / 264", f"{statistics.median(lines):.0f} / {max(lines)}")
+    functions = sorted(
+        (node.end_lineno or 0) - node.lineno + 1
+        for file in files
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    ninth = functions[len(functions) * 9 // 10]
+    yield Figure(
+        "function median / p90 / largest",
+        "7 / 18 / 55",
+        f"{statistics.median(functions):.0f} / {ninth} / {functions[-1]}",
+    )
+    comments = sum(
+        token.type == tokenize.COMMENT
+        for file in files
+        for token in tokenize.generate_tokens(io.StringIO(file.text).readline)
+    )
+    yield Figure("comment lines", "1.1 %", f"{100 * comments / sum(lines):.1f} %")
+
+
+def homonyms(files: list[Source]) -> Iterator[Figure]:
+    """Classes, and names that more than one of them has."""
+    names = Counter(node.name for file in files for node in ast.walk(file.tree) if isinstance(node, ast.ClassDef))
+    twice = sorted(name for name, count in names.items() if count > 1)
+    told = f" ({', '.join(twice)})" if 0 < len(twice) < 12 else ""
+    yield Figure("classes", "551", str(names.total()))
+    yield Figure("class names used twice or more", "45", f"{len(twice)}{told}")
+
+
+def branches(files: list[Source]) -> Iterator[Figure]:
+    """Where code asks what kind a change is."""
+    outside = [file for file in files if not file.of_a_kind]
+    found = {file.path: sum(_asks(node) for node in ast.walk(file.tree)) for file in outside}
+    told = sum(found.values()), sum(count > 0 for count in found.values())
+    yield Figure("branches on a change's kind outside `kinds/`", "106 in 41 files", f"{told[0]} in {told[1]} files")
+
+
+def _asks(node: ast.AST) -> bool:
+    """``isinstance(x, CreateAcl | …)``, or a ``match`` with a case of such a class."""
+    if isinstance(node, ast.Match):
+        classes = [
+            part.cls for case in node.cases for part in ast.walk(case.pattern) if isinstance(part, ast.MatchClass)
+        ]
+        return any(_names(part) & _CHANGES for part in classes)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+        return bool(_names(node.args[1]) & _CHANGES)
+    return False
+
+
+def _names(node: ast.AST) -> set[str]:
+    plain = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return plain | {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+
+
+def new_kind(files: list[Source]) -> Iterator[Figure]:
+    """What client quotas, the newest kind of resource, needed: files of their own, and mentions elsewhere."""
+    own = [file for file in files if "quota" in file.path.name.lower()]
+    others = [file for file in files if file not in own]
+    mentions = {file.path: len(re.findall(r"^.*\b\w*quota\w*\b.*$", _code(file), re.I | re.M)) for file in others}
+    named = sum(count > 0 for count in mentions.values())
+    yield Figure(
+        "files for a new kind of resource",
+        "about 61 touched, 9 new",
+        f"{len(own)} new; {sum(mentions.values())} lines in {named} other files mention it",
+    )
+
+
+def _code(file: Source) -> str:
+    """The file without comments and docstrings, as far as the syntax tree tells."""
+    return ast.unparse(file.tree)
+
+
+def frames() -> Iterator[Figure]:
+    """How deep the package's own stack is where a request leaves it, on a real broker."""
+    from confluent_kafka.admin import AdminClient
+
+    from reconciler.adapters.sandbox import SandboxSpec, running
+    from reconciler.cli.main import run
+
+    with tempfile.TemporaryDirectory() as name, running(SandboxSpec(name="figures"), root=Path(name)) as sandbox:
+        manifest = Path(name) / "figures.yaml"
+        manifest.write_text(_MANIFEST, encoding="utf-8")
+        reach = [str(manifest), "--cluster", "figures", "--connections", str(sandbox.connections)]
+        reads = [(AdminClient, method) for method in vars(AdminClient) if re.match(r"(list|describe)_", method)]
+        planned = _depth(lambda: run(["plan", *reach]), [*reads, (subprocess.Popen, "__init__")])
+        sent = _depth(lambda: run(["apply", *reach, "--yes"]), [(AdminClient, "create_acls")])
+    yield Figure("frames from `main` to the wire, `apply`", "19", str(sent))
+    yield Figure("frames from `main` to the wire, `plan`", "12 and a child process", f"{planned} and a child process")
+
+
+def _depth(command: Callable[[], int], watched: list[tuple[type[Any], str]]) -> int:
+    """The package's frames, from ``main``, in the deepest stack that calls one of the methods."""
+    depths: list[int] = []
+
+    def counted(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            names = [one.frame.f_globals.get("__name__", "") for one in inspect.stack(context=0)]
+            if "reconciler.cli.main" in names:  # what a thread of its own does has no stack from main
+                depths.append(sum(name.startswith("reconciler.") for name in names))
+            return original(*arguments, **options)
+
+        return call
+
+    with ExitStack() as stack, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as errors:
+        for owner, method in watched:
+            stack.enter_context(patch.object(owner, method, counted(getattr(owner, method))))
+        status = command()
+    assert status == 0, errors.getvalue()
+    return max(depths)
+
+
+def start_up() -> Figure:
+    """The best of fifteen runs of ``--help``, interpreter included: the machine may be busy."""
+    program = str(Path(sys.executable).with_name("reconciler"))
+    taken = []
+    for _ in range(15):
+        begun = time.perf_counter()
+        subprocess.run([program, "--help"], check=True, capture_output=True)
+        taken.append(time.perf_counter() - begun)
+    return Figure("start-up of `--help`", "0.15 s allowed", f"{min(taken):.3f} s")
+
+
+def main() -> None:
+    """Prints the table."""
+    files = sources()
+    rows = [*sizes(files), *homonyms(files), *branches(files), *new_kind(files), *frames(), start_up()]
+    table = "\n".join(["| figure | before | now |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)])
+    print(table)
+    if "--write" in sys.argv[1:]:
+        page = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(_TABLE.sub(lambda _: table, page, count=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
