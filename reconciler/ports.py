@@ -143,6 +143,10 @@ class Cluster(ClusterReader, ClusterWriter, Protocol):
 class InspectableCluster(Cluster, TopicValidator, TopicInspector, Protocol):
     """A cluster that can also be asked what a plan's reviewer wants to know."""
 
+    def brokers(self) -> frozenset[int]:
+        """The ids of the brokers that the cluster names; raises :class:`ClusterError`."""
+        ...
+
 
 class Clock(Protocol):
     """Time for waiting and for records; nothing else may look at a clock."""

@@ -4,11 +4,10 @@ import sys
 
 import click
 
-from reconciler.cli.console import paint_for, say, say_json
+from reconciler.cli.console import out, out_json, paint_for
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import Reach
 from reconciler.cli.questions import TYPES, asked_principal, state_options
-from reconciler.cli.views import Asked, views
+from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 
 @click.command("access", short_help="Everything that principals may do")
@@ -26,34 +25,36 @@ def command(
     principals: tuple[str, ...],
     matrix: bool,
     resource_type: str | None,
-    asked: Asked,
-    reach: Reach,
+    request: StateRequest,
+    connection: ConnectionOptions,
     output: str,
 ) -> int:
     """Everything that each PRINCIPAL may do; without one, every principal that is known, and everybody else.
 
     What User:* and the default give is included. Without --cluster, of what is declared.
     """
+    from reconciler.cli.notes import info_note
     from reconciler.model import ResourceType
     from reconciler.report.access_text import access_documents, access_lines, holdings
     from reconciler.report.matrix import matrix_document, matrix_lines, matrix_of
+    from reconciler.workflow import access_views
 
     who = tuple(asked_principal(principal) for principal in principals)
     if "User:*" in who:
         raise CommandError("User:* is nobody", "leave PRINCIPAL out: everybody else has a section", Exit.USAGE)
     kind = ResourceType[resource_type.upper().replace("-", "_")] if resource_type else None
-    found = views(asked, reach, topic_names=matrix and kind in (None, ResourceType.TOPIC))
+    found = access_views(request, connection, topic_names=matrix and kind in (None, ResourceType.TOPIC), tell=info_note)
     paint = paint_for(sys.stdout)
     if matrix:
         tables = [(view, matrix_of(view, kind or ResourceType.TOPIC, who)) for view in found]
         if output == "json":
-            say_json(matrix_document(tables))
+            out_json(matrix_document(tables))
         else:
-            say(matrix_lines(tables, paint))
+            out(matrix_lines(tables, paint))
         return Exit.OK
     held = [(view, holdings(view, who, kind)) for view in found]
     if output == "json":
-        say_json(access_documents(held))
+        out_json(access_documents(held))
     else:
-        say(access_lines(held, paint))
+        out(access_lines(held, paint))
     return Exit.OK

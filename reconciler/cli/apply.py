@@ -5,20 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import complain, paint_for, say, say_json
+from reconciler.cli.console import error, info, out, out_json, paint_for
 from reconciler.cli.exits import CommandError, Exit, worst
-from reconciler.cli.options import (
-    PlanningOptions,
-    Reach,
-    cluster_option,
-    connection_options,
-    expand_option,
-    output_option,
-    planning_options,
-)
+from reconciler.cli.options import cluster_option, connection_options, expand_option, output_option, planning_options
+from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
 if TYPE_CHECKING:
-    from reconciler.cli.applying import Consent
+    from reconciler.plan import Refusal
 
 
 @click.command("apply", short_help="Perform a saved plan, or plan and perform in one go")
@@ -50,9 +43,9 @@ def command(
     operator: str | None,
     lease: bool,
     break_lease: str | None,
-    planning: PlanningOptions,
+    planning: PlanOptions,
     expand: bool,
-    reach: Reach,
+    connection: ConnectionOptions,
     output: str,
 ) -> int:
     """Perform a plan, step by step, and verify the end.
@@ -64,39 +57,58 @@ def command(
     reconciler apply PATH --cluster NAME    plan and perform in one go
     With PLAN, --cluster NAME=snapshot:FILE performs it on a snapshot file.
     """
+    from reconciler import workflow
     from reconciler.apply import LeaseRequest, Outcome
-    from reconciler.cli.applying import Consent, SavedPlan, apply_fresh, apply_saved
-    from reconciler.cli.recording import Records
+    from reconciler.cli.terminal import Terminal
+    from reconciler.workflow.reasons import FailedChecksError, PlanRefusedError
 
-    records = Records(journal, audit, audit_topic, operator)
-    leasing = None if break_lease is None and not lease else LeaseRequest(records.who(), break_lease)
-    consent = Consent(yes=yes, require_id=require_id, records=records, lease_request=leasing)
-    _check_consent(consent)
-    if cluster is not None and second is None and not _is_plan(first):
-        result = apply_fresh(first, cluster, reach, planning, consent, expand=expand)
-    else:
-        _check_saved_form(first, planning)
-        result = apply_saved(SavedPlan(first, second or ".", cluster), reach, consent, expand=expand)
+    records = workflow.RecordOptions(journal, audit, audit_topic, operator)
+    request = None if break_lease is None and not lease else LeaseRequest(records.who(), break_lease)
+    options = workflow.ApplyOptions(require_id, records, request)
+    _check_consent(agreed=yes or require_id is not None)
+    terminal = Terminal(yes, expand)
+    try:
+        if cluster is not None and second is None and not _is_plan(first):
+            result = workflow.apply(first, cluster, planning, connection, options, attendant=terminal)
+        else:
+            _check_saved_form(first, planning)
+            result = workflow.apply_plan(first, second or ".", cluster, connection, options, attendant=terminal)
+    except PlanRefusedError as refused:
+        if not terminal.reviewed:
+            _info_refusals(refused.refusals)
+        raise
+    except FailedChecksError as failed:
+        from reconciler.report.checks import checks_lines
+
+        info("\n".join(checks_lines(failed.checks, paint_for(sys.stderr))))
+        raise
     if output == "json":
         from reconciler.report.result_text import result_document
 
-        say_json(result_document(result))
+        out_json(result_document(result))
     elif result.outcomes:
         from reconciler.report.result_text import result_lines
 
-        say(result_lines(result, paint_for(sys.stdout)))
+        out(result_lines(result, paint_for(sys.stdout)))
     if result.interrupted:
         rest = "the rest was not attempted" if result.count(Outcome.NOT_ATTEMPTED) else "nothing was left to attempt"
-        complain(f"interrupted: the batch in flight was finished, {rest}")
+        error(f"interrupted: the batch in flight was finished, {rest}")
     return worst(
         Exit.INTERRUPTED if result.interrupted else Exit.OK,
         Exit.OK if result.succeeded else Exit.ERROR,
     )
 
 
-def _check_consent(consent: "Consent") -> None:
+def _info_refusals(refusals: "tuple[Refusal, ...]") -> None:
+    from reconciler.report.plan_text import refusal_lines
+
+    for line in refusal_lines(refusals, paint_for(sys.stderr)):
+        info(line)
+
+
+def _check_consent(*, agreed: bool) -> None:
     """Without a terminal nobody can be asked, so somebody has to have agreed before."""
-    if not (consent.yes or consent.require_id or sys.stdin.isatty()):
+    if not agreed and not sys.stdin.isatty():
         raise CommandError(
             "nobody can be asked here, because there is no terminal",
             "give --require-id with the id of the reviewed plan, or --yes",
@@ -115,12 +127,12 @@ def _is_plan(first: str) -> bool:
     return text.startswith(b"{") and b'"planId"' in text
 
 
-def _check_saved_form(first: str, planning: PlanningOptions) -> None:
+def _check_saved_form(first: str, planning: PlanOptions) -> None:
     from pathlib import Path
 
     if Path(first).is_dir():
         raise CommandError("apply PATH needs --cluster NAME; apply PLAN needs a saved plan", status=Exit.USAGE)
-    if planning != PlanningOptions():
+    if planning != PlanOptions():
         raise CommandError(
             "a saved plan is performed as it was reviewed",
             "options such as --allow-deletes, --accept and --only belong to plan",

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import paint_for, say, say_json
+from reconciler.cli.console import out, out_json, paint_for
 from reconciler.cli.exits import Exit
-from reconciler.cli.options import Reach
 from reconciler.cli.questions import (
     asked_host,
     asked_operation,
@@ -21,7 +20,7 @@ from reconciler.cli.questions import (
     state_options,
     type_argument,
 )
-from reconciler.cli.views import Asked, views
+from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 if TYPE_CHECKING:
     from reconciler.report.questions_text import Answered
@@ -44,8 +43,8 @@ def command(
     prefix: bool,
     any_name: bool,
     host: str | None,
-    asked: Asked,
-    reach: Reach,
+    request: StateRequest,
+    connection: ConnectionOptions,
     output: str,
 ) -> int:
     """Whether PRINCIPAL may do OPERATION on a TYPE called NAME, as in: can-i User:svc READ topic payments.orders.
@@ -56,11 +55,15 @@ def command(
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)
     who, address = asked_principal(principal), asked_host(host)
+    from reconciler.cli.notes import info_note
     from reconciler.report.questions_text import ask, can_i_document, can_i_lines
+    from reconciler.workflow import access_views
 
-    answers: list[Answered] = [ask(view, who, wanted, pattern, address) for view in views(asked, reach)]
+    answers: list[Answered] = [
+        ask(view, who, wanted, pattern, address) for view in access_views(request, connection, tell=info_note)
+    ]
     if output == "json":
-        say_json(can_i_document(answers))
+        out_json(can_i_document(answers))
     else:
-        say(can_i_lines(answers, paint_for(sys.stdout)))
+        out(can_i_lines(answers, paint_for(sys.stdout)))
     return Exit.OK if answers[-1].allowed else Exit.FAILED_CHECK

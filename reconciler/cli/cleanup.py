@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import say, say_json, tell
+from reconciler.cli.console import info, out, out_json
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.leftovers import age
-from reconciler.cli.options import Reach, cluster_option, connection_options, output_option
+from reconciler.cli.options import cluster_option, connection_options, output_option
 from reconciler.report.paint import counted, safe
+from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from reconciler.apply import LeaseClaim
     from reconciler.apply.cleanup import Leftover
     from reconciler.model import AclBinding
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @connection_options
 @output_option
-def command(*, path: str | None, cluster: str, only_run: str | None, yes: bool, reach: Reach, output: str) -> int:
+def command(
+    *, path: str | None, cluster: str, only_run: str | None, yes: bool, connection: ConnectionOptions, output: str
+) -> int:
     """Find the bindings on names that only the reconciler uses, and remove them.
 
     A run that is still going on needs them: its barriers are then not reached, and nothing more is deleted by it.
@@ -32,49 +36,35 @@ def command(*, path: str | None, cluster: str, only_run: str | None, yes: bool, 
     nobody is interrupted by that.
     What a run left that holds the lease stays, unless --run names it.
     """
-    from reconciler.adapters.clock import SystemClock
-    from reconciler.apply.cleanup import clean_up, holding, leftovers
-    from reconciler.apply.lease import time_of
-    from reconciler.cli.reading import reached
-    from reconciler.cli.state import read_raw
-    from reconciler.ports import ClusterError, ReadRequest
+    from reconciler.workflow import cleanup
 
-    with reached(path, cluster, reach) as target:
-        found = leftovers(read_raw(target.cluster, ReadRequest(all_topics=False)))
-        wanted = [leftover for leftover in found if only_run in (None, leftover.run)]
-        held = (
-            [] if only_run else [claim for leftover in wanted if (claim := holding(leftover, time_of(SystemClock())))]
-        )
-        wanted = [leftover for leftover in wanted if leftover.run not in {claim.run for claim in held}]
-        _tell_held(held)
+    with cleanup(path, cluster, connection, run=only_run) as found:
+        _info_held(found.held)
         if output == "text":
-            say(_lines(wanted))
-        if wanted:
-            _ask(wanted, target.name, yes=yes)
-        try:
-            left = clean_up(target.cluster, wanted, SystemClock()) if wanted else ()
-        except ClusterError as error:
-            raise CommandError(f"whether all is gone is not known: {error}", error.advice) from error
+            out(_lines(found.leftovers))
+        if found.leftovers:
+            _ask(found.leftovers, found.target.name, yes=yes)
+        left = found.remove()
     if output == "json":
-        say_json(
+        out_json(
             {
-                "runs": [_document(leftover) for leftover in wanted],
+                "runs": [_document(leftover) for leftover in found.leftovers],
                 "left": [str(binding) for binding in left],
-                "held": [{"run": claim.run, "holder": claim.holder} for claim in held],
+                "held": [{"run": claim.run, "holder": claim.holder} for claim in found.held],
             }
         )
-    elif wanted:
-        say(_verdict(left))
+    elif found.leftovers:
+        out(_verdict(left))
     return Exit.ERROR if left else Exit.OK
 
 
-def _tell_held(held: "list[LeaseClaim]") -> None:
+def _info_held(held: "Iterable[LeaseClaim]") -> None:
     for claim in held:
         until = f"until {claim.until}" if claim.until else "for ever"
-        tell(f"run {safe(claim.run)} of {safe(claim.holder)} holds the lease {until}: left alone")
+        info(f"run {safe(claim.run)} of {safe(claim.holder)} holds the lease {until}: left alone")
 
 
-def _ask(wanted: "list[Leftover]", name: str, *, yes: bool) -> None:
+def _ask(wanted: "Sequence[Leftover]", name: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
@@ -84,7 +74,9 @@ def _ask(wanted: "list[Leftover]", name: str, *, yes: bool) -> None:
         raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
 
 
-def _lines(wanted: "list[Leftover]") -> list[str]:
+def _lines(wanted: "Sequence[Leftover]") -> list[str]:
+    from reconciler.cli.notes import age
+
     if not wanted:
         return ["Nothing is left of any run."]
     lines = []

@@ -5,7 +5,7 @@ from typing import Final
 import click
 from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
-from reconciler.cli.console import say
+from reconciler.cli.console import out
 from reconciler.cli.exits import Exit
 
 #: The script calls the program again with this variable set, which click looks for.
@@ -27,5 +27,5 @@ def command(*, shell: str) -> int:
 
     script = _SHELLS[shell](program, {}, "reconciler", _VARIABLE)
     # Not script.source(), which starts a bash to ask for its version.
-    say([(script.source_template % script.source_vars()).strip("\n")])
+    out([(script.source_template % script.source_vars()).strip("\n")])
     return Exit.OK

@@ -35,12 +35,12 @@ def paint_for(stream: TextIO) -> Paint:
     return _styled if coloured(stream) else plain
 
 
-def say(lines: Iterable[str]) -> None:
+def out(lines: Iterable[str]) -> None:
     """Data for a person, on stdout."""
-    say_text("".join(f"{line}\n" for line in lines))
+    out_text("".join(f"{line}\n" for line in lines))
 
 
-def say_text(text: str) -> None:
+def out_text(text: str) -> None:
     """Data as it is, on stdout; a reader who went away is the caller's business, a full disk is an error."""
     try:
         sys.stdout.write(text)
@@ -52,12 +52,12 @@ def say_text(text: str) -> None:
         raise CommandError(f"the result cannot be printed: {error.strerror}") from error
 
 
-def say_json(document: Any) -> None:
+def out_json(document: Any) -> None:
     """Data for a program, on stdout: one JSON document, keys in order."""
-    say([undisguised_json(json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True))])
+    out([undisguised_json(json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True))])
 
 
-def tell(text: str) -> None:
+def info(text: str) -> None:
     """Progress and notes, on stderr. Where nobody hears them any more the work goes on: it must not end half-way."""
     try:
         print(text, file=sys.stderr, flush=True)
@@ -65,11 +65,11 @@ def tell(text: str) -> None:
         dull(sys.stderr)
 
 
-def complain(message: str, advice: str = "") -> None:
+def error(message: str, advice: str = "") -> None:
     """An error on stderr, and what to do about it."""
-    tell(paint_for(sys.stderr)("error", "error: ") + _lines(message))
+    info(paint_for(sys.stderr)("error", "error: ") + _lines(message))
     if advice:
-        tell(f"  {_lines(advice)}")
+        info(f"  {_lines(advice)}")
 
 
 def _lines(text: str) -> str:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.console import say, say_json, tell
+from reconciler.cli.console import info, out, out_json
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.export import NO_BROKER, write_files
+from reconciler.cli.export import write_files
 from reconciler.cli.options import output_option
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ _LEFT_FILE: Final = "not-converted.yaml"
 @click.option(
     "--from", "source_format", required=True, type=click.Choice(_FORMATS), help="The tool, or the kind of text."
 )
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False), help="Write files there; it must be empty.")
+@click.option(
+    "--out", "directory", metavar="DIR", type=click.Path(file_okay=False), help="Write files there; it must be empty."
+)
 @click.option(
     "--name", default="my-cluster", show_default=True, metavar="NAME", help="The name of the cluster in the manifests."
 )
@@ -47,7 +49,7 @@ def command(
     *,
     path: str,
     source_format: str,
-    out: str | None,
+    directory: str | None,
     name: str,
     source_cluster: str | None,
     config: str | None,
@@ -66,22 +68,22 @@ def command(
     converted = _converted(path, source_format, source_cluster, config)
     state = ClusterState(name, converted.bindings, converted.topics)
     export, remarks = _proven(state, converted, name, heading=f"Converted from {source_format}.", roles=not no_roles)
-    if out is not None:
-        write_files(export.files, out)
+    if directory is not None:
+        write_files(export.files, directory)
     if output == "json":
-        say_json(_document(export, remarks, converted, state))
-    elif out is None:
-        say(text for file, text in export.files.items() for text in (f"---\n# {file}", text.rstrip("\n")))
+        out_json(_document(export, remarks, converted, state))
+    elif directory is None:
+        out(text for file, text in export.files.items() for text in (f"---\n# {file}", text.rstrip("\n")))
     for remark in converted.unmanaged:
-        tell(f"not managed here: {_shown(remark)}")
+        info(f"not managed here: {_shown(remark)}")
     for remark in remarks:
-        tell(f"not converted: {_shown(remark)}")
+        info(f"not converted: {_shown(remark)}")
     bindings, topics = _counts(export, state)
-    tell(
+    info(
         f"read back from the manifests: {bindings:,} bindings, {topics:,} topics, as {source_format} would create them"
     )
     if remarks:
-        tell(f"not in the manifests: {len(remarks):,}")
+        info(f"not in the manifests: {len(remarks):,}")
     return Exit.DIFFERENT if remarks else Exit.OK
 
 
@@ -111,6 +113,7 @@ def _proven(
     from reconciler.adapters.converters import Remark
     from reconciler.report.export import cluster_document, differences, export_manifests
     from reconciler.report.export.yaml_text import comment
+    from reconciler.workflow.exporting import NO_BROKER
 
     export = export_manifests(state, heading=heading, roles=roles)
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
-from reconciler.cli.console import complain, paint_for, say, say_json, tell
+from reconciler.cli.console import error, info, out, out_json, paint_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import output_option
 
@@ -40,7 +40,7 @@ def command(*, keep: bool, fleet: bool, output: str) -> int:
 
     def show(style: str, text: str) -> None:
         if output == "text":
-            say([text if style == "plain" else paint(style, text)])
+            out([text if style == "plain" else paint(style, text)])
 
     with _sandbox(keep=keep) as sandbox:
         manifests = _manifests(sandbox)
@@ -49,12 +49,12 @@ def command(*, keep: bool, fleet: bool, output: str) -> int:
         if fleet:
             steps += _over_a_fleet(sandbox, manifests, show)
         if output == "json":
-            say_json(_document(steps, sandbox if keep else None))
+            out_json(_document(steps, sandbox if keep else None))
         else:
-            say(_go_on(sandbox, manifests, keep=keep))
+            out(_go_on(sandbox, manifests, keep=keep))
     failed = [step for step in steps if not step.holds]
     if failed:
-        complain(f"{len(failed)} of {len(steps)} steps did not show what they claim")
+        error(f"{len(failed)} of {len(steps)} steps did not show what they claim")
         return Exit.ERROR
     return Exit.OK
 
@@ -69,7 +69,7 @@ def _sandbox(*, keep: bool) -> "Iterator[Sandbox]":
         raise CommandError(f"a sandbox {_NAME} is up already", f"end it: reconciler sandbox down --name {_NAME}")
     spec = SandboxSpec(name=_NAME, users=generated_users("admin", "reconciler", *USERS))
     try:
-        sandbox = up(spec, progress=tell)
+        sandbox = up(spec, progress=info)
         try:
             yield sandbox
         finally:

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reconciler.cli.console import paint_for, say, say_json
+from reconciler.cli.console import out, out_json, paint_for
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import Reach, cluster_option, connection_options, output_option
-from reconciler.cli.reading import reached
-from reconciler.cli.wiring import Target
+from reconciler.cli.options import cluster_option, connection_options, output_option
 from reconciler.report.paint import counted
+from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
     from reconciler.adapters.kafka.inspection import Inspection
     from reconciler.report.paint import Paint
+    from reconciler.workflow import Target
 
 
 @click.command("doctor", short_help="Check connection, rights, authorizer, brokers")
@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 @cluster_option()
 @connection_options
 @output_option
-def command(*, path: str | None, cluster: str, reach: Reach, output: str) -> int:
+def command(*, path: str | None, cluster: str, connection: ConnectionOptions, output: str) -> int:
     """Check what planning and applying need of a cluster, and say what is missing.
 
     Nothing is changed. Exit 1 if this cluster cannot be planned for.
     """
     from reconciler.adapters.kafka.cluster import KafkaCluster
     from reconciler.ports import ClusterError
+    from reconciler.workflow import open_any
 
-    with reached(path, cluster, reach) as target:
+    with open_any(path, cluster, connection) as (_, target):
         if not isinstance(target.cluster, KafkaCluster):
             raise CommandError("a snapshot needs no doctor: it is a file", status=Exit.USAGE)
         try:
@@ -41,9 +42,9 @@ def command(*, path: str | None, cluster: str, reach: Reach, output: str) -> int
         reading = reading_check(target, found)
     checks = list(all_checks(found, target, reading))
     if output == "json":
-        say_json(_document(found, checks))
+        out_json(_document(found, checks))
     else:
-        say(_lines(found, checks, paint_for(sys.stdout)))
+        out(_lines(found, checks, paint_for(sys.stdout)))
     return Exit.OK if all(good for good, _, needed in checks if needed) else Exit.ERROR
 
 
@@ -55,7 +56,7 @@ class Check(NamedTuple):
     needed: bool
 
 
-def reading_check(target: Target, found: "Inspection") -> Check:
+def reading_check(target: "Target", found: "Inspection") -> Check:
     """Whether a plan could read the cluster, and whether it would see every topic."""
     from reconciler.ports import ClusterError, ReadRequest
 
@@ -74,7 +75,7 @@ def reading_check(target: Target, found: "Inspection") -> Check:
     return Check(False, gap, False)
 
 
-def all_checks(found: "Inspection", target: Target, reading: Check) -> Iterator[Check]:
+def all_checks(found: "Inspection", target: "Target", reading: Check) -> Iterator[Check]:
     """Everything there is to say of a cluster and its declaration; each text says what is so, well or not."""
     yield Check(True, f"connected to cluster {found.cluster_id}, {counted(len(found.brokers), 'broker')}", True)
     yield Check(found.authorizer != "absent", _AUTHORIZER[str(found.authorizer)], True)

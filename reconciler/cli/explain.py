@@ -4,9 +4,8 @@ import sys
 
 import click
 
-from reconciler.cli.console import paint_for, say, say_json
+from reconciler.cli.console import out, out_json, paint_for
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import Reach
 from reconciler.cli.questions import (
     asked_host,
     asked_operation,
@@ -18,7 +17,7 @@ from reconciler.cli.questions import (
     state_options,
     type_argument,
 )
-from reconciler.cli.views import Asked, views
+from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 
 @click.command("explain", short_help="Why one request is allowed or denied")
@@ -35,8 +34,8 @@ def command(
     resource_type: str,
     name: str | None,
     host: str | None,
-    asked: Asked,
-    reach: Reach,
+    request: StateRequest,
+    connection: ConnectionOptions,
     output: str,
 ) -> int:
     """Why PRINCIPAL may or may not do OPERATION on the TYPE called NAME: the rule, the ACL that decides and its line.
@@ -48,11 +47,16 @@ def command(
     who, address = asked_principal(principal), asked_host(host)
     if who == "User:*":
         raise CommandError("User:* is nobody: a request comes from one principal", "ask can-i User:*", Exit.USAGE)
+    from reconciler.cli.notes import info_note
     from reconciler.report.questions_text import explain_document, explain_lines, explained
+    from reconciler.workflow import access_views
 
-    found = [(view, explained(view.authorizer, who, wanted, pattern, address)) for view in views(asked, reach)]
+    found = [
+        (view, explained(view.authorizer, who, wanted, pattern, address))
+        for view in access_views(request, connection, tell=info_note)
+    ]
     if output == "json":
-        say_json(explain_document(found))
+        out_json(explain_document(found))
     else:
-        say(explain_lines(found, paint_for(sys.stdout)))
+        out(explain_lines(found, paint_for(sys.stdout)))
     return Exit.OK

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.adapters.spark.tasks import run_tasks
-from reconciler.cli.console import complain, paint_for, say, say_json, tell
+from reconciler.cli.console import error, info, out, out_json, paint_for
 from reconciler.cli.exits import PRECEDENCE, CommandError, Exit, worst
 from reconciler.cli.fleet_members import everywhere
 from reconciler.cli.fleet_options import SparkOptions, session_for, spark_options
 from reconciler.cli.fleet_performing import Conditions, Job, apply_all
 from reconciler.cli.fleet_saved import add_to_record, read_fleet_plan, read_record
-from reconciler.cli.options import Reach, connection_options, output_option
-from reconciler.cli.stopping import stoppable
-from reconciler.cli.wiring import read_sources
+from reconciler.cli.options import connection_options, output_option
+from reconciler.cli.terminal import stoppable
 from reconciler.fleet import (
     ApplyRecord,
     FleetPlan,
@@ -36,6 +35,8 @@ from reconciler.fleet import (
     pending,
 )
 from reconciler.report.fleet_plan_text import fleet_plan_lines, fleet_result_lines
+from reconciler.workflow.manifests import read_sources
+from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,7 +82,7 @@ def command(
     at_once: int,
     timeout: float,
     operator: str | None,
-    reach: Reach,
+    connection: ConnectionOptions,
     spark: SparkOptions,
     output: str,
 ) -> int:
@@ -98,15 +99,15 @@ def command(
     if any(pending(wave, records) for wave in plan.waves):
         with session_for(spark) as session, stoppable("clusters") as interrupted:
             shared = session.sparkContext.broadcast(tuple(texts))
-            conditions = Conditions(shared, everywhere(reach), at_once, timeout, operator)
+            conditions = Conditions(shared, everywhere(connection), at_once, timeout, operator)
             here = _Pass(Path(directory), plan, conditions, records, interrupted)
             status = _perform(session, here, plans, wait=wait)
     else:
         status = Exit.OK
     if output == "json":
-        say_json(_document(plan, records))
+        out_json(_document(plan, records))
     else:
-        say(fleet_result_lines(plan, records, paint_for(sys.stdout)))
+        out(fleet_result_lines(plan, records, paint_for(sys.stdout)))
     return status
 
 
@@ -132,13 +133,13 @@ def _passes(wave: PlannedWave, here: _Pass, statuses: list[Exit], *, wait: bool)
     if gate.shut:
         names = ", ".join((*gate.failed, *gate.unfinished, *(f"{name} (not planned)" for name in gate.unplanned)))
         advice = "plan again" if gate.unplanned else "mend what failed, then run the same command"
-        complain(f"the gate behind wave {wave.name} stays shut: {names}", advice)
+        error(f"the gate behind wave {wave.name} stays shut: {names}", advice)
         statuses.append(Exit.ERROR)
         return False
     while (left := gate.opens - time.time()) > 0:
         if not wait or here.interrupted():
             opens = datetime.datetime.fromtimestamp(gate.opens, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            tell(f"the gate behind wave {wave.name} opens at {opens}; run the same command then, or give --wait")
+            info(f"the gate behind wave {wave.name} opens at {opens}; run the same command then, or give --wait")
             statuses.append(Exit.DIFFERENT)
             return False
         time.sleep(min(left, 1.0))
@@ -164,7 +165,7 @@ def _run_chunk(
         )
         for member in chunk
     ]
-    tell(f"wave {wave.name}: {', '.join(member.cluster for member in chunk)}")
+    info(f"wave {wave.name}: {', '.join(member.cluster for member in chunk)}")
     lists = partition(jobs, [1 + member.steps for member in chunk], int(session.sparkContext.defaultParallelism))
     lines = run_tasks(session, lists, partial(apply_all, conditions=here.conditions))
     add_to_record(here.directory, lines)
@@ -172,7 +173,7 @@ def _run_chunk(
         here.began.append(record)
         here.records[(record.cluster, record.plan_id)] = record
         if not record.succeeded:
-            complain(f"cluster {record.cluster} ended with {record.status}: {record.message}")
+            error(f"cluster {record.cluster} ended with {record.status}: {record.message}")
 
 
 def _status(record: ApplyRecord) -> Exit:
@@ -199,7 +200,7 @@ def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool) -> None:
             Exit.USAGE,
         )
     for line in fleet_plan_lines(plan, paint_for(sys.stderr)):
-        tell(line)
+        info(line)
     if not click.confirm("Perform these plans?", err=True):
         raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
 

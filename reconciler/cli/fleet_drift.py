@@ -11,7 +11,7 @@ from reconciler.adapters.spark.comparing import Rules, compare_fleet
 from reconciler.adapters.spark.compiling import compile_desired
 from reconciler.adapters.spark.results import changes_of
 from reconciler.adapters.spark.store import FleetStore
-from reconciler.cli.console import complain, paint_for, say, say_json
+from reconciler.cli.console import error, out, out_json, paint_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import (
     SparkOptions,
@@ -24,11 +24,12 @@ from reconciler.cli.fleet_options import (
     stored_run,
 )
 from reconciler.cli.options import as_of_option, output_option, path_argument
-from reconciler.cli.wiring import manifest_failure, read_sources, today
 from reconciler.diff import TopicRules
 from reconciler.fleet import FleetDrift, Run, drift_document
-from reconciler.manifest import ManifestError, Manifests, Source, load
+from reconciler.manifest import Manifests, Source
 from reconciler.report.fleet_text import drift_lines
+from reconciler.workflow.manifests import checked, read_sources
+from reconciler.workflow.options import today
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,29 +66,21 @@ def command(
     place = FleetStore.at(store)
     run = stored_run(place, run_id)
     texts = read_sources(path)
-    manifests = loaded(texts)
+    manifests = checked(texts)
     clusters = fleet_in(manifests, fleet_name).clusters
     with session_for(spark) as session:
         drift = drift_of(session, place, run, Wanted(texts, manifests, clusters, as_of or today()))
     if output == "json":
-        say_json(drift_document(drift))
+        out_json(drift_document(drift))
     else:
         paint = paint_for(sys.stdout)
-        say(drift_lines(drift, lambda item: changes_of(place.files, item.files, item.cluster), paint, shown=show))
+        out(drift_lines(drift, lambda item: changes_of(place.files, item.files, item.cluster), paint, shown=show))
     write_reports(drift, place, manifests, html, metrics, run)
     for item in drift.doubtful:
-        complain(f"{item.cluster}: {item.doubt}")
+        error(f"{item.cluster}: {item.doubt}")
     if drift.failed:
-        complain(f"of {len(drift.failed)} clusters nothing can be said")
+        error(f"of {len(drift.failed)} clusters nothing can be said")
     return worst(Exit.ERROR if drift.failed else Exit.OK, Exit.DIFFERENT if drift.differing else Exit.OK)
-
-
-def loaded(texts: list[Source]) -> Manifests:
-    """The manifests, or the end of the command."""
-    try:
-        return load(texts)
-    except ManifestError as error:
-        raise manifest_failure(error.problems) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from reconciler.adapters.spark.log_files import LogPart, directories, find_parts
 from reconciler.adapters.spark.log_reading import Subject
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.fleet_saved import FLEET_FILE, read_fleet_plan
-from reconciler.cli.show import saved_plan
 from reconciler.fleet import Run
 from reconciler.fleet.usage import ClusterUsage
 from reconciler.manifest import Manifests
 from reconciler.model import AclBinding, CreateAcl, DeleteAcl
 from reconciler.plan import Plan, parse_plan
+from reconciler.workflow.planning import saved_plan
 
 #: Bindings that a plan adds, and those that it takes away, by cluster.
 Changes: TypeAlias = dict[str, tuple[tuple[AclBinding, ...], tuple[AclBinding, ...]]]

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import Reach
-from reconciler.cli.wiring import Target, live
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, TopicsDeclaration, desired_state
 from reconciler.model import ClusterState, Scope, without_own
 from reconciler.ports import ClusterError, ReadRequest
+from reconciler.workflow.clusters import Target, live
+from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.reasons import WorkflowError
 
 if TYPE_CHECKING:
     import datetime
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """How clusters are reached: as ``reach`` says, or where ``snapshots`` is given by its files."""
+    """How clusters are reached: as ``connection`` says, or where ``snapshots`` is given by its files."""
 
-    reach: Reach
+    connection: ConnectionOptions
     snapshots: str | None = None
 
     def file_of(self, cluster: str) -> str | None:
@@ -75,10 +76,11 @@ def topic_names(manifests: Manifests, cluster: ClusterDeclaration, as_of: "datet
     )
 
 
-def everywhere(reach: Reach) -> Reach:
+def everywhere(connection: ConnectionOptions) -> ConnectionOptions:
     """Paths that mean the same wherever a task runs."""
-    connections = None if reach.connections is None else str(Path(reach.connections).resolve())
-    return Reach(connections, reach.allow_env, tuple(str(Path(place).resolve()) for place in reach.secrets_dirs))
+    connections = None if connection.connections is None else str(Path(connection.connections).resolve())
+    places = tuple(str(Path(place).resolve()) for place in connection.secrets_dirs)
+    return ConnectionOptions(connections, connection.allow_env, places)
 
 
 @contextmanager
@@ -90,7 +92,7 @@ def opened_member(declaration: ClusterDeclaration, means: Means) -> Iterator[Tar
     if file is not None:
         yield Target(declaration.name, SnapshotCluster(Path(file)), declaration)
         return
-    with live(declaration.name, declaration, means.reach) as target:
+    with live(declaration.name, declaration, means.connection) as target:
         yield target
 
 
@@ -100,7 +102,7 @@ def read_live(declaration: ClusterDeclaration, means: Means, names: tuple[str, .
     try:
         with opened_member(declaration, means) as target:
             return without_own(target.cluster.read(request))
-    except CommandError as error:
+    except WorkflowError as error:
         raise ClusterError("connection_unusable", error.message, error.advice) from error
 
 

@@ -1,16 +1,16 @@
 """Options that the fleet's subcommands share, and what follows from them: a session, a store, members."""
 
-import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import tell
+from reconciler.cli.console import info
 from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import gathered, with_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from reconciler.adapters.spark.store import FleetStore
     from reconciler.fleet import Fleet, Run
     from reconciler.manifest import Manifests
-
-Function: TypeAlias = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +47,15 @@ snapshots_option = click.option(
     help="Snapshot files stand for clusters: DIR/NAME.json for cluster NAME.",
 )
 
-_SPARK = (
-    click.option("--master", metavar="URL", help="Spark's master.  [default: all cores of this machine]"),
-    click.option("--spark-ui", is_flag=True, help="Start Spark's own web page."),
+#: ``--master`` and ``--spark-ui``, handed over as ``spark``.
+spark_options = with_options(
+    gathered(
+        "spark",
+        SparkOptions,
+        click.option("--master", metavar="URL", help="Spark's master.  [default: all cores of this machine]"),
+        click.option("--spark-ui", "ui", is_flag=True, help="Start Spark's own web page."),
+    )
 )
-
-
-def spark_options(function: Function) -> Function:
-    """``--master`` and ``--spark-ui``, handed over as ``spark``."""
-
-    @functools.wraps(function)
-    def gathered(*, master: str | None, spark_ui: bool, **others: Any) -> Any:
-        return function(spark=SparkOptions(master, spark_ui), **others)
-
-    for option in reversed(_SPARK):
-        gathered = option(gathered)
-    return gathered
 
 
 @contextmanager
@@ -76,7 +67,7 @@ def session_for(spark: SparkOptions) -> "Iterator[SparkSession]":
     from reconciler.adapters.spark.session import spark_session
 
     if sys.stderr.isatty():
-        tell("starting Spark …")
+        info("starting Spark …")
     try:
         with spark_session(spark.master, ui=spark.ui) as session:
             yield session
@@ -103,7 +94,7 @@ def fleet_in(manifests: "Manifests", name: str | None) -> "Fleet":
     except UnknownFleetError as error:
         raise CommandError(str(error), "give --fleet NAME", Exit.USAGE) from error
     if fleet.unassigned:
-        tell(f"in no wave of fleet {fleet.name}, and left alone: {', '.join(fleet.unassigned)}")
+        info(f"in no wave of fleet {fleet.name}, and left alone: {', '.join(fleet.unassigned)}")
     if not fleet.clusters:
         raise CommandError(f"no declared cluster belongs to fleet {fleet.name}", "declare Cluster documents")
     return fleet

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from reconciler.cli.exits import Exit
-from reconciler.cli.options import Reach
 from reconciler.fleet import ApplyRecord, apply_record_text
 from reconciler.manifest import Source
+from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -45,7 +45,7 @@ class Conditions:
     """What every apply of a fleet has in common."""
 
     texts: "Broadcast[tuple[Source, ...]]"
-    reach: Reach
+    connection: ConnectionOptions
     at_once: int
     timeout: float
     operator: str | None = None
@@ -95,17 +95,17 @@ def _apply_one(job: Job, manifests: Path, scratch: Path, conditions: Conditions)
 
 
 def _arguments(job: Job, plan: Path, manifests: Path, conditions: Conditions) -> list[str]:
-    reach = conditions.reach
+    connection = conditions.connection
     found = ["apply", str(plan), str(manifests), "--require-id", job.plan_id, "--output", "json"]
     if os.path.isdir(os.path.dirname(job.journal)):
         found += ["--journal", job.journal]
     if conditions.operator:
         found += ["--operator", conditions.operator]
-    if reach.connections:
-        found += ["--connections", reach.connections]
-    for name in reach.allow_env:
+    if connection.connections:
+        found += ["--connections", connection.connections]
+    for name in connection.allow_env:
         found += ["--allow-env", name]
-    for directory in reach.secrets_dirs:
+    for directory in connection.secrets_dirs:
         found += ["--secrets-dir", directory]
     return found
 

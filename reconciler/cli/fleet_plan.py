@@ -12,9 +12,8 @@ import click
 
 from reconciler import __version__
 from reconciler.adapters.spark.tasks import run_tasks, task_count
-from reconciler.cli.console import complain, paint_for, say, say_json, tell
+from reconciler.cli.console import error, info, out, out_json, paint_for
 from reconciler.cli.exits import CommandError, Exit, worst
-from reconciler.cli.fleet_drift import loaded
 from reconciler.cli.fleet_members import Means, everywhere
 from reconciler.cli.fleet_options import (
     SparkOptions,
@@ -26,16 +25,7 @@ from reconciler.cli.fleet_options import (
 )
 from reconciler.cli.fleet_planning import Order, plan_all
 from reconciler.cli.fleet_saved import FLEET_FILE
-from reconciler.cli.options import (
-    PlanningOptions,
-    Reach,
-    connection_options,
-    output_option,
-    path_argument,
-    planning_options,
-)
-from reconciler.cli.planning import source_commit
-from reconciler.cli.wiring import read_sources, today
+from reconciler.cli.options import connection_options, output_option, path_argument, planning_options
 from reconciler.fleet import (
     Failure,
     Fleet,
@@ -49,6 +39,9 @@ from reconciler.fleet import (
 )
 from reconciler.plan import file_digest
 from reconciler.report.fleet_plan_text import fleet_plan_lines
+from reconciler.workflow.commits import source_commit
+from reconciler.workflow.manifests import checked, read_sources
+from reconciler.workflow.options import ConnectionOptions, PlanOptions, today
 
 #: What a cluster without a plan means for the command; anything else is an error.
 _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
@@ -56,7 +49,9 @@ _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
 
 @click.command("plan", short_help="Save a plan for every cluster that differs, and one for the fleet")
 @path_argument
-@click.option("--out", metavar="DIR", required=True, type=click.Path(file_okay=False), help="A new directory.")
+@click.option(
+    "--out", "directory", metavar="DIR", required=True, type=click.Path(file_okay=False), help="A new directory."
+)
 @fleet_option
 @snapshots_option
 @click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters in one task.")
@@ -68,13 +63,13 @@ _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
 def command(
     *,
     path: str,
-    out: str,
+    directory: str,
     fleet_name: str | None,
     snapshots: str | None,
     at_once: int,
     timeout: float,
-    planning: PlanningOptions,
-    reach: Reach,
+    planning: PlanOptions,
+    connection: ConnectionOptions,
     spark: SparkOptions,
     output: str,
 ) -> int:
@@ -84,27 +79,27 @@ def command(
     fleet.json, which names them all. A cluster that cannot be planned is named there with the reason: the others are
     planned, and the command ends with 1, or with 5 where a guard refused.
     """
-    _check_out(Path(out))
+    _check_out(Path(directory))
     texts = read_sources(path)
-    manifests = loaded(texts)
+    manifests = checked(texts)
     fleet = fleet_in(manifests, fleet_name)
     with session_for(spark) as session:
         shared = session.sparkContext.broadcast(tuple(texts))
-        order = Order(shared, Means(everywhere(reach), snapshots), planning, source_commit(path), at_once, timeout)
+        order = Order(shared, Means(everywhere(connection), snapshots), planning, source_commit(path), at_once, timeout)
         lists = partition(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
         sides = [json.loads(line) for line in run_tasks(session, lists, partial(plan_all, order=order))]
     day = (planning.as_of or today()).isoformat()
     plan = assembled(fleet, sides, day, order.commit)
     if output == "json":
-        say_json(fleet_plan_document(plan))
+        out_json(fleet_plan_document(plan))
     else:
-        say(fleet_plan_lines(plan, paint_for(sys.stdout)))
+        out(fleet_plan_lines(plan, paint_for(sys.stdout)))
     if refused := limit_refusals(plan):
         for text in refused:
-            complain(text)
-        complain("a limit of the fleet refuses this plan: it was not saved")
+            error(text)
+        error("a limit of the fleet refuses this plan: it was not saved")
         return Exit.REFUSED
-    _save(plan, sides, Path(out))
+    _save(plan, sides, Path(directory))
     return worst(*(_STATUS.get(failure.code, Exit.ERROR) for failure in plan.failures))
 
 
@@ -151,22 +146,22 @@ def _member(side: dict[str, Any]) -> Member:
     )
 
 
-def _check_out(out: Path) -> None:
-    if out.exists() and any(out.iterdir()):
-        raise CommandError(f"{out} is not empty: nothing was planned", "give a new directory", Exit.USAGE)
+def _check_out(place: Path) -> None:
+    if place.exists() and any(place.iterdir()):
+        raise CommandError(f"{place} is not empty: nothing was planned", "give a new directory", Exit.USAGE)
 
 
-def _save(plan: FleetPlan, sides: Iterable[dict[str, Any]], out: Path) -> None:
+def _save(plan: FleetPlan, sides: Iterable[dict[str, Any]], place: Path) -> None:
     """The plans first: without fleet.json there is no plan of the fleet."""
     texts = {side["cluster"]: side["text"] for side in sides if "text" in side}
     try:
-        (out / "plans").mkdir(parents=True, exist_ok=True)
+        (place / "plans").mkdir(parents=True, exist_ok=True)
         for member in plan.members:
-            _write(out / member.file, texts[member.cluster])
-        _write(out / FLEET_FILE, fleet_plan_text(plan))
+            _write(place / member.file, texts[member.cluster])
+        _write(place / FLEET_FILE, fleet_plan_text(plan))
     except OSError as error:
         raise CommandError(f"the plans cannot be saved: {error}") from error
-    tell(f"saved {out}: {len(plan.members)} plans and {FLEET_FILE}")
+    info(f"saved {place}: {len(plan.members)} plans and {FLEET_FILE}")
 
 
 def _write(target: Path, text: str) -> None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.adapters.spark.compiling import loaded
 from reconciler.adapters.spark.tasks import in_time, reason
-from reconciler.cli.agreements import agreements_behind
-from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.fleet_members import Means, opened_member
-from reconciler.cli.options import PlanningOptions
-from reconciler.cli.planning import plan_on
 from reconciler.manifest import Manifests, Source
 from reconciler.model import DeleteAcl, DeleteTopic
 from reconciler.plan import Plan, change_id, plan_id, plan_text
+from reconciler.workflow.checks import checks_of
+from reconciler.workflow.options import PlanOptions
+from reconciler.workflow.planning import plan_on
+from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -26,7 +26,7 @@ class Order:
 
     texts: "Broadcast[tuple[Source, ...]]"
     means: Means
-    options: PlanningOptions
+    options: PlanOptions
     commit: str | None
     at_once: int = 4
     timeout: float = 300.0
@@ -48,12 +48,12 @@ def _plan_one(name: str, manifests: Manifests, order: Order) -> dict[str, Any]:
     try:
         with opened_member(manifests.clusters[name], order.means) as target:
             planned = plan_on(target, manifests, "", order.options)
-    except CommandError as error:
-        code = "refused" if error.status == Exit.REFUSED else "not_planned"
+    except WorkflowError as error:
+        code = "refused" if isinstance(error, PlanRefusedError) else "not_planned"
         return {"cluster": name, "code": code, "message": error.message, "advice": error.advice}
     except Exception as error:  # one cluster's trouble, whatever it is, must not end the others
         return {"cluster": name, "code": "unexpected", "message": reason(error), "advice": ""}
-    if agreements_behind(planned, planned.plan.as_of).stops:
+    if checks_of(planned).stops:
         advice = f"reconciler plan --cluster {name} shows which of AccessTests, Ownership, TopicPolicy"
         return {"cluster": name, "code": "disagreed", "message": "the plan breaks what was agreed", "advice": advice}
     return _said(name, replace(planned.plan, source_commit=order.commit))

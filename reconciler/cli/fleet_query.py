@@ -8,7 +8,7 @@ import click
 
 from reconciler.adapters.spark.store import FleetStore, NoRunError
 from reconciler.adapters.spark.views import moved, register, register_changes
-from reconciler.cli.console import complain, say, say_json
+from reconciler.cli.console import error, out, out_json
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.fleet_access import Answer, access_frame, holders
 from reconciler.cli.fleet_options import (
@@ -20,10 +20,10 @@ from reconciler.cli.fleet_options import (
     stored_run,
 )
 from reconciler.cli.options import output_option, path_argument
-from reconciler.cli.wiring import load
 from reconciler.fleet import Failure, FleetDrift, Run, fleet_of
 from reconciler.fleet.questions import BLAST_RADIUS, UNDECLARED, outliers
 from reconciler.report.fleet_table import table_lines
+from reconciler.workflow.manifests import load
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -118,18 +118,18 @@ def command(
             (columns, rows), unjudged = _answer(session, place, run, manifests, asked, sql, limit, drift)
     more = len(rows) > limit
     if output == "json":
-        say_json(
+        out_json(
             {"run": run.id, "columns": columns, "rows": rows[:limit], "more": more, "unread": sorted(unread | unjudged)}
         )
     else:
-        say(table_lines(columns, rows[:limit]))
+        out(table_lines(columns, rows[:limit]))
     if more:
-        complain(f"there are more rows than these {limit:,}", "--limit shows more")
+        error(f"there are more rows than these {limit:,}", "--limit shows more")
     if unread:
-        complain(f"without {', '.join(sorted(unread))}: not known in run {run.id}")
+        error(f"without {', '.join(sorted(unread))}: not known in run {run.id}")
     for item in run.readings:
         if item.acl_gap:
-            complain(f"{item.cluster}: the ACL listing may not be whole: {item.acl_gap}")
+            error(f"{item.cluster}: the ACL listing may not be whole: {item.acl_gap}")
     return Exit.OK
 
 
@@ -172,7 +172,7 @@ def _answer(  # noqa: PLR0917 - all of it is the question
     answer = _rows(_sql(session, sql), limit)
     unjudged = frame.where("principal is null").collect()
     for row in unjudged:
-        complain(f"without {row['cluster']}: its access is not known: {row['names'][0]}")
+        error(f"without {row['cluster']}: its access is not known: {row['names'][0]}")
     return answer, frozenset(row["cluster"] for row in unjudged)
 
 
@@ -184,7 +184,7 @@ def _register_moved(session: "SparkSession", store: FleetStore, run: Run, since:
     moved(session, store, before, run).createOrReplaceTempView("moved")
     once = {item.cluster for item in before.readings} ^ {item.cluster for item in run.readings}
     if once:
-        complain(f"without {', '.join(sorted(once))}: read in one of the two runs only")
+        error(f"without {', '.join(sorted(once))}: read in one of the two runs only")
 
 
 def _sql(session: "SparkSession", sql: str) -> "DataFrame":

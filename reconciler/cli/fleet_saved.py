@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.show import saved_plan
 from reconciler.fleet import ApplyRecord, FleetPlan, FleetPlanError, parse_apply_records, parse_fleet_plan
 from reconciler.plan import plan_id
+from reconciler.workflow.planning import saved_plan
 
 #: How the fleet's own plan is called.
 FLEET_FILE: Final = "fleet.json"

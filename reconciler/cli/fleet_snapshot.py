@@ -10,7 +10,7 @@ import click
 from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.spark.collecting import Patience, carried, collect
 from reconciler.adapters.spark.store import FleetStore
-from reconciler.cli.console import complain, say, say_json, tell
+from reconciler.cli.console import error, info, out, out_json
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.fleet_members import Means, everywhere, file_sources, live_sources
 from reconciler.cli.fleet_options import (
@@ -22,10 +22,11 @@ from reconciler.cli.fleet_options import (
     spark_options,
     store_option,
 )
-from reconciler.cli.options import Reach, connection_options, output_option, path_argument
-from reconciler.cli.wiring import load, today
+from reconciler.cli.options import connection_options, output_option, path_argument
 from reconciler.fleet import HeaderError, Reading, Run
 from reconciler.report.fleet_text import run_lines
+from reconciler.workflow.manifests import load
+from reconciler.workflow.options import ConnectionOptions, today
 
 
 @click.command("snapshot", short_help="Read all clusters into a store")
@@ -56,7 +57,7 @@ def command(
     at_once: int,
     timeout: float,
     attempts: int,
-    reach: Reach,
+    connection: ConnectionOptions,
     spark: SparkOptions,
     output: str,
 ) -> int:
@@ -75,7 +76,7 @@ def command(
         unknown = sorted(set(only) - set(fleet.clusters))
         if unknown:
             raise CommandError(f"not in fleet {fleet.name}: {', '.join(unknown)}", status=Exit.USAGE)
-        sources = live_sources(manifests, only or fleet.clusters, Means(everywhere(reach), snapshots), today())
+        sources = live_sources(manifests, only or fleet.clusters, Means(everywhere(connection), snapshots), today())
     place = FleetStore.at(store)
     taken = SystemClock().now()
     before = _carried(place, [source.cluster for source in sources]) if only or files else ()
@@ -84,13 +85,13 @@ def command(
         run = collect(session, place, sources, run, Patience(at_once, timeout, attempts))
     forgotten = _forgotten(place, keep)
     if output == "json":
-        say_json(run_document(run))
+        out_json(run_document(run))
     else:
-        say(run_lines(run))
+        out(run_lines(run))
     if forgotten:
-        tell(f"forgotten: {', '.join(forgotten)}")
+        info(f"forgotten: {', '.join(forgotten)}")
     if run.failures:
-        complain(f"{len(run.failures)} of {len(run.failures) + len(run.readings)} clusters could not be read")
+        error(f"{len(run.failures)} of {len(run.failures) + len(run.readings)} clusters could not be read")
     return Exit.ERROR if run.failures else Exit.OK
 
 
@@ -105,8 +106,8 @@ def _forgotten(place: FleetStore, keep: int) -> list[str]:
     """The runs that went; the new one is there whatever becomes of the old ones."""
     try:
         return place.retain(keep)
-    except (HeaderError, OSError) as error:
-        complain(f"no run was forgotten: {error}", "remove the record that is damaged")
+    except (HeaderError, OSError) as trouble:
+        error(f"no run was forgotten: {trouble}", "remove the record that is damaged")
         return []
 
 

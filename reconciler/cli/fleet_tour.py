@@ -15,7 +15,6 @@ from typing import Final
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.exits import Exit
 from reconciler.cli.tour import PLACE, Expected, Step
-from reconciler.cli.wiring import load, today
 from reconciler.manifest import desired_state
 from reconciler.model import (
     AccessControlEntry,
@@ -26,6 +25,8 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.workflow.manifests import load
+from reconciler.workflow.options import today
 
 #: Clusters that are made up beside those of the sandbox.
 SITES: Final = 40

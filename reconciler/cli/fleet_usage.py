@@ -10,9 +10,8 @@ import click
 from reconciler.adapters.spark.compiling import compile_desired
 from reconciler.adapters.spark.log_reading import Told, read_logs
 from reconciler.adapters.spark.store import FleetStore
-from reconciler.cli.console import complain, paint_for, say, say_json
+from reconciler.cli.console import error, out, out_json, paint_for
 from reconciler.cli.exits import CommandError, Exit, worst
-from reconciler.cli.fleet_drift import loaded
 from reconciler.cli.fleet_logs import Judged, log_parts, planned_changes, subjects_of
 from reconciler.cli.fleet_options import (
     SparkOptions,
@@ -25,10 +24,11 @@ from reconciler.cli.fleet_options import (
     stored_run,
 )
 from reconciler.cli.options import Date, as_of_option, output_option, path_argument
-from reconciler.cli.wiring import read_sources, today
 from reconciler.fleet.usage import ClusterUsage, Question, Window
 from reconciler.report.usage_json import reading_document, usage_document
 from reconciler.report.usage_text import usage_lines
+from reconciler.workflow.manifests import checked, read_sources
+from reconciler.workflow.options import today
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,10 @@ def command(*, show: int, spark: SparkOptions, output: str, **options: Any) -> i
     _check(asked)
     run_id, told = _told(asked, spark)
     if output == "json":
-        say_json(_document(run_id, asked, told))
+        out_json(_document(run_id, asked, told))
     else:
         title = "Use by the logs, of what is declared" if run_id is None else f"Use by the logs, of snapshot {run_id}"
-        say(usage_lines(title, told.clusters, told.unassigned, paint_for(sys.stdout), shown=show))
+        out(usage_lines(title, told.clusters, told.unassigned, paint_for(sys.stdout), shown=show))
     return _status(told)
 
 
@@ -111,7 +111,7 @@ def _check(asked: _Asked) -> None:
 def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, Told]:
     store = FleetStore.at(asked.store)
     texts = read_sources(asked.path)
-    manifests = loaded(texts)
+    manifests = checked(texts)
     clusters = fleet_in(manifests, asked.fleet_name).clusters
     run = None if asked.declared else stored_run(store, asked.run_id)
     parts = log_parts(asked.places, clusters)
@@ -137,10 +137,10 @@ def _document(run_id: str | None, asked: _Asked, told: Told) -> dict[str, Any]:
 def _status(told: Told) -> Exit:
     failed = [usage.cluster for usage in told.clusters if usage.failure]
     if failed:
-        complain(f"of {', '.join(failed)} nothing can be said")
+        error(f"of {', '.join(failed)} nothing can be said")
     broken = [text for summary in (*(u.summary for u in told.clusters), told.unassigned) for text in summary.broken]
     if broken:
-        complain(f"{len(broken)} log file{'' if len(broken) == 1 else 's'} could not be read to the end")
+        error(f"{len(broken)} log file{'' if len(broken) == 1 else 's'} could not be read to the end")
     return worst(
         Exit.ERROR if failed or broken else Exit.OK,
         Exit.FAILED_CHECK if any(map(_breaks, told.clusters)) else Exit.OK,

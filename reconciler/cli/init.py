@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.console import tell
+from reconciler.cli.console import info
 from reconciler.cli.exits import CommandError, Exit
 
 
@@ -31,6 +31,6 @@ def command(*, directory: str, cluster: str) -> int:
     for item in templates:
         text = item.read_text(encoding="utf-8").replace("my-cluster", cluster)
         (target / item.name).write_text(text, encoding="utf-8")
-        tell(f"wrote {target / item.name}")
-    tell(f"next: reconciler validate {shlex.quote(directory)}")
+        info(f"wrote {target / item.name}")
+    info(f"next: reconciler validate {shlex.quote(directory)}")
     return Exit.OK

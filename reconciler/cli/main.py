@@ -10,9 +10,11 @@ from typing import Any, Final
 import click
 
 from reconciler import __version__
-from reconciler.cli.console import complain
+from reconciler.cli.console import error
 from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.reasons import command_error
 from reconciler.cli.streams import dull, steady
+from reconciler.workflow.reasons import WorkflowError
 
 #: Every command and what it does, in the order in which people meet them.
 COMMANDS: Final = {
@@ -74,25 +76,26 @@ def run(arguments: list[str] | None = None) -> int:
     """Run a command line and return its exit status; everything that goes wrong is said on stderr."""
     try:
         return _status(program.main(arguments, prog_name="reconciler", standalone_mode=False))
-    except CommandError as error:
-        complain(error.message, error.advice)
-        return error.status
-    except click.UsageError as error:
-        error.show(sys.stderr)
+    except (CommandError, WorkflowError) as reason:
+        failure = command_error(reason) if isinstance(reason, WorkflowError) else reason
+        error(failure.message, failure.advice)
+        return failure.status
+    except click.UsageError as usage:
+        usage.show(sys.stderr)
         return Exit.USAGE
-    except click.ClickException as error:
-        complain(error.format_message(), str(getattr(error, "advice", "")))
+    except click.ClickException as wrong:
+        error(wrong.format_message(), str(getattr(wrong, "advice", "")))
         return Exit.ERROR
     except (click.Abort, KeyboardInterrupt):
-        complain("interrupted")
+        error("interrupted")
         return Exit.INTERRUPTED
     except BrokenPipeError:
         dull(sys.stdout)
         return Exit.ERROR
-    except OSError as error:
-        if error.filename is None:
+    except OSError as trouble:
+        if trouble.filename is None:
             dull(sys.stdout)
-        complain(": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None))
+        error(": ".join(str(part) for part in (trouble.filename, trouble.strerror or trouble) if part is not None))
         return Exit.ERROR
 
 

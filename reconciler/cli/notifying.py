@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reconciler.cli.console import tell
+from reconciler.cli.console import info
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import SECRETS, Function, Reach
+from reconciler.cli.options import SECRETS, Function
+from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
     from reconciler.adapters.webhook import Webhook
@@ -54,7 +55,7 @@ _OPTIONS = (
 
 
 def notify_options(function: Function) -> Function:
-    """Everything about notifying, handed over as ``notification`` and ``reach``."""
+    """Everything about notifying, handed over as ``notification`` and ``connection``."""
 
     @functools.wraps(function)
     def gathered(
@@ -72,14 +73,18 @@ def notify_options(function: Function) -> Function:
         notification = None
         if notify_webhook is not None:
             notification = Notification(notify_webhook, notify_secret, notify_ca, notify_when == "always")
-        return function(notification=notification, reach=Reach(None, allow_env, secrets_dirs), **others)
+        return function(
+            notification=notification, connection=ConnectionOptions(None, allow_env, secrets_dirs), **others
+        )
 
     for option in reversed(_OPTIONS):
         gathered = option(gathered)
     return gathered
 
 
-def notify(notification: Notification, report: "Report", reach: Reach, moment: datetime.datetime) -> None:
+def notify(
+    notification: Notification, report: "Report", connection: ConnectionOptions, moment: datetime.datetime
+) -> None:
     """Send the message, unless there is nothing to look at; what goes wrong ends the command."""
     from reconciler.adapters.webhook import WebhookError, deliver
     from reconciler.report.formats.slack import slack_message
@@ -87,19 +92,19 @@ def notify(notification: Notification, report: "Report", reach: Reach, moment: d
 
     if verdict(report).tone is Tone.CALM and not notification.always:
         return
-    to = _webhook(notification, reach)
+    to = _webhook(notification, connection)
     try:
         deliver(to, slack_message(report).encode(), int(moment.timestamp()))
     except WebhookError as error:
         raise CommandError(f"nobody was notified: {error}") from error
-    tell(f"notified {to.host}")
+    info(f"notified {to.host}")
 
 
-def _webhook(notification: Notification, reach: Reach) -> "Webhook":
+def _webhook(notification: Notification, connection: ConnectionOptions) -> "Webhook":
     from reconciler.adapters.kafka.secret_source import SecretError, SecretSource, has_reference
     from reconciler.adapters.webhook import WebhookError, webhook
 
-    secrets = SecretSource(frozenset(reach.allow_env), tuple(map(Path, reach.secrets_dirs)))
+    secrets = SecretSource(frozenset(connection.allow_env), tuple(map(Path, connection.secrets_dirs)))
     if notification.secret is not None and not has_reference(notification.secret):
         advice = "write ${env:NAME} with --allow-env NAME, or ${file:PATH:KEY} with --secrets-dir DIR"
         raise CommandError("a secret on the command line is no secret", advice, Exit.USAGE)

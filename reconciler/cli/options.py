@@ -3,33 +3,20 @@
 import datetime
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.workflow.options import ConnectionOptions, PlanOptions
+
+if TYPE_CHECKING:
+    from reconciler.plan import Acknowledgement
+
 Function: TypeAlias = Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """How the operator lets commands reach clusters and secrets."""
-
-    connections: str | None = None
-    allow_env: tuple[str, ...] = ()
-    secrets_dirs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PlanningOptions:
-    """What the command line says about a plan; texts as typed."""
-
-    as_of: datetime.date | None = None
-    allow_deletes: bool = False
-    accept: tuple[str, ...] = ()
-    only: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    baseline: str | None = None
+Decorator: TypeAlias = Callable[[Function], Function]
 
 
 class Date(click.ParamType[datetime.date]):
@@ -50,6 +37,25 @@ class Date(click.ParamType[datetime.date]):
         return day
 
 
+class Accepted(click.ParamType["Acknowledgement"]):
+    """``GUARD=OBJECT``."""
+
+    name = "guard"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Acknowledgement":
+        """Parse, or end the command with the guards that there are."""
+        from reconciler.plan import Acknowledgement, Guard
+
+        guard, equals, name = value.partition("=")
+        try:
+            if not equals or not name:
+                raise ValueError
+            return Acknowledgement(Guard(guard), name, "accepted on the command line")
+        except ValueError:
+            advice = f"guards are: {', '.join(Guard)}"
+            raise CommandError(f"--accept {value}: write GUARD=OBJECT", advice, Exit.USAGE) from None
+
+
 path_argument = click.argument("path", default=".", metavar="[PATH]", type=click.Path())
 
 output_option = click.option(
@@ -65,6 +71,14 @@ as_of_option = click.option(
 )
 
 expand_option = click.option("--expand", is_flag=True, help="One line for each binding, and each topic.")
+
+accept_option = click.option(
+    "--accept",
+    multiple=True,
+    metavar="GUARD=OBJECT",
+    type=Accepted(),
+    help="Let a guard pass this object; repeatable.",
+)
 
 #: ``--allow-env``, ``--secrets-dir``: which references to secrets are followed.
 SECRETS = (
@@ -91,7 +105,7 @@ _CONNECTION = (
 
 _PLANNING = (
     click.option("--allow-deletes", is_flag=True, help="Delete what is no longer declared."),
-    click.option("--accept", multiple=True, metavar="GUARD=OBJECT", help="Let a guard pass this object; repeatable."),
+    accept_option,
     click.option(
         "--only",
         multiple=True,
@@ -109,7 +123,7 @@ _PLANNING = (
 )
 
 
-def cluster_option(*, required: bool = True) -> Callable[[Function], Function]:
+def cluster_option(*, required: bool = True) -> Decorator:
     """``--cluster NAME|snapshot:FILE``."""
     return click.option(
         "--cluster",
@@ -119,32 +133,32 @@ def cluster_option(*, required: bool = True) -> Callable[[Function], Function]:
     )
 
 
-def connection_options(function: Function) -> Function:
-    """``--connections``, ``--allow-env``, ``--secrets-dir``, handed over as ``reach``."""
+def gathered(name: str, kind: Callable[[], Any], *options: Decorator) -> tuple[Decorator, ...]:
+    """Options that a command gets as the fields of one value.
 
-    @functools.wraps(function)
-    def gathered(
-        *, connections: str | None, allow_env: tuple[str, ...], secrets_dirs: tuple[str, ...], **others: Any
-    ) -> Any:
-        return function(reach=Reach(connections, allow_env, secrets_dirs), **others)
+    They are gathered while the command line is parsed, so nothing stands between the program and the command.
+    """
 
-    return _with(gathered, _CONNECTION)
+    def gather(context: click.Context, option: click.Parameter, value: Any) -> None:
+        context.params[name] = replace(context.params.get(name) or kind(), **{str(option.name): value})
 
+    def attached(decorator: Decorator, function: Function) -> Function:
+        function = decorator(function)
+        option: click.Parameter = function.__click_params__[-1]  # type: ignore[attr-defined]
+        option.expose_value, option.callback = False, gather
+        return function
 
-def planning_options(function: Function) -> Function:
-    """Everything that says what a plan may hold, handed over as ``planning``."""
-    names = PlanningOptions.__slots__
-
-    @functools.wraps(function)
-    def gathered(**given: Any) -> Any:
-        planning = PlanningOptions(**{name: given.pop(name) for name in names})
-        return function(planning=planning, **given)
-
-    return _with(gathered, _PLANNING)
+    return tuple(partial(attached, option) for option in options)
 
 
-def _with(function: Function, options: tuple[Callable[[Function], Function], ...]) -> Function:
-    """Apply options so that ``--help`` lists them in the given order."""
-    for option in reversed(options):
-        function = option(function)
-    return function
+def with_options(options: tuple[Decorator, ...]) -> Decorator:
+    """All of them, listed by ``--help`` in the given order."""
+    return lambda function: functools.reduce(lambda made, option: option(made), reversed(options), function)
+
+
+#: ``--connections``, ``--allow-env``, ``--secrets-dir``, handed over as ``connection``.
+CONNECTION: Final = gathered("connection", ConnectionOptions, *_CONNECTION)
+connection_options = with_options(CONNECTION)
+
+#: Everything that says what a plan may hold, handed over as ``planning``.
+planning_options = with_options(gathered("planning", PlanOptions, *_PLANNING))

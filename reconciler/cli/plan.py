@@ -5,13 +5,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.agreements import Agreements, agreement_document, agreement_lines, agreements_behind
-from reconciler.cli.asking import answer_status
-from reconciler.cli.console import complain, paint_for, say, say_json, tell
-from reconciler.cli.exits import CommandError, Exit, worst
+from reconciler.cli.console import error, info, out, out_json, paint_for
+from reconciler.cli.exits import Exit, worst
 from reconciler.cli.options import (
-    PlanningOptions,
-    Reach,
     cluster_option,
     connection_options,
     expand_option,
@@ -19,10 +15,11 @@ from reconciler.cli.options import (
     path_argument,
     planning_options,
 )
-from reconciler.cli.planning import Planned, make_plan
+from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
 if TYPE_CHECKING:
     from reconciler.plan import Plan
+    from reconciler.report.checks import Checks
 
 _NEW_ACCESS: Final = "new-access"
 
@@ -30,7 +27,7 @@ _NEW_ACCESS: Final = "new-access"
 @click.command("plan", short_help="Compare manifests with a cluster, print the ordered plan, save it")
 @path_argument
 @cluster_option()
-@click.option("--out", metavar="FILE", type=click.Path(dir_okay=False), help="Save the plan, for apply.")
+@click.option("--out", "save_as", metavar="FILE", type=click.Path(dir_okay=False), help="Save the plan, for apply.")
 @planning_options
 @expand_option
 @click.option(
@@ -51,13 +48,13 @@ def command(
     *,
     path: str,
     cluster: str,
-    out: str | None,
-    planning: PlanningOptions,
+    save_as: str | None,
+    planning: PlanOptions,
     expand: bool,
     fail_on: tuple[str, ...],
     validate_with_broker: bool,
     detailed_exitcode: bool,
-    reach: Reach,
+    connection: ConnectionOptions,
     output: str,
 ) -> int:
     """Compare the manifests below PATH with a cluster and print what would be sent, in order.
@@ -67,43 +64,46 @@ def command(
     topics break a TopicPolicy. With --validate-with-broker also if the cluster refuses a step; exit 1 if it gives no
     answer about one.
     """
-    planned = make_plan(path, cluster, reach, planning, ask_broker=validate_with_broker)
-    agreed = agreements_behind(planned, planned.plan.as_of)
-    print_plan(planned, agreed, expand=expand, output=output)
-    saved = out is not None
-    status = worst(verdict(planned, agreed, saved=saved), answer_status(planned.plan, saved=saved))
-    if status is Exit.OK and out is not None:
-        save_plan(planned, out)
+    from reconciler import workflow
+    from reconciler.cli.notes import info_note
+
+    planned = workflow.plan(path, cluster, planning, connection, ask_broker=validate_with_broker, tell=info_note)
+    checks = workflow.checks_of(planned)
+    print_plan(planned.plan, checks, expand=expand, output=output)
+    saved = save_as is not None
+    status = worst(verdict(planned.plan, checks, saved=saved), _answers(planned.plan, saved=saved))
+    if status is Exit.OK and save_as is not None:
+        save(planned.plan, save_as)
     different = Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
     return worst(status, _gate(planned.plan, fail_on), different)
 
 
-def print_plan(
-    planned: Planned, agreed: Agreements | None, *, expand: bool, output: str, command: str = "plan"
-) -> None:
-    """Print a plan to stdout, as text or as JSON, which names the command; with what was agreed about its end."""
+def print_plan(plan: "Plan", checks: "Checks | None", *, expand: bool, output: str, command: str = "plan") -> None:
+    """Print a plan to stdout, as text or as JSON, which names the command; with what was checked of its end."""
     if output == "json":
+        from reconciler.report.checks import checks_document
         from reconciler.report.plan_json import plan_report
 
-        more = {} if agreed is None else agreement_document(agreed)
-        say_json({**plan_report(planned.plan, command=command), **more})
+        more = {} if checks is None else checks_document(checks)
+        out_json({**plan_report(plan, command=command), **more})
         return
+    from reconciler.report.checks import checks_lines
     from reconciler.report.plan_text import plan_lines
 
     paint = paint_for(sys.stdout)
-    say(plan_lines(planned.plan, paint, expand=expand, drift=command == "drift"))
-    if agreed is not None:
-        say(agreement_lines(agreed, paint))
+    out(plan_lines(plan, paint, expand=expand, drift=command == "drift"))
+    if checks is not None:
+        out(checks_lines(checks, paint))
 
 
-def verdict(planned: Planned, agreed: Agreements, *, saved: bool) -> Exit:
+def verdict(plan: "Plan", checks: "Checks", *, saved: bool) -> Exit:
     """Say whether a guard, a claim or an owner stands against a plan; such a plan is not saved."""
     unsaved = ": it was not saved" if saved else ""
-    if planned.plan.refusals:
-        complain(f"a guard refuses this plan{unsaved}")
+    if plan.refusals:
+        error(f"a guard refuses this plan{unsaved}")
         return Exit.REFUSED
-    if agreed.stops:
-        complain(f"this plan breaks what was agreed{unsaved}")
+    if checks.stops:
+        error(f"this plan breaks what was agreed{unsaved}")
         return Exit.FAILED_CHECK
     return Exit.OK
 
@@ -112,17 +112,29 @@ def _gate(plan: "Plan", fail_on: tuple[str, ...]) -> Exit:
     from reconciler.plan import AccessChange
 
     if _NEW_ACCESS in fail_on and plan.access.change in (AccessChange.WIDENING, AccessChange.MIXED):
-        complain("this plan gives somebody access that they do not have now (--fail-on new-access)")
+        error("this plan gives somebody access that they do not have now (--fail-on new-access)")
         return Exit.FAILED_CHECK
     return Exit.OK
 
 
-def save_plan(planned: Planned, out: str) -> None:
+def save(plan: "Plan", file: str) -> None:
     """Write a plan, and say under which digest."""
-    from reconciler.adapters.plan_files import write_plan
+    from reconciler.workflow import save_plan
 
-    try:
-        digest = write_plan(planned.plan, out)
-    except OSError as error:
-        raise CommandError(f"the plan cannot be saved: {error}") from error
-    tell(f"saved {out}  {digest}")
+    info(f"saved {file}  {save_plan(plan, file)}")
+
+
+def _answers(plan: "Plan", *, saved: bool) -> Exit:
+    """Say whether the cluster refuses a step, or could not be asked about one; such a plan is not saved."""
+    from reconciler.plan import Ruling
+
+    validation = plan.topics.validation
+    if validation is None:
+        return Exit.OK
+    unsaved = ": the plan was not saved" if saved else ""
+    refused, unknown = validation.count(Ruling.REFUSED), validation.count(Ruling.UNKNOWN)
+    if refused:
+        error(f"the cluster refuses {refused:,} of the steps{unsaved}")
+    if unknown:
+        error(f"the cluster gave no answer about {unknown:,} of the steps{unsaved}")
+    return worst(Exit.FAILED_CHECK if refused else Exit.OK, Exit.ERROR if unknown else Exit.OK)

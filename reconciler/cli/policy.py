@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.console import say, say_json, tell
+from reconciler.cli.console import info, out, out_json
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import Reach, as_of_option, cluster_option, connection_options, output_option
+from reconciler.cli.options import as_of_option, cluster_option, connection_options, output_option
+from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
-    from reconciler.cli.wiring import Target
     from reconciler.model import Topic
     from reconciler.policy import ProposedRule
+    from reconciler.workflow import Target
 
 #: How long what does not fit is accepted: two quarters to decide.
 _GRACE: Final = datetime.timedelta(days=182)
@@ -29,7 +30,9 @@ def command() -> None:
 @cluster_option(required=False)
 @click.option("--defaults", is_flag=True, help="Print a policy of good defaults; nothing is asked of any cluster.")
 @click.option("--name", metavar="NAME", default=None, help="The policy's name.  [default: the cluster's]")
-@click.option("--out", metavar="FILE", type=click.Path(dir_okay=False), help="Write it there; the file must be new.")
+@click.option(
+    "--out", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Write it there; the file must be new."
+)
 @connection_options
 @as_of_option
 @output_option
@@ -39,8 +42,8 @@ def init(
     cluster: str | None,
     defaults: bool,
     name: str | None,
-    out: str | None,
-    reach: Reach,
+    file: str | None,
+    connection: ConnectionOptions,
     as_of: datetime.date | None,
     output: str,
 ) -> int:
@@ -56,40 +59,24 @@ def init(
     if defaults:
         from reconciler.report.policy_defaults import DEFAULT_POLICY
 
-        _write(DEFAULT_POLICY, (), out, output)
+        _write(DEFAULT_POLICY, (), file, output)
         return Exit.OK
-    from reconciler.cli.reading import reached
-    from reconciler.cli.wiring import today
+    from reconciler import workflow
+    from reconciler.cli.export import info_gaps
+    from reconciler.cli.notes import info_note
     from reconciler.manifest import document_name_problem
+    from reconciler.workflow.options import today
 
     if name is not None and (problem := document_name_problem(name)) is not None:
         raise CommandError(f"--name: {problem}", status=Exit.USAGE)
-    with reached(path, str(cluster), reach) as target:
-        topics = _topics(target)
+    exported = workflow.export(path, str(cluster), connection, acls=False, tell=info_note)
+    info_gaps(exported.state)
+    target, topics = exported.target, list(exported.state.topics.values())
     if not topics:
         raise CommandError(f"cluster {target.name} has no topics to learn from", "begin with --defaults")
     text, rules = _proposal(target, topics, name, as_of or today())
-    _write(text, rules, out, output)
+    _write(text, rules, file, output)
     return Exit.OK
-
-
-def _topics(target: "Target") -> "list[Topic]":
-    from reconciler.cli.export import in_scope
-    from reconciler.cli.state import read_cluster
-    from reconciler.ports import ReadRequest
-
-    declaration = target.declaration
-    request = ReadRequest(
-        acls=False,
-        principal=declaration.principal if declaration else None,
-        super_users=declaration.super_users if declaration else (),
-    )
-    state = in_scope(read_cluster(target.cluster, request), target)
-    if state.topic_gap:
-        tell(f"warning: {state.topic_gap}")
-    for topic, reason in state.unreadable_topics.items():
-        tell(f"warning: topic {topic}: {reason}")
-    return list(state.topics.values())
 
 
 def _proposal(
@@ -128,17 +115,14 @@ def _is_manifest(text: str) -> bool:
 
 def _prove(text: str, topics: "list[Topic]", cluster: str, day: datetime.date) -> None:
     """Read the proposal as a manifest and hold it against the topics: what does not pass is never shown."""
-    from reconciler.cli.topic_policies import compiled
-    from reconciler.cli.wiring import manifest_failure
-    from reconciler.manifest import ManifestError, Source, TopicPolicyDeclaration, load
+    from reconciler.manifest import Source, TopicPolicyDeclaration
     from reconciler.model import DesiredState, DesiredTopic, Origin
     from reconciler.policy import Surroundings
     from reconciler.report.policy_text import message
+    from reconciler.workflow.manifests import checked
+    from reconciler.workflow.topic_checks import compiled
 
-    try:
-        manifests = load([Source("the proposal", text)])
-    except ManifestError as error:
-        raise manifest_failure(error.problems) from error
+    manifests = checked([Source("the proposal", text)])
     rules = (rule for policy in manifests.of(TopicPolicyDeclaration) for rule in policy.rules)
     declared = {topic.name: DesiredTopic(topic, Origin(cluster, 1, 1)) for topic in topics}
     result = compiled(rules, manifests).decide(DesiredState(topics=declared), day, Surroundings(cluster))
@@ -147,20 +131,20 @@ def _prove(text: str, topics: "list[Topic]", cluster: str, day: datetime.date) -
         raise CommandError(f"the proposal does not hold on the cluster itself: {worst.topic}: {message(worst)}")
 
 
-def _write(text: str, rules: "tuple[ProposedRule, ...]", out: str | None, output: str) -> None:
+def _write(text: str, rules: "tuple[ProposedRule, ...]", file: str | None, output: str) -> None:
     waived = {proposed.rule.name: [*waiver.topics.literal] for proposed in rules for waiver in proposed.rule.waivers}
     if output == "json":
-        say_json({"policy": text, "waived": waived})
-    elif out is None:
-        say([text.rstrip("\n")])
-    if out is not None:
+        out_json({"policy": text, "waived": waived})
+    elif file is None:
+        out([text.rstrip("\n")])
+    if file is not None:
         try:
-            with Path(out).open("x", encoding="utf-8") as file:
-                file.write(text)
+            with Path(file).open("x", encoding="utf-8") as new:
+                new.write(text)
         except FileExistsError:
-            raise CommandError(f"{out} exists: nothing was written", "give a new file", Exit.USAGE) from None
+            raise CommandError(f"{file} exists: nothing was written", "give a new file", Exit.USAGE) from None
         except OSError as error:
             raise CommandError(f"the policy cannot be written: {error}") from error
-        tell(f"wrote {out}")
+        info(f"wrote {file}")
     if waived:
-        tell(f"{sum(map(len, waived.values())):,} exceptions are waived by name, in {len(waived):,} rules")
+        info(f"{sum(map(len, waived.values())):,} exceptions are waived by name, in {len(waived):,} rules")

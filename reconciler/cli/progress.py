@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from reconciler.apply import Progress
-from reconciler.cli.console import coloured, tell
+from reconciler.cli.console import coloured, info
 from reconciler.plan import TITLES, Phase
 from reconciler.report.paint import safe
 
@@ -18,22 +18,22 @@ class Lines:
 
     def phase(self, phase: Phase, steps: int) -> None:
         """A phase begins."""
-        tell(f"{int(phase)}. {TITLES[phase]}: {steps:,}")
+        info(f"{int(phase)}. {TITLES[phase]}: {steps:,}")
 
     def sent(self, steps: int) -> None:
         """Nothing: a line for each batch would be noise in a log."""
 
     def barrier(self, seconds: float) -> None:
         """A fixed wait begins."""
-        tell(f"   {_waiting(seconds)}")
+        info(f"   {_waiting(seconds)}")
 
     def proven(self, brokers: Sequence[int], seconds: float) -> None:
         """A barrier was reached."""
-        tell(f"   {_proven(brokers, seconds)}")
+        info(f"   {_proven(brokers, seconds)}")
 
     def note(self, text: str) -> None:
         """Something a person should know."""
-        tell(f"   {safe(text)}")
+        info(f"   {safe(text)}")
 
 
 class Bars:

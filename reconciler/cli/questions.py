@@ -1,13 +1,12 @@
 """Arguments and options of the questions: who, what, on which names, of which state."""
 
-import functools
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import Function, as_of_option, cluster_option, connection_options, output_option
-from reconciler.cli.views import Asked
+from reconciler.cli.options import CONNECTION, as_of_option, cluster_option, gathered, output_option, with_options
+from reconciler.workflow.options import StateRequest
 
 if TYPE_CHECKING:
     from reconciler.model import AclOperation, ResourcePattern
@@ -27,42 +26,33 @@ _NAMES = (
     click.option("--prefix", is_flag=True, help="NAME is the beginning of names: every name that begins so."),
     click.option("--any", "any_name", is_flag=True, help="Every name that there is or could be, instead of NAME."),
 )
-_STATE = (
-    click.option("--path", metavar="PATH", type=click.Path(), help="The manifests.  [default: .]"),
-    cluster_option(required=False),
-    click.option("--offline", is_flag=True, help="With --cluster: only what is declared for it; ask nothing of it."),
-    click.option(
-        "--plan",
-        metavar="PLAN",
-        type=click.Path(exists=True, dir_okay=False),
-        help="With --cluster: before and after this saved plan.",
-    ),
-    connection_options,
-    as_of_option,
-    output_option,
+#: Of which state is asked, handed over as ``request``, with ``connection`` and ``output``.
+state_options = with_options(
+    (
+        *gathered(
+            "request",
+            StateRequest,
+            click.option("--path", metavar="PATH", type=click.Path(), help="The manifests.  [default: .]"),
+            cluster_option(required=False),
+            click.option(
+                "--offline", is_flag=True, help="With --cluster: only what is declared for it; ask nothing of it."
+            ),
+            click.option(
+                "--plan",
+                metavar="PLAN",
+                type=click.Path(exists=True, dir_okay=False),
+                help="With --cluster: before and after this saved plan.",
+            ),
+        ),
+        *CONNECTION,
+        *gathered("request", StateRequest, as_of_option),
+        output_option,
+    )
 )
 
 
-def name_options(function: Function) -> Function:
-    """``--prefix`` and ``--any``."""
-    for option in reversed(_NAMES):
-        function = option(function)
-    return function
-
-
-def state_options(function: Function) -> Function:
-    """Of which state is asked, handed over as ``asked``, with ``reach`` and ``output``."""
-
-    @functools.wraps(function)
-    def gathered(
-        *, path: str | None, cluster: str | None, offline: bool, plan: str | None, as_of: Any, **others: Any
-    ) -> Any:
-        return function(asked=Asked(path, cluster, offline, plan, as_of), **others)
-
-    wrapped: Function = gathered
-    for option in reversed(_STATE):
-        wrapped = option(wrapped)
-    return wrapped
+#: ``--prefix`` and ``--any``.
+name_options = with_options(_NAMES)
 
 
 def asked_pattern(

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler import __version__
-from reconciler.cli.console import paint_for, say_text, tell
+from reconciler.cli.console import info, out_text, paint_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.notifying import Notification, notify, notify_options
-from reconciler.cli.options import Reach
-from reconciler.cli.wiring import now
 from reconciler.report.formats import FORMATS, format_named
+from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
     from reconciler.report.formats.interface import Options
@@ -44,7 +43,9 @@ class Moment(click.ParamType[datetime.datetime]):
 @click.option(
     "--format", "form", type=click.Choice(tuple(FORMATS)), default="text", show_default=True, help="What is written."
 )
-@click.option("--out", metavar="FILE", type=click.Path(dir_okay=False), help="Write it there instead of to stdout.")
+@click.option(
+    "--out", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Write it there instead of to stdout."
+)
 @click.option(
     "--also",
     multiple=True,
@@ -69,13 +70,13 @@ def command(
     *,
     results: tuple[str, ...],
     form: str,
-    out: str | None,
+    file: str | None,
     also: tuple[str, ...],
     manifests: str,
     marker: str,
     at: datetime.datetime | None,
     notification: Notification | None,
-    reach: Reach,
+    connection: ConnectionOptions,
 ) -> int:
     """Write what plan, drift, lint, test or validate printed with --output json, or saved plans; several become one.
 
@@ -84,18 +85,18 @@ def command(
     """
     from reconciler.report.results import join
 
-    options = _options(manifests, marker, at or now())
+    options = _options(manifests, marker, at or _now())
     others = [_other(text) for text in also]
-    report = join(_read(file) for file in results)
-    for name, file in others:
-        _write(format_named(name).write(report, options), file)
+    report = join(map(_read, results))
+    for name, other in others:
+        _write(format_named(name).write(report, options), other)
     text = format_named(form).write(report, options)
-    if out is None:
-        say_text(text)
+    if file is None:
+        out_text(text)
     else:
-        _write(text, out)
+        _write(text, file)
     if notification is not None:
-        notify(notification, report, reach, now())
+        notify(notification, report, connection, _now())
     return Exit.OK
 
 
@@ -152,11 +153,15 @@ def _content(file: str) -> str:
         raise CommandError(f"{file} cannot be read: {error}") from error
 
 
-def _write(text: str, out: str) -> None:
+def _write(text: str, file: str) -> None:
     from reconciler.adapters.atomic_write import write_atomically
 
     try:
-        write_atomically(text, out)
+        write_atomically(text, file)
     except OSError as error:
         raise CommandError(f"the report cannot be written: {error}") from error
-    tell(f"wrote {out}")
+    info(f"wrote {file}")
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import say, say_json, tell
+from reconciler.cli.console import info, out, out_json
 from reconciler.cli.exits import CommandError, Exit
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ def up_command(
             tls=tls,
             allow_everyone_if_no_acl_found=default_allow,
         )
-        sandbox = up(spec, progress=tell)
+        sandbox = up(spec, progress=info)
     if output == "json":
-        say_json(_as_json(sandbox))
+        out_json(_as_json(sandbox))
     else:
-        say(_as_text(sandbox))
+        out(_as_text(sandbox))
 
 
 @command.command("down")
@@ -68,11 +68,11 @@ def down_command(name: str | None, every: bool, output: str) -> None:
         with _failures():
             down(ended)
         if output == "text":
-            say([f"Sandbox {ended} is down; nothing of it is left."])
+            out([f"Sandbox {ended} is down; nothing of it is left."])
     if output == "json":
-        say_json({"ended": names})
+        out_json({"ended": names})
     elif not names:
-        say(["No sandbox is up."])
+        out(["No sandbox is up."])
 
 
 @command.command("status")
@@ -85,9 +85,9 @@ def status_command(name: str | None, output: str) -> None:
     with _failures():
         sandboxes = status() if name is None else [find(name)]
     if output == "json":
-        say_json({"sandboxes": [_as_json(sandbox) for sandbox in sandboxes]})
+        out_json({"sandboxes": [_as_json(sandbox) for sandbox in sandboxes]})
     else:
-        say([line for sandbox in sandboxes for line in _as_text(sandbox)] or ["No sandbox is up."])
+        out([line for sandbox in sandboxes for line in _as_text(sandbox)] or ["No sandbox is up."])
 
 
 @contextmanager

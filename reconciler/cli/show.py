@@ -1,16 +1,12 @@
 """``reconciler show``: print a saved plan."""
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import paint_for, say, say_json
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.console import out, out_json, paint_for
+from reconciler.cli.exits import Exit
 from reconciler.cli.options import expand_option, output_option
-
-if TYPE_CHECKING:
-    from reconciler.plan import Plan
 
 
 @click.command("show", short_help="Print a saved plan")
@@ -21,25 +17,13 @@ def command(*, plan_file: str, expand: bool, output: str) -> int:
     """Print a saved plan; an altered file is refused."""
     from reconciler.report.plan_json import plan_report
     from reconciler.report.plan_text import plan_lines
+    from reconciler.workflow import saved_plan
 
     plan, digest = saved_plan(plan_file)
     if output == "json":
-        say_json({**plan_report(plan), "fileDigest": digest})
+        out_json({**plan_report(plan), "fileDigest": digest})
     else:
         paint = paint_for(sys.stdout)
-        say(plan_lines(plan, paint, expand=expand))
-        say([paint("dim", digest)])
+        out(plan_lines(plan, paint, expand=expand))
+        out([paint("dim", digest)])
     return Exit.OK
-
-
-def saved_plan(plan_file: str) -> "tuple[Plan, str]":
-    """Read a plan file, or end the command with status 4."""
-    from reconciler.adapters.plan_files import read_plan
-    from reconciler.plan import PlanFileError
-
-    try:
-        return read_plan(plan_file)
-    except PlanFileError as error:
-        raise CommandError(f"{plan_file}: {error}", "plan again", Exit.STALE) from error
-    except OSError as error:
-        raise CommandError(f"{plan_file} cannot be read: {error}") from error

@@ -2,33 +2,20 @@
 
 import datetime
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.agreements import Agreements, agreement_document, agreement_lines, agreements
-from reconciler.cli.console import paint_for, say, say_json
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.console import out, out_json, paint_for
+from reconciler.cli.exits import Exit
 from reconciler.cli.options import as_of_option, output_option, path_argument
-from reconciler.cli.views import authorizer
-from reconciler.cli.wiring import desired, load, manifest_failure, today
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from reconciler.manifest import ClusterDeclaration, Manifests, Problem
-    from reconciler.model import DesiredState
-
-
-@dataclass(frozen=True, slots=True)
-class _Checked:
-    """One cluster: what is declared for it, and what speaks against that."""
-
-    name: str
-    desired: "DesiredState"
-    warnings: "tuple[Problem, ...]"
-    agreed: Agreements
+    from reconciler.manifest import Problem
+    from reconciler.workflow import Validation
+    from reconciler.workflow.validation import ValidatedCluster
 
 
 @click.command("validate", short_help="Parse and check manifests; offline")
@@ -42,86 +29,50 @@ def command(*, path: str, output: str, as_of: datetime.date | None) -> int:
     if AccessTests fail on what is declared, a file names what belongs to another team (Ownership), or topics break a
     TopicPolicy.
     """
-    day = as_of or today()
-    if output == "json":
-        return _json(path, day)
-    manifests = load(path)
-    checked, problems = _check_all(manifests, day)
-    if problems:
-        raise manifest_failure(problems)
-    _print(manifests, checked)
-    return Exit.FAILED_CHECK if any(one.agreed.stops for one in checked) else Exit.OK
-
-
-def _check_all(manifests: "Manifests", day: datetime.date) -> "tuple[list[_Checked], tuple[Problem, ...]]":
-    """The clusters for which the manifests hold together, and the problems of the others, each said once."""
-    from reconciler.manifest import ManifestError
-
-    checked: list[_Checked] = []
-    problems: list[Problem] = []
-    for declaration in manifests.clusters.values():
-        try:
-            checked.append(_check(manifests, declaration, day))
-        except CommandError as failure:
-            if not isinstance(failure.__cause__, ManifestError):
-                raise
-            problems.extend(failure.__cause__.problems)
-    return checked, ManifestError(problems).problems
-
-
-def _check(manifests: "Manifests", declaration: "ClusterDeclaration", day: datetime.date) -> _Checked:
-    from reconciler.manifest import cluster_warnings
-
-    name = declaration.name
-    wanted = desired(manifests, name, day)
-    return _Checked(
-        name,
-        wanted,
-        cluster_warnings(manifests, name, day),
-        agreements(manifests, name, wanted, lambda: authorizer(declaration, wanted.bindings), day),
-    )
-
-
-def _print(manifests: "Manifests", checked: "list[_Checked]") -> None:
-    from reconciler.manifest import render_problem
-
-    paint = paint_for(sys.stdout)
-    for warning in dict.fromkeys((*manifests.warnings, *(item for one in checked for item in one.warnings))):
-        say([render_problem(warning), ""])
-    for one in checked:
-        wanted = one.desired
-        expired = f", {len(wanted.expired)} expired" if wanted.expired else ""
-        say([f"cluster {one.name}: {len(wanted.bindings):,} bindings, {len(wanted.topics):,} topics declared{expired}"])
-        say(agreement_lines(one.agreed, paint))
-    if not checked:
-        say([paint("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
-    if any(one.agreed.stops for one in checked):
-        say([paint("error", "not valid: what is declared breaks what was agreed")])
-    else:
-        say([paint("add", "valid")])
-
-
-def _json(path: str, day: datetime.date) -> int:
-    from reconciler.manifest import ManifestError
+    from reconciler.workflow import validate
+    from reconciler.workflow.reasons import InvalidManifestsError
 
     try:
-        manifests = load(path)
-    except CommandError as failure:
-        if not isinstance(failure.__cause__, ManifestError):
+        found = validate(path, as_of)
+        if found.problems and output != "json":
+            raise InvalidManifestsError(found.problems)
+    except InvalidManifestsError as failure:
+        if output != "json":
             raise
-        say_json(_document([], failure.__cause__.problems, valid=False))
+        out_json(_document((), failure.problems, valid=False))
         return Exit.ERROR
-    checked, problems = _check_all(manifests, day)
-    warnings = [*manifests.warnings, *(warning for one in checked for warning in one.warnings)]
-    if problems:
-        say_json(_document(checked, [*warnings, *problems], valid=False))
-        return Exit.ERROR
-    valid = not any(one.agreed.stops for one in checked)
-    say_json(_document(checked, warnings, valid=valid))
-    return Exit.OK if valid else Exit.FAILED_CHECK
+    if output == "json":
+        out_json(_document(found.clusters, (*found.warnings, *found.problems), valid=found.valid))
+    else:
+        _print(found)
+    return Exit.ERROR if found.problems else Exit.OK if found.valid else Exit.FAILED_CHECK
 
 
-def _document(checked: "list[_Checked]", problems: "Iterable[Problem]", *, valid: bool) -> dict[str, object]:
+def _print(found: "Validation") -> None:
+    from reconciler.manifest import render_problem
+    from reconciler.report.checks import checks_lines
+
+    paint = paint_for(sys.stdout)
+    for warning in dict.fromkeys(found.warnings):
+        out([render_problem(warning), ""])
+    for one in found.clusters:
+        wanted = one.desired
+        expired = f", {len(wanted.expired)} expired" if wanted.expired else ""
+        out([f"cluster {one.name}: {len(wanted.bindings):,} bindings, {len(wanted.topics):,} topics declared{expired}"])
+        out(checks_lines(one.checks, paint))
+    if not found.clusters:
+        out([paint("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
+    if not found.valid:
+        out([paint("error", "not valid: what is declared breaks what was agreed")])
+    else:
+        out([paint("add", "valid")])
+
+
+def _document(
+    clusters: "Iterable[ValidatedCluster]", problems: "Iterable[Problem]", *, valid: bool
+) -> dict[str, object]:
+    from reconciler.report.checks import checks_document
+
     return {
         "valid": valid,
         "clusters": {
@@ -129,9 +80,9 @@ def _document(checked: "list[_Checked]", problems: "Iterable[Problem]", *, valid
                 "bindings": len(one.desired.bindings),
                 "topics": len(one.desired.topics),
                 "expired": len(one.desired.expired),
-                **agreement_document(one.agreed),
+                **checks_document(one.checks),
             }
-            for one in checked
+            for one in clusters
         },
         "problems": [_problem(problem) for problem in dict.fromkeys(problems)],
     }

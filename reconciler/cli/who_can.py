@@ -4,9 +4,8 @@ import sys
 
 import click
 
-from reconciler.cli.console import paint_for, say, say_json
+from reconciler.cli.console import out, out_json, paint_for
 from reconciler.cli.exits import Exit
-from reconciler.cli.options import Reach
 from reconciler.cli.questions import (
     asked_operation,
     asked_pattern,
@@ -16,7 +15,7 @@ from reconciler.cli.questions import (
     state_options,
     type_argument,
 )
-from reconciler.cli.views import Asked, views
+from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 
 @click.command("who-can", short_help="Who may do something")
@@ -32,8 +31,8 @@ def command(
     name: str | None,
     prefix: bool,
     any_name: bool,
-    asked: Asked,
-    reach: Reach,
+    request: StateRequest,
+    connection: ConnectionOptions,
     output: str,
 ) -> int:
     """Who may do OPERATION on a TYPE called NAME, as in: who-can READ topic payments.orders.
@@ -44,11 +43,15 @@ def command(
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)
     from reconciler.access import who_can
+    from reconciler.cli.notes import info_note
     from reconciler.report.access_text import holders_document, holders_lines
+    from reconciler.workflow import access_views
 
-    found = [(view, who_can(view.authorizer, wanted, pattern)) for view in views(asked, reach)]
+    found = [
+        (view, who_can(view.authorizer, wanted, pattern)) for view in access_views(request, connection, tell=info_note)
+    ]
     if output == "json":
-        say_json(holders_document(wanted, pattern, found))
+        out_json(holders_document(wanted, pattern, found))
     else:
-        say(holders_lines(wanted, pattern, found, paint_for(sys.stdout)))
+        out(holders_lines(wanted, pattern, found, paint_for(sys.stdout)))
     return Exit.OK

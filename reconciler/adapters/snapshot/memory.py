@@ -28,6 +28,10 @@ class MemoryCluster:
         """What ``request`` asks for."""
         return requested(self.snapshot, request)
 
+    def brokers(self) -> frozenset[int]:
+        """The ids of the brokers; empty where the snapshot does not say."""
+        return frozenset(self.snapshot.broker.broker_ids or ())
+
     def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
         """See :class:`reconciler.ports.ClusterWriter`."""
         after, answers = acl_rules.create_acls(self.state.bindings, bindings)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from reconciler.cli.fleet_members import Means
 from reconciler.cli.fleet_planning import Order, plan_all
-from reconciler.cli.options import PlanningOptions, Reach
-from reconciler.cli.wiring import read_sources
+from reconciler.workflow.manifests import read_sources
+from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -34,7 +34,7 @@ def test_one_that_is_silent_is_named_in_time(tmp_path: Path) -> None:
         text = "".join(CLUSTER.format(name=name, port=port) for name, port in ports.items())
         (tmp_path / "clusters.yaml").write_text(text, encoding="utf-8")
         texts = cast("Broadcast[tuple[Source, ...]]", SimpleNamespace(value=tuple(read_sources(str(tmp_path)))))
-        order = Order(texts, Means(Reach()), PlanningOptions(), None, at_once=1, timeout=1.5)
+        order = Order(texts, Means(ConnectionOptions()), PlanOptions(), None, at_once=1, timeout=1.5)
         sides = [json.loads(line) for line in plan_all(["silent", "closed"], "0", order=order)]
     assert [(side["cluster"], side["code"], side["message"]) for side in sides] == [
         ("silent", "timed_out", "no plan in 1.5 s"),

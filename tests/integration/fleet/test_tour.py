@@ -9,7 +9,6 @@ from reconciler.adapters.demo_state import BINDINGS, TOPICS
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.fleet_tour import FleetTour
 from reconciler.cli.tour import Step
-from reconciler.cli.wiring import load, today
 from reconciler.manifest import desired_state
 from reconciler.model import (
     AccessControlEntry,
@@ -20,6 +19,8 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.workflow.manifests import load
+from reconciler.workflow.options import today
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,10 +6,10 @@ from reconciler.adapters.kafka.handshake import AuthorizerPresence
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.cli.doctor import Check, all_checks, reading_check
-from reconciler.cli.wiring import Target
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import ClusterState, Origin
 from reconciler.ports import ClusterError, ReadRequest
+from reconciler.workflow import Target
 
 FOUND = Inspection(
     cluster_id="c",

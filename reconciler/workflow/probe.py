@@ -1,17 +1,16 @@
 """A second connection, as the principal without rights by which an apply asks brokers what they enforce."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
-from reconciler.cli.exits import CommandError
-from reconciler.cli.options import Reach
-from reconciler.cli.wiring import Target, connection, connection_settings
-
-if TYPE_CHECKING:
-    from reconciler.apply import BarrierFactory
-    from reconciler.manifest import ClusterDeclaration
+from reconciler.apply import BarrierFactory, ProbeBarrier, ProbeSetup
+from reconciler.manifest import ClusterDeclaration
+from reconciler.ports import ClusterError
+from reconciler.workflow.clusters import Target
+from reconciler.workflow.connections import Address, address_of, settings_of
+from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.reasons import WorkflowError
 
 #: What a login of another principal replaces as a whole.
 _LOGIN = ("sasl.jaas.config", "sasl.username", "sasl.password")
@@ -19,27 +18,25 @@ _MECHANISM = ("sasl.mechanism", "sasl.mechanisms")
 
 
 @contextmanager
-def probing(target: Target, reach: Reach) -> "Iterator[BarrierFactory | None]":
+def barrier_of(target: Target, connection: ConnectionOptions) -> Iterator[BarrierFactory | None]:
     """The barrier that asks brokers what they enforce; ``None`` where no probe is declared, and for a snapshot."""
     declaration = target.declaration
     if declaration is None or declaration.probe is None or target.settings is None:
         yield None
         return
-    from reconciler.adapters.kafka.probe import KafkaProbe
-    from reconciler.apply import ProbeBarrier, ProbeSetup
-    from reconciler.ports import ClusterError
+    from reconciler.adapters.kafka.probe import KafkaProbe  # noqa: PLC0415 - see connections.settings_of
 
     if declaration.probe.principal in declaration.super_users:
-        raise CommandError(
+        raise WorkflowError(
             f"the probe {declaration.probe.principal} is a super user: no ACL decides what it may do",
             "declare a principal without rights as barrier.principal",
         )
-    settings = connection_settings(target.name, *_login(target.name, declaration, reach), reach)
+    settings = settings_of(target.name, _login(target.name, declaration, connection), connection)
     with ExitStack() as stack:
         try:
             probe, own = KafkaProbe(settings), KafkaProbe(target.settings)
         except ClusterError as error:
-            raise CommandError(f"the barrier's probe cannot be used: {error}", error.advice) from error
+            raise WorkflowError(f"the barrier's probe cannot be used: {error}", error.advice) from error
         stack.callback(probe.close)
         stack.callback(own.close)
         setup = ProbeSetup(
@@ -54,24 +51,22 @@ def probing(target: Target, reach: Reach) -> "Iterator[BarrierFactory | None]":
         yield partial(ProbeBarrier, setup)
 
 
-def _login(
-    name: str, declaration: "ClusterDeclaration", reach: Reach
-) -> tuple[tuple[str, ...], Mapping[str, str], str]:
+def _login(name: str, declaration: ClusterDeclaration, options: ConnectionOptions) -> Address:
     """The cluster's connection with the probe's own settings on top, without what another way of logging in leaves."""
-    from reconciler.adapters.kafka.keystores import superseded_keystores
-    from reconciler.adapters.kafka.unused_settings import unused_logins
+    from reconciler.adapters.kafka.keystores import superseded_keystores  # noqa: PLC0415
+    from reconciler.adapters.kafka.unused_settings import unused_logins  # noqa: PLC0415
 
-    reached = connection(name, declaration, reach)
-    if not reached.barrier_client:
-        raise CommandError(
+    address = address_of(name, declaration, options)
+    if not address.barrier_client:
+        raise WorkflowError(
             "barrier.principal is declared, but nothing says how it logs in",
             "declare barrier.client, in the Cluster document or in the connections file, or barrier: {wait: 2s}",
         )
-    client, own = dict(reached.client), reached.barrier_client
+    client, own = dict(address.client), address.barrier_client
     if any(key in own for key in _LOGIN):
         client = {key: value for key, value in client.items() if key not in _LOGIN}
     if any(key in own for key in _MECHANISM):
         client = {key: value for key, value in client.items() if key not in _MECHANISM}
     idle = unused_logins({**client, **own}) | superseded_keystores(own)
     kept = {key: value for key, value in client.items() if key not in idle}
-    return reached.servers, {**kept, **own}, f"{reached.origin}, barrier"
+    return Address(address.servers, {**kept, **own}, {}, f"{address.origin}, barrier")

@@ -1,43 +1,46 @@
-"""AccessTests and Ownership of a cluster decided: for ``test`` and ``validate``, and for every plan on its after-state.
+"""Access tests and ownership of a cluster decided: on what is declared, live, or on the state that a plan makes.
 
-``decide_tests(manifests, name, state, as_of)`` and ``breaches(manifests, name, desired, as_of)`` are all that a
-command needs; nothing here asks a cluster.
+Nothing here asks a cluster.
 """
 
 import dataclasses
 import datetime
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from reconciler.access import Assertion, Authorizer, Checker
-    from reconciler.manifest import AccessTest, Manifests
-    from reconciler.model import DesiredState
-    from reconciler.policy import Breach
-    from reconciler.report.claim_results import ClaimResult
+from reconciler.access import (
+    Assertion,
+    AssertionKind,
+    AssertionOutcome,
+    Authorizer,
+    Checker,
+    only_admins,
+    only_readers,
+    only_writers,
+    supported,
+)
+from reconciler.access.remediation import suggest_fix
+from reconciler.manifest import AccessTest, Claim, Manifests, access_tests, ownership
+from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, DesiredState
+from reconciler.policy import Breach, Consent, Owner, Ownership
+from reconciler.report.claim_results import ClaimResult, standing_of
+from reconciler.workflow.manifests import sound
 
 #: So many failures are shown with what would mend them.
 _MENDED: Final = 10
 
 
 def decide_tests(
-    manifests: "Manifests", cluster: str, state: "Callable[[], Authorizer]", as_of: datetime.date
-) -> "tuple[ClaimResult, ...]":
+    manifests: Manifests, cluster: str, state: Callable[[], Authorizer], as_of: datetime.date
+) -> tuple[ClaimResult, ...]:
     """Every claim of the AccessTests for a declared cluster, decided on a state; those that do not hold explained.
 
     The state is asked for only where there is a claim.
 
-    Raises :class:`CommandError` where the manifests cannot be used for this cluster.
+    Raises :class:`InvalidManifestsError` where the manifests cannot be used for this cluster.
     """
-    from reconciler.access import Checker
-    from reconciler.cli.wiring import manifest_failure
-    from reconciler.manifest import ManifestError, access_tests
-
-    try:
+    with sound():
         tests = access_tests(manifests, cluster)
-    except ManifestError as error:
-        raise manifest_failure(error.problems) from error
     if not tests:
         return ()
     authorizer = state()
@@ -46,18 +49,10 @@ def decide_tests(
     return tuple(_with_mendings(results, authorizer))
 
 
-def breaches(
-    manifests: "Manifests", cluster: str, desired: "DesiredState", as_of: datetime.date
-) -> "tuple[Breach, ...]":
+def breaches(manifests: Manifests, cluster: str, desired: DesiredState, as_of: datetime.date) -> tuple[Breach, ...]:
     """What the manifests for a declared cluster name without owning it, or having the owner's consent."""
-    from reconciler.cli.wiring import manifest_failure
-    from reconciler.manifest import ManifestError, ownership
-    from reconciler.policy import Consent, Owner, Ownership
-
-    try:
+    with sound():
         owners, consents = ownership(manifests, cluster, as_of)
-    except ManifestError as error:
-        raise manifest_failure(error.problems) from error
     rules = Ownership(
         (Owner(one.team, one.origin, one.files_of(manifests.sources), one.principals, one.patterns) for one in owners),
         (
@@ -69,15 +64,11 @@ def breaches(
 
 
 def _result(
-    test: "AccessTest",
-    authorizer: "Authorizer",
-    checker: "Checker",
+    test: AccessTest,
+    authorizer: Authorizer,
+    checker: Checker,
     as_of: datetime.date,
-) -> "ClaimResult":
-    from reconciler.access import AssertionOutcome
-    from reconciler.manifest import Claim
-    from reconciler.report.claim_results import ClaimResult, standing_of
-
+) -> ClaimResult:
     verdicts = [checker.check(assertion) for assertion in assertions(test, authorizer)]
     broken = next((one for one in verdicts if one.outcome is AssertionOutcome.FAIL), None)
     broken = broken or next((one for one in verdicts if one.outcome is AssertionOutcome.UNDECIDED), None)
@@ -91,10 +82,8 @@ def _result(
     return ClaimResult(test, standing, broken, None, nobody)
 
 
-def _with_mendings(results: "Iterable[ClaimResult]", authorizer: "Authorizer") -> "Iterator[ClaimResult]":
+def _with_mendings(results: Iterable[ClaimResult], authorizer: Authorizer) -> Iterator[ClaimResult]:
     """The results, the first failures with what would mend them: to prove a mending costs a check of its own."""
-    from reconciler.access.remediation import suggest_fix
-
     left = _MENDED
     for result in results:
         if result.verdict is None or not left:
@@ -104,11 +93,8 @@ def _with_mendings(results: "Iterable[ClaimResult]", authorizer: "Authorizer") -
             yield dataclasses.replace(result, mending=suggest_fix(result.verdict, authorizer))
 
 
-def assertions(test: "AccessTest", authorizer: "Authorizer") -> "list[Assertion]":
+def assertions(test: AccessTest, authorizer: Authorizer) -> list[Assertion]:
     """A claim in the words of the access library: one for each resource type where the operations depend on it."""
-    from reconciler.access import only_admins, only_readers, only_writers
-    from reconciler.manifest import Claim
-
     match test.claim:
         case Claim.ONLY_READERS:
             found = [only_readers(test.name, test.patterns, test.principals)]
@@ -121,10 +107,7 @@ def assertions(test: "AccessTest", authorizer: "Authorizer") -> "list[Assertion]
     return [dataclasses.replace(one, include_super_users=test.include_super_users) for one in found]
 
 
-def _of_principals(test: "AccessTest", authorizer: "Authorizer") -> "Iterator[Assertion]":
-    from reconciler.access import Assertion, AssertionKind, supported
-    from reconciler.model import AclOperation
-
+def _of_principals(test: AccessTest, authorizer: Authorizer) -> Iterator[Assertion]:
     for kind in dict.fromkeys(pattern.resource_type for pattern in test.patterns):
         patterns = tuple(pattern for pattern in test.patterns if pattern.resource_type is kind)
         operations = frozenset(test.operations)
@@ -133,8 +116,6 @@ def _of_principals(test: "AccessTest", authorizer: "Authorizer") -> "Iterator[As
         yield Assertion(test.name, AssertionKind(test.claim), operations, patterns, test.principals, test.excluded)
 
 
-def _matching_nobody(texts: "Iterable[str]", checker: "Checker") -> tuple[str, ...]:
+def _matching_nobody(texts: Iterable[str], checker: Checker) -> tuple[str, ...]:
     """The patterns that match no known principal; ``User:*`` is everybody there could be."""
-    from reconciler.model import WILDCARD_PRINCIPAL
-
     return tuple(text for text in texts if text != WILDCARD_PRINCIPAL and not checker.matching(text))

@@ -1,0 +1,41 @@
+"""What a use case noted and no result holds, on stderr: with its age where it is something that runs left."""
+
+import datetime
+
+from reconciler.apply import PastRun
+from reconciler.apply.cleanup import Leftover
+from reconciler.cli.console import info
+from reconciler.manifest import Problem, render_problem
+from reconciler.report.paint import counted, safe
+from reconciler.workflow.options import Note
+
+
+def info_note(note: Note) -> None:
+    """A line for each note; none of it is part of any answer."""
+    match note:
+        case Problem():
+            info(render_problem(note))
+        case Leftover():
+            info(f"left out: {described(note)}; if that run is over, “reconciler cleanup” removes it")
+        case PastRun():
+            who = f"run {safe(note.run)} of this plan, begun {safe(note.time)} by {safe(note.operator)}"
+            info(f"{who}, did not end: {len(note.performed):,} steps done, {len(note.doubtful):,} in doubt; going on")
+
+
+def described(leftover: Leftover) -> str:
+    """``2 bridges and 3 other bindings of run R, begun 2 h ago``."""
+    parts = [counted(len(leftover.bridges), "bridge")] if leftover.bridges else []
+    parts.append(counted(len(leftover.bindings), "binding") + " on reserved names")
+    return f"{' and '.join(parts)} of run {safe(leftover.run)}{age(leftover)}"
+
+
+def age(leftover: Leftover) -> str:
+    """``, begun 2 h ago``; nothing where the run's name does not tell."""
+    began = leftover.began()
+    if began is None:
+        return ""
+    seconds = (datetime.datetime.now(datetime.UTC) - began).total_seconds()
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f", begun {seconds / size:.0f} {unit} ago"
+    return f", begun {max(0.0, seconds):.0f} s ago"

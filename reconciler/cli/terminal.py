@@ -1,0 +1,75 @@
+"""The person at the terminal, as an apply meets them: reads the plan, agrees, watches, and presses Ctrl-C.
+
+After Ctrl-C what is in flight is finished, and nothing more is begun.
+"""
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+import click
+
+from reconciler.apply import Progress
+from reconciler.cli.console import info, paint_for
+from reconciler.cli.notes import info_note
+from reconciler.cli.progress import progress_for
+from reconciler.plan import Plan
+from reconciler.report.paint import safe
+from reconciler.report.plan_text import plan_lines, summary
+from reconciler.workflow.options import Note
+
+
+@dataclass(slots=True)
+class Terminal:
+    """Implements ``workflow.Attendant`` on stderr; ``yes`` is a consent that was given before.
+
+    ``reviewed`` says whether the plan has been shown.
+    """
+
+    yes: bool
+    expand: bool
+    reviewed: bool = False
+
+    def tell(self, note: Note) -> None:
+        """Say it."""
+        info_note(note)
+
+    def review(self, plan: Plan) -> None:
+        """Show the plan."""
+        self.reviewed = True
+        info("\n".join(plan_lines(plan, paint_for(sys.stderr), expand=self.expand)))
+
+    def agree(self, plan: Plan) -> bool:
+        """Ask, unless there is consent."""
+        question = f"{summary(plan)} on cluster {safe(plan.terms.cluster)}. Perform these steps?"
+        return self.yes or click.confirm(question, err=True)
+
+    def progress(self) -> AbstractContextManager[Progress]:
+        """Bars, or lines."""
+        return progress_for(sys.stderr)
+
+    def interruptions(self) -> AbstractContextManager[Callable[[], bool]]:
+        """Ctrl-C."""
+        return stoppable("batch")
+
+
+@contextmanager
+def stoppable(in_flight: str) -> Iterator[Callable[[], bool]]:
+    """Yields whether somebody has asked to stop; a second Ctrl-C ends at once, with unknown outcomes."""
+    stopped = False
+
+    def stop(_signal: int, _frame: object) -> None:
+        nonlocal stopped
+        if stopped:
+            raise KeyboardInterrupt
+        stopped = True
+        info(f"stopping behind the {in_flight} in flight; press Ctrl-C again to end at once (outcomes will be unknown)")
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,46 @@
+"""What the manifests demand of a state: access tests, ownership and topic policies, decided and said."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from reconciler.policy import Breach, TopicPolicyResult
+from reconciler.report.claim_results import ClaimResult
+from reconciler.report.claims_text import claim_document, claims_lines
+from reconciler.report.ownership_text import breach_document, breach_lines
+from reconciler.report.paint import Paint
+from reconciler.report.policy_text import policy_document, policy_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What came of every claim, what files name without owning it, and what topics do not keep."""
+
+    claims: tuple[ClaimResult, ...] = ()
+    breaches: tuple[Breach, ...] = ()
+    policies: TopicPolicyResult | None = None
+
+    @property
+    def stops(self) -> bool:
+        """Whether a claim, an owner or a policy says no."""
+        against = self.policies is not None and bool(self.policies.stopping)
+        return against or bool(self.breaches) or any(result.stops for result in self.claims)
+
+
+def checks_lines(found: Checks, paint: Paint) -> Iterator[str]:
+    """The claims that do not hold, the breaches, what topics do not keep; nothing where nothing is demanded."""
+    if found.claims:
+        yield from claims_lines(found.claims, paint)
+    yield from breach_lines(found.breaches, paint)
+    if found.policies is not None:
+        yield from policy_lines(found.policies, paint)
+
+
+def checks_document(found: Checks) -> dict[str, Any]:
+    """For programs."""
+    policies = {} if found.policies is None else {"policies": policy_document(found.policies)}
+    return {
+        "claims": [claim_document(result) for result in found.claims],
+        "breaches": [breach_document(breach) for breach in found.breaches],
+        **policies,
+    }

@@ -1,0 +1,93 @@
+"""What the reconciler does, as functions of ports and values: the floor that commands, workers and notebooks share.
+
+Each use case raises a :class:`WorkflowError`, whose subclass is the reason, and knows nothing of terminals. Paths are
+texts; a cluster is ``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``. ``docs/python.md`` has examples. Fleets are
+in ``reconciler.workflow.fleet``, which needs Spark.
+
+Each name is imported when it is first used, so that a command line starts fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from reconciler.workflow.access_states import AccessState, access_states, access_views
+    from reconciler.workflow.access_tests import run_tests
+    from reconciler.workflow.applying import ApplyOptions, apply, apply_plan
+    from reconciler.workflow.attendant import Attendant, Unattended
+    from reconciler.workflow.checks import checks_of
+    from reconciler.workflow.clusters import Target, open_any, open_declared
+    from reconciler.workflow.exporting import Exported, export
+    from reconciler.workflow.leftovers import Cleanup, cleanup
+    from reconciler.workflow.linting import lint, minimise
+    from reconciler.workflow.manifests import load
+    from reconciler.workflow.options import ConnectionOptions, PlanOptions, StateRequest
+    from reconciler.workflow.planning import Planned, drift, plan, plan_on, save_plan, saved_plan
+    from reconciler.workflow.reasons import WorkflowError
+    from reconciler.workflow.records import RecordOptions
+    from reconciler.workflow.undoing import undo
+    from reconciler.workflow.validation import Validation, validate
+
+_MODULES: Final = {
+    "access_states": ("AccessState", "access_states", "access_views"),
+    "access_tests": ("run_tests",),
+    "applying": ("ApplyOptions", "apply", "apply_plan"),
+    "attendant": ("Attendant", "Unattended"),
+    "checks": ("checks_of",),
+    "leftovers": ("Cleanup", "cleanup"),
+    "clusters": ("Target", "open_any", "open_declared"),
+    "exporting": ("Exported", "export"),
+    "linting": ("lint", "minimise"),
+    "manifests": ("load",),
+    "options": ("ConnectionOptions", "PlanOptions", "StateRequest"),
+    "planning": ("Planned", "drift", "plan", "plan_on", "save_plan", "saved_plan"),
+    "reasons": ("WorkflowError",),
+    "records": ("RecordOptions",),
+    "undoing": ("undo",),
+    "validation": ("Validation", "validate"),
+}
+
+__all__ = [
+    "AccessState",
+    "ApplyOptions",
+    "Attendant",
+    "Cleanup",
+    "ConnectionOptions",
+    "Exported",
+    "PlanOptions",
+    "Planned",
+    "RecordOptions",
+    "StateRequest",
+    "Target",
+    "Unattended",
+    "Validation",
+    "WorkflowError",
+    "access_states",
+    "access_views",
+    "apply",
+    "apply_plan",
+    "checks_of",
+    "cleanup",
+    "drift",
+    "export",
+    "lint",
+    "load",
+    "minimise",
+    "open_any",
+    "open_declared",
+    "plan",
+    "plan_on",
+    "run_tests",
+    "save_plan",
+    "saved_plan",
+    "undo",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module that has the name."""
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,55 @@
+"""Who attends an apply: is told, reviews, agrees, watches, and may interrupt."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+from reconciler.apply import Progress, Silent
+from reconciler.plan import Plan
+from reconciler.workflow.options import Note
+
+
+class Attendant(Protocol):
+    """A person at a terminal, or a program."""
+
+    def tell(self, note: Note) -> None:
+        """A note, as soon as it is known."""
+        ...
+
+    def review(self, plan: Plan) -> None:
+        """What is about to be performed, or was refused; nothing has been sent."""
+        ...
+
+    def agree(self, plan: Plan) -> bool:
+        """Whether to perform it; not asked where one plan was required by its id."""
+        ...
+
+    def progress(self) -> AbstractContextManager[Progress]:
+        """What is shown while the plan is performed."""
+        ...
+
+    def interruptions(self) -> AbstractContextManager[Callable[[], bool]]:
+        """Says whether to stop after the batch in flight."""
+        ...
+
+
+class Unattended:
+    """Nobody: whoever calls has agreed, and is told by the result alone."""
+
+    def tell(self, note: Note) -> None:
+        """See :class:`Attendant`."""
+
+    def review(self, plan: Plan) -> None:
+        """See :class:`Attendant`."""
+
+    def agree(self, plan: Plan) -> bool:
+        """See :class:`Attendant`."""
+        return True
+
+    def progress(self) -> AbstractContextManager[Progress]:
+        """See :class:`Attendant`."""
+        return nullcontext(Silent())
+
+    def interruptions(self) -> AbstractContextManager[Callable[[], bool]]:
+        """See :class:`Attendant`."""
+        return nullcontext(lambda: False)

@@ -1,0 +1,46 @@
+"""Access tests, ownership and topic policies held against a state.
+
+Validation asks on what is declared, planning on the state that the plan makes, applying on the state that it is about
+to make.
+"""
+
+import datetime
+from collections.abc import Callable
+
+from reconciler.access import Authorizer
+from reconciler.manifest import Manifests
+from reconciler.model import DesiredState
+from reconciler.plan import bindings_after
+from reconciler.report.checks import Checks
+from reconciler.workflow.access_checks import breaches, decide_tests
+from reconciler.workflow.access_states import authorizer
+from reconciler.workflow.planning import Planned
+from reconciler.workflow.topic_checks import Seen, decide_policies
+
+
+def checks(
+    manifests: Manifests,
+    cluster: str,
+    wanted: DesiredState,
+    state: Callable[[], Authorizer],
+    as_of: datetime.date,
+    seen: Seen | None = None,
+) -> Checks:
+    """Of one declared cluster, with access as ``state`` has it, and topics as declared and ``seen``."""
+    return Checks(
+        decide_tests(manifests, cluster, state, as_of),
+        breaches(manifests, cluster, wanted, as_of),
+        decide_policies(manifests, cluster, wanted, as_of, seen),
+    )
+
+
+def checks_of(planned: Planned, as_of: datetime.date | None = None) -> Checks:
+    """On the state that a plan makes, on its day unless another is given; ``stops`` says whether it may be applied."""
+
+    def after() -> Authorizer:
+        bindings = bindings_after(planned.live.bindings, planned.plan.steps)
+        notes = {binding: planned.desired.bindings.get(binding) for binding in bindings}
+        return authorizer(planned.declaration, notes, planned.live.opaque)
+
+    day = as_of or planned.plan.as_of
+    return checks(planned.manifests, planned.declaration.name, planned.desired, after, day, planned.seen)

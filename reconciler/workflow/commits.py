@@ -1,0 +1,31 @@
+"""Which commit the manifests are at, by the user's own git."""
+
+import subprocess
+from pathlib import Path
+from typing import Final
+
+#: Manifests may be anybody's: files among them could look like a repository, with settings that name commands to run.
+_OWN_REPOSITORY: Final = ("-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false")
+
+
+def source_commit(path: str) -> str | None:
+    """The commit of the manifests' repository, marked where files differ from it; ``None`` outside of git."""
+    commit = _git(path, "rev-parse", "HEAD")
+    if commit is None:
+        return None
+    return f"{commit}-dirty" if _git(path, "status", "--porcelain", "--", ".") else commit
+
+
+def _git(path: str, *arguments: str) -> str | None:
+    directory = Path(path) if Path(path).is_dir() else Path(path).parent
+    try:
+        done = subprocess.run(
+            ["git", *_OWN_REPOSITORY, "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

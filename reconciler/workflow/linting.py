@@ -1,0 +1,96 @@
+"""Findings about the ACLs of a state, with the waivers of the manifests; and the smaller set that means the same."""
+
+import datetime
+
+from reconciler.access.lint import LintFinding
+from reconciler.access.lint import lint as findings
+from reconciler.access.lint.rules.redundant import redundant
+from reconciler.access.lint.rules.stale import expired
+from reconciler.access.minimise import Minimised
+from reconciler.access.minimise import minimise as smaller
+from reconciler.manifest import LintWaiver, lint_waivers
+from reconciler.model import AclOperation
+from reconciler.report.access_view import AccessView
+from reconciler.report.lint_text import Linted
+from reconciler.workflow.access_states import AccessState, access_states
+from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
+
+
+def lint(
+    request: StateRequest,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    principals: frozenset[str] | None = None,
+    tell: Tell = ignore,
+) -> list[Linted]:
+    """What is redundant, ineffective or risky in each state: what is declared for each cluster, or what one has.
+
+    ``principals`` are all that exist, if that is known: others are findings. Raises a :class:`WorkflowError`.
+    """
+    states = _states(request, connection, tell)
+    return [_linted(state, principals, request.day) for state in states]
+
+
+def minimise(
+    request: StateRequest, connection: ConnectionOptions = ConnectionOptions(), *, tell: Tell = ignore
+) -> list[tuple[AccessView, Minimised]]:
+    """A smaller set of bindings with exactly the same access, for each state. Raises as :func:`lint`."""
+    return [(state.view, smaller(state.view.authorizer)) for state in _states(request, connection, tell)]
+
+
+def _states(request: StateRequest, connection: ConnectionOptions, tell: Tell) -> list[AccessState]:
+    return access_states(request, connection, all_topics=True, tell=tell)
+
+
+def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime.date) -> Linted:
+    view, declaration = state.view, state.declaration
+    # What is declared tells of a topic that it shall be, not that no other is there.
+    topics = view.topics if state.state is not None else None
+    found = sorted(
+        [*findings(view.authorizer, topics=topics, principals=principals, today=day), *_expired(state)],
+        key=lambda finding: finding.order,
+    )
+    waivers: tuple[LintWaiver, ...] = ()
+    if state.manifests is not None and declaration is not None:
+        waivers = tuple(item for item in lint_waivers(state.manifests, declaration.name) if item.waiver.stands(day))
+    ours = [one for one in found if declaration is None or not declaration.scope.ignores(one.binding)]
+    ignored = len(found) - len(ours)
+    told = [one for one in ours if not _spells_out(one)]
+    waived = [(finding, _waiver(finding, waivers)) for finding in told]
+    used = {id(waiver) for _, waiver in waived}
+    return Linted(
+        view,
+        tuple(finding for finding, waiver in waived if waiver is None),
+        tuple((finding, waiver) for finding, waiver in waived if waiver is not None),
+        tuple(waiver for waiver in waivers if id(waiver) not in used),
+        ignored,
+        len(ours) - len(told),
+    )
+
+
+def _spells_out(finding: LintFinding) -> bool:
+    """Whether it only says that a DESCRIBE stands beside what implies it: usual, and clearer with it than without."""
+    pattern, entry = finding.binding
+    beside = [other for other in finding.related if other.pattern == pattern and other.entry[:2] == entry[:2]]
+    implied = entry.operation in (AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS)
+    named = all(other.entry.operation is not AclOperation.ALL for other in beside)
+    return finding.rule is redundant and implied and named and len(beside) == len(finding.related)
+
+
+def _waiver(finding: LintFinding, waivers: tuple[LintWaiver, ...]) -> LintWaiver | None:
+    return next((one for one in waivers if one.covers(finding.rule.code, finding.binding, finding.origin)), None)
+
+
+def _expired(state: AccessState) -> list[LintFinding]:
+    """Declarations whose last day has passed: their bindings are wanted no longer, so no state holds their dates."""
+    ended = state.desired.expired if state.desired is not None else {}
+    return [
+        LintFinding(
+            expired,
+            binding,
+            f"its last day was {declaration.expires}",
+            "remove the lines; the next plan removes the binding if it is still there",
+            origin=declaration.origin,
+        )
+        for binding, declaration in sorted(ended.items())
+    ]

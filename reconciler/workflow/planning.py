@@ -1,0 +1,154 @@
+"""A plan: a directory of manifests compared with a cluster, everything a reviewer needs with it."""
+
+import datetime
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reconciler import __version__
+from reconciler.adapters.plan_files import read_plan, write_plan
+from reconciler.adapters.snapshot import SnapshotError, parse_snapshot
+from reconciler.manifest import ClusterDeclaration, Manifests, cluster_warnings, standing_acknowledgements
+from reconciler.model import ClusterState, DesiredState
+from reconciler.plan import (
+    Acknowledgement,
+    Guard,
+    Options,
+    Plan,
+    PlanFileError,
+    Request,
+    Selection,
+    UnsafeSelectionError,
+    propose,
+)
+from reconciler.workflow.clusters import Target, open_declared
+from reconciler.workflow.commits import source_commit
+from reconciler.workflow.manifests import desired
+from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, today
+from reconciler.workflow.reasons import PlanRefusedError, RequestError, StaleError, WorkflowError
+from reconciler.workflow.terms import read_request, terms
+from reconciler.workflow.topic_checks import Seen, look
+from reconciler.workflow.topic_review import with_answers, with_uses
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, the state that it was made from, and what the manifests declare; ``seen`` is for topic policies."""
+
+    plan: Plan
+    live: ClusterState
+    declaration: ClusterDeclaration
+    desired: DesiredState
+    manifests: Manifests
+    seen: Seen | None = None
+
+
+def plan(
+    path: str,
+    cluster: str,
+    options: PlanOptions = PlanOptions(),
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    ask_broker: bool = False,
+    tell: Tell = ignore,
+) -> Planned:
+    """Compare the manifests below ``path`` with ``cluster`` (``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``).
+
+    Nothing is written. A guard that refuses is in ``Planned.plan.refusals``; :func:`checks_of` says whether access
+    tests, owners and topic policies agree. With ``ask_broker`` the cluster says what it would answer to each step on a
+    topic. Raises a :class:`WorkflowError`.
+    """
+    with open_declared(path, cluster, connection, tell) as (manifests, target):
+        planned = plan_on(target, manifests, path, options)
+        if not ask_broker:
+            return planned
+        return replace(planned, plan=with_answers(planned.plan, planned.live, target))
+
+
+def drift(
+    path: str,
+    cluster: str,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    as_of: datetime.date | None = None,
+    tell: Tell = ignore,
+) -> Planned:
+    """How ``cluster`` differs from the manifests below ``path``: the steps of the plan, and what it skips.
+
+    Bindings that nobody declared are steps whether or not a plan may delete; a report refuses nothing, for guards
+    speak when somebody plans to change the cluster. Raises a :class:`WorkflowError`.
+    """
+    planned = plan(path, cluster, PlanOptions(as_of=as_of, allow_deletes=True), connection, tell=tell)
+    return replace(planned, plan=replace(planned.plan, refusals=()))
+
+
+def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOptions) -> Planned:
+    """Plan for a cluster that is open already; ``path`` is asked for the commit of the manifests."""
+    declaration = declared_for(target)
+    as_of = options.as_of or today()
+    wanted = desired(manifests, declaration.name, as_of)
+    for problem in cluster_warnings(manifests, declaration.name, as_of):
+        target.tell(problem)
+    live = target.read(read_request(declaration, wanted))
+    try:
+        selection = Selection(options.only, options.exclude)
+    except ValueError as error:
+        raise RequestError(str(error)) from error
+    expected = None if options.baseline is None else _baseline(options.baseline, declaration)
+    request = replace(
+        request_on(target, path, options), options=Options(options.allow_deletes, selection), expected_live=expected
+    )
+    try:
+        made = with_uses(propose(wanted, live, terms(declaration), request), target)
+    except UnsafeSelectionError as error:
+        raise PlanRefusedError(str(error)) from error
+    return Planned(made, live, declaration, wanted, manifests, look(target, manifests, wanted, live))
+
+
+def request_on(target: Target, path: str, options: PlanOptions) -> Request:
+    """What is asked of planning on a declared cluster, but for what selects steps."""
+    declaration = declared_for(target)
+    as_of = options.as_of or today()
+    standing = standing_acknowledgements(declaration, as_of)
+    declared = (Acknowledgement(Guard(given.guard), given.object, given.reason or "") for given in standing)
+    return Request(
+        as_of=as_of,
+        options=Options(options.allow_deletes),
+        acknowledgements=(*declared, *options.accept),
+        unsupported=target.unsupported,
+        tool_version=__version__,
+        source_commit=source_commit(path),
+    )
+
+
+def declared_for(target: Target) -> ClusterDeclaration:
+    """The declaration of a cluster that cannot do without."""
+    if target.declaration is None:
+        raise WorkflowError(f"cluster {target.name!r} is not declared in the manifests")
+    return target.declaration
+
+
+def _baseline(file: str, declaration: ClusterDeclaration) -> int:
+    """How many bindings in scope an earlier snapshot has."""
+    try:
+        before = parse_snapshot(Path(file).read_text(encoding="utf-8"))
+    except (SnapshotError, OSError, UnicodeDecodeError) as error:
+        raise WorkflowError(f"the baseline {file} cannot be read: {error}") from error
+    return sum(declaration.scope.owns(binding) for binding in before.bindings)
+
+
+def save_plan(made: Plan, file: str) -> str:
+    """Write a plan into a file; its digest."""
+    try:
+        return write_plan(made, file)
+    except OSError as error:
+        raise WorkflowError(f"the plan cannot be saved: {error}") from error
+
+
+def saved_plan(file: str) -> tuple[Plan, str]:
+    """The plan in a file, and the file's digest; raises :class:`StaleError` where the file was altered."""
+    try:
+        return read_plan(file)
+    except PlanFileError as error:
+        raise StaleError(f"{file}: {error}", "plan again") from error
+    except OSError as error:
+        raise WorkflowError(f"{file} cannot be read: {error}") from error

@@ -1,0 +1,140 @@
+"""Why a use case ends without its result: one class for each reason that a caller treats differently, with its data.
+
+``str()`` says what is wrong, ``advice`` what to do about it; no secret is in either. What exit status a reason means,
+and which option of a command helps, is the command line's business.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reconciler.apply import LeaseClaim
+    from reconciler.manifest import Problem
+    from reconciler.plan import Finding, Plan, Refusal
+    from reconciler.report.checks import Checks
+
+
+class WorkflowError(Exception):
+    """A use case ended without its result: something failed, and no subclass says more."""
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        """``message`` and ``advice`` are sentences for a person."""
+        super().__init__(message)
+        self.message, self.advice = message, advice
+
+
+class RequestError(WorkflowError):
+    """What was asked cannot be done as it was asked: the arguments have to change."""
+
+
+class AmbiguousClusterError(RequestError):
+    """Several clusters are ``declared``, or none, and nothing says which one is meant; ``snapshot`` stands for it."""
+
+    def __init__(self, declared: "Sequence[str]", *, snapshot: bool) -> None:
+        """Keep the names."""
+        alone = ", so snapshot: alone does not say which one is meant" if snapshot else ""
+        super().__init__(f"the manifests declare {len(declared)} clusters{alone}")
+        self.declared, self.snapshot = tuple(declared), snapshot
+
+
+class NoClusterError(RequestError):
+    """A saved plan can be looked at only on the state of its cluster, and no cluster is named."""
+
+
+class OperatorConnectionError(RequestError):
+    """In CI the manifests under review must not say where to connect: the operator has to give a connections file."""
+
+
+class NoAuditTopicError(RequestError):
+    """A snapshot file has no topic that could keep audit records."""
+
+
+class NoJournalError(RequestError):
+    """There is no journal at ``path``, so nothing says which steps were performed."""
+
+    def __init__(self, path: str) -> None:
+        """Keep the path."""
+        super().__init__(f"there is no journal {path}, so nothing says which steps were performed")
+        self.path = path
+
+
+class InvalidManifestsError(WorkflowError):
+    """The manifests cannot be used; ``problems`` has every one, with its place."""
+
+    def __init__(self, problems: "tuple[Problem, ...]") -> None:
+        """Keep the problems; the message shows all of them."""
+        from reconciler.manifest import render_problem  # noqa: PLC0415 - only whoever has problems has it loaded
+
+        texts = [render_problem(problem) for problem in problems]
+        many = f"{len(texts)} problem{'' if len(texts) == 1 else 's'} in the manifests"
+        super().__init__("\n\n".join([many, *texts]))
+        self.problems = problems
+
+
+class UndeclaredClusterError(InvalidManifestsError, RequestError):
+    """The manifests do not declare the cluster that is meant."""
+
+
+class NoConnectionError(WorkflowError):
+    """Nothing says how to reach ``cluster``."""
+
+    def __init__(self, cluster: str) -> None:
+        """Keep the name."""
+        super().__init__(f"nothing says how to reach cluster {cluster!r}")
+        self.cluster = cluster
+
+
+class StaleError(WorkflowError):
+    """A plan is not, or no longer, the one for this state; ``findings`` name each object, expected and found."""
+
+    def __init__(self, message: str, advice: str = "", findings: "Sequence[Finding]" = ()) -> None:
+        """Keep the findings."""
+        super().__init__(message, advice)
+        self.findings = tuple(findings)
+
+
+class PlanRefusedError(WorkflowError):
+    """A guard refuses; ``refusals`` name each guard and object, ``plan`` is what was about to be performed."""
+
+    def __init__(
+        self, message: str, advice: str = "", *, plan: "Plan | None" = None, refusals: "Sequence[Refusal]" = ()
+    ) -> None:
+        """Keep the plan and the refusals."""
+        super().__init__(message, advice)
+        self.plan, self.refusals = plan, tuple(refusals)
+
+
+class FailedChecksError(WorkflowError):
+    """An access test, an owner or a topic policy stands against a plan; ``checks`` has what."""
+
+    def __init__(self, message: str, checks: "Checks") -> None:
+        """Keep the checks."""
+        super().__init__(message)
+        self.checks = checks
+
+
+class HeldError(WorkflowError):
+    """Somebody else is applying: by ``claim`` where they hold the cluster's lease, else at the same journal."""
+
+    def __init__(self, message: str, claim: "LeaseClaim | None" = None) -> None:
+        """Keep the claim."""
+        super().__init__(message)
+        self.claim = claim
+
+
+class DeclinedError(WorkflowError):
+    """Whoever was asked did not agree: nothing was sent."""
+
+
+class RecordsError(WorkflowError):
+    """What is sent could not be written down, so nothing was sent; ``kept`` is ``journal`` or ``audit``."""
+
+    def __init__(self, message: str, kept: str) -> None:
+        """Keep which of the two it is."""
+        super().__init__(message, "name a file in a directory that can be written to")
+        self.kept = kept
+
+
+class UnreadableJournalError(WorkflowError):
+    """A journal is there and cannot be read."""
