@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
-from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic, TopicUse
+from reconciler.model import AclBinding, ClusterState, Topic, TopicConfigs, TopicPartitions, TopicUse, Update
 
 
 class ClusterError(Exception):
@@ -99,11 +99,11 @@ class ClusterWriter(Protocol):
         """Deletes topics by name; a missing one is FAILED with UNKNOWN_TOPIC_OR_PARTITION."""
         ...
 
-    def create_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+    def create_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
         """Raises partition counts to ``after``; fewer or as many is FAILED with INVALID_PARTITIONS."""
         ...
 
-    def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+    def alter_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
         """Sets (or with ``None`` resets) the named settings only (IncrementalAlterConfigs); others stay."""
         ...
 
@@ -119,11 +119,11 @@ class TopicValidator(Protocol):
         """What :meth:`ClusterWriter.create_topics` would answer."""
         ...
 
-    def validate_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+    def validate_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
         """What :meth:`ClusterWriter.create_partitions` would answer."""
         ...
 
-    def validate_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+    def validate_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
         """What :meth:`ClusterWriter.alter_configs` would answer."""
         ...
 

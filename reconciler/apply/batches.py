@@ -8,7 +8,7 @@ about half a second of its time and is followed by a pause as long. Topics: boun
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reconciler.model import AlterConfigs, CreatePartitions, CreateTopic
+from reconciler.model import Create, Topic, TopicConfigs, TopicPartitions, Update
 from reconciler.plan import Phase, Step
 
 MAX_BINDINGS: Final = 1_000
@@ -68,11 +68,11 @@ def topic_batches(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
 
 def _records(step: Step) -> int:
     match step.change:
-        case CreateTopic(topic):
+        case Create(Topic() as topic):
             return 1 + (topic.num_partitions or 1) + len(topic.configs)
-        case CreatePartitions(_, before, after):
+        case Update(TopicPartitions(_, before), TopicPartitions(_, after)):
             return after - before
-        case AlterConfigs(_, _, new):
+        case Update(_, TopicConfigs(_, new)):
             return len(new)
         case _:
             return 1

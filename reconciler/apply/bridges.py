@@ -15,17 +15,18 @@ from reconciler.apply.own_bindings import create, remove
 from reconciler.apply.polling_clock import PERIOD, PollingClock
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.verification import await_visible
-from reconciler.model import (
-    AclBinding,
-    ClusterState,
-    CreateAcl,
-    DeleteAcl,
-    is_reserved,
-    marker_of,
-    markers,
-    standing_bridges,
+from reconciler.model import AclBinding, ClusterState, Create, Delete, is_reserved, marker_of, markers, standing_bridges
+from reconciler.plan import (
+    Bridge,
+    Bridges,
+    Means,
+    Phase,
+    Step,
+    bindings_after,
+    created_bindings,
+    deleted_bindings,
+    touched_bindings,
 )
-from reconciler.plan import Bridge, Bridges, Means, Phase, Step, bindings_after
 from reconciler.plan.overlap import PatternIndex, pattern_indexes
 from reconciler.ports import ClusterError, ReadRequest
 
@@ -51,7 +52,7 @@ class BridgeLifecycle:
     def take_over(self, live: ClusterState) -> None:
         """Answer for the bridges of earlier runs on names that the plan touches; ``live`` still has them."""
         changes = [step.change for step in self.run.plan.steps]
-        touched = pattern_indexes(c.binding.pattern for c in changes if isinstance(c, CreateAcl | DeleteAcl))
+        touched = pattern_indexes(binding.pattern for binding in touched_bindings(changes))
         there = standing_bridges(live.bindings)
         for mark, marker in markers(live.bindings).items():
             index = touched.get(marker.bridge.pattern.resource_type, _NO_PATTERNS)
@@ -167,15 +168,15 @@ class BridgeLifecycle:
     def _start(self) -> frozenset[AclBinding]:
         """The bindings as if no step had been performed: of a run that is resumed too."""
         changes = [step.change for step in self.run.plan.steps]
-        created = {change.binding for change in changes if isinstance(change, CreateAcl)}
-        deleted = {change.binding for change in changes if isinstance(change, DeleteAcl)}
+        created = set(created_bindings(changes))
+        deleted = set(deleted_bindings(changes))
         return (self.run.start.bindings - created) | deleted
 
     def _phase(self, step: Step) -> Phase:
         match step.change:
-            case CreateAcl(binding) if binding in self.moved:
+            case Create(AclBinding() as binding) if binding in self.moved:
                 return Phase.CREATE_FIRST
-            case DeleteAcl(binding) if binding in self.moved:
+            case Delete(AclBinding() as binding) if binding in self.moved:
                 return Phase.DELETE_LAST
         return step.phase
 

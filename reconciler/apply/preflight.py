@@ -7,7 +7,7 @@ is and the declaration as it is.
 import datetime
 from dataclasses import dataclass, field, replace
 
-from reconciler.model import ClusterState, CreateAcl, DeleteAcl, ResourcePattern, without_bridges
+from reconciler.model import ClusterState, ResourcePattern, without_bridges
 from reconciler.plan import (
     Bridges,
     CoverageChange,
@@ -22,6 +22,8 @@ from reconciler.plan import (
     bridges,
     coverage_change,
     covering_patterns,
+    created_bindings,
+    deleted_bindings,
     describe,
     difference_review,
     meaning_refusals,
@@ -30,6 +32,7 @@ from reconciler.plan import (
     perhaps_in_use,
     refusals,
     standing,
+    touched_bindings,
     touched_topics,
     transition,
     unacknowledged,
@@ -139,9 +142,9 @@ def _check_days(plan: Plan, findings: tuple[Finding, ...], today: datetime.date)
 
 def _check_scope(plan: Plan, terms: Terms) -> None:
     outside = [
-        str(step.change.binding)
-        for step in plan.steps
-        if isinstance(step.change, CreateAcl | DeleteAcl) and not terms.scope.owns(step.change.binding)
+        str(binding)
+        for binding in touched_bindings(step.change for step in plan.steps)
+        if not terms.scope.owns(binding)
     ]
     topics = (name for name in touched_topics(plan.steps) if not terms.scope.owns_topic(name, declared=True))
     outside += (f"topic {name}" for name in topics)
@@ -222,16 +225,16 @@ def _at_start(plan: Plan, live: ClusterState, findings: tuple[Finding, ...]) -> 
     done = [step for step, found in zip(plan.steps, findings, strict=True) if found.standing is Standing.DONE]
     if not done:
         return live
-    created = {step.change.binding for step in done if isinstance(step.change, CreateAcl)}
-    deleted = {step.change.binding for step in done if isinstance(step.change, DeleteAcl)}
+    created = set(created_bindings(step.change for step in done))
+    deleted = set(deleted_bindings(step.change for step in done))
     return replace(live, bindings=(live.bindings - created) | deleted)
 
 
 def _owned_at_start(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Finding, ...]) -> int:
     """Live bindings in scope as if no step had been performed yet: a resumed plan is measured as a whole."""
     done = [step.change for step, found in zip(plan.steps, findings, strict=True) if found.standing is Standing.DONE]
-    deleted = sum(isinstance(change, DeleteAcl) for change in done)
-    created = sum(isinstance(change, CreateAcl) for change in done)
+    deleted = len(deleted_bindings(done))
+    created = len(created_bindings(done))
     return sum(terms.scope.owns(binding) for binding in live.bindings) + deleted - created
 
 

@@ -5,8 +5,7 @@ from typing import Final
 from reconciler.apply.outcome import GOOD
 from reconciler.apply.run import Run
 from reconciler.apply.verification import read, was_recreated
-from reconciler.model import DeleteTopic
-from reconciler.plan import AUTO_CREATE
+from reconciler.plan import AUTO_CREATE, deleted_topics
 
 #: Seconds within which a client that still uses a topic asks for it again (a producer's retry.backoff.max.ms is one).
 SECOND_READ_SECONDS: Final = 2.0
@@ -18,17 +17,16 @@ def recreated_topics(run: Run) -> tuple[str, ...]:
     Where brokers are known not to make topics on demand there is nothing to look for.
     """
     deleted = [
-        item.step
-        for item in run.outcomes.values()
-        if item.outcome in GOOD and isinstance(item.step.change, DeleteTopic)
+        item.step for item in run.outcomes.values() if item.outcome in GOOD and deleted_topics([item.step.change])
     ]
     if not deleted or run.plan.topics.defaults.get(AUTO_CREATE) == "false":
         return ()
     run.environment.clock.sleep(SECOND_READ_SECONDS)
     live = read(run)
     return tuple(
-        f"topic {step.change.topic.name} is there again, as another one and empty: a client still asks for it, and "
+        f"topic {topic.name} is there again, as another one and empty: a client still asks for it, and "
         f"brokers make topics on demand ({AUTO_CREATE})"
         for step in deleted
-        if isinstance(step.change, DeleteTopic) and was_recreated(step, live)
+        for topic in deleted_topics([step.change])
+        if was_recreated(step, live)
     )

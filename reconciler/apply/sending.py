@@ -11,8 +11,8 @@ from reconciler.apply.batches import pause_after
 from reconciler.apply.outcome import Outcome, StepOutcome
 from reconciler.apply.run import Run
 from reconciler.apply.verification import resolve_unknown
-from reconciler.model import AlterConfigs, CreateAcl, CreatePartitions, CreateTopic, DeleteAcl, DeleteTopic
-from reconciler.plan import Phase, Step
+from reconciler.model import AclBinding, Create, Delete, Topic, TopicConfigs, TopicPartitions, Update
+from reconciler.plan import Phase, Step, created_bindings, created_topics, deleted_bindings, deleted_topics
 from reconciler.ports import Answer, AnswerStatus, Clock, ClusterError, ClusterWriter
 from reconciler.retry import attempts
 
@@ -72,16 +72,16 @@ def answered(call: Callable[[Sequence[T]], list[Answer]], items: Sequence[T], cl
 def _call(cluster: ClusterWriter, steps: Sequence[Step]) -> list[Answer]:
     changes = [step.change for step in steps]
     match changes[0]:
-        case CreateAcl():
-            return cluster.create_acls([change.binding for change in changes if isinstance(change, CreateAcl)])
-        case DeleteAcl():
-            return cluster.delete_acls([change.binding for change in changes if isinstance(change, DeleteAcl)])
-        case CreateTopic():
-            return cluster.create_topics([change.topic for change in changes if isinstance(change, CreateTopic)])
-        case DeleteTopic():
-            return cluster.delete_topics([change.topic.name for change in changes if isinstance(change, DeleteTopic)])
-        case CreatePartitions():
-            return cluster.create_partitions([change for change in changes if isinstance(change, CreatePartitions)])
-        case AlterConfigs():
-            return cluster.alter_configs([change for change in changes if isinstance(change, AlterConfigs)])
+        case Create(AclBinding()):
+            return cluster.create_acls(created_bindings(changes))
+        case Delete(AclBinding()):
+            return cluster.delete_acls(deleted_bindings(changes))
+        case Create(Topic()):
+            return cluster.create_topics(created_topics(changes))
+        case Delete(Topic()):
+            return cluster.delete_topics([topic.name for topic in deleted_topics(changes)])
+        case Update(_, TopicPartitions()):
+            return cluster.create_partitions([change for change in changes if isinstance(change, Update)])
+        case Update(_, TopicConfigs()):
+            return cluster.alter_configs([change for change in changes if isinstance(change, Update)])
     raise TypeError(f"{type(changes[0]).__name__} cannot be sent")

@@ -11,23 +11,22 @@ from reconciler.model import (
     THROTTLE_CONFIGS,
     AclBinding,
     AclPermissionType,
-    AlterConfigs,
     ClusterState,
-    CreateAcl,
-    CreatePartitions,
-    CreateTopic,
+    Create,
     Declaration,
-    DeleteAcl,
-    DeleteTopic,
+    Delete,
     DesiredState,
     DesiredTopic,
     Impossible,
     Origin,
     Scope,
     Topic,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
     normal_form,
 )
-from reconciler.plan import Plan, Standing, Step, describe, standing, touched_topics
+from reconciler.plan import Plan, Standing, Step, describe, standing, touched_binding, touched_topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,28 +80,28 @@ class _Back:
             yield f"“{describe(step.change)}” stays: it is not in the cluster's scope any more"
             return
         match step.change:
-            case CreateAcl(binding):
+            case Create(AclBinding() as binding):
                 self.bindings.pop(binding, None)
-            case DeleteAcl(binding) if self._expired(step, binding):
+            case Delete(AclBinding() as binding) if self._expired(step, binding):
                 yield f"“{describe(step.change)}” stays: the grant has expired"
-            case DeleteAcl(binding):
+            case Delete(AclBinding() as binding):
                 wanted = self.declared.bindings.get(binding)
                 self.bindings[binding] = Declaration(self.origin, expires=wanted.expires if wanted else None)
-            case CreateTopic(topic):
+            case Create(Topic() as topic):
                 self._wish(Topic(topic.name), absent=True)
-            case DeleteTopic(topic):
+            case Delete(Topic() as topic):
                 yield from self._made_anew(topic)
-            case CreatePartitions(name, before, after):
+            case Update(TopicPartitions(name, before), TopicPartitions(_, after)):
                 yield f"topic {name} keeps {after} partitions: they cannot be reduced to {before}"
-            case AlterConfigs() as change:
-                yield from self._settings(change)
+            case Update(TopicConfigs() as before, TopicConfigs() as after):
+                yield from self._settings(before, after)
             case Impossible():
                 raise TypeError("what is impossible is no step")
 
     def _owns(self, step: Step) -> bool:
         """Whether the scope of today holds what the step touches: nothing else would be applied."""
-        if isinstance(step.change, CreateAcl | DeleteAcl):
-            return self.scope.owns(step.change.binding)
+        if (binding := touched_binding(step.change)) is not None:
+            return self.scope.owns(binding)
         return all(self.scope.owns_topic(name, declared=True) for name in touched_topics((step,)))
 
     def _expired(self, step: Step, binding: AclBinding) -> bool:
@@ -118,23 +117,23 @@ class _Back:
         self._wish(replace(topic, topic_id=None, replica_assignments=None))
         yield f"topic {topic.name} is made again without its records: they are gone"
 
-    def _settings(self, change: AlterConfigs) -> Iterator[str]:
-        topic = self.live.topics.get(change.name)
+    def _settings(self, before: TopicConfigs, after: TopicConfigs) -> Iterator[str]:
+        topic = self.live.topics.get(after.name)
         if topic is None:
-            yield f"the settings of topic {change.name} stay: there is no such topic any more"
+            yield f"the settings of topic {after.name} stay: there is no such topic any more"
             return
-        wished = self.topics.get(change.name)
+        wished = self.topics.get(after.name)
         configs = dict(wished.topic.configs if wished else topic.configs)
-        for key, after in change.after.items():
-            if _normal(key, topic.configs.get(key)) != _normal(key, after):
-                yield f"{key} of topic {change.name} stays: somebody has changed it since"
-            elif (before := change.before[key]) is None and key in THROTTLE_CONFIGS:
-                yield f"{key} of topic {change.name} stays: a throttle is lifted by whoever moves replicas"
-            elif before is None:
+        for key, value in after.configs.items():
+            if _normal(key, topic.configs.get(key)) != _normal(key, value):
+                yield f"{key} of topic {after.name} stays: somebody has changed it since"
+            elif (old := before.configs[key]) is None and key in THROTTLE_CONFIGS:
+                yield f"{key} of topic {after.name} stays: a throttle is lifted by whoever moves replicas"
+            elif old is None:
                 configs.pop(key, None)
             else:
-                configs[key] = before
-        self._wish(Topic(change.name, configs=configs))
+                configs[key] = old
+        self._wish(Topic(after.name, configs=configs))
 
     def _wish(self, topic: Topic, *, absent: bool = False) -> None:
         self.topics[topic.name] = DesiredTopic(topic, self.origin, absent=absent)

@@ -15,22 +15,34 @@ from reconciler.apply.sending import answered
 from reconciler.model import (
     CLUSTER_NAME,
     AclOperation,
-    AlterConfigs,
     ClusterState,
-    CreatePartitions,
-    CreateTopic,
+    Create,
     ResourceType,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
 )
-from reconciler.plan import BrokerAnswer, Plan, Ruling, Step, Validation, describe, touched_topics, transition
+from reconciler.plan import (
+    BrokerAnswer,
+    Plan,
+    Ruling,
+    Step,
+    Validation,
+    created_topics,
+    describe,
+    touched_topics,
+    transition,
+)
 from reconciler.ports import Answer, AnswerStatus, Clock, TopicValidator
 
 #: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
 _ANY_HOST: Final = "192.0.2.1"
-_KINDS: Final = (CreateTopic, CreatePartitions, AlterConfigs)
+_KINDS: Final = ("CreateTopic", "CreatePartitions", "AlterConfigs")
 _NEEDS: Final = {
-    CreateTopic: AclOperation.CREATE,
-    CreatePartitions: AclOperation.ALTER,
-    AlterConfigs: AclOperation.ALTER_CONFIGS,
+    "CreateTopic": AclOperation.CREATE,
+    "CreatePartitions": AclOperation.ALTER,
+    "AlterConfigs": AclOperation.ALTER_CONFIGS,
 }
 _NO_RIGHT: Final = frozenset({"TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"})
 #: Refusals that tell of the client or the broker's age, not of the step.
@@ -43,11 +55,11 @@ _NOT_ASKED: Final = Answer(
 def validate(plan: Plan, live: ClusterState, cluster: TopicValidator, clock: Clock) -> Validation:
     """Ask about every step that creates a topic, adds partitions or alters settings; others cannot be asked about."""
     now = clock.now()
-    asked = [step for step in plan.steps if isinstance(step.change, _KINDS)]
+    asked = [step for step in plan.steps if step.action in _KINDS]
     answers: dict[Step, Answer] = {}
     lost = False
     for kind in _KINDS:
-        for batch in topic_batches([step for step in asked if isinstance(step.change, kind)]):
+        for batch in topic_batches([step for step in asked if step.action == kind]):
             told = [_NOT_ASKED] * len(batch) if lost else answered(lambda some: _ask(cluster, some), batch, clock)
             answers.update(zip(batch, told, strict=True))
             lost = lost or all(answer.status is AnswerStatus.UNKNOWN for answer in told)
@@ -57,12 +69,12 @@ def validate(plan: Plan, live: ClusterState, cluster: TopicValidator, clock: Clo
 def _ask(cluster: TopicValidator, steps: Sequence[Step]) -> list[Answer]:
     changes = [step.change for step in steps]
     match changes[0]:
-        case CreateTopic():
-            return cluster.validate_topics([change.topic for change in changes if isinstance(change, CreateTopic)])
-        case CreatePartitions():
-            return cluster.validate_partitions([change for change in changes if isinstance(change, CreatePartitions)])
-        case AlterConfigs():
-            return cluster.validate_configs([change for change in changes if isinstance(change, AlterConfigs)])
+        case Create(Topic()):
+            return cluster.validate_topics(created_topics(changes))
+        case Update(_, TopicPartitions()):
+            return cluster.validate_partitions([change for change in changes if isinstance(change, Update)])
+        case Update(_, TopicConfigs()):
+            return cluster.validate_configs([change for change in changes if isinstance(change, Update)])
     raise TypeError(f"nobody can be asked about {type(changes[0]).__name__}")
 
 
@@ -95,8 +107,8 @@ def _granted(step: Step, plan: Plan, after: Authorizer | None) -> bool:
     principal = plan.terms.facts.principal
     if after is None or principal is None:
         return False
-    operation = _NEEDS[type(step.change)]
+    operation = _NEEDS[step.action]
     places = [(ResourceType.TOPIC, name) for name in touched_topics((step,))]
-    if isinstance(step.change, CreateTopic):
+    if step.action == "CreateTopic":
         places.append((ResourceType.CLUSTER, CLUSTER_NAME))
     return any(after.authorize(principal, _ANY_HOST, operation, *place).allowed is True for place in places)

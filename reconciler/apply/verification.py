@@ -10,8 +10,8 @@ from typing import Final
 
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.run import Run, StoppedError
-from reconciler.model import AclBinding, ClusterState, CreateAcl, DeleteAcl, DeleteTopic, is_reserved, without_bridges
-from reconciler.plan import Standing, Step, bindings_after, standing
+from reconciler.model import AclBinding, ClusterState, is_reserved, without_bridges
+from reconciler.plan import Standing, Step, bindings_after, deleted_topics, standing, touched_bindings
 from reconciler.plan.overlap import pattern_indexes
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.retry import polls
@@ -101,9 +101,7 @@ def discrepancies(
     missing = tuple(
         step for step in good if standing(step, now).standing is not Standing.DONE and not was_recreated(step, now)
     )
-    own = {
-        step.change.binding for step in (item.step for item in told) if isinstance(step.change, CreateAcl | DeleteAcl)
-    }
+    own = set(touched_bindings(item.step.change for item in told))
     moved = (bindings_after(start.bindings, good) ^ now.bindings) - own
     return Discrepancies(
         missing, _near((binding for binding in moved if not is_reserved(binding.pattern.name)), start, steps)
@@ -112,9 +110,10 @@ def discrepancies(
 
 def was_recreated(step: Step, live: ClusterState) -> bool:
     """Whether the topic that a step deletes is there under the same name with another id."""
-    if not isinstance(step.change, DeleteTopic):
+    before = next(iter(deleted_topics([step.change])), None)
+    if before is None:
         return False
-    before, now = step.change.topic, live.topics.get(step.change.topic.name)
+    now = live.topics.get(before.name)
     return now is not None and before.topic_id is not None and now.topic_id not in (None, before.topic_id)
 
 
@@ -122,9 +121,7 @@ def _near(moved: Iterable[AclBinding], start: ClusterState, steps: Iterable[Step
     found = sorted(moved)
     if not found:
         return ()
-    touched = pattern_indexes(
-        step.change.binding.pattern for step in steps if isinstance(step.change, CreateAcl | DeleteAcl)
-    )
+    touched = pattern_indexes(binding.pattern for binding in touched_bindings(step.change for step in steps))
     return tuple(
         f"{binding} {'went' if binding in start.bindings else 'appeared'}"
         for binding in found

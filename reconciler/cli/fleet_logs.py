@@ -12,8 +12,8 @@ from reconciler.cli.fleet_saved import FLEET_FILE, read_fleet_plan
 from reconciler.fleet import Run
 from reconciler.fleet.usage import ClusterUsage
 from reconciler.manifest import Manifests
-from reconciler.model import AclBinding, CreateAcl, DeleteAcl
-from reconciler.plan import Plan, parse_plan
+from reconciler.model import AclBinding
+from reconciler.plan import Plan, created_bindings, deleted_bindings, parse_plan
 from reconciler.workflow.planning import saved_plan
 
 #: Bindings that a plan adds, and those that it takes away, by cluster.
@@ -90,8 +90,8 @@ def planned_changes(place: str, run: Run) -> Changes:
 def _bindings(plan: Plan) -> tuple[tuple[AclBinding, ...], tuple[AclBinding, ...]]:
     changes = [step.change for step in plan.steps]
     return (
-        tuple(change.binding for change in changes if isinstance(change, CreateAcl)),
-        tuple(change.binding for change in changes if isinstance(change, DeleteAcl)),
+        tuple(created_bindings(changes)),
+        tuple(deleted_bindings(changes)),
     )
 
 

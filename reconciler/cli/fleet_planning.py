@@ -9,7 +9,7 @@ from reconciler.adapters.spark.compiling import loaded
 from reconciler.adapters.spark.tasks import in_time, reason
 from reconciler.cli.fleet_members import Means, opened_member
 from reconciler.manifest import Manifests, Source
-from reconciler.model import DeleteAcl, DeleteTopic
+from reconciler.model import Delete
 from reconciler.plan import Plan, change_id, plan_id, plan_text
 from reconciler.workflow.checks import checks_of
 from reconciler.workflow.options import PlanOptions
@@ -71,6 +71,6 @@ def _said(name: str, plan: Plan) -> dict[str, Any]:
         "plan_id": plan_id(plan),
         "change_id": change_id(plan),
         "steps": len(plan.steps),
-        "deletes": sum(isinstance(step.change, DeleteAcl | DeleteTopic) for step in plan.steps),
+        "deletes": sum(isinstance(step.change, Delete) for step in plan.steps),
         "seconds": plan.estimated_seconds,
     }

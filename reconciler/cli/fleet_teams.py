@@ -8,7 +8,8 @@ from reconciler.adapters.spark.results import changes_of
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.fleet import FleetDrift
 from reconciler.manifest import AclsDeclaration, Manifests, TopicsDeclaration
-from reconciler.model import Change, CreateAcl, DeleteAcl, Origin
+from reconciler.model import Change, Origin
+from reconciler.plan import touched_binding
 
 NOBODY: Final = "(nobody)"
 
@@ -43,6 +44,6 @@ def _teams(manifests: Manifests) -> tuple[dict[str, str], dict[str, str]]:
 def _team(change: Change, origin: Origin | None, files: Mapping[str, str], principals: Mapping[str, str]) -> str:
     if origin is not None and origin.file in files:
         return files[origin.file]
-    if isinstance(change, CreateAcl | DeleteAcl):
-        return principals.get(change.binding.entry.principal, NOBODY)
+    if (binding := touched_binding(change)) is not None:
+        return principals.get(binding.entry.principal, NOBODY)
     return NOBODY

@@ -14,9 +14,8 @@ from reconciler.model import (
     AclBinding,
     Change,
     ClusterState,
-    CreateAcl,
-    CreateTopic,
-    DeleteAcl,
+    Create,
+    Delete,
     DesiredState,
     DesiredTopic,
     Impossible,
@@ -56,8 +55,8 @@ def compare(desired: DesiredState, live: ClusterState, scope: Scope, rules: Topi
     ignored = sum(1 for binding in live.bindings - owned if scope.ignores(binding))
     wanted = desired.bindings.keys()
     acls: list[_Found] = [
-        *((CreateAcl(binding), _declared(desired, binding)) for binding in sorted(wanted - owned)),
-        *((DeleteAcl(binding), _expired(desired, binding)) for binding in sorted(owned - wanted)),
+        *((Create(binding), _declared(desired, binding)) for binding in sorted(wanted - owned)),
+        *((Delete(binding), _expired(desired, binding)) for binding in sorted(owned - wanted)),
     ]
     topics, left = _topics(desired, live, scope, rules)
     return Comparison(
@@ -94,7 +93,7 @@ def _topics(
                 left.append(_impossible(possible, wanted))
             else:
                 found.append((possible, wanted.origin))
-                if isinstance(possible, CreateTopic):
+                if isinstance(possible, Create):
                     # Kafka itself does not look for collisions among the topics of one request.
                     taken[collision_key(name)] = name
     if rules.prune:
@@ -110,18 +109,18 @@ def _without_collision(change: Change, taken: dict[str, str], desired: DesiredSt
 
     Deletions come last, so it has to wait also for one that goes.
     """
-    if isinstance(change, CreateTopic):
-        other = taken.get(collision_key(change.topic.name))
+    if isinstance(change, Create):
+        other = taken.get(collision_key(change.after.name))
         if other is not None:
             reason = f"the name collides with the topic {other}: Kafka takes '.' and '_' for the same in metrics"
             if (going := desired.topics.get(other)) is not None and going.absent:
                 reason += "; once that one is deleted, plan again"
-            return Impossible("topic", change.topic.name, "absent", "exists", reason)
+            return Impossible("topic", change.after.name, "absent", "exists", reason)
     return change
 
 
 def _impossible(change: Impossible, wanted: DesiredTopic) -> Left:
-    subject = f"topic {change.name}: {change.kind} {change.before} → {change.after}"
+    subject = f"topic {change.name}: {change.what} {change.before} → {change.after}"
     return Left(LeftReason.IMPOSSIBLE, subject, change.reason, change, wanted.origin)
 
 

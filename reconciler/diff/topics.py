@@ -10,14 +10,15 @@ from typing import Final
 from reconciler.model import (
     INTERNAL_TOPICS,
     THROTTLE_CONFIGS,
-    AlterConfigs,
     Change,
-    CreatePartitions,
-    CreateTopic,
-    DeleteTopic,
+    Create,
+    Delete,
     DesiredTopic,
     Impossible,
     Topic,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
     normal_form,
 )
 
@@ -36,7 +37,7 @@ def topic_changes(wanted: DesiredTopic, live: Topic | None, ignored: Collection[
         if live is not None:
             yield removal(live)
     elif live is None:
-        yield CreateTopic(wanted.topic)
+        yield Create(wanted.topic)
     else:
         yield from _partitions(wanted.topic, live)
         yield from _replicas(wanted.topic, live)
@@ -48,7 +49,7 @@ def removal(live: Topic) -> Change:
     if live.name in INTERNAL_TOPICS:
         return Impossible("topic", live.name, "exists", "absent", _INTERNAL)
     # Where its replicas are is of no concern to a plan that equals that of another cluster.
-    return DeleteTopic(replace(live, replica_assignments=None))
+    return Delete(replace(live, replica_assignments=None))
 
 
 def _partitions(wanted: Topic, live: Topic) -> Iterator[Change]:
@@ -61,7 +62,9 @@ def _partitions(wanted: Topic, live: Topic) -> Iterator[Change]:
     elif added and len(added[0]) != live.replication_factor:
         yield Impossible("partitions", live.name, str(before), str(after), _FIRST_MOVE)
     else:
-        yield CreatePartitions(live.name, before, after, live.topic_id, added)
+        yield Update(
+            TopicPartitions(live.name, before, live.topic_id), TopicPartitions(live.name, after, live.topic_id, added)
+        )
 
 
 def _replicas(wanted: Topic, live: Topic) -> Iterator[Change]:
@@ -71,8 +74,8 @@ def _replicas(wanted: Topic, live: Topic) -> Iterator[Change]:
     elif wanted.replica_assignments is not None and live.replica_assignments is not None:
         for number, (new, old) in enumerate(zip(wanted.replica_assignments, live.replica_assignments, strict=False)):
             if new != old:
-                kind = f"replicas of partition {number}"
-                yield Impossible(kind, live.name, _brokers(old), _brokers(new), _REPLICAS)
+                what = f"replicas of partition {number}"
+                yield Impossible(what, live.name, _brokers(old), _brokers(new), _REPLICAS)
 
 
 def _brokers(replicas: tuple[int, ...]) -> str:
@@ -93,4 +96,4 @@ def _configs(wanted: Topic, live: Topic, ignored: Collection[str]) -> Iterator[C
             continue
         before[key], after[key] = old, None if new is None else normal_form(key, new)
     if after:
-        yield AlterConfigs(live.name, before, after, live.topic_id)
+        yield Update(TopicConfigs(live.name, before, live.topic_id), TopicConfigs(live.name, after, live.topic_id))

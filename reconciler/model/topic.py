@@ -62,3 +62,27 @@ class Topic:
         """Takes any mapping as ``configs`` and keeps an immutable copy."""
         if not isinstance(self.configs, FrozenMap):
             object.__setattr__(self, "configs", FrozenMap(self.configs))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPartitions:
+    """How many partitions a live topic has; ``assignments`` are the brokers of those that an update adds."""
+
+    name: str
+    count: int
+    topic_id: str | None = None
+    assignments: tuple[tuple[int, ...], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfigs:
+    """Some configs of a live topic; ``None``: not set on the topic. Both sides of an update have the same keys."""
+
+    name: str
+    configs: Mapping[str, str | None]
+    topic_id: str | None = None
+
+    def __post_init__(self) -> None:
+        """Takes any mapping as ``configs`` and keeps an immutable copy."""
+        if not isinstance(self.configs, FrozenMap):
+            object.__setattr__(self, "configs", FrozenMap(self.configs))

@@ -12,7 +12,18 @@ from reconciler.plan.file.identity import change_id, file_digest, ids, plan_id
 from reconciler.plan.file.reading import PlanFileError, parse_plan, plan_from
 from reconciler.plan.file.schema import plan_schema, plan_schema_text
 from reconciler.plan.guards import Acknowledgement, Guard, Limits, Refusal, Surroundings, refusals, unacknowledged
-from reconciler.plan.order import losses, ordered
+from reconciler.plan.kinds import describe
+from reconciler.plan.kinds.acl import (
+    acl_changes,
+    binding_side,
+    created_bindings,
+    deleted_bindings,
+    is_acl_change,
+    touched_binding,
+    touched_bindings,
+)
+from reconciler.plan.kinds.topic import created_topics, deleted_topics, losses
+from reconciler.plan.order import ordered
 from reconciler.plan.phase import TITLES, Phase, barriers
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
@@ -26,7 +37,7 @@ from reconciler.plan.review.topic_review import AUTO_CREATE, BrokerAnswer, Rulin
 from reconciler.plan.review.transition import Facts, Transition, transition
 from reconciler.plan.review.unreviewed import unreviewed
 from reconciler.plan.selection import Selection
-from reconciler.plan.step import Step, binding_side, describe
+from reconciler.plan.step import Step
 
 __all__ = [
     "AUTO_CREATE",
@@ -72,6 +83,7 @@ __all__ = [
     "UnsafeSelectionError",
     "Validation",
     "Violation",
+    "acl_changes",
     "barriers",
     "binding_side",
     "bindings_after",
@@ -79,10 +91,15 @@ __all__ = [
     "change_id",
     "coverage_change",
     "covering_patterns",
+    "created_bindings",
+    "created_topics",
+    "deleted_bindings",
+    "deleted_topics",
     "describe",
     "difference_review",
     "file_digest",
     "ids",
+    "is_acl_change",
     "losses",
     "meaning_refusals",
     "operations_words",
@@ -102,6 +119,8 @@ __all__ = [
     "refusals",
     "standing",
     "step_side",
+    "touched_binding",
+    "touched_bindings",
     "touched_topics",
     "transition",
     "unacknowledged",

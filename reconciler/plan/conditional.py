@@ -7,9 +7,10 @@ what a plan changes nor of its ids. ``<run>`` stands for the name that apply dra
 from collections.abc import Iterator
 from typing import Any, Final
 
-from reconciler.model import CreateAcl, DeleteAcl, PatternType, ResourcePattern, ResourceType
+from reconciler.model import PatternType, ResourcePattern, ResourceType
 from reconciler.plan.default_allow.bridge import Bridge, Bridges, Means, Side, Unbridged
 from reconciler.plan.file.binding_form import pattern_from, pattern_side
+from reconciler.plan.kinds.acl import is_acl_change
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.proposal import Plan
 
@@ -30,7 +31,7 @@ def conditional_side(plan: Plan) -> list[dict[str, Any]]:
 
 def _items(plan: Plan) -> Iterator[dict[str, Any]]:
     probe = plan.terms.probe
-    if probe is not None and any(isinstance(step.change, CreateAcl | DeleteAcl) for step in plan.steps):
+    if probe is not None and any(is_acl_change(step.change) for step in plan.steps):
         yield {"kind": "sentinel", "phase": int(Phase.CREATE_FIRST), "principal": probe, **pattern_side(_START)}
     for bridge in plan.bridges.wanted:
         yield {

@@ -10,40 +10,32 @@ exception is a binding that waits for a topic to go, which exists for that topic
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from reconciler.model import (
-    AclBinding,
-    AclPermissionType,
-    Change,
-    CreateAcl,
-    CreateTopic,
-    DeleteAcl,
-    DeleteTopic,
-    ResourceType,
-)
+from reconciler.model import AclBinding, AclPermissionType, Change, Create, Delete, ResourceType, Topic
 from reconciler.plan.overlap import OverlapIndex
 from reconciler.plan.phase import Phase
 from reconciler.plan.step import Step
 
-_Kinds: TypeAlias = dict[Phase, tuple[tuple[type[CreateAcl] | type[DeleteAcl], AclPermissionType], ...]]
+_Operation: TypeAlias = type[Create[AclBinding]] | type[Delete[AclBinding]]
+_Kinds: TypeAlias = dict[Phase, tuple[tuple[_Operation, AclPermissionType], ...]]
 
 _WAITS_FOR: _Kinds = {
-    Phase.CREATE_ALLOW: ((CreateAcl, AclPermissionType.DENY),),
-    Phase.DELETE_ALLOW: ((CreateAcl, AclPermissionType.ALLOW),),
-    Phase.DELETE_WAITING_ALLOW: ((CreateAcl, AclPermissionType.ALLOW),),
-    Phase.DELETE_DENY: ((DeleteAcl, AclPermissionType.ALLOW), (CreateAcl, AclPermissionType.DENY)),
+    Phase.CREATE_ALLOW: ((Create, AclPermissionType.DENY),),
+    Phase.DELETE_ALLOW: ((Create, AclPermissionType.ALLOW),),
+    Phase.DELETE_WAITING_ALLOW: ((Create, AclPermissionType.ALLOW),),
+    Phase.DELETE_DENY: ((Delete, AclPermissionType.ALLOW), (Create, AclPermissionType.DENY)),
     # On the cluster: while anybody's binding covers it, ours must stand.
     Phase.DELETE_LAST: (
-        (DeleteAcl, AclPermissionType.DENY),
-        (DeleteAcl, AclPermissionType.ALLOW),
-        (CreateAcl, AclPermissionType.ALLOW),
+        (Delete, AclPermissionType.DENY),
+        (Delete, AclPermissionType.ALLOW),
+        (Create, AclPermissionType.ALLOW),
     ),
 }
 
 #: Where an uncovered resource is open to everyone, what still covers it waits for whatever shall cover it instead.
 _COVERS_UNTIL: _Kinds = {
-    Phase.DELETE_ALLOW: ((CreateAcl, AclPermissionType.DENY),),
-    Phase.DELETE_WAITING_ALLOW: ((CreateAcl, AclPermissionType.DENY),),
-    Phase.DELETE_DENY: ((CreateAcl, AclPermissionType.ALLOW),),
+    Phase.DELETE_ALLOW: ((Create, AclPermissionType.DENY),),
+    Phase.DELETE_WAITING_ALLOW: ((Create, AclPermissionType.DENY),),
+    Phase.DELETE_DENY: ((Create, AclPermissionType.ALLOW),),
 }
 
 
@@ -57,9 +49,9 @@ class Undone:
         acls: dict[tuple[type[Change], AclPermissionType], list[AclBinding]] = {}
         for change in changes:
             match change:
-                case CreateAcl(binding) | DeleteAcl(binding):
+                case Create(AclBinding() as binding) | Delete(AclBinding() as binding):
                     acls.setdefault((type(change), binding.entry.permission_type), []).append(binding)
-                case CreateTopic(topic) | DeleteTopic(topic):
+                case Create(Topic() as topic) | Delete(Topic() as topic):
                     self._topics[topic.name] = change
                 case _:
                     pass
@@ -71,12 +63,12 @@ class Undone:
     def holding_back(self, step: Step) -> Change | None:
         """The undone change that ``step`` has to wait for, or ``None``."""
         match step.change:
-            case CreateAcl(binding) | DeleteAcl(binding):
+            case Create(AclBinding() as binding) | Delete(AclBinding() as binding):
                 return self._acl(step.phase, binding)
-            case CreateTopic(topic):
-                return self._reaching(topic.name, CreateAcl, None) or self._waiting(step, topic.name)
-            case DeleteTopic(topic):
-                return self._reaching(topic.name, DeleteAcl, AclPermissionType.ALLOW)
+            case Create(Topic() as topic):
+                return self._reaching(topic.name, Create, None) or self._waiting(step, topic.name)
+            case Delete(Topic() as topic):
+                return self._reaching(topic.name, Delete, AclPermissionType.ALLOW)
             case _:
                 return None
 
@@ -93,11 +85,9 @@ class Undone:
     def _waiting(self, step: Step, name: str) -> Change | None:
         if step.phase is not Phase.CREATE_WAITING_TOPIC:
             return None
-        return self._reaching(name, DeleteAcl, AclPermissionType.ALLOW)
+        return self._reaching(name, Delete, AclPermissionType.ALLOW)
 
-    def _reaching(
-        self, name: str, kind: type[CreateAcl] | type[DeleteAcl], permission_type: AclPermissionType | None
-    ) -> Change | None:
+    def _reaching(self, name: str, kind: _Operation, permission_type: AclPermissionType | None) -> Change | None:
         permissions = (permission_type,) if permission_type else (AclPermissionType.DENY, AclPermissionType.ALLOW)
         for permission in permissions:
             for binding in self._bindings.get((kind, permission), ()):

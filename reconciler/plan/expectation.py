@@ -5,18 +5,19 @@ from enum import StrEnum
 from typing import assert_never
 
 from reconciler.model import (
-    AlterConfigs,
+    AclBinding,
+    Change,
     ClusterState,
-    CreateAcl,
-    CreatePartitions,
-    CreateTopic,
-    DeleteAcl,
-    DeleteTopic,
+    Create,
+    Delete,
     Impossible,
     Topic,
-    TopicChange,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
     normal_form,
 )
+from reconciler.plan.kinds.topic import name_of, touched_names
 from reconciler.plan.step import Step
 
 
@@ -45,11 +46,11 @@ _PENDING, _DONE = Finding(Standing.PENDING), Finding(Standing.DONE)
 def standing(step: Step, live: ClusterState) -> Finding:
     """Hold one step against the live state. Bindings cannot be stale: they are there or they are not."""
     match step.change:
-        case CreateAcl(binding):
+        case Create(AclBinding() as binding):
             return _DONE if binding in live.bindings else _PENDING
-        case DeleteAcl(binding):
+        case Delete(AclBinding() as binding):
             return _PENDING if binding in live.bindings else _DONE
-        case CreateTopic() | DeleteTopic() | CreatePartitions() | AlterConfigs() as change:
+        case Create() | Delete() | Update() as change:
             return _topic(change, live)
         case Impossible():
             raise TypeError("what is impossible is no step")
@@ -58,29 +59,24 @@ def standing(step: Step, live: ClusterState) -> Finding:
 
 def touched_topics(steps: tuple[Step, ...]) -> tuple[str, ...]:
     """Names of the topics that steps touch, each once, in order of first mention."""
-    names = (
-        step.change.topic.name if isinstance(step.change, CreateTopic | DeleteTopic) else step.change.name
-        for step in steps
-        if isinstance(step.change, CreateTopic | DeleteTopic | CreatePartitions | AlterConfigs)
-    )
-    return tuple(dict.fromkeys(names))
+    return touched_names(step.change for step in steps)
 
 
-def _topic(change: TopicChange, live: ClusterState) -> Finding:
-    name = change.topic.name if isinstance(change, CreateTopic | DeleteTopic) else change.name
+def _topic(change: Change, live: ClusterState) -> Finding:
+    name = name_of(change)
     if reason := live.unreadable_topics.get(name):
         return Finding(Standing.UNREADABLE, f"topic {name}", "readable", reason)
     topic = live.topics.get(name)
     match change:
-        case CreateTopic(wanted):
+        case Create(Topic() as wanted):
             return _PENDING if topic is None else _created(wanted, topic)
-        case DeleteTopic(expected):
+        case Delete(Topic() as expected):
             return _DONE if topic is None else _same_topic(expected.topic_id, topic)
-        case CreatePartitions(_, before, after, topic_id, _):
+        case Update(TopicPartitions(_, before, topic_id), TopicPartitions(_, after)):
             return _partitions(before, after, topic_id, topic, name)
-        case AlterConfigs(_, _, _, topic_id):
-            return _configs(change, topic_id, topic)
-    assert_never(change)
+        case Update(TopicConfigs() as old, TopicConfigs() as new):
+            return _configs(old, new, topic)
+    raise TypeError(f"{change!r} is not a step on a topic")
 
 
 def _created(wanted: Topic, topic: Topic) -> Finding:
@@ -114,17 +110,18 @@ def _partitions(before: int, after: int, topic_id: str | None, topic: Topic | No
     return Finding(Standing.STALE, f"topic {name}", f"{before} partitions", f"{topic.num_partitions} partitions")
 
 
-def _configs(change: AlterConfigs, topic_id: str | None, topic: Topic | None) -> Finding:
+def _configs(before: TopicConfigs, after: TopicConfigs, topic: Topic | None) -> Finding:
     if topic is None:
-        return Finding(Standing.STALE, f"topic {change.name}", "exists", "no such topic")
-    if (other := _same_topic(topic_id, topic)) is not _PENDING:
+        return Finding(Standing.STALE, f"topic {before.name}", "exists", "no such topic")
+    if (other := _same_topic(before.topic_id, topic)) is not _PENDING:
         return other
-    stale = [key for key in change.after if _value(topic, key) not in (_old(change, key), change.after[key])]
+    wanted = after.configs
+    stale = [key for key in wanted if _value(topic, key) not in (_old(before, key), wanted[key])]
     if stale:
-        expected = ", ".join(f"{key}={_old(change, key) or 'unset'}" for key in stale)
+        expected = ", ".join(f"{key}={_old(before, key) or 'unset'}" for key in stale)
         found = ", ".join(f"{key}={_value(topic, key) or 'unset'}" for key in stale)
-        return Finding(Standing.STALE, f"topic {change.name}", expected, found)
-    return _DONE if all(_value(topic, key) == change.after[key] for key in change.after) else _PENDING
+        return Finding(Standing.STALE, f"topic {before.name}", expected, found)
+    return _DONE if all(_value(topic, key) == wanted[key] for key in wanted) else _PENDING
 
 
 def _value(topic: Topic, key: str) -> str | None:
@@ -132,8 +129,8 @@ def _value(topic: Topic, key: str) -> str | None:
     return None if value is None else normal_form(key, value)
 
 
-def _old(change: AlterConfigs, key: str) -> str | None:
-    value = change.before[key]
+def _old(before: TopicConfigs, key: str) -> str | None:
+    value = before.configs[key]
     return None if value is None else normal_form(key, value)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reconciler.model import AlterConfigs, DeleteAcl, DeleteTopic, ResourcePattern
+from reconciler.model import Delete, ResourcePattern, Topic, TopicConfigs, Update
 from reconciler.plan.coverage import CoverageChange
-from reconciler.plan.order import losses
+from reconciler.plan.kinds.acl import deleted_bindings
+from reconciler.plan.kinds.topic import losses
 from reconciler.plan.step import Step
 
 
@@ -95,9 +96,9 @@ def _refusal(guard: Guard, name: str, message: str) -> Refusal:
 def _topics(steps: Sequence[Step]) -> Iterator[Refusal]:
     for step in steps:
         match step.change:
-            case DeleteTopic(topic):
+            case Delete(Topic() as topic):
                 yield _refusal(Guard.TOPIC_DELETE, topic.name, f"deletes topic {topic.name} and all its records")
-            case AlterConfigs(name):
+            case Update(_, TopicConfigs(name)):
                 for reason in losses(step.change):
                     yield _refusal(Guard.DATA_LOSS, name, f"may lose records of topic {name}: {reason}")
             case _:
@@ -105,8 +106,8 @@ def _topics(steps: Sequence[Step]) -> Iterator[Refusal]:
 
 
 def _limits(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
-    bindings = sum(isinstance(step.change, DeleteAcl) for step in steps)
-    deletes = bindings + sum(isinstance(step.change, DeleteTopic) for step in steps)
+    bindings = len(deleted_bindings(step.change for step in steps))
+    deletes = sum(isinstance(step.change, Delete) for step in steps)
     most, percent = around.limits.max_deletes, around.limits.max_delete_percent
     if most is not None and deletes > most:
         yield _refusal(Guard.LIMIT, "maxDeletes", f"{deletes} deletions, but limits.maxDeletes is {most}")
@@ -116,7 +117,7 @@ def _limits(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
 
 
 def _empty(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
-    deletes = any(isinstance(step.change, DeleteAcl) for step in steps)
+    deletes = bool(deleted_bindings(step.change for step in steps))
     if deletes and not around.desired:
         message = "the manifests declare no binding at all for this cluster, so every binding in scope would go"
         yield _refusal(Guard.EMPTY_DESIRED, around.cluster, message)

@@ -5,18 +5,20 @@ from collections.abc import Collection, Iterable
 from reconciler.model import (
     AclBinding,
     AclPermissionType,
-    AlterConfigs,
     Change,
-    CreateAcl,
-    CreatePartitions,
-    CreateTopic,
-    DeleteAcl,
-    DeleteTopic,
+    Create,
+    Delete,
     Origin,
     ResourcePattern,
     ResourceType,
-    data_loss,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
 )
+from reconciler.plan.kinds import kind_of
+from reconciler.plan.kinds.acl import deleted_bindings
+from reconciler.plan.kinds.topic import deleted_topics, losses
 from reconciler.plan.overlap import pattern_indexes
 from reconciler.plan.phase import Phase
 from reconciler.plan.step import Step
@@ -38,51 +40,36 @@ def ordered(
     before, or deleted behind, everything else (:func:`reconciler.plan.default_allow.outermost.outermost`).
     """
     found = list(changes)
-    vanishing = [c.binding for c, _ in found if isinstance(c, DeleteAcl) and c.binding.entry.permission_type is _ALLOW]
+    bare = [change for change, _ in found]
+    vanishing = (binding for binding in deleted_bindings(bare) if binding.entry.permission_type is _ALLOW)
     reached = TopicReach(binding.pattern for binding in vanishing)
-    opened = () if default_allow is False else _uncovered_topics((change for change, _ in found), after)
+    opened = () if default_allow is False else _uncovered_topics(bare, after)
     steps = [Step(_phase(change, reached, opened, frame), change, origin) for change, origin in found]
-    return tuple(sorted(steps, key=lambda step: (step.phase, _key(step.change))))
+    return tuple(sorted(steps, key=lambda step: (step.phase, kind_of(step.change).key(step.change))))
 
 
 def _phase(change: Change, vanishing: "TopicReach", opened: Iterable[str], frame: Collection[AclBinding]) -> Phase:
     match change:
-        case CreateAcl(binding) if binding in frame:
+        case Create(AclBinding() as binding) if binding in frame:
             return Phase.CREATE_FIRST
-        case DeleteAcl(binding) if binding in frame:
+        case Delete(AclBinding() as binding) if binding in frame:
             return Phase.DELETE_LAST
-        case CreateAcl(binding):
+        case Create(AclBinding() as binding):
             return Phase.CREATE_ALLOW if binding.entry.permission_type is _ALLOW else Phase.CREATE_DENY
-        case DeleteAcl(binding) if binding.entry.permission_type is not _ALLOW:
+        case Delete(AclBinding() as binding) if binding.entry.permission_type is not _ALLOW:
             return Phase.DELETE_DENY
-        case DeleteAcl(binding):
+        case Delete(AclBinding() as binding):
             waits = binding.pattern.resource_type is ResourceType.TOPIC and any(map(binding.pattern.matches, opened))
             return Phase.DELETE_WAITING_ALLOW if waits else Phase.DELETE_ALLOW
-        case CreateTopic(topic):
+        case Create(Topic() as topic):
             return Phase.CREATE_WAITING_TOPIC if vanishing.reaches(topic.name) else Phase.CREATE_TOPIC
-        case DeleteTopic():
+        case Delete(Topic()):
             return Phase.DELETE_TOPIC
-        case CreatePartitions():
+        case Update(_, TopicPartitions()):
             return Phase.CREATE_PARTITIONS
-        case AlterConfigs():
+        case Update(_, TopicConfigs()):
             return Phase.DELETE_TOPIC if losses(change) else Phase.ALTER_CONFIGS
     raise TypeError(f"{type(change).__name__} is no step")
-
-
-def losses(change: AlterConfigs) -> tuple[str, ...]:
-    """Why a settings change may lose records, one reason a setting."""
-    found = (data_loss(key, change.before[key], change.after[key]) for key in change.after)
-    return tuple(reason for reason in found if reason)
-
-
-def _key(change: Change) -> tuple[str, AclBinding] | tuple[str, str]:
-    match change:
-        case CreateAcl(binding) | DeleteAcl(binding):
-            return "", binding
-        case CreateTopic(topic) | DeleteTopic(topic):
-            return type(change).__name__, topic.name
-        case _:
-            return type(change).__name__, change.name
 
 
 def _uncovered_topics(changes: Iterable[Change], after: Iterable[ResourcePattern]) -> tuple[str, ...]:
@@ -90,7 +77,7 @@ def _uncovered_topics(changes: Iterable[Change], after: Iterable[ResourcePattern
 
     With default-allow such a topic would be open to everyone between the last revocation and its own deletion.
     """
-    deleted = [change.topic.name for change in changes if isinstance(change, DeleteTopic)]
+    deleted = [topic.name for topic in deleted_topics(changes)]
     if not deleted:
         return ()
     covered = TopicReach(after)

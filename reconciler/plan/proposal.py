@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from reconciler.diff import Left
-from reconciler.model import AclBinding, CreateAcl, DeleteAcl, Scope
+from reconciler.model import AclBinding, Create, Delete, Scope
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.default_allow.bridge import Bridges
 from reconciler.plan.guards import Acknowledgement, Limits, Refusal
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.review.access_review import AccessReview
 from reconciler.plan.review.topic_review import TopicReview
@@ -90,7 +91,7 @@ class Plan:
     @property
     def moves_access(self) -> bool:
         """Whether it creates or deletes bindings."""
-        return any(isinstance(step.change, CreateAcl | DeleteAcl) for step in self.steps)
+        return any(is_acl_change(step.change) for step in self.steps)
 
     @property
     def barriers(self) -> tuple[Phase, ...]:
@@ -100,8 +101,8 @@ class Plan:
     @property
     def estimated_seconds(self) -> float:
         """About how long apply takes, from figures measured on Kafka 4.3 (``docs/order-and-safety.md``)."""
-        creates = sum(isinstance(step.change, CreateAcl) for step in self.steps)
-        deletes = sum(isinstance(step.change, DeleteAcl) for step in self.steps)
+        creates = len(created_bindings(step.change for step in self.steps))
+        deletes = len(deleted_bindings(step.change for step in self.steps))
         topics = len(self.steps) - creates - deletes
         bridged = 2 * len(self.bridges.wanted)  # a bridge and its marker, created and deleted
         creates, deletes = creates + bridged, deletes + bridged
@@ -117,9 +118,9 @@ def bindings_after(before: Collection[AclBinding], steps: Iterable[Step]) -> fro
     created, deleted = set(), set()
     for step in steps:
         match step.change:
-            case CreateAcl(binding):
+            case Create(AclBinding() as binding):
                 created.add(binding)
-            case DeleteAcl(binding):
+            case Delete(AclBinding() as binding):
                 deleted.add(binding)
             case _:
                 pass

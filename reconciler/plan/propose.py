@@ -6,17 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from reconciler.diff import Comparison, Left, LeftReason, TopicRules, compare
-from reconciler.model import (
-    AclBinding,
-    Change,
-    ClusterState,
-    CreateAcl,
-    DeleteAcl,
-    DeleteTopic,
-    DesiredState,
-    Origin,
-    without_own,
-)
+from reconciler.model import AclBinding, Change, ClusterState, Delete, DesiredState, Origin, without_own
 from reconciler.plan.coverage import (
     CoverageChange,
     coverage_change,
@@ -28,6 +18,8 @@ from reconciler.plan.default_allow.bridging import bridges
 from reconciler.plan.default_allow.outermost import outermost
 from reconciler.plan.dependencies import Undone
 from reconciler.plan.guards import Acknowledgement, Surroundings, refusals, unacknowledged
+from reconciler.plan.kinds import describe
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
 from reconciler.plan.order import ordered
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.review.access_review import review
@@ -36,7 +28,7 @@ from reconciler.plan.review.proof import prove
 from reconciler.plan.review.topic_review import review_topics
 from reconciler.plan.review.topic_warnings import topic_warnings
 from reconciler.plan.review.transition import transition
-from reconciler.plan.step import Step, describe
+from reconciler.plan.step import Step
 
 Found: TypeAlias = tuple[Change, Origin | None]
 
@@ -145,7 +137,7 @@ def _sift(compared: Comparison, terms: Terms, request: Request) -> _Sieve:
     if not request.options.allow_deletes:
         sieve.leave(
             LeftReason.HELD_BACK,
-            lambda change: _HELD_BACK if isinstance(change, DeleteAcl | DeleteTopic) else None,
+            lambda change: _HELD_BACK if isinstance(change, Delete) else None,
         )
     unsupported = sieve.leave(LeftReason.UNSUPPORTED, lambda change: _unsupported(change, request))
     _refuse_unsafe_selection(sieve.kept, excluded, terms)
@@ -154,15 +146,13 @@ def _sift(compared: Comparison, terms: Terms, request: Request) -> _Sieve:
 
 
 def _unsupported(change: Change, request: Request) -> str | None:
-    return request.unsupported(change.binding) if isinstance(change, CreateAcl) else None
+    return next(map(request.unsupported, created_bindings([change])), None)
 
 
 def _refuse_unsafe_selection(kept: Sequence[Found], excluded: Sequence[Change], terms: Terms) -> None:
     if not excluded:
         return
-    undone = Undone(
-        (change for change in excluded if isinstance(change, CreateAcl | DeleteAcl)), default_allow=terms.default_allow
-    )
+    undone = Undone((change for change in excluded if is_acl_change(change)), default_allow=terms.default_allow)
     for step in ordered(kept, (), default_allow=terms.default_allow):
         if (other := undone.holding_back(step)) is not None:
             raise UnsafeSelectionError(
@@ -185,8 +175,8 @@ def _leave_dependents(sieve: _Sieve, missing: list[Change], terms: Terms) -> Non
 
 
 def _steps(kept: Sequence[Found], live: ClusterState, terms: Terms) -> tuple[Step, ...]:
-    gone = {change.binding for change, _ in kept if isinstance(change, DeleteAcl)}
-    made = {change.binding.pattern for change, _ in kept if isinstance(change, CreateAcl)}
+    gone = set(deleted_bindings(change for change, _ in kept))
+    made = {binding.pattern for binding in created_bindings(change for change, _ in kept)}
     after = {*made, *opaque_patterns(live), *(binding.pattern for binding in live.bindings - gone)}
     frame = outermost((change for change, _ in kept), live, terms.facts, default_allow=terms.default_allow)
     return ordered(kept, after, default_allow=terms.default_allow, frame=frame)
@@ -194,7 +184,7 @@ def _steps(kept: Sequence[Found], live: ClusterState, terms: Terms) -> tuple[Ste
 
 def _with_end(step: Step, desired: DesiredState) -> Step:
     """The step with the last day on which it is wanted, where its declaration names one."""
-    wanted = desired.bindings.get(step.change.binding) if isinstance(step.change, CreateAcl) else None
+    wanted = next(map(desired.bindings.get, created_bindings([step.change])), None)
     return step if wanted is None or wanted.expires is None else replace(step, expires=wanted.expires)
 
 
@@ -220,7 +210,7 @@ def _counts(desired: DesiredState, live: ClusterState, compared: Comparison) -> 
 
 
 def _warnings(live: ClusterState, terms: Terms, steps: Sequence[Step], coverage_moves: bool) -> Iterator[str]:
-    if live.may_alter_acls is False and any(isinstance(step.change, CreateAcl | DeleteAcl) for step in steps):
+    if live.may_alter_acls is False and any(is_acl_change(step.change) for step in steps):
         yield "we may not change ACLs on this cluster: apply with a login that has ALTER on the cluster"
     if live.opaque:
         yield f"{len(live.opaque)} live ACL entries are of a kind that this client cannot name; they stay as they are"

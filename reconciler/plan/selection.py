@@ -4,17 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.model import (
-    WILDCARD,
-    Change,
-    CreateAcl,
-    CreateTopic,
-    DeleteAcl,
-    DeleteTopic,
-    NameSelector,
-    ResourceType,
-    Selector,
-)
+from reconciler.model import WILDCARD, AclBinding, Change, Create, Delete, NameSelector, ResourceType, Selector, Topic
+from reconciler.plan.kinds.topic import name_of
 
 FIELDS: Final = {
     "topics": ResourceType.TOPIC,
@@ -75,9 +66,9 @@ def _names(value: str) -> NameSelector:
 
 def _selects(selectors: Sequence[Selector], change: Change) -> bool:
     match change:
-        case CreateAcl(binding) | DeleteAcl(binding):
+        case Create(AclBinding() as binding) | Delete(AclBinding() as binding):
             return any(selector.selects(binding) for selector in selectors)
-        case CreateTopic(topic) | DeleteTopic(topic):
+        case Create(Topic() as topic) | Delete(Topic() as topic):
             return any(selector.selects_topic(topic.name) for selector in selectors)
         case _:
-            return any(selector.selects_topic(change.name) for selector in selectors)
+            return any(selector.selects_topic(name_of(change)) for selector in selectors)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reconciler.model import CreateAcl, DeleteAcl
-from reconciler.plan import Bridge, Means, Phase, Plan, possible_barriers
+from reconciler.plan import Bridge, Means, Phase, Plan, is_acl_change, possible_barriers
 from reconciler.report.paint import Paint, counted, safe
 from reconciler.report.words import pattern_words
 
@@ -18,7 +17,7 @@ _OWN: Final = {
 def opening_lines(plan: Plan, paint: Paint) -> Iterator[str]:
     """What stands before the first step: the probe's sentinels, and bridges."""
     probe = plan.terms.probe
-    if probe is not None and any(isinstance(step.change, CreateAcl | DeleteAcl) for step in plan.steps):
+    if probe is not None and any(is_acl_change(step.change) for step in plan.steps):
         yield ""
         yield paint("dim", f"── sentinels: {safe(probe)} on names under __kr.<run>., until the end ──")
     if plan.bridges.wanted:

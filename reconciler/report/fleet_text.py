@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from reconciler.diff import Left
 from reconciler.fleet import ClusterDrift, FleetDrift, Run
-from reconciler.model import Change, CreateAcl, DeleteAcl, Origin
+from reconciler.model import AclBinding, Change, Create, Delete, Origin
 from reconciler.plan import describe
 from reconciler.report.paint import Paint, counted, plain, safe
 
@@ -79,9 +79,9 @@ def _details(item: ClusterDrift, details: Details, paint: Paint, shown: int) -> 
     for change, origin in changes[:shown]:
         place = "" if origin is None else paint("dim", f"  {safe(str(origin))}")
         match change:
-            case CreateAcl(binding):
+            case Create(AclBinding() as binding):
                 yield paint("add", f"      + {safe(str(binding))}") + place
-            case DeleteAcl(binding):
+            case Delete(AclBinding() as binding):
                 yield paint("remove", f"      - {safe(str(binding))}") + place
             case _:
                 yield paint("change", f"      ~ {safe(describe(change))}") + place

@@ -1,20 +1,13 @@
 """A plan as text: what will be sent, in the order in which it will be sent, then what stays and why."""
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby, repeat
 from typing import TypeAlias
 
 from reconciler.diff import Left
-from reconciler.model import (
-    AlterConfigs,
-    CreateAcl,
-    CreatePartitions,
-    CreateTopic,
-    DeleteAcl,
-    DeleteTopic,
-    Impossible,
-)
-from reconciler.plan import TITLES, Effect, Plan, Refusal, Step, ids
+from reconciler.model import AclBinding, Create, Delete, Impossible, Update
+from reconciler.plan import TITLES, Effect, Plan, Refusal, Step, ids, touched_bindings
 from reconciler.plan.review.callouts import INTERRUPTED
 from reconciler.plan.review.lasting import lasting
 from reconciler.report.bridge_text import closing_lines, opening_lines
@@ -89,7 +82,7 @@ def _steps(steps: list[_Tagged], words: TopicWords, paint: Paint, *, expand: boo
 
 def _line_key(step: Step, effect: Effect | None, *, expand: bool) -> object:
     match step.change:
-        case CreateAcl(binding) | DeleteAcl(binding) if not expand:
+        case Create(AclBinding() as binding) | Delete(AclBinding() as binding) if not expand:
             entry = binding.entry
             who = entry.principal, entry.host, entry.permission_type
             return type(step.change), binding.pattern, who, effect, step.origin, step.expires
@@ -100,11 +93,11 @@ def _line_key(step: Step, effect: Effect | None, *, expand: bool) -> object:
 def _line(steps: list[Step], effect: str, words: TopicWords, paint: Paint) -> Iterator[str]:
     end = _origin(steps[0], paint)
     match steps[0].change:
-        case CreateAcl():
+        case Create(AclBinding()):
             yield paint("add", f"  + {_bindings(steps)}") + _tag(effect, paint) + end
-        case DeleteAcl():
+        case Delete(AclBinding()):
             yield paint("remove", f"  - {_bindings(steps)}") + _tag(effect, paint) + end
-        case CreateTopic() | DeleteTopic() | CreatePartitions() | AlterConfigs():
+        case Create() | Delete() | Update():
             yield from words.lines(steps[0], paint, end)
         case Impossible():
             return
@@ -115,7 +108,7 @@ def _tag(effect: str, paint: Paint) -> str:
 
 
 def _bindings(steps: list[Step]) -> str:
-    bindings = [step.change.binding for step in steps if isinstance(step.change, CreateAcl | DeleteAcl)]
+    bindings = touched_bindings(step.change for step in steps)
     return safe(binding_words(bindings[0], ", ".join(binding.entry.operation.name for binding in bindings)))
 
 
@@ -194,11 +187,12 @@ def _proven(plan: Plan) -> str:
 def summary(plan: Plan) -> str:
     """``3 bindings to create, 1 topic to alter``: one line that counts the steps."""
     kinds = (
-        ("binding", "create", (CreateAcl,)),
-        ("binding", "delete", (DeleteAcl,)),
-        ("topic", "create", (CreateTopic,)),
-        ("topic", "alter", (CreatePartitions, AlterConfigs)),
-        ("topic", "delete", (DeleteTopic,)),
+        ("binding", "create", ("CreateAcl",)),
+        ("binding", "delete", ("DeleteAcl",)),
+        ("topic", "create", ("CreateTopic",)),
+        ("topic", "alter", ("CreatePartitions", "AlterConfigs")),
+        ("topic", "delete", ("DeleteTopic",)),
     )
-    found = ((noun, verb, sum(isinstance(step.change, types) for step in plan.steps)) for noun, verb, types in kinds)
+    actions = Counter(step.action for step in plan.steps)
+    found = ((noun, verb, sum(actions[action] for action in names)) for noun, verb, names in kinds)
     return ", ".join(f"{counted(number, noun)} to {verb}" for noun, verb, number in found if number)

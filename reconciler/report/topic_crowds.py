@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 
-from reconciler.model import AlterConfigs, CreatePartitions, CreateTopic
+from reconciler.model import Create, Topic, TopicConfigs, TopicPartitions, Update
 from reconciler.plan import Ruling, Step, losses
 from reconciler.report.paint import Paint, plain, safe
 from reconciler.report.topic_text import TopicWords
@@ -34,12 +34,12 @@ def crowds(steps: Sequence[Step], words: TopicWords) -> list[list[Step]]:
 
 def _shape(step: Step) -> Hashable | None:
     match step.change:
-        case CreateTopic(topic):
+        case Create(Topic() as topic):
             assignments = topic.replica_assignments
             return topic.num_partitions, topic.replication_factor, assignments, tuple(topic.configs.items())
-        case CreatePartitions(_, before, after, _, assignments):
+        case Update(TopicPartitions(_, before), TopicPartitions(_, after, _, assignments)):
             return before, after, assignments
-        case AlterConfigs(_, old, new) if not losses(step.change):
+        case Update(TopicConfigs(_, old), TopicConfigs(_, new)) if not losses(step.change):
             return tuple(old.items()), tuple(new.items())
         case _:
             return None
@@ -49,7 +49,7 @@ def crowd_lines(alike: Sequence[Step], words: TopicWords, paint: Paint = plain) 
     """Yield what steps that are alike have in common, then their names."""
     first, *rest = words.lines(alike[0])
     names = [_name(step) for step in alike]
-    style = "add" if isinstance(alike[0].change, CreateTopic) else "change"
+    style = "add" if isinstance(alike[0].change, Create) else "change"
     yield paint(style, first.replace(f"topic {safe(names[0])}", f"{len(alike):,} topics", 1))
     yield from (paint(style, line) for line in rest)
     more = f" and {len(names) - _NAMED:,} more; --expand shows each" if len(names) > _NAMED else ""
@@ -58,8 +58,8 @@ def crowd_lines(alike: Sequence[Step], words: TopicWords, paint: Paint = plain) 
 
 def _name(step: Step) -> str:
     match step.change:
-        case CreateTopic(topic):
+        case Create(Topic() as topic):
             return topic.name
-        case CreatePartitions(name) | AlterConfigs(name):
+        case Update(TopicPartitions(name) | TopicConfigs(name)):
             return name
     raise TypeError(f"{type(step.change).__name__} is shown alone")

@@ -4,15 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
-from reconciler.model import (
-    AlterConfigs,
-    CreatePartitions,
-    CreateTopic,
-    DeleteTopic,
-    Topic,
-    TopicUse,
-    readable,
-)
+from reconciler.model import Create, Delete, Topic, TopicConfigs, TopicPartitions, TopicUse, Update, readable
 from reconciler.plan import BrokerAnswer, Plan, Ruling, Step, TopicReview, Validation, losses
 from reconciler.plan.review.topic_review import PARTITIONS, REPLICAS
 from reconciler.report.paint import Paint, counted, plain, safe
@@ -44,20 +36,20 @@ class TopicWords:
 
 def _step_lines(step: Step, review: TopicReview, paint: Paint, place: str) -> Iterator[str]:
     match step.change:
-        case CreateTopic(topic):
+        case Create(Topic() as topic):
             yield paint("add", f"  + topic {safe(topic.name)}: {_size(topic, review)}") + place
             for key, value in topic.configs.items():
                 yield paint("add", f"      {safe(key)} = {both_ways(key, value)}")
-        case DeleteTopic(topic):
+        case Delete(Topic() as topic):
             yield paint("remove", f"  - topic {safe(topic.name)} and all its records") + place
             if (use := review.uses.get(topic.name)) is not None:
                 yield from (paint("warn", f"      {safe(line)}") for line in use_lines(use))
-        case CreatePartitions(name, before, after, _, assignments):
+        case Update(TopicPartitions(name, before), TopicPartitions(_, after, _, assignments)):
             on = "" if assignments is None else f" on brokers {_brokers(assignments)}"
             yield paint("change", f"  ~ topic {safe(name)}: partitions {before} → {after}{on}") + place
             yield paint("dim", "      records with the same key may go to another partition than before:")
             yield paint("dim", "      across the change, readers may see records of one key out of order")
-        case AlterConfigs(name) as change:
+        case Update(TopicConfigs(name)) as change:
             yield paint("change", f"  ~ topic {safe(name)}") + place
             yield from _configs(change, review, paint)
 
@@ -85,9 +77,9 @@ def _brokers(assignments: tuple[tuple[int, ...], ...]) -> str:
     return "; ".join(", ".join(map(str, replicas)) for replicas in assignments)
 
 
-def _configs(change: AlterConfigs, review: TopicReview, paint: Paint) -> Iterator[str]:
-    for key, after in change.after.items():
-        sides = (_value(key, value, review) for value in (change.before[key], after))
+def _configs(change: Update[TopicConfigs], review: TopicReview, paint: Paint) -> Iterator[str]:
+    for key, after in change.after.configs.items():
+        sides = (_value(key, value, review) for value in (change.before.configs[key], after))
         yield paint("change", f"      {safe(key)}: {' → '.join(sides)}")
     for reason in losses(change):
         yield paint("warn", f"      {reason}")

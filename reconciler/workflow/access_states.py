@@ -7,16 +7,8 @@ from dataclasses import dataclass, replace
 from reconciler.access import Authorizer
 from reconciler.adapters.snapshot import SnapshotCluster
 from reconciler.manifest import ClusterDeclaration, Manifests
-from reconciler.model import (
-    AclBinding,
-    ClusterState,
-    CreateAcl,
-    Declaration,
-    DeleteAcl,
-    DesiredState,
-    OpaqueBinding,
-    is_reserved,
-)
+from reconciler.model import AclBinding, ClusterState, Declaration, DesiredState, OpaqueBinding, is_reserved
+from reconciler.plan import created_bindings, deleted_bindings
 from reconciler.ports import ReadRequest
 from reconciler.report.access_view import AccessView, Basis
 from reconciler.workflow.clusters import Target, declared, open_any
@@ -169,8 +161,8 @@ def _around_plan(
     found = _seen(live_access(request, connection, topic_names=topic_names, tell=tell), topic_names=topic_names)
     if found.state is not None and found.state.cluster_id != plan.cluster_id:
         raise StaleError(f"the plan is for the cluster {plan.cluster_id}, this is {found.state.cluster_id}")
-    added = {step.change.binding: step.origin for step in plan.steps if isinstance(step.change, CreateAcl)}
-    removed = [step.change.binding for step in plan.steps if isinstance(step.change, DeleteAcl)]
+    added = {binding: step.origin for step in plan.steps for binding in created_bindings([step.change])}
+    removed = deleted_bindings(step.change for step in plan.steps)
     before = found.view
     after = replace(before, basis=Basis.PLANNED, authorizer=before.authorizer.with_changes(added, removed))
     return [before, after]

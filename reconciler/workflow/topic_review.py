@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from reconciler.adapters.clock import SystemClock
 from reconciler.apply import validate
-from reconciler.model import ClusterState, DeleteTopic, FrozenMap
-from reconciler.plan import Plan
+from reconciler.model import ClusterState, FrozenMap
+from reconciler.plan import Plan, deleted_topics
 from reconciler.workflow.clusters import Target
 
 
 def with_uses(plan: Plan, target: Target) -> Plan:
     """The plan with what is known of the topics that it deletes."""
-    deleted = [step.change.topic.name for step in plan.steps if isinstance(step.change, DeleteTopic)]
+    deleted = [topic.name for topic in deleted_topics(step.change for step in plan.steps)]
     if not deleted:
         return plan
     return replace(plan, topics=replace(plan.topics, uses=FrozenMap(target.cluster.topic_uses(deleted))))

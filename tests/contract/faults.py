@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, TypeAlias, TypeVar
 
-from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
+from reconciler.model import AclBinding, ClusterState, Topic, TopicConfigs, TopicPartitions, Update
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
 
-Item: TypeAlias = AclBinding | Topic | str | CreatePartitions | AlterConfigs
-_Item = TypeVar("_Item", AclBinding, Topic, str, CreatePartitions, AlterConfigs)
+Item: TypeAlias = AclBinding | Topic | str | Update[TopicPartitions] | Update[TopicConfigs]
+_Item = TypeVar("_Item", AclBinding, Topic, str, Update[TopicPartitions], Update[TopicConfigs])
 
 
 class Effect(Enum):
@@ -71,10 +71,10 @@ class FaultyCluster:
     def delete_topics(self, names: Sequence[str]) -> list[Answer]:
         return self._write("delete_topics", names, self.inner.delete_topics)
 
-    def create_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+    def create_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
         return self._write("create_partitions", changes, self.inner.create_partitions)
 
-    def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+    def alter_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
         return self._write("alter_configs", changes, self.inner.alter_configs)
 
     def _write(
@@ -90,7 +90,8 @@ class FaultyCluster:
         return [truth[index] if fault is None else fault.answer for index, fault in enumerate(faults)]
 
     def _next(self, call: str, item: Item | None) -> Fault | None:
-        key = item if isinstance(item, AclBinding | str | None) else item.name
+        named = item.after if isinstance(item, Update) else item
+        key = named if isinstance(named, AclBinding | str | None) else named.name
         for number, fault in enumerate(self._faults):
             if fault.call == call and fault.item in (None, key) and self._left[number]:
                 self._left[number] -= 1

@@ -2,9 +2,10 @@
 
 import pytest
 
-from reconciler.model import METADATA_TOPIC, AlterConfigs, CreatePartitions, Topic
+from reconciler.model import METADATA_TOPIC, Topic
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.contract.subject import Subject, codes, these, verdicts
+from tests.topic_changes import configs, partitions
 
 
 def create(subject: Subject, *topics: Topic) -> dict[str, Topic]:
@@ -134,10 +135,10 @@ def test_partitions_grow_and_never_shrink(subject: Subject, own: str) -> None:
     names = [f"{own}-{letter}" for letter in "abc"]
     create(subject, *(Topic(name, 2, 1) for name in names))
     changes = [
-        CreatePartitions(names[0], 2, 2),
-        CreatePartitions(names[1], 2, 5),
-        CreatePartitions(names[2], 2, 1),
-        CreatePartitions(f"{own}-none", 2, 3),
+        partitions(names[0], 2, 2),
+        partitions(names[1], 2, 5),
+        partitions(names[2], 2, 1),
+        partitions(f"{own}-none", 2, 3),
     ]
     answers = subject.cluster.create_partitions(changes)
     assert codes(answers) == ["INVALID_PARTITIONS", "", "INVALID_PARTITIONS", "UNKNOWN_TOPIC_OR_PARTITION"]
@@ -147,10 +148,10 @@ def test_partitions_grow_and_never_shrink(subject: Subject, own: str) -> None:
 
 def test_settings_are_set_and_reset_and_others_stay(subject: Subject, own: str) -> None:
     create(subject, Topic(own, 1, 1, {"retention.ms": "7", "preallocate": "true", "flush.ms": "5"}))
-    change = AlterConfigs(
+    change = configs(
         own,
-        before={"retention.ms": "7", "preallocate": "true", "segment.ms": None, "segment.bytes": None},
-        after={"retention.ms": "8", "preallocate": None, "segment.ms": "9", "segment.bytes": None},
+        {"retention.ms": "7", "preallocate": "true", "segment.ms": None, "segment.bytes": None},
+        {"retention.ms": "8", "preallocate": None, "segment.ms": "9", "segment.bytes": None},
     )
     assert verdicts(subject.cluster.alter_configs([change])) == [AnswerStatus.DONE]
     expected = {"retention.ms": "8", "segment.ms": "9", "flush.ms": "5"}
@@ -161,9 +162,9 @@ def test_a_topics_settings_change_together_or_not_at_all(subject: Subject, own: 
     create(subject, Topic(f"{own}-a", 1, 1), Topic(f"{own}-b", 1, 1))
     before: dict[str, str | None] = {"retention.ms": None, "flush.ms": None}
     changes = [
-        AlterConfigs(f"{own}-a", before, {"retention.ms": "8", "flush.ms": "often"}),
-        AlterConfigs(f"{own}-none", before, {"retention.ms": "8", "flush.ms": "5"}),
-        AlterConfigs(f"{own}-b", before, {"retention.ms": "8", "flush.ms": "5"}),
+        configs(f"{own}-a", before, {"retention.ms": "8", "flush.ms": "often"}),
+        configs(f"{own}-none", before, {"retention.ms": "8", "flush.ms": "5"}),
+        configs(f"{own}-b", before, {"retention.ms": "8", "flush.ms": "5"}),
     ]
     answers = subject.cluster.alter_configs(changes)
     assert codes(answers) == ["INVALID_CONFIG", "UNKNOWN_TOPIC_OR_PARTITION", ""]
@@ -177,11 +178,11 @@ def test_what_is_validated_only_is_answered_and_not_done(subject: Subject, own: 
         [Topic(f"{own}-new", 1, 1), Topic(f"{own}-a", 1, 1), Topic(f"{own}-b", 1, 9)]
     )
     assert codes(answers) == ["", "TOPIC_ALREADY_EXISTS", "INVALID_REPLICATION_FACTOR"]
-    grow = [CreatePartitions(f"{own}-a", 2, 3)]
+    grow = [partitions(f"{own}-a", 2, 3)]
     assert codes(subject.cluster.validate_partitions(grow)) == [""]
-    assert codes(subject.cluster.validate_partitions([CreatePartitions(f"{own}-a", 2, 1)])) == ["INVALID_PARTITIONS"]
+    assert codes(subject.cluster.validate_partitions([partitions(f"{own}-a", 2, 1)])) == ["INVALID_PARTITIONS"]
     for value, code in (("5", ""), ("often", "INVALID_CONFIG")):
-        change = AlterConfigs(f"{own}-a", {"flush.ms": None}, {"flush.ms": value})
+        change = configs(f"{own}-a", {"flush.ms": None}, {"flush.ms": value})
         assert codes(subject.cluster.validate_configs([change])) == [code]
     assert subject.topics(f"{own}-a") == before
     assert f"{own}-new" not in subject.read(these(f"{own}-new", f"{own}-a")).topics
@@ -189,9 +190,9 @@ def test_what_is_validated_only_is_answered_and_not_done(subject: Subject, own: 
 
 def test_partitions_may_be_added_on_named_brokers(subject: Subject, own: str) -> None:
     create(subject, Topic(own, 1, 1))
-    nowhere = CreatePartitions(own, 1, 2, assignments=((7,),))
+    nowhere = partitions(own, 1, 2, ((7,),))
     assert codes(subject.cluster.create_partitions([nowhere])) == ["INVALID_REPLICA_ASSIGNMENT"]
-    assert codes(subject.cluster.create_partitions([CreatePartitions(own, 1, 3, assignments=((1,), (1,)))])) == [""]
+    assert codes(subject.cluster.create_partitions([partitions(own, 1, 3, ((1,), (1,)))])) == [""]
     subject.shows(these(own), lambda state: state.topics[own].num_partitions == 3)
 
 

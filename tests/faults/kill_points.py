@@ -5,12 +5,12 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic
+from reconciler.model import AclBinding, ClusterState, Topic, TopicConfigs, TopicPartitions, Update
 from reconciler.ports import Answer, Cluster, Ledger, ReadRequest
 
 #: Called with the name of each place that a run comes by.
 At: TypeAlias = Callable[[str], None]
-_Item = TypeVar("_Item", AclBinding, Topic, str, CreatePartitions, AlterConfigs)
+_Item = TypeVar("_Item", AclBinding, Topic, str, Update[TopicPartitions], Update[TopicConfigs])
 PLACES = ("before the intent", "after the intent", "after sending", "after the answer", "after the outcome")
 
 
@@ -65,10 +65,10 @@ class WatchedCluster:
     def delete_topics(self, names: Sequence[str]) -> list[Answer]:
         return self._write(names, self._inner.delete_topics)
 
-    def create_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+    def create_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
         return self._write(changes, self._inner.create_partitions)
 
-    def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+    def alter_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
         return self._write(changes, self._inner.alter_configs)
 
     def _write(self, items: Sequence[_Item], send: Callable[[Sequence[_Item]], list[Answer]]) -> list[Answer]:

@@ -7,17 +7,7 @@ from hypothesis import strategies as st
 from reconciler.access import Region, Witness
 from reconciler.access.name_set import NameSet, literal
 from reconciler.diff import Left, LeftReason
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    CreateAcl,
-    CreateTopic,
-    DeleteAcl,
-    DeleteTopic,
-    Origin,
-    ResourceType,
-    Topic,
-)
+from reconciler.model import AclBinding, AclOperation, Create, Delete, Origin, ResourceType, Topic
 from reconciler.plan import (
     AccessReview,
     Callout,
@@ -31,6 +21,7 @@ from reconciler.plan import (
     Refusal,
     Step,
     Terms,
+    is_acl_change,
 )
 from reconciler.report.results import Check, Finding, Level, Report, Standing
 from tests.property.strategies import entries, patterns, wild_text
@@ -103,10 +94,10 @@ _bindings = st.builds(AclBinding, patterns(names), entries(names, names))
 _topics = st.builds(Topic, names, st.integers(1, 3), st.just(1), st.dictionaries(names, texts, max_size=1))
 _operations = st.lists(st.sampled_from([AclOperation.READ, AclOperation.WRITE]), unique=True).map(tuple)
 _steps = st.one_of(
-    st.builds(Step, st.just(Phase.CREATE_ALLOW), st.builds(CreateAcl, _bindings), places),
-    st.builds(Step, st.just(Phase.CREATE_TOPIC), st.builds(CreateTopic, _topics), places),
-    st.builds(Step, st.just(Phase.DELETE_ALLOW), st.builds(DeleteAcl, _bindings), places),
-    st.builds(Step, st.just(Phase.DELETE_TOPIC), st.builds(DeleteTopic, _topics), places),
+    st.builds(Step, st.just(Phase.CREATE_ALLOW), st.builds(Create, _bindings), places),
+    st.builds(Step, st.just(Phase.CREATE_TOPIC), st.builds(Create, _topics), places),
+    st.builds(Step, st.just(Phase.DELETE_ALLOW), st.builds(Delete, _bindings), places),
+    st.builds(Step, st.just(Phase.DELETE_TOPIC), st.builds(Delete, _topics), places),
 )
 _regions = st.builds(
     Region,
@@ -131,7 +122,7 @@ _rows = st.builds(
 def plans(draw: st.DrawFn) -> Plan:
     """A plan that says anything anywhere."""
     steps = sorted(draw(st.lists(_steps, max_size=4)), key=lambda step: step.phase)
-    effects = [Effect(EffectKind.GRANT) if isinstance(step.change, CreateAcl | DeleteAcl) else None for step in steps]
+    effects = [Effect(EffectKind.GRANT) if is_acl_change(step.change) else None for step in steps]
     access = AccessReview(
         tuple(draw(st.lists(_rows, max_size=3))),
         tuple(effects),

@@ -15,8 +15,8 @@ from reconciler.model import (
     AclBinding,
     AclPermissionType,
     ClusterState,
-    CreateAcl,
-    DeleteAcl,
+    Create,
+    Delete,
     ResourcePattern,
     ResourceType,
 )
@@ -28,8 +28,11 @@ from reconciler.plan import (
     UnsafeOrderError,
     bindings_after,
     difference_review,
+    is_acl_change,
     plan_document,
     prove,
+    touched_binding,
+    touched_bindings,
     transition,
     unreviewed,
 )
@@ -88,11 +91,11 @@ def test_a_step_with_a_share_in_a_change_is_tagged_with_it(found: Transition) ->
     plan = found.plan()
     gained, lost = moved(plan, found.live, default_allow=False)
     for step, effect in zip(plan.steps, plan.access.effects, strict=True):
-        if not isinstance(step.change, CreateAcl | DeleteAcl):
+        if (binding := touched_binding(step.change)) is None:
             assert effect is None
             continue
         assert effect is not None
-        binding, created = step.change.binding, isinstance(step.change, CreateAcl)
+        created = isinstance(step.change, Create)
         tag = _TAGS[binding.entry.permission_type, created]
         asks = gained if tag in (EffectKind.GRANT, EffectKind.WIDENS) else lost
         if any(covers(binding, ask) and applies(binding, ask) for ask in asks):
@@ -150,7 +153,7 @@ def _naive_violation(live: ClusterState, steps: list[Step]) -> Ask | None:
 def test_the_order_of_other_tools_is_caught() -> None:
     """Deleting before creating interrupts whoever both states permit."""
     old, new = acl("x"), acl("x", operation="ALL")
-    steps = [Step(Phase.DELETE_ALLOW, DeleteAcl(old)), Step(Phase.CREATE_ALLOW, CreateAcl(new))]
+    steps = [Step(Phase.DELETE_ALLOW, Delete(old)), Step(Phase.CREATE_ALLOW, Create(new))]
     with pytest.raises(UnsafeOrderError, match="READ TOPIC x would be interrupted"):
         prove(Authorizer({old}), steps, default_allow=False)
 
@@ -188,7 +191,7 @@ def test_no_grant_slips_through_that_nobody_reviewed(
         replace(drawn.desired, bindings={**drawn.desired.bindings, **declared(kept, {}).bindings}),
     )
     plan = found.plan()
-    mine = {step.change.binding for step in plan.steps if isinstance(step.change, CreateAcl | DeleteAcl)}
+    mine = set(touched_bindings(step.change for step in plan.steps))
     gone = {binding for binding in sorted(found.live.bindings - mine) if data.draw(st.booleans())}
     now = ClusterState(found.live.cluster_id, (found.live.bindings - gone) | (foreign - mine))
     reviewed = set(moved(plan, found.live, default_allow=False)[0])
@@ -204,7 +207,7 @@ def test_no_grant_slips_through_that_nobody_reviewed(
 @given(transitions(), st.data())
 def test_a_plan_that_is_half_done_still_means_what_was_reviewed(found: Transition, data: st.DataObject) -> None:
     plan = found.plan()
-    done = [step for step in plan.steps if isinstance(step.change, CreateAcl | DeleteAcl) and data.draw(st.booleans())]
+    done = [step for step in plan.steps if is_acl_change(step.change) and data.draw(st.booleans())]
     half = ClusterState(
         found.live.cluster_id, bindings_after(found.live.bindings, done), found.live.topics, found.live.opaque
     )

@@ -20,17 +20,7 @@ from reconciler.apply import (
     perform,
 )
 from reconciler.apply.bridge_removal import NearbyBindings, interrupts_nobody
-from reconciler.model import (
-    AclBinding,
-    ClusterState,
-    CreateAcl,
-    CreateTopic,
-    DeleteAcl,
-    DeleteTopic,
-    ResourceType,
-    is_reserved,
-    standing_bridges,
-)
+from reconciler.model import AclBinding, AclChange, ClusterState, Create, ResourceType, is_reserved, standing_bridges
 from reconciler.plan import (
     Acknowledgement,
     Means,
@@ -42,7 +32,11 @@ from reconciler.plan import (
     Terms,
     Undone,
     bindings_after,
+    created_topics,
+    deleted_topics,
+    is_acl_change,
     propose,
+    touched_binding,
 )
 from reconciler.ports import Answer, AnswerStatus
 from tests.contract.faults import Effect, Fault, FaultyCluster
@@ -63,12 +57,16 @@ def planned(transition: Transition) -> Plan:
 
 
 def moving(plan: Plan) -> set[str]:
-    return {step.change.topic.name for step in plan.steps if isinstance(step.change, CreateTopic | DeleteTopic)}
+    return {
+        topic.name
+        for select in (created_topics, deleted_topics)
+        for topic in select(step.change for step in plan.steps)
+    }
 
 
 def told(plan: Plan, ask: Ask) -> bool:
     """Whether the plan says that this name may be interrupted, or creates the topic itself: nobody uses that yet."""
-    born = {step.change.topic.name for step in plan.steps if isinstance(step.change, CreateTopic)}
+    born = {topic.name for topic in created_topics(step.change for step in plan.steps)}
     if ask.resource_type is ResourceType.TOPIC and ask.name in born:
         return True
     return any(
@@ -102,9 +100,9 @@ def _stages(plan: Plan) -> list[tuple[Phase, list[Step]]]:
     moved = {bridge.binding for bridge in plan.bridges.wanted if bridge.means is not Means.BRIDGE}
     stages: dict[Phase, list[Step]] = {Phase.CREATE_FIRST: [], Phase.DELETE_LAST: []}
     for step in plan.steps:
-        if isinstance(step.change, CreateAcl | DeleteAcl):
-            first = Phase.CREATE_FIRST if isinstance(step.change, CreateAcl) else Phase.DELETE_LAST
-            stages.setdefault(first if step.change.binding in moved else step.phase, []).append(step)
+        if is_acl_change(step.change):
+            first = Phase.CREATE_FIRST if isinstance(step.change, Create) else Phase.DELETE_LAST
+            stages.setdefault(first if touched_binding(step.change) in moved else step.phase, []).append(step)
     return sorted(stages.items())
 
 
@@ -199,11 +197,11 @@ def _applied(plan: Plan, cluster: _Recording, faults: Sequence[Fault], run: str 
     return perform(plan, live, found, world, lambda exact: check(plan, exact, TERMS, observable=True))
 
 
-def _fault(change: CreateAcl | DeleteAcl, data: st.DataObject) -> Fault:
-    call = "create_acls" if isinstance(change, CreateAcl) else "delete_acls"
+def _fault(change: AclChange, data: st.DataObject) -> Fault:
+    call = "create_acls" if isinstance(change, Create) else "delete_acls"
     if data.draw(st.booleans()):
-        return Fault(call, change.binding, Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no"))
-    return Fault(call, change.binding, effect=data.draw(st.sampled_from([Effect.NEVER, Effect.NOW])))
+        return Fault(call, touched_binding(change), Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no"))
+    return Fault(call, touched_binding(change), effect=data.draw(st.sampled_from([Effect.NEVER, Effect.NOW])))
 
 
 @given(transitions(max_bindings=5), st.data())
@@ -211,7 +209,7 @@ def test_an_apply_keeps_the_law_at_every_moment_and_names_what_still_stands(
     transition: Transition, data: st.DataObject
 ) -> None:
     plan = planned(transition)
-    changes = [step.change for step in plan.steps if isinstance(step.change, CreateAcl | DeleteAcl)]
+    changes = [step.change for step in plan.steps if is_acl_change(step.change)]
     faults = [_fault(change, data) for change in changes if data.draw(st.integers(0, 4)) == 0]
     cluster = _Recording(transition.live)
     try:

@@ -33,7 +33,7 @@ from reconciler.model import (
     Scope,
     Selector,
 )
-from reconciler.plan.step import sides
+from reconciler.plan.kinds import sides
 from tests.property.strategies import bindings, live_topics, states, wild_bindings, wild_states
 
 if TYPE_CHECKING:

@@ -11,16 +11,31 @@ from reconciler.apply import ApplyEnvironment, Outcome, Result, Silent, check, p
 from reconciler.diff import LeftReason
 from reconciler.model import (
     AclBinding,
+    AclChange,
     ClusterState,
-    CreateAcl,
-    DeleteAcl,
+    Create,
+    Delete,
     DesiredState,
     NameSelector,
     ResourceType,
     Scope,
     Selector,
 )
-from reconciler.plan import Options, Plan, Request, Step, Terms, Undone, bindings_after, parse_plan, plan_text, propose
+from reconciler.plan import (
+    Options,
+    Plan,
+    Request,
+    Step,
+    Terms,
+    Undone,
+    bindings_after,
+    deleted_bindings,
+    is_acl_change,
+    parse_plan,
+    plan_text,
+    propose,
+    touched_binding,
+)
 from reconciler.ports import Answer, AnswerStatus
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.property.clock import StillClock
@@ -71,7 +86,7 @@ def test_apply_reaches_what_the_plan_expects_and_planning_again_gives_what_was_l
     assert cluster.state.bindings == bindings_after(transition.live.bindings, plan.steps)
     assert cluster.state.bindings == transition.desired.bindings.keys()
     again = Transition(cluster.state, transition.desired).plan()
-    assert not [step for step in again.steps if isinstance(step.change, CreateAcl | DeleteAcl)]
+    assert not [step for step in again.steps if is_acl_change(step.change)]
     if not rejected:
         assert result.succeeded
         assert again.steps == ()
@@ -81,10 +96,10 @@ def test_apply_reaches_what_the_plan_expects_and_planning_again_gives_what_was_l
 @given(transitions())
 def test_what_is_held_back_is_listed_and_stays(transition: Transition) -> None:
     plan = transition.plan(allow_deletes=False)
-    assert not any(isinstance(step.change, DeleteAcl) for step in plan.steps)
-    held = {left.change.binding for left in plan.left if isinstance(left.change, DeleteAcl)}
+    assert not deleted_bindings(step.change for step in plan.steps)
+    held = set(deleted_bindings(left.change for left in plan.left if left.change is not None))
     assert held == transition.live.bindings - transition.desired.bindings.keys()
-    assert all(left.reason is LeftReason.HELD_BACK for left in plan.left if isinstance(left.change, DeleteAcl))
+    assert all(left.reason is LeftReason.HELD_BACK for left in plan.left if isinstance(left.change, Delete))
     cluster = MemoryCluster(transition.live)
     performed(plan, cluster, transition.live)
     assert cluster.state.bindings == transition.live.bindings | transition.desired.bindings.keys()
@@ -108,7 +123,7 @@ def _subsets(steps: list[Step], data: st.DataObject) -> list[Step]:
 
 def _visible(plan: Plan, data: st.DataObject) -> list[Step]:
     """The steps that show at some moment: whole phases, and any part of one more."""
-    acl = [step for step in plan.steps if isinstance(step.change, CreateAcl | DeleteAcl)]
+    acl = [step for step in plan.steps if is_acl_change(step.change)]
     phases = sorted({step.phase for step in acl})
     if not phases:
         return []
@@ -153,15 +168,15 @@ def test_apply_with_faults_tells_the_truth_and_a_second_apply_converges(
     transition: Transition, data: st.DataObject
 ) -> None:
     plan = transition.plan()
-    acl = [step.change for step in plan.steps if isinstance(step.change, CreateAcl | DeleteAcl)]
+    acl = [step.change for step in plan.steps if is_acl_change(step.change)]
     chosen = [change for change in acl if data.draw(st.booleans())]
     faults = [_fault(change, data) for change in chosen]
     memory = MemoryCluster(transition.live)
     result = performed(plan, FaultyCluster(memory, faults), transition.live)
     for item in result.outcomes:
         change = item.step.change
-        if isinstance(change, CreateAcl | DeleteAcl):
-            stands = (change.binding in memory.state.bindings) is isinstance(change, CreateAcl)
+        if is_acl_change(change):
+            stands = (touched_binding(change) in memory.state.bindings) is isinstance(change, Create)
             if item.outcome in (Outcome.DONE, Outcome.ALREADY):
                 assert stands
             elif item.outcome is not Outcome.UNKNOWN:
@@ -173,11 +188,11 @@ def test_apply_with_faults_tells_the_truth_and_a_second_apply_converges(
     assert memory.state.bindings == transition.desired.bindings.keys()
 
 
-def _fault(change: CreateAcl | DeleteAcl, data: st.DataObject) -> Fault:
-    call = "create_acls" if isinstance(change, CreateAcl) else "delete_acls"
+def _fault(change: AclChange, data: st.DataObject) -> Fault:
+    call = "create_acls" if isinstance(change, Create) else "delete_acls"
     if data.draw(st.booleans()):
-        return Fault(call, change.binding, Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no"))
-    return Fault(call, change.binding, effect=data.draw(st.sampled_from([Effect.NEVER, Effect.NOW])))
+        return Fault(call, touched_binding(change), Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no"))
+    return Fault(call, touched_binding(change), effect=data.draw(st.sampled_from([Effect.NEVER, Effect.NOW])))
 
 
 def _assert_between(plan: Plan, live: ClusterState, now: frozenset[AclBinding], *, default_allow: bool) -> None:
@@ -197,14 +212,14 @@ def _asked(found: frozenset[AclBinding], ask: Ask, default_allow: bool) -> bool:
 def test_dependencies_need_no_index(left_out: frozenset[AclBinding], kept: frozenset[AclBinding]) -> None:
     """The overlap index answers as a plain comparison of every pair does."""
     transition = Transition(ClusterState("c"), declared(kept, {}))
-    undone = [CreateAcl(binding) for binding in left_out]
+    undone = [Create(binding) for binding in left_out]
     for step in transition.plan().steps:
-        assert isinstance(step.change, CreateAcl)
+        assert isinstance(step.change, Create)
         slow = [
             other
             for other in undone
-            if other.binding.entry.permission_type < step.change.binding.entry.permission_type
-            and _overlap(other.binding, step.change.binding)
+            if other.after.entry.permission_type < step.change.after.entry.permission_type
+            and _overlap(other.after, step.change.after)
         ]
         fast = Undone(undone, default_allow=False).holding_back(step)
         assert (fast is not None) == bool(slow)

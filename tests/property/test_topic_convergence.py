@@ -16,7 +16,6 @@ from reconciler.apply import ApplyEnvironment, Silent, check, perform
 from reconciler.diff import LeftReason
 from reconciler.model import (
     ClusterState,
-    CreateTopic,
     DesiredState,
     DesiredTopic,
     Impossible,
@@ -27,7 +26,7 @@ from reconciler.model import (
     Selector,
     Topic,
 )
-from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Terms, propose
+from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Terms, created_topics, propose
 from reconciler.ports import AnswerStatus, Clock, Cluster, ReadRequest
 from tests.contract.subject import Subject
 from tests.property.clock import StillClock
@@ -96,8 +95,8 @@ def converge(cluster: Cluster, prefix: str, wish: DesiredState, clock: Clock) ->
     again, _ = planned()
     left = {item.change.name for item in plan.left if isinstance(item.change, Impossible)}
     # A name that collided with a topic which the plan deletes is free now; nothing else may be left to do.
-    assert {step.change.topic.name for step in again.steps if isinstance(step.change, CreateTopic)} <= left
-    assert all(isinstance(step.change, CreateTopic) for step in again.steps)
+    assert {topic.name for topic in created_topics(step.change for step in again.steps)} <= left
+    assert all(isinstance(step.change.after, Topic) for step in again.steps)
     assert {item.subject for item in again.left} <= {item.subject for item in plan.left}
 
 

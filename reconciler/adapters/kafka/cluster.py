@@ -18,7 +18,7 @@ from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.kafka.topic_listing_check import topic_listing_gap
 from reconciler.adapters.kafka.topic_uses import topic_uses
 from reconciler.adapters.kafka.topics import TopicsRead, is_unknown, read_topics, visible_names
-from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic, TopicUse
+from reconciler.model import AclBinding, ClusterState, Topic, TopicConfigs, TopicPartitions, TopicUse, Update
 from reconciler.ports import Answer, ReadRequest
 
 _EMPTY: Final = ListedAcls(frozenset(), ())
@@ -137,11 +137,11 @@ class KafkaCluster:
         """See ``ports``; at most 1,000 names, each once."""
         return writes.delete_topics(self._connection, names)
 
-    def create_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+    def create_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
         """See ``ports``; at most 1,000 changes, each topic once."""
         return writes.create_partitions(self._connection, changes)
 
-    def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+    def alter_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
         """See ``ports``; at most 1,000 changes, each topic once."""
         return writes.alter_configs(self._connection, changes)
 
@@ -149,11 +149,11 @@ class KafkaCluster:
         """See ``ports``; at most 1,000 topics, each name once."""
         return writes.create_topics(self._connection, topics, only_validate=True)
 
-    def validate_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+    def validate_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
         """See ``ports``; at most 1,000 changes, each topic once."""
         return writes.create_partitions(self._connection, changes, only_validate=True)
 
-    def validate_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+    def validate_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
         """See ``ports``; at most 1,000 changes, each topic once."""
         return writes.alter_configs(self._connection, changes, only_validate=True)
 

@@ -6,7 +6,7 @@ Each function says why, or ``None`` where nothing stands in the way.
 from collections.abc import Mapping
 from typing import Final
 
-from reconciler.model import CreatePartitions, Topic
+from reconciler.model import Topic, TopicPartitions
 
 #: Kafka's protocol has no longer strings (``MessageGenerator``: "string field … had invalid length"); in UTF-8.
 LONGEST_TEXT: Final = 32_767
@@ -39,9 +39,9 @@ def topic_problem(topic: Topic) -> str | None:
     )
 
 
-def increase_problem(change: CreatePartitions) -> str | None:
+def increase_problem(added: TopicPartitions) -> str | None:
     """Of a topic that gets more partitions."""
-    return _partitions_problem(change.after) or _assignments_problem(change.assignments or ())
+    return _partitions_problem(added.count) or _assignments_problem(added.assignments or ())
 
 
 def settings_problem(configs: Mapping[str, str | None]) -> str | None:

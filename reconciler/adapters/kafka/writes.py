@@ -26,7 +26,7 @@ from confluent_kafka.admin import (
 from reconciler.adapters.kafka.bindings import unsupported_by_client
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.limits import increase_problem, settings_problem, topic_problem
-from reconciler.model import AclBinding, AlterConfigs, CreatePartitions, Topic
+from reconciler.model import AclBinding, Topic, TopicConfigs, TopicPartitions, Update
 from reconciler.ports import Answer, AnswerStatus
 
 K = TypeVar("K")
@@ -69,29 +69,31 @@ def delete_topics(connection: AdminConnection, names: Sequence[str]) -> list[Ans
 
 
 def create_partitions(
-    connection: AdminConnection, changes: Sequence[CreatePartitions], *, only_validate: bool = False
+    connection: AdminConnection, changes: Sequence[Update[TopicPartitions]], *, only_validate: bool = False
 ) -> list[Answer]:
-    """Raises partition counts to ``after``."""
-    names = [change.name for change in changes]
+    """Raises partition counts."""
+    wanted = [change.after for change in changes]
+    names = [side.name for side in wanted]
     _check(names)
     call = partial(connection.admin.create_partitions, validate_only=only_validate)
-    refused = _refused({change.name: increase_problem(change) for change in changes})
-    sendable = {change.name: _new_partitions(change) for change in changes if change.name not in refused}
+    refused = _refused({side.name: increase_problem(side) for side in wanted})
+    sendable = {side.name: _new_partitions(side) for side in wanted if side.name not in refused}
     return _named_answers(connection, names, sendable, refused, call)
 
 
 def alter_configs(
-    connection: AdminConnection, changes: Sequence[AlterConfigs], *, only_validate: bool = False
+    connection: AdminConnection, changes: Sequence[Update[TopicConfigs]], *, only_validate: bool = False
 ) -> list[Answer]:
     """Sets and resets the named settings, incrementally; what is not named stays."""
-    _check([change.name for change in changes])
-    answers = {change.name: _DONE for change in changes if not change.after}
-    answers |= _refused({change.name: settings_problem(change.after) for change in changes})
-    resources = {change.name: _alteration(change) for change in changes if change.name not in answers}
+    wanted = [change.after for change in changes]
+    _check([side.name for side in wanted])
+    answers = {side.name: _DONE for side in wanted if not side.configs}
+    answers |= _refused({side.name: settings_problem(side.configs) for side in wanted})
+    resources = {side.name: _alteration(side) for side in wanted if side.name not in answers}
     call = partial(connection.admin.incremental_alter_configs, validate_only=only_validate)
     futures = _send(connection, call, list(resources.values()))
     answers |= {name: _outcome(connection, futures[resource]) for name, resource in resources.items()}
-    return [answers[change.name] for change in changes]
+    return [answers[side.name] for side in wanted]
 
 
 def _check(items: Collection[Any]) -> None:
@@ -172,17 +174,17 @@ def _new_topic(topic: Topic) -> NewTopic:
     return NewTopic(topic.name, topic.num_partitions or -1, topic.replication_factor or -1, config=configs)
 
 
-def _new_partitions(change: CreatePartitions) -> NewPartitions:
-    if change.assignments is None:
-        return NewPartitions(change.name, change.after)
-    return NewPartitions(change.name, change.after, replica_assignment=[list(ids) for ids in change.assignments])
+def _new_partitions(wanted: TopicPartitions) -> NewPartitions:
+    if wanted.assignments is None:
+        return NewPartitions(wanted.name, wanted.count)
+    return NewPartitions(wanted.name, wanted.count, replica_assignment=[list(ids) for ids in wanted.assignments])
 
 
-def _alteration(change: AlterConfigs) -> ConfigResource:
+def _alteration(wanted: TopicConfigs) -> ConfigResource:
     entries: Iterable[ConfigEntry] = [
         ConfigEntry(
             key, value, incremental_operation=AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
         )
-        for key, value in change.after.items()
+        for key, value in wanted.configs.items()
     ]
-    return ConfigResource(ResourceType.TOPIC, change.name, incremental_configs=list(entries))
+    return ConfigResource(ResourceType.TOPIC, wanted.name, incremental_configs=list(entries))

@@ -13,7 +13,7 @@ from reconciler.adapters.snapshot.memory import MemoryCluster
 from reconciler.adapters.snapshot.parse import parse_document
 from reconciler.adapters.snapshot.text import snapshot_text
 from reconciler.adapters.snapshot.view import requested
-from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic, TopicUse
+from reconciler.model import AclBinding, ClusterState, Topic, TopicConfigs, TopicPartitions, TopicUse, Update
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 
 
@@ -48,11 +48,11 @@ class SnapshotCluster:
         """See :class:`reconciler.ports.ClusterWriter`."""
         return self._write(len(names), lambda cluster: cluster.delete_topics(names))
 
-    def create_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+    def create_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
         """See :class:`reconciler.ports.ClusterWriter`."""
         return self._write(len(changes), lambda cluster: cluster.create_partitions(changes))
 
-    def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+    def alter_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
         """See :class:`reconciler.ports.ClusterWriter`."""
         return self._write(len(changes), lambda cluster: cluster.alter_configs(changes))
 
@@ -60,11 +60,11 @@ class SnapshotCluster:
         """See :class:`reconciler.ports.TopicValidator`."""
         return self._ask(len(topics), lambda cluster: cluster.validate_topics(topics))
 
-    def validate_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+    def validate_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
         """See :class:`reconciler.ports.TopicValidator`."""
         return self._ask(len(changes), lambda cluster: cluster.validate_partitions(changes))
 
-    def validate_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+    def validate_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
         """See :class:`reconciler.ports.TopicValidator`."""
         return self._ask(len(changes), lambda cluster: cluster.validate_configs(changes))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from reconciler.adapters.snapshot import acl_rules, topic_rules
 from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
 from reconciler.adapters.snapshot.view import requested
-from reconciler.model import AclBinding, AlterConfigs, ClusterState, CreatePartitions, Topic, TopicUse
+from reconciler.model import AclBinding, ClusterState, Topic, TopicConfigs, TopicPartitions, TopicUse, Update
 from reconciler.ports import Answer, ReadRequest
 
 _DEFAULTS = BrokerFacts()
@@ -51,11 +51,11 @@ class MemoryCluster:
         """See :class:`reconciler.ports.ClusterWriter`."""
         return self._keep(*topic_rules.delete_topics(self.state, names))
 
-    def create_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+    def create_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
         """See :class:`reconciler.ports.ClusterWriter`."""
         return self._keep(*topic_rules.create_partitions(self.snapshot, changes))
 
-    def alter_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+    def alter_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
         """See :class:`reconciler.ports.ClusterWriter`."""
         return self._keep(*topic_rules.alter_configs(self.state, changes))
 
@@ -63,11 +63,11 @@ class MemoryCluster:
         """See :class:`reconciler.ports.TopicValidator`."""
         return topic_rules.create_topics(self.snapshot, topics)[1]
 
-    def validate_partitions(self, changes: Sequence[CreatePartitions]) -> list[Answer]:
+    def validate_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
         """See :class:`reconciler.ports.TopicValidator`."""
         return topic_rules.create_partitions(self.snapshot, changes)[1]
 
-    def validate_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+    def validate_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
         """See :class:`reconciler.ports.TopicValidator`."""
         return topic_rules.alter_configs(self.state, changes)[1]
 

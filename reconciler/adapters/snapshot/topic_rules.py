@@ -16,10 +16,11 @@ from reconciler.adapters.snapshot.replicas import placed
 from reconciler.model import (
     INTERNAL_TOPICS,
     METADATA_TOPIC,
-    AlterConfigs,
     ClusterState,
-    CreatePartitions,
     Topic,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
     collision_key,
     topic_name_problem,
 )
@@ -93,71 +94,75 @@ def _deletion(state: ClusterState, name: str) -> Answer:
     return _missing(state, name) or DONE
 
 
-def create_partitions(before: Snapshot, changes: Sequence[CreatePartitions]) -> tuple[ClusterState, list[Answer]]:
+def create_partitions(
+    before: Snapshot, changes: Sequence[Update[TopicPartitions]]
+) -> tuple[ClusterState, list[Answer]]:
     """The state afterwards, and an answer for each change; the same count is no success (``INVALID_PARTITIONS``)."""
     state = before.state
-    twice = _repeated(change.name for change in changes)
-    answers = [_duplicate() if change.name in twice else _increase(before, change) for change in changes]
+    wanted = [change.after for change in changes]
+    twice = _repeated(side.name for side in wanted)
+    answers = [_duplicate() if side.name in twice else _increase(before, side) for side in wanted]
     raised = {
-        change.name: _raised(state.topics[change.name], change)
-        for change, answer in zip(changes, answers, strict=True)
+        side.name: _raised(state.topics[side.name], side)
+        for side, answer in zip(wanted, answers, strict=True)
         if answer.status is AnswerStatus.DONE
     }
     return replace(state, topics={**state.topics, **raised}), answers
 
 
-def _raised(topic: Topic, change: CreatePartitions) -> Topic:
+def _raised(topic: Topic, wanted: TopicPartitions) -> Topic:
     """Where the new replicas are is known only if they were assigned and those before them are known."""
-    known = topic.replica_assignments is not None and change.assignments is not None
-    assignments = (*(topic.replica_assignments or ()), *(change.assignments or ())) if known else None
-    return replace(topic, num_partitions=change.after, replica_assignments=assignments)
+    known = topic.replica_assignments is not None and wanted.assignments is not None
+    assignments = (*(topic.replica_assignments or ()), *(wanted.assignments or ())) if known else None
+    return replace(topic, num_partitions=wanted.count, replica_assignments=assignments)
 
 
-def _increase(before: Snapshot, change: CreatePartitions) -> Answer:
+def _increase(before: Snapshot, wanted: TopicPartitions) -> Answer:
     state = before.state
-    refusal = _missing(state, change.name)
+    refusal = _missing(state, wanted.name)
     if refusal is not None:
         return refusal
-    current = state.topics[change.name].num_partitions
+    current = state.topics[wanted.name].num_partitions
     if current is None:
         return failed("INVALID_PARTITIONS", "The snapshot does not say how many partitions the topic has.")
-    if change.after == current:
+    if wanted.count == current:
         return failed("INVALID_PARTITIONS", f"Topic already has {current} partition(s).")
-    if change.after < current:
+    if wanted.count < current:
         message = (
-            f"The topic {change.name} currently has {current} partition(s); {change.after} would not be an increase."
+            f"The topic {wanted.name} currently has {current} partition(s); {wanted.count} would not be an increase."
         )
         return failed("INVALID_PARTITIONS", message)
-    if change.assignments is None:
+    if wanted.assignments is None:
         return DONE
-    added = Topic(change.name, change.after - current, state.topics[change.name].replication_factor)
-    result = placed(before.broker, replace(added, replica_assignments=change.assignments))
+    added = Topic(wanted.name, wanted.count - current, state.topics[wanted.name].replication_factor)
+    result = placed(before.broker, replace(added, replica_assignments=wanted.assignments))
     return DONE if isinstance(result, Topic) else failed("INVALID_REPLICA_ASSIGNMENT", result.message)
 
 
-def alter_configs(state: ClusterState, changes: Sequence[AlterConfigs]) -> tuple[ClusterState, list[Answer]]:
+def alter_configs(state: ClusterState, changes: Sequence[Update[TopicConfigs]]) -> tuple[ClusterState, list[Answer]]:
     """The state afterwards, and an answer for each topic: all of its settings or none (IncrementalAlterConfigs)."""
-    twice = _repeated(change.name for change in changes)
+    wanted = [change.after for change in changes]
+    twice = _repeated(side.name for side in wanted)
     topics, answers = dict(state.topics), []
-    for change in changes:
-        result = _duplicate() if change.name in twice else _altered(state, change)
+    for side in wanted:
+        result = _duplicate() if side.name in twice else _altered(state, side)
         answers.append(DONE if isinstance(result, Topic) else result)
         if isinstance(result, Topic):
-            topics[change.name] = result
+            topics[side.name] = result
     return replace(state, topics=topics), answers
 
 
-def _altered(state: ClusterState, change: AlterConfigs) -> Topic | Answer:
-    if change.name in state.unreadable_topics:
-        return _hidden(change.name)
+def _altered(state: ClusterState, wanted: TopicConfigs) -> Topic | Answer:
+    if wanted.name in state.unreadable_topics:
+        return _hidden(wanted.name)
     try:
-        values = {name: normal_value(name, value) for name, value in change.after.items() if value is not None}
+        values = {name: normal_value(name, value) for name, value in wanted.configs.items() if value is not None}
     except ConfigError as problem:  # Kafka looks at the settings first, then for the topic
         return failed("INVALID_CONFIG", str(problem))
-    topic = state.topics.get(change.name)
+    topic = state.topics.get(wanted.name)
     if topic is None:
         return _unknown()
-    configs = {name: value for name, value in topic.configs.items() if name not in change.after}
+    configs = {name: value for name, value in topic.configs.items() if name not in wanted.configs}
     return replace(topic, configs={**configs, **values})
 
 

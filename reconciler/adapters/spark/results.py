@@ -13,9 +13,9 @@ from reconciler.adapters.spark.files import Files
 from reconciler.adapters.spark.readings import origin_of
 from reconciler.diff import Comparison, Left, LeftReason
 from reconciler.fleet import COLUMNS, TEXT_COLUMNS, Row, binding_of
-from reconciler.model import Change, CreateAcl, DeleteAcl, Impossible, Origin
+from reconciler.model import AclBinding, Change, Create, Delete, Impossible, Origin
 from reconciler.plan.file.reading import change_from
-from reconciler.plan.step import sides
+from reconciler.plan.kinds import sides
 
 #: Differences of small units wait until there are so many: a row group for each would cost more than comparing it.
 _GROUP_ROWS: Final = 4_096
@@ -130,7 +130,7 @@ def changes_of(
     files: Files, names: Sequence[str], cluster: str, most: int | None = None
 ) -> tuple[list[tuple[Change, Origin | None]], list[Left]]:
     """What differs on one cluster, changes in the order of :func:`reconciler.diff.compare`; at most ``most`` rows."""
-    acls: list[tuple[Change, Origin | None]] = []
+    acls: list[tuple[AclBinding, Change, Origin | None]] = []
     topics: list[tuple[Change, Origin | None]] = []
     left: list[Left] = []
     for side in _sides(files, names, cluster, most):
@@ -141,9 +141,9 @@ def changes_of(
             topics.append((change_from(side["action"], *json.loads(side["detail"])), origin))
         else:
             binding = binding_of(tuple(side[name] for name in COLUMNS))
-            acls.append((CreateAcl(binding) if side["action"] == "CreateAcl" else DeleteAcl(binding), origin))
-    acls.sort(key=lambda item: (isinstance(item[0], DeleteAcl), item[0].binding))  # type: ignore[union-attr]
-    return [*acls, *topics], left
+            acls.append((binding, Create(binding) if side["action"] == "CreateAcl" else Delete(binding), origin))
+    acls.sort(key=lambda item: (isinstance(item[1], Delete), item[0]))
+    return [*((change, origin) for _, change, origin in acls), *topics], left
 
 
 def _sides(files: Files, names: Sequence[str], cluster: str, most: int | None) -> Iterator[dict[str, Any]]:
@@ -165,7 +165,7 @@ def _left(left: Left) -> TopicDifference:
     side: dict[str, Any] = {"reason": str(left.reason), "subject": left.subject, "detail": left.detail}
     if isinstance(left.change, Impossible):
         change = left.change
-        side["impossible"] = [change.kind, change.name, change.before, change.after, change.reason]
+        side["impossible"] = [change.what, change.name, change.before, change.after, change.reason]
     return TopicDifference("Left", left.subject, _json(side), None if left.origin is None else str(left.origin))
 
 

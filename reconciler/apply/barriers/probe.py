@@ -27,11 +27,10 @@ from reconciler.model import (
     AclOperation,
     AclPermissionType,
     ClusterState,
-    CreateAcl,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.plan import covering_patterns
+from reconciler.plan import covering_patterns, created_bindings
 from reconciler.ports import CONTROLLER, ClusterError, Probe, ProbeAnswer, Visibility
 
 _POLL_SECONDS: Final = 0.01
@@ -91,7 +90,7 @@ class ProbeBarrier:
 
     def check(self, live: ClusterState) -> None:
         """Refuse where a DENY, there or planned, would turn an answer that only ours may turn."""
-        planned = (step.change.binding for step in self.run.plan.steps if isinstance(step.change, CreateAcl))
+        planned = created_bindings(step.change for step in self.run.plan.steps)
         if found := interfering((*live.bindings, *planned), [self.setup.principal]):
             raise UnprovenError(
                 f"the probe's answers would mean nothing: {found[0]}", "declare barrier: {wait: 2s}, or another probe"

@@ -16,10 +16,6 @@ from reconciler.model import (
     AclBinding,
     AclPermissionType,
     ClusterState,
-    CreateAcl,
-    CreateTopic,
-    DeleteAcl,
-    DeleteTopic,
     PatternType,
     ResourcePattern,
     ResourceType,
@@ -29,6 +25,8 @@ from reconciler.model import (
 )
 from reconciler.plan.coverage import coverage_change, covering_patterns, opaque_patterns
 from reconciler.plan.default_allow.bridge import Bridge, Bridges, Means, Side, Unbridged
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
+from reconciler.plan.kinds.topic import created_topics, deleted_topics
 from reconciler.plan.overlap import PatternIndex, pattern_indexes
 from reconciler.plan.proposal import Terms, bindings_after
 from reconciler.plan.step import Step
@@ -103,13 +101,11 @@ class _Ground:
         self.names = {ResourceType.TOPIC: sorted({*self.live.topics, *self.live.unreadable_topics})}
         if self.live.groups is not None:
             self.names[ResourceType.GROUP] = sorted(self.live.groups)
-        self.created = {step.change.binding for step in self.steps if isinstance(step.change, CreateAcl)}
-        self.deleted = {step.change.binding for step in self.steps if isinstance(step.change, DeleteAcl)}
-        self.moving = {}
-        for step in self.steps:
-            if isinstance(step.change, CreateTopic | DeleteTopic):
-                name = step.change.topic.name
-                self.moving[name] = "creates" if isinstance(step.change, CreateTopic) else "deletes"
+        self.created = set(created_bindings(step.change for step in self.steps))
+        self.deleted = set(deleted_bindings(step.change for step in self.steps))
+        changes = [step.change for step in self.steps]
+        self.moving = {topic.name: "creates" for topic in created_topics(changes)}
+        self.moving |= {topic.name: "deletes" for topic in deleted_topics(changes)}
 
     def existing(self, pattern: ResourcePattern) -> Iterator[str]:
         names = self.names.get(pattern.resource_type, [])

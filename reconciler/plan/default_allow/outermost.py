@@ -7,17 +7,9 @@ binding on it goes, they go last.
 
 from collections.abc import Iterable
 
-from reconciler.model import (
-    AclBinding,
-    AclPermissionType,
-    Change,
-    ClusterState,
-    CreateAcl,
-    DeleteAcl,
-    ResourcePattern,
-    ResourceType,
-)
+from reconciler.model import AclBinding, AclPermissionType, Change, ClusterState, ResourcePattern, ResourceType
 from reconciler.plan.coverage import opaque_patterns
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.review.transition import Facts
 
 
@@ -31,8 +23,8 @@ def outermost(
     if default_allow is not True:
         return frozenset()
     found = list(changes)
-    created = {c.binding for c in found if isinstance(c, CreateAcl) and _on_cluster(c.binding.pattern)}
-    deleted = {c.binding for c in found if isinstance(c, DeleteAcl) and _on_cluster(c.binding.pattern)}
+    created = {binding for binding in created_bindings(found) if _on_cluster(binding.pattern)}
+    deleted = {binding for binding in deleted_bindings(found) if _on_cluster(binding.pattern)}
     others = {binding.pattern for binding in live.bindings - created - deleted}
     kept = any(map(_on_cluster, (*others, *opaque_patterns(live))))
     if kept or bool(created) is bool(deleted):  # covered on both sides, or on none

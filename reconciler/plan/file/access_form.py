@@ -6,11 +6,11 @@ from reconciler.access import NameSet, Region, Witness
 from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, literal
 from reconciler.model import WILDCARD, AclOperation, ResourceType
 from reconciler.plan.file.binding_form import binding_from, origin_from
+from reconciler.plan.kinds.acl import binding_side
 from reconciler.plan.review.access_review import AccessReview
 from reconciler.plan.review.callouts import Callout
 from reconciler.plan.review.consequence import Consequence, Spared
 from reconciler.plan.review.effects import Effect, EffectKind
-from reconciler.plan.step import binding_side
 
 
 def access_side(access: AccessReview) -> dict[str, Any]:

@@ -17,8 +17,9 @@ from reconciler.plan.file.binding_form import pattern_side
 from reconciler.plan.file.identity import acknowledgement_side, ids, options_side
 from reconciler.plan.file.scope_form import scope_side
 from reconciler.plan.file.topic_review_form import topic_review_side
+from reconciler.plan.kinds import sides
 from reconciler.plan.proposal import Plan, Terms
-from reconciler.plan.step import Step, sides
+from reconciler.plan.step import Step
 
 FORMAT_VERSION: Final = "1.0"
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode

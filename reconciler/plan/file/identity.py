@@ -8,11 +8,11 @@ import hashlib
 import json
 from typing import Any
 
-from reconciler.model import CreateAcl, DeleteAcl
 from reconciler.plan.file.scope_form import scope_side
 from reconciler.plan.guards import Acknowledgement
+from reconciler.plan.kinds import sides
+from reconciler.plan.kinds.acl import is_acl_change
 from reconciler.plan.proposal import Options, Plan
-from reconciler.plan.step import sides
 
 
 def change_id(plan: Plan) -> str:
@@ -41,7 +41,7 @@ def ids(plan: Plan) -> tuple[str, str]:
 def _plan_id(plan: Plan, change: str) -> str:
     topic_ids = {}
     for step in plan.steps:
-        if isinstance(step.change, CreateAcl | DeleteAcl):
+        if is_acl_change(step.change):
             continue
         for side in sides(step.change)[1:]:
             if side and side.get("topicId"):

@@ -10,17 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from reconciler.diff import Left, LeftReason
-from reconciler.model import (
-    AlterConfigs,
-    Change,
-    CreateAcl,
-    CreatePartitions,
-    CreateTopic,
-    DeleteAcl,
-    DeleteTopic,
-    Impossible,
-    Topic,
-)
+from reconciler.model import Change, Create, Delete, Impossible, Topic, TopicConfigs, TopicPartitions, Update
 from reconciler.plan.conditional import bridges_from
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.file.access_form import access_from
@@ -31,10 +21,12 @@ from reconciler.plan.file.identity import ids
 from reconciler.plan.file.scope_form import scope_from
 from reconciler.plan.file.topic_review_form import topic_review_from
 from reconciler.plan.guards import Acknowledgement, Guard, Limits
+from reconciler.plan.kinds import describe
+from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Counts, Options, Plan, Terms
 from reconciler.plan.selection import Selection
-from reconciler.plan.step import Step, describe
+from reconciler.plan.step import Step
 
 _DIGEST_LINE = re.compile(r',\n"digest":"(sha256:[0-9a-f]{64})"\n}\n')
 
@@ -79,12 +71,12 @@ def _touched_twice(steps: Iterable[Step]) -> Change | None:
     seen: set[object] = set()
     for step in steps:
         match step.change:
-            case CreateAcl(binding) | DeleteAcl(binding):
-                keys: set[object] = {binding}
-            case CreateTopic(topic) | DeleteTopic(topic):
-                keys = {(topic.name, kind) for kind in (CreatePartitions, AlterConfigs)}
-            case _:
-                keys = {(step.change.name, type(step.change))}
+            case Create(Topic() as topic) | Delete(Topic() as topic):
+                keys: set[object] = {(topic.name, side) for side in (TopicPartitions, TopicConfigs)}
+            case Update(_, after):
+                keys = {(after.name, type(after))}
+            case change:
+                keys = {touched_binding(change)}
         if not seen.isdisjoint(keys):
             return step.change
         seen |= keys
@@ -167,23 +159,28 @@ def change_from(action: str, before: Any, after: Any) -> Change:
     """The inverse of :func:`reconciler.plan.step.sides`; raises ``KeyError``, ``TypeError`` or ``ValueError``."""
     match action:
         case "CreateAcl":
-            return CreateAcl(binding_from(after))
+            return Create(binding_from(after))
         case "DeleteAcl":
-            return DeleteAcl(binding_from(before))
+            return Delete(binding_from(before))
         case "CreateTopic":
-            return CreateTopic(_topic(after))
+            return Create(_topic(after))
         case "DeleteTopic":
-            return DeleteTopic(_topic(before))
+            return Delete(_topic(before))
         case "CreatePartitions":
             name, topic_id = before["name"], before["topicId"]
             fewer, more = before["partitions"], after["partitions"]
             if fewer is None or more is None:
                 raise ValueError(f"topic {name} gets partitions, and how many is missing")
-            return CreatePartitions(name, fewer, more, topic_id, _assignments(after))
+            return Update(
+                TopicPartitions(name, fewer, topic_id), TopicPartitions(name, more, topic_id, _assignments(after))
+            )
         case "AlterConfigs":
             if before["configs"].keys() != after["configs"].keys():
                 raise ValueError(f"the settings of topic {before['name']} before and after are not the same ones")
-            return AlterConfigs(before["name"], before["configs"], after["configs"], before["topicId"])
+            name, topic_id = before["name"], before["topicId"]
+            return Update(
+                TopicConfigs(name, before["configs"], topic_id), TopicConfigs(name, after["configs"], topic_id)
+            )
         case "Impossible":
             kind = next(key for key in before if key != "name")
             return Impossible(kind, before["name"], before[kind], after[kind], "")
@@ -193,7 +190,7 @@ def change_from(action: str, before: Any, after: Any) -> Change:
 def _left(side: dict[str, Any]) -> Left:
     change = change_from(side["action"], side["before"], side["after"]) if "action" in side else None
     if isinstance(change, Impossible):
-        change = Impossible(change.kind, change.name, change.before, change.after, side["detail"])
+        change = Impossible(change.what, change.name, change.before, change.after, side["detail"])
     return Left(LeftReason(side["reason"]), side["subject"], side["detail"], change, origin_from(side["origin"]))
 
 

@@ -25,13 +25,13 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
-    CreateAcl,
-    DeleteAcl,
+    Create,
     DesiredState,
     Origin,
     ResourcePattern,
     ResourceType,
 )
+from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.overlap import PatternIndex
 from reconciler.plan.review.row_index import RowIndex
 from reconciler.plan.review.transition import Transition
@@ -66,17 +66,18 @@ def effects(steps: Sequence[Step], found: Transition, desired: DesiredState) -> 
     """One for each step of a transition, ``None`` for topics."""
     rows, covering = _Rows(found), _Covers(found.after.bindings)
     return tuple(
-        _effect(step.change, rows, covering, desired) if isinstance(step.change, CreateAcl | DeleteAcl) else None
+        None
+        if (binding := touched_binding(step.change)) is None
+        else _effect(binding, isinstance(step.change, Create), rows, covering, desired)
         for step in steps
     )
 
 
-def _effect(change: CreateAcl | DeleteAcl, rows: "_Rows", covering: "_Covers", desired: DesiredState) -> Effect:
-    allow = change.binding.entry.permission_type is AclPermissionType.ALLOW
-    created = isinstance(change, CreateAcl)
-    if not created and rows.opens(change.binding):
+def _effect(binding: AclBinding, created: bool, rows: "_Rows", covering: "_Covers", desired: DesiredState) -> Effect:
+    allow = binding.entry.permission_type is AclPermissionType.ALLOW
+    if not created and rows.opens(binding):
         return Effect(EffectKind.WIDENS)
-    if rows.touch(change.binding, gained=allow is created):
+    if rows.touch(binding, gained=allow is created):
         match allow, created:
             case True, True:
                 return Effect(EffectKind.GRANT)
@@ -86,11 +87,11 @@ def _effect(change: CreateAcl | DeleteAcl, rows: "_Rows", covering: "_Covers", d
                 return Effect(EffectKind.NARROWS)
             case _:
                 return Effect(EffectKind.WIDENS)
-    if created and rows.closes(change.binding):
+    if created and rows.closes(binding):
         return Effect(EffectKind.NARROWS)
-    if not created and rows.opens(change.binding, perhaps=True):
+    if not created and rows.opens(binding, perhaps=True):
         return Effect(EffectKind.WIDENS)
-    other = covering.cover(change.binding)
+    other = covering.cover(binding)
     if other is None:
         return Effect(EffectKind.NO_EFFECT)
     declared = desired.bindings.get(other)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from reconciler.model import AlterConfigs, CreatePartitions, DeleteTopic
-from reconciler.plan.order import losses
+from reconciler.model import Delete, Topic, TopicConfigs, TopicPartitions, Update
+from reconciler.plan.kinds.topic import losses
 from reconciler.plan.step import Step
 
 
@@ -11,11 +11,11 @@ def lasting(steps: Iterable[Step]) -> Iterator[str]:
     """A sentence for each step that is not reversible (:attr:`Step.reversible`), in their order."""
     for step in steps:
         match step.change:
-            case DeleteTopic(topic):
+            case Delete(Topic() as topic):
                 yield f"the records of topic {topic.name} are gone: it can only be made again empty"
-            case CreatePartitions(name, before, after):
+            case Update(TopicPartitions(name, before), TopicPartitions(_, after)):
                 yield f"topic {name} keeps {after} partitions: they cannot be reduced to {before} again"
-            case AlterConfigs(name) as change if losses(change):
+            case Update(_, TopicConfigs(name)) as change if losses(change):
                 yield f"what topic {name} then no longer keeps is gone, even if the settings are put back"
             case _:
                 pass

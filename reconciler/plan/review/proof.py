@@ -19,7 +19,8 @@ from reconciler.access.decision import AccessRequest
 from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
 from reconciler.access.names import shortest_name
 from reconciler.access.questions import instead
-from reconciler.model import AclBinding, AclOperation, CreateAcl, DeleteAcl, ResourceType
+from reconciler.model import AclBinding, AclOperation, Create, ResourceType
+from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.phase import Phase
 from reconciler.plan.review.consequence import narrower
 from reconciler.plan.review.row_index import RowIndex, pattern_of
@@ -89,14 +90,14 @@ def _states(before: Authorizer, steps: Iterable[Step]) -> Iterator[tuple[Phase, 
     added: list[AclBinding] = []
     removed: list[AclBinding] = []
     for step in steps:
-        if not isinstance(step.change, CreateAcl | DeleteAcl):
+        if (binding := touched_binding(step.change)) is None:
             continue
         if phase is not None and step.phase is not phase:
             state = state.with_changes(added, removed)
             yield phase, state
             added, removed = [], []
         phase = step.phase
-        (added if isinstance(step.change, CreateAcl) else removed).append(step.change.binding)
+        (added if isinstance(step.change, Create) else removed).append(binding)
     if phase is not None:
         yield phase, state.with_changes(added, removed)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from reconciler.model import AlterConfigs, CreateTopic, DeleteTopic, FrozenMap, Origin, TopicUse
+from reconciler.model import Create, Delete, FrozenMap, Origin, Topic, TopicConfigs, TopicUse, Update
 from reconciler.plan.step import Step
 
 #: Whether brokers make a topic when a client asks for it.
@@ -68,14 +68,14 @@ def review_topics(steps: Iterable[Step], broker_defaults: Mapping[str, str]) -> 
 
 def _left_to_the_broker(step: Step) -> Iterator[str]:
     match step.change:
-        case CreateTopic(topic):
+        case Create(Topic() as topic):
             if topic.num_partitions is None:
                 yield PARTITIONS
             if topic.replication_factor is None:
                 yield REPLICAS
-        case AlterConfigs(_, before, after):
+        case Update(TopicConfigs(_, before), TopicConfigs(_, after)):
             yield from (name for name in after if after[name] is None or before[name] is None)
-        case DeleteTopic():
+        case Delete(Topic()):
             yield AUTO_CREATE
         case _:
             return

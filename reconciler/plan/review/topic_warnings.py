@@ -3,15 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reconciler.model import (
-    AclPermissionType,
-    ClusterState,
-    CreatePartitions,
-    DeleteAcl,
-    DeleteTopic,
-    PatternType,
-    ResourceType,
-)
+from reconciler.model import AclPermissionType, ClusterState, PatternType, ResourceType, TopicPartitions
+from reconciler.plan.kinds.acl import deleted_bindings
+from reconciler.plan.kinds.topic import deleted_topics
 from reconciler.plan.order import TopicReach
 from reconciler.plan.proposal import Terms, bindings_after
 from reconciler.plan.review.topic_review import AUTO_CREATE
@@ -35,7 +29,7 @@ def topic_warnings(steps: Sequence[Step], live: ClusterState, terms: Terms) -> I
 
 
 def _deleted(steps: Sequence[Step]) -> set[str]:
-    return {step.change.topic.name for step in steps if isinstance(step.change, DeleteTopic)}
+    return {topic.name for topic in deleted_topics(step.change for step in steps)}
 
 
 def _orphans(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
@@ -57,9 +51,9 @@ def _without_acls(steps: Sequence[Step], live: ClusterState, terms: Terms) -> It
     """Topics that stay and lose the last binding that grants anything on them."""
     allow = AclPermissionType.ALLOW
     gone = [
-        step.change.binding.pattern
-        for step in steps
-        if isinstance(step.change, DeleteAcl) and step.change.binding.entry.permission_type is allow
+        binding.pattern
+        for binding in deleted_bindings(step.change for step in steps)
+        if binding.entry.permission_type is allow
     ]
     if not gone or terms.default_allow is not False:  # otherwise the change of coverage says it
         return
@@ -77,8 +71,8 @@ def _without_acls(steps: Sequence[Step], live: ClusterState, terms: Terms) -> It
 def _compacted(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
     default = live.broker_defaults.get("cleanup.policy", "")
     for step in steps:
-        if isinstance(step.change, CreatePartitions):
-            name = step.change.name
+        if isinstance(step.change.after, TopicPartitions):
+            name = step.change.after.name
             topic = live.topics.get(name)
             if topic is not None and "compact" in topic.configs.get("cleanup.policy", default):
                 yield (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reconciler.access import AccessDifference, Authorizer, compare_access
-from reconciler.model import AclBinding, ClusterState, CreateAcl, DeleteAcl, Selector, is_reserved
+from reconciler.model import AclBinding, ClusterState, Create, Delete, Selector, is_reserved
 from reconciler.plan.step import Step
 
 
@@ -41,9 +41,9 @@ def transition(
     created, deleted = [], []
     for step in steps:
         match step.change:
-            case CreateAcl(binding):
+            case Create(AclBinding() as binding):
                 created.append(binding)
-            case DeleteAcl(binding):
+            case Delete(AclBinding() as binding):
                 deleted.append(binding)
             case _:
                 pass

@@ -7,16 +7,17 @@ from typing import Final
 
 from reconciler.access.hosts import ANY_HOST
 from reconciler.model import (
-    AlterConfigs,
-    CreateAcl,
-    CreatePartitions,
-    CreateTopic,
-    DeleteAcl,
-    DeleteTopic,
+    AclBinding,
+    Create,
+    Delete,
     Impossible,
     Origin,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
 )
-from reconciler.plan import EVERYBODY_ELSE, Consequence, Effect, Phase, Plan, Step, operations_words
+from reconciler.plan import EVERYBODY_ELSE, Consequence, Effect, Phase, Plan, Step, operations_words, touched_bindings
 from reconciler.report.paint import counted
 from reconciler.report.review_text import effect_words
 from reconciler.report.topic_text import TopicWords
@@ -88,7 +89,7 @@ def _topics(row: Consequence) -> str:
 
 def _key(step: Step, effect: Effect | None) -> object:
     match step.change:
-        case CreateAcl(binding) | DeleteAcl(binding):
+        case Create(AclBinding() as binding) | Delete(AclBinding() as binding):
             entry = binding.entry
             return type(step.change), binding.pattern, entry[:2], entry.permission_type, effect, step.origin
         case _:
@@ -104,13 +105,13 @@ def _step_line(steps: list[Step], effect: Effect | None, topics: TopicWords) -> 
 
 def _said(steps: list[Step], topics: TopicWords) -> tuple[str, str, str, tuple[str, ...]]:
     match steps[0].change:
-        case CreateAcl(binding):
+        case Create(AclBinding() as binding):
             return "+", binding.entry.principal, _bindings(steps), ()
-        case DeleteAcl(binding):
+        case Delete(AclBinding() as binding):
             return "-", binding.entry.principal, _bindings(steps), ()
-        case CreateTopic(topic) | DeleteTopic(topic):
+        case Create(Topic() as topic) | Delete(Topic() as topic):
             name = topic.name
-        case CreatePartitions(name) | AlterConfigs(name) | Impossible(_, name):
+        case Update(TopicPartitions(name) | TopicConfigs(name)) | Impossible(_, name):
             pass
     first, *details = topics.lines(steps[0])
     sign, _, words = first.strip().partition(" ")
@@ -118,5 +119,5 @@ def _said(steps: list[Step], topics: TopicWords) -> tuple[str, str, str, tuple[s
 
 
 def _bindings(steps: list[Step]) -> str:
-    bindings = [step.change.binding for step in steps if isinstance(step.change, CreateAcl | DeleteAcl)]
+    bindings = touched_bindings(step.change for step in steps)
     return binding_words(bindings[0], ", ".join(binding.entry.operation.name for binding in bindings))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from reconciler.model import AlterConfigs, CreateAcl, CreatePartitions, CreateTopic, DeleteAcl, DeleteTopic
+from reconciler.model import Create, Delete, Update
 from reconciler.plan import Plan
 from reconciler.report.results.finding import LEVELS, Check, Finding, Standing
 
@@ -79,11 +79,7 @@ class Tally:
 def tally(plan: Plan) -> Tally:
     """Counts of a plan's steps."""
     kinds = Counter(type(step.change) for step in plan.steps)
-    return Tally(
-        kinds[CreateAcl] + kinds[CreateTopic],
-        kinds[AlterConfigs] + kinds[CreatePartitions],
-        kinds[DeleteAcl] + kinds[DeleteTopic],
-    )
+    return Tally(kinds[Create], kinds[Update], kinds[Delete])
 
 
 def _order(finding: Finding) -> tuple[object, ...]:

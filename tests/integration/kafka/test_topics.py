@@ -9,14 +9,15 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
-    AlterConfigs,
     PatternType,
     ResourcePattern,
     ResourceType,
     Topic,
+    Update,
 )
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import Connect
+from tests.topic_changes import configs
 
 pytestmark = pytest.mark.broker
 
@@ -69,11 +70,11 @@ def test_only_what_is_set_on_the_topic_is_read(admin: KafkaCluster, topics: None
 
 
 def test_a_setting_equal_to_the_default_is_still_set(admin: KafkaCluster, topics: None) -> None:
-    change = AlterConfigs("seen.two", {"cleanup.policy": None}, {"cleanup.policy": "delete"})
+    change = configs("seen.two", {"cleanup.policy": None}, {"cleanup.policy": "delete"})
     assert admin.alter_configs([change])[0].status is AnswerStatus.DONE
     request = ReadRequest(acls=False, all_topics=False, topic_names=["seen.two"])
     assert dict(admin.read(request).topics["seen.two"].configs) == {"cleanup.policy": "delete"}
-    admin.alter_configs([AlterConfigs("seen.two", change.after, change.before)])
+    admin.alter_configs([Update(change.after, change.before)])
     assert dict(admin.read(request).topics["seen.two"].configs) == {}
 
 

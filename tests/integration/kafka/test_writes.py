@@ -17,14 +17,13 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
-    AlterConfigs,
-    CreatePartitions,
     ResourcePattern,
     ResourceType,
     Topic,
 )
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import Connect
+from tests.topic_changes import configs, partitions
 
 pytestmark = pytest.mark.broker
 
@@ -61,10 +60,13 @@ def test_what_the_client_would_cut_or_raise_on_fails_alone(admin: KafkaCluster) 
     assert good in live(admin)
     too_many = Topic("writes.too-many", 100_001, 1)
     assert codes(admin.create_topics([too_many, Topic("writes.beside", 1, 1)])) == ["UNSUPPORTED_BY_CLIENT", ""]
-    increases = [CreatePartitions("writes.absent", 1, 100_001), CreatePartitions("writes.beside", 1, 2)]
+    increases = [
+        partitions("writes.absent", 1, 100_001),
+        partitions("writes.beside", 1, 2),
+    ]
     assert codes(admin.create_partitions(increases)) == ["UNSUPPORTED_BY_CLIENT", ""]
-    nameless = AlterConfigs("writes.absent", {"": None}, {"": "1"})
-    changed = AlterConfigs("writes.beside", {"retention.ms": None}, {"retention.ms": "1000"})
+    nameless = configs("writes.absent", {"": None}, {"": "1"})
+    changed = configs("writes.beside", {"retention.ms": None}, {"retention.ms": "1000"})
     assert codes(admin.alter_configs([nameless, changed])) == ["UNSUPPORTED_BY_CLIENT", ""]
 
 
@@ -144,10 +146,10 @@ def test_topics_are_created_changed_and_deleted_one_by_one(admin: KafkaCluster) 
 
     grown = admin.create_partitions(
         [
-            CreatePartitions("writes-a", 2, 4),
-            CreatePartitions("writes-c", 3, 3),
-            CreatePartitions("writes-none", 1, 2),
-            CreatePartitions("writes-default", 2, 1),
+            partitions("writes-a", 2, 4),
+            partitions("writes-c", 3, 3),
+            partitions("writes-none", 1, 2),
+            partitions("writes-default", 2, 1),
         ]
     )
     assert codes(grown) == ["", "INVALID_PARTITIONS", "UNKNOWN_TOPIC_OR_PARTITION", "INVALID_PARTITIONS"]
@@ -155,12 +157,12 @@ def test_topics_are_created_changed_and_deleted_one_by_one(admin: KafkaCluster) 
 
     altered = admin.alter_configs(
         [
-            AlterConfigs(
+            configs(
                 "writes-a", {"retention.ms": "1000", "segment.ms": None}, {"retention.ms": None, "segment.ms": "9999"}
             ),
-            AlterConfigs("writes-c", {"retention.ms": None}, {"retention.ms": "soon"}),
-            AlterConfigs("writes-none", {"retention.ms": None}, {"retention.ms": "1"}),
-            AlterConfigs("writes-default", {}, {}),
+            configs("writes-c", {"retention.ms": None}, {"retention.ms": "soon"}),
+            configs("writes-none", {"retention.ms": None}, {"retention.ms": "1"}),
+            configs("writes-default", {}, {}),
         ]
     )
     assert codes(altered) == ["", "INVALID_CONFIG", "UNKNOWN_TOPIC_OR_PARTITION", ""]
@@ -188,8 +190,18 @@ def test_doubles_and_crowds_are_refused_before_anything_is_sent(admin: KafkaClus
         lambda: admin.delete_acls([item, item]),
         lambda: admin.create_topics([Topic("writes-twice", 1), Topic("writes-twice", 2)]),
         lambda: admin.delete_topics(["writes-twice", "writes-twice"]),
-        lambda: admin.create_partitions([CreatePartitions("t", 1, 2), CreatePartitions("t", 1, 3)]),
-        lambda: admin.alter_configs([AlterConfigs("t", {}, {}), AlterConfigs("t", {"a": None}, {"a": "1"})]),
+        lambda: admin.create_partitions(
+            [
+                partitions("t", 1, 2),
+                partitions("t", 1, 3),
+            ]
+        ),
+        lambda: admin.alter_configs(
+            [
+                configs("t", {}, {}),
+                configs("t", {"a": None}, {"a": "1"}),
+            ]
+        ),
         lambda: admin.create_acls([binding(f"writes.{number}") for number in range(1001)]),
     ]
     for call in calls:

@@ -10,8 +10,8 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
-    CreateAcl,
-    DeleteAcl,
+    Create,
+    Delete,
     Origin,
     PatternType,
     ResourcePattern,
@@ -73,8 +73,8 @@ def _binding(number: int, principals: int) -> AclBinding:
 def _step(number: int, principals: int) -> Step:
     origin = Origin(f"teams/{number % 97}.yaml", number % 500 + 1, 5)
     if number % 100 == 0:
-        return Step(Phase.DELETE_ALLOW, DeleteAcl(_binding(number, principals)))
-    return Step(Phase.CREATE_ALLOW, CreateAcl(_binding(number, principals)), origin)
+        return Step(Phase.DELETE_ALLOW, Delete(_binding(number, principals)))
+    return Step(Phase.CREATE_ALLOW, Create(_binding(number, principals)), origin)
 
 
 def _row(number: int, principals: int) -> Consequence:

@@ -1,8 +1,8 @@
 """What goes into one request."""
 
 from reconciler.apply.batches import DELETE_BUDGET, MAX_BINDINGS, SECONDS_PER_SCAN, batches, delete_batch, pause_after
-from reconciler.model import CreateTopic, Topic
-from reconciler.plan import Phase, Step
+from reconciler.model import Create, Topic
+from reconciler.plan import Phase, Step, created_topics
 
 
 def test_deletes_shrink_as_the_cluster_grows() -> None:
@@ -21,11 +21,11 @@ def test_deletes_leave_the_controller_alone_as_long_as_they_kept_it_busy() -> No
 
 
 def test_topics_are_cut_by_the_records_they_make_and_none_is_lost() -> None:
-    steps = [Step(Phase.CREATE_TOPIC, CreateTopic(Topic(f"t{number}", 3_000, 1))) for number in range(5)]
-    steps += [Step(Phase.CREATE_TOPIC, CreateTopic(Topic(f"u{number}", 1, 1))) for number in range(250)]
+    steps = [Step(Phase.CREATE_TOPIC, Create(Topic(f"t{number}", 3_000, 1))) for number in range(5)]
+    steps += [Step(Phase.CREATE_TOPIC, Create(Topic(f"u{number}", 1, 1))) for number in range(250)]
     found = list(batches(Phase.CREATE_TOPIC, steps, 0))
     assert [step for batch in found for step in batch] == steps
     assert max(map(len, found)) <= 100
     for batch in found:
-        topics = [step.change.topic for step in batch if isinstance(step.change, CreateTopic)]
+        topics = created_topics(step.change for step in batch)
         assert sum(1 + (topic.num_partitions or 1) for topic in topics) <= 5_000

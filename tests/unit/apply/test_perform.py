@@ -33,7 +33,7 @@ from reconciler.model import (
     ResourceType,
     Topic,
 )
-from reconciler.plan import Acknowledgement, Guard, Limits, Options, Plan, Request, Terms, propose
+from reconciler.plan import Acknowledgement, Guard, Limits, Options, Plan, Request, Terms, propose, touched_binding
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.property.clock import StillClock
@@ -68,7 +68,7 @@ def applied(
 
 
 def outcomes(result: Result) -> dict[str, str]:
-    return {str(item.step.change.binding): str(item.outcome) for item in result.outcomes}  # type: ignore[union-attr]
+    return {str(touched_binding(item.step.change)): str(item.outcome) for item in result.outcomes}
 
 
 EMPTY = ClusterState("cluster")

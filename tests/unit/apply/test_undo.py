@@ -9,10 +9,9 @@ from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Outcome, PastRun, Silent, check, perform
 from reconciler.apply.undo import UndoRequest, performed_steps, reversal
 from reconciler.model import (
-    AlterConfigs,
     ClusterState,
     Declaration,
-    DeleteAcl,
+    Delete,
     DesiredState,
     NameSelector,
     Origin,
@@ -20,6 +19,8 @@ from reconciler.model import (
     Scope,
     Selector,
     Topic,
+    TopicConfigs,
+    Update,
 )
 from reconciler.plan import Acknowledgement, Guard, Options, Phase, Plan, Request, Step, Terms, propose
 from reconciler.ports import ReadRequest
@@ -99,7 +100,7 @@ def test_a_grant_that_is_restored_ends_when_the_manifests_say() -> None:
     grant, last = acl("x", "User:a"), datetime.date(2026, 1, 31)
     now = ClusterState("cluster")
     declared = DesiredState({grant: Declaration(Origin("team.yaml", 3, 1), expires=last)})
-    found = back((Step(Phase.DELETE_ALLOW, DeleteAcl(grant)),), now, declared)
+    found = back((Step(Phase.DELETE_ALLOW, Delete(grant)),), now, declared)
     assert [step.expires for step in undo_plan(found, now).steps] == [last]
 
 
@@ -145,7 +146,7 @@ def test_a_topic_that_left_the_scope_stays_and_is_said() -> None:
 
 def test_a_throttle_that_stays_is_said() -> None:
     throttle = "leader.replication.throttled.replicas"
-    change = AlterConfigs("kept0", {throttle: None}, {throttle: "*"})
+    change = Update(TopicConfigs("kept0", {throttle: None}), TopicConfigs("kept0", {throttle: "*"}))
     now = before(4)
     now = replace(now, topics={**now.topics, "kept0": Topic("kept0", 1, 1, {throttle: "*"})})
     found = back((Step(Phase.ALTER_CONFIGS, change),), now)

@@ -10,7 +10,6 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
-    AlterConfigs,
     ClusterState,
     Declaration,
     DesiredState,
@@ -19,6 +18,8 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
     Topic,
+    TopicConfigs,
+    Update,
 )
 from reconciler.plan import Facts, Plan, Request, Ruling, Terms, Validation, parse_plan, plan_text, propose
 from reconciler.ports import Answer, AnswerStatus
@@ -51,9 +52,9 @@ class Scripted(MemoryCluster):
         self.batches.append(len(topics))
         return [self.script.get(topic.name, Answer(AnswerStatus.DONE)) for topic in topics]
 
-    def validate_configs(self, changes: Sequence[AlterConfigs]) -> list[Answer]:
+    def validate_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
         self.batches.append(len(changes))
-        return [self.script.get(change.name, Answer(AnswerStatus.DONE)) for change in changes]
+        return [self.script.get(change.after.name, Answer(AnswerStatus.DONE)) for change in changes]
 
 
 def test_each_kind_of_step_is_asked_and_nothing_is_done() -> None:

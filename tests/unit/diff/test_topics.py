@@ -6,18 +6,19 @@ import pytest
 
 from reconciler.diff import TopicRules, compare
 from reconciler.model import (
-    AlterConfigs,
     Change,
     ClusterState,
-    CreatePartitions,
-    CreateTopic,
-    DeleteTopic,
+    Create,
+    Delete,
     DesiredState,
     DesiredTopic,
     Impossible,
     Origin,
     Scope,
     Topic,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
     data_loss,
 )
 from reconciler.plan import Request, Terms, parse_plan, plan_text, propose
@@ -50,21 +51,21 @@ def test_where_replicas_are_is_of_no_concern_unless_it_is_declared() -> None:
 
 def test_new_partitions_go_where_they_are_declared() -> None:
     found = changes(assigned("a", ((1, 2), (2, 3), (3, 1))), assigned("a", ((1, 2),), "id"))
-    assert found == [CreatePartitions("a", 1, 3, "id", ((2, 3), (3, 1)))]
+    assert found == [Update(TopicPartitions("a", 1, "id"), TopicPartitions("a", 3, "id", ((2, 3), (3, 1))))]
 
 
 def test_replicas_that_would_have_to_move_are_impossible_and_said_one_by_one() -> None:
     one, two = changes(assigned("a", ((1, 2), (3, 2), (1, 3))), assigned("a", ((2, 1), (2, 3), (1, 3))))
     assert isinstance(one, Impossible)
     assert isinstance(two, Impossible)
-    assert (one.kind, one.before, one.after) == ("replicas of partition 0", "2, 1", "1, 2")
-    assert (two.kind, two.before, two.after) == ("replicas of partition 1", "2, 3", "3, 2")
+    assert (one.what, one.before, one.after) == ("replicas of partition 0", "2, 1", "1, 2")
+    assert (two.what, two.before, two.after) == ("replicas of partition 1", "2, 3", "3, 2")
     assert "kafka-reassign-partitions.sh" in one.reason
 
 
 def test_new_partitions_with_another_number_of_replicas_have_to_wait() -> None:
     found = changes(assigned("a", ((1, 2), (2, 3))), assigned("a", ((1,),)))
-    assert [(item.kind, item.after) for item in found if isinstance(item, Impossible)] == [
+    assert [(item.what, item.after) for item in found if isinstance(item, Impossible)] == [
         ("partitions", "2"),
         ("replication factor", "2"),
     ]
@@ -73,7 +74,7 @@ def test_new_partitions_with_another_number_of_replicas_have_to_wait() -> None:
 
 def test_two_new_topics_that_collide_are_found_although_kafka_would_make_both() -> None:
     found = compare(desired(Topic("a.b", 1), Topic("a_b", 1)), ClusterState("c"), Scope(), TopicRules())
-    assert [type(change) for change, _ in found.changes] == [CreateTopic]
+    assert [type(change) for change, _ in found.changes] == [Create]
     (left,) = found.left
     assert "collides with the topic a.b" in left.detail
 
@@ -82,7 +83,7 @@ def test_a_name_that_a_deleted_topic_still_takes_has_to_wait() -> None:
     wish = DesiredState({}, {**desired(Topic("a_b", 1)).topics, "a.b": DesiredTopic(Topic("a.b"), _PLACE, absent=True)})
     live = ClusterState("c", topics={"a.b": assigned("a.b", ((1,),), "id")})
     found = compare(wish, live, Scope(), TopicRules())
-    assert [change for change, _ in found.changes] == [DeleteTopic(Topic("a.b", 1, 1, topic_id="id"))]
+    assert [change for change, _ in found.changes] == [Delete(Topic("a.b", 1, 1, topic_id="id"))]
     assert found.left[0].detail.endswith("once that one is deleted, plan again")
 
 
@@ -91,7 +92,7 @@ def test_brokers_survive_being_saved() -> None:
     wish = desired(assigned("grows", ((1,), (2,))), assigned("new", ((1, 2),)))
     plan = propose(wish, live, Terms("c", default_allow=False), Request(datetime.date(2026, 1, 1)))
     assert parse_plan(plan_text(plan)) == plan
-    assert {type(step.change) for step in plan.steps} == {CreateTopic, CreatePartitions}
+    assert {step.action for step in plan.steps} == {"CreateTopic", "CreatePartitions"}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_values_that_mean_the_same_are_no_difference(before: dict[str, str], aft
 
 def test_a_setting_that_nobody_declares_returns_to_the_brokers_default() -> None:
     (change,) = changes(Topic("a"), Topic("a", 1, 1, {"flush.ms": "5"}, "id"))
-    assert change == AlterConfigs("a", {"flush.ms": "5"}, {"flush.ms": None}, "id")
+    assert change == Update(TopicConfigs("a", {"flush.ms": "5"}, "id"), TopicConfigs("a", {"flush.ms": None}, "id"))
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.model import (
-    AlterConfigs,
     ClusterState,
     FrozenMap,
     KafkaPrincipal,
     OpaqueBinding,
     Origin,
     Topic,
+    TopicConfigs,
+    Update,
     topic_name_problem,
     topic_names_collide,
 )
@@ -65,9 +66,11 @@ def test_entries_that_read_alike_are_each_counted() -> None:
 
 
 def test_a_change_of_settings_is_sorted_whatever_it_was_made_of() -> None:
-    change = AlterConfigs("t", before={"b": None, "a": "1"}, after={"b": "2", "a": None})
-    assert [*change.before, *change.after] == ["a", "b", "a", "b"]
-    assert hash(change) == hash(AlterConfigs("t", before={"a": "1", "b": None}, after={"a": None, "b": "2"}))
+    change = Update(TopicConfigs("t", {"b": None, "a": "1"}), TopicConfigs("t", {"b": "2", "a": None}))
+    assert [*change.before.configs, *change.after.configs] == ["a", "b", "a", "b"]
+    assert hash(change) == hash(
+        Update(TopicConfigs("t", {"a": "1", "b": None}), TopicConfigs("t", {"a": None, "b": "2"}))
+    )
 
 
 @pytest.mark.parametrize(

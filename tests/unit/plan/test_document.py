@@ -10,20 +10,7 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft7Validator
 
-from reconciler.model import (
-    AlterConfigs,
-    Change,
-    CreateAcl,
-    CreatePartitions,
-    CreateTopic,
-    DeleteAcl,
-    DeleteTopic,
-    NameSelector,
-    ResourceType,
-    Scope,
-    Selector,
-    Topic,
-)
+from reconciler.model import Change, Create, Delete, NameSelector, ResourceType, Scope, Selector, Topic, TopicConfigs
 from reconciler.plan import (
     AccessReview,
     Acknowledgement,
@@ -44,6 +31,7 @@ from reconciler.plan import (
 )
 from reconciler.plan.file.document import seal
 from tests.property.transitions import Transition, transitions
+from tests.topic_changes import configs, partitions
 from tests.unit.apply.test_perform import EMPTY, acl, planned
 
 SCHEMA = Path(__file__).parents[3] / "schema" / "plan.json"
@@ -150,23 +138,23 @@ def test_phases_out_of_order_are_refused(text: str) -> None:
 
 
 TOPIC = Topic("t", 1, 1)
-ALTERED = AlterConfigs("t", {"retention.ms": "1"}, {"retention.ms": "2"})
+ALTERED = configs("t", {"retention.ms": "1"}, {"retention.ms": "2"})
 
 
 @pytest.mark.parametrize(
     "steps",
     [
         pytest.param(
-            (Step(Phase.CREATE_ALLOW, CreateAcl(acl("x"))), Step(Phase.DELETE_ALLOW, DeleteAcl(acl("x")))),
+            (Step(Phase.CREATE_ALLOW, Create(acl("x"))), Step(Phase.DELETE_ALLOW, Delete(acl("x")))),
             id="a grant that seems to be taken back",
         ),
-        pytest.param((Step(Phase.CREATE_ALLOW, CreateAcl(acl("x"))),) * 2, id="the same twice"),
+        pytest.param((Step(Phase.CREATE_ALLOW, Create(acl("x"))),) * 2, id="the same twice"),
         pytest.param(
-            (Step(Phase.CREATE_TOPIC, CreateTopic(TOPIC)), Step(Phase.DELETE_TOPIC, DeleteTopic(TOPIC))),
+            (Step(Phase.CREATE_TOPIC, Create(TOPIC)), Step(Phase.DELETE_TOPIC, Delete(TOPIC))),
             id="a topic that comes and goes",
         ),
         pytest.param(
-            (Step(Phase.ALTER_CONFIGS, ALTERED), Step(Phase.DELETE_TOPIC, DeleteTopic(TOPIC))),
+            (Step(Phase.ALTER_CONFIGS, ALTERED), Step(Phase.DELETE_TOPIC, Delete(TOPIC))),
             id="settings of a topic that goes",
         ),
     ],
@@ -181,9 +169,12 @@ def test_what_touches_one_thing_twice_is_refused(steps: tuple[Step, ...]) -> Non
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(AlterConfigs("t", {}, {"retention.ms": "2"}), id="settings that were nothing before"),
-        pytest.param(replace(ALTERED, after={}), id="settings that are nothing after"),
-        pytest.param(CreatePartitions("t", 1, cast("int", None)), id="no number of partitions"),
+        pytest.param(
+            configs("t", {}, {"retention.ms": "2"}),
+            id="settings that were nothing before",
+        ),
+        pytest.param(replace(ALTERED, after=TopicConfigs("t", {})), id="settings that are nothing after"),
+        pytest.param(partitions("t", 1, cast("int", None)), id="no number of partitions"),
     ],
 )
 def test_a_change_of_which_a_side_is_missing_is_refused(change: Change) -> None:
@@ -194,7 +185,7 @@ def test_a_change_of_which_a_side_is_missing_is_refused(change: Change) -> None:
 
 def test_a_live_topic_may_get_partitions_and_settings() -> None:
     steps = (
-        Step(Phase.CREATE_PARTITIONS, CreatePartitions("t", 1, 2)),
+        Step(Phase.CREATE_PARTITIONS, partitions("t", 1, 2)),
         Step(Phase.ALTER_CONFIGS, ALTERED),
     )
     plan = replace(planned(EMPTY), steps=steps, access=AccessReview(effects=(None, None)))

@@ -1,7 +1,7 @@
 """The word for each step: measured against what the whole plan changes, on the names and hosts that change."""
 
-from reconciler.model import AclBinding, ClusterState, CreateAcl, DeleteAcl
-from reconciler.plan import Options, Request, Terms, propose
+from reconciler.model import AclBinding, ClusterState
+from reconciler.plan import Options, Request, Terms, propose, touched_binding
 from tests.property.transitions import DAY, declared
 from tests.unit.access.bindings import bindings
 
@@ -12,11 +12,7 @@ def words(live: list[AclBinding], wanted: list[AclBinding], *, default_allow: bo
     request = Request(DAY, Options(allow_deletes=True))
     plan = propose(declared(frozenset(wanted), {}), ClusterState("id", frozenset(live)), terms, request)
     found = zip(plan.steps, plan.access.effects, strict=True)
-    return [
-        f"{effect.kind} {step.change.binding}"
-        for step, effect in found
-        if effect is not None and isinstance(step.change, CreateAcl | DeleteAcl)
-    ]
+    return [f"{effect.kind} {touched_binding(step.change)}" for step, effect in found if effect is not None]
 
 
 def test_an_allow_under_a_deny_grants_nothing_whatever_is_granted_beside_it() -> None:

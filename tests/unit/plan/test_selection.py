@@ -2,8 +2,18 @@
 
 import pytest
 
-from reconciler.model import AclBinding, ClusterState, CreateAcl, DesiredTopic, Origin, Topic
-from reconciler.plan import Options, Plan, Request, Selection, Terms, UnsafeSelectionError, describe, propose
+from reconciler.model import AclBinding, ClusterState, DesiredTopic, Origin, Topic
+from reconciler.plan import (
+    Options,
+    Plan,
+    Request,
+    Selection,
+    Terms,
+    UnsafeSelectionError,
+    created_bindings,
+    describe,
+    propose,
+)
 from tests.property.transitions import DAY, declared
 from tests.unit.apply.test_perform import acl
 
@@ -17,7 +27,7 @@ def plan_with(selection: Selection, *wanted: AclBinding, live: tuple[AclBinding,
 
 
 def names(plan: Plan) -> list[str]:
-    return [step.change.binding.pattern.name for step in plan.steps if isinstance(step.change, CreateAcl)]
+    return [binding.pattern.name for binding in created_bindings(step.change for step in plan.steps)]
 
 
 def test_only_and_exclude_choose_by_the_fields_of_manifests() -> None:

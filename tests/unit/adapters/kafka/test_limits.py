@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.adapters.kafka.limits import increase_problem, settings_problem, text_problem, topic_problem
-from reconciler.model import CreatePartitions, Topic
+from reconciler.model import Topic, TopicPartitions
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\0", "x" * 32_768, "é" * 16_384, "🦀" * 8_192])
@@ -43,9 +43,9 @@ def test_topics_that_are_carried() -> None:
 
 
 def test_increases() -> None:
-    assert increase_problem(CreatePartitions("t", 1, 100_000)) is None
-    assert increase_problem(CreatePartitions("t", 1, 100_001)) is not None
-    assert increase_problem(CreatePartitions("t", 1, 2, assignments=((),))) is not None
+    assert increase_problem(TopicPartitions("t", 100_000)) is None
+    assert increase_problem(TopicPartitions("t", 100_001)) is not None
+    assert increase_problem(TopicPartitions("t", 2, assignments=((),))) is not None
 
 
 def test_settings() -> None:

@@ -12,12 +12,12 @@ from reconciler.model import (
     AclOperation,
     AclPermissionType,
     ClusterState,
-    CreatePartitions,
     ResourcePattern,
     ResourceType,
     Topic,
 )
 from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
+from tests.topic_changes import partitions
 
 BINDING = AclBinding(
     ResourcePattern(ResourceType.TOPIC, "t"),
@@ -91,7 +91,12 @@ def test_a_file_that_cannot_be_believed_is_neither_read_nor_replaced(path: Path,
     with pytest.raises(ClusterError) as caught:
         cluster.read(ReadRequest())
     assert caught.value.code == "invalid_snapshot"
-    answers = cluster.create_partitions([CreatePartitions("a", 1, 2), CreatePartitions("b", 1, 2)])
+    answers = cluster.create_partitions(
+        [
+            partitions("a", 1, 2),
+            partitions("b", 1, 2),
+        ]
+    )
     assert [answer.status for answer in answers] == [AnswerStatus.FAILED] * 2
     assert path.read_bytes() == content
 

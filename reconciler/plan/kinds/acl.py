@@ -1,0 +1,93 @@
+"""ACLs: bindings are created and deleted, never updated.
+
+The order, its proof, bridges and the access review are about bindings only; they take them from the functions below.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final, TypeGuard
+
+from reconciler.model import AclBinding, AclChange, Change, Create, Delete
+from reconciler.plan.kinds.interface import Side
+
+TYPES: Final = (AclBinding,)
+
+
+def action(change: Change) -> str:
+    """``CreateAcl`` or ``DeleteAcl``."""
+    return "CreateAcl" if isinstance(change, Create) else "DeleteAcl"
+
+
+def describe(change: Change) -> str:
+    """``create User:alice ALLOW READ on TOPIC payments.orders``."""
+    return f"{'create' if isinstance(change, Create) else 'delete'} {touched_binding(change)}"
+
+
+def key(change: Change) -> tuple[str, Any]:
+    """By binding."""
+    return "", touched_binding(change)
+
+
+def to_json(change: Change) -> tuple[Side, Side]:
+    """The seven fields, on the side where the binding is."""
+    match change:
+        case Create(AclBinding() as binding):
+            return None, binding_side(binding)
+        case Delete(AclBinding() as binding):
+            return binding_side(binding), None
+    raise TypeError(f"{change!r} is not a change of an ACL")
+
+
+def is_reversible(change: Change) -> bool:
+    """Always: a binding that went can be created again."""
+    return True
+
+
+def binding_side(binding: AclBinding) -> dict[str, Any]:
+    """The seven fields of a binding."""
+    (resource_type, name, pattern_type), (principal, host, operation, permission_type) = binding
+    return {
+        "resourceType": resource_type.name,
+        "name": name,
+        "patternType": pattern_type.name,
+        "principal": principal,
+        "host": host,
+        "operation": operation.name,
+        "permissionType": permission_type.name,
+    }
+
+
+def touched_binding(change: Change) -> AclBinding | None:
+    """The binding that a change creates or deletes; ``None`` where it is a change of something else."""
+    match change:
+        case Create(AclBinding() as binding) | Delete(AclBinding() as binding):
+            return binding
+    return None
+
+
+def acl_changes(changes: Iterable[Change]) -> list[AclChange]:
+    """Those that create or delete a binding, in order."""
+    return [
+        change
+        for change in changes
+        if isinstance(change, Create | Delete) and isinstance(change.after or change.before, AclBinding)
+    ]
+
+
+def created_bindings(changes: Iterable[Change]) -> list[AclBinding]:
+    """The bindings that changes create, in order."""
+    return [c.after for c in changes if isinstance(c, Create) and isinstance(c.after, AclBinding)]
+
+
+def deleted_bindings(changes: Iterable[Change]) -> list[AclBinding]:
+    """The bindings that changes delete, in order."""
+    return [c.before for c in changes if isinstance(c, Delete) and isinstance(c.before, AclBinding)]
+
+
+def touched_bindings(changes: Iterable[Change]) -> list[AclBinding]:
+    """The bindings that changes create or delete, in order."""
+    return [binding for change in changes if (binding := touched_binding(change)) is not None]
+
+
+def is_acl_change(change: Change) -> TypeGuard[AclChange]:
+    """Whether a change creates or deletes a binding."""
+    return touched_binding(change) is not None
