@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler import __version__
+from reconciler.adapters.atomic_write import write_atomically
 from reconciler.adapters.spark.comparing import Rules, compare_fleet
 from reconciler.adapters.spark.compiling import compile_desired
 from reconciler.adapters.spark.results import changes_of
@@ -23,11 +25,16 @@ from reconciler.cli.fleet_options import (
     store_option,
     stored_run,
 )
+from reconciler.cli.fleet_teams import differences_by_team
 from reconciler.cli.options import as_of_option, output_option, path_argument
 from reconciler.diff import TopicRules
-from reconciler.fleet import FleetDrift, Run, drift_document
+from reconciler.fleet import FleetDrift, Run
 from reconciler.manifest import Manifests, Source
 from reconciler.report.fleet_text import drift_lines
+from reconciler.report.formats import format_named
+from reconciler.report.formats.interface import Options
+from reconciler.report.results import fleet_result
+from reconciler.report.results.fleet import FleetReport, fleet_document, fleet_report
 from reconciler.workflow.manifests import checked, read_sources
 from reconciler.workflow.options import today
 
@@ -70,12 +77,12 @@ def command(
     clusters = fleet_in(manifests, fleet_name).clusters
     with session_for(spark) as session:
         drift = drift_of(session, place, run, Wanted(texts, manifests, clusters, as_of or today()))
+    fleet = report_of(drift, place, manifests, run, Shown(show, teams=output == "json" or html is not None))
     if output == "json":
-        out_json(drift_document(drift))
+        out_json(fleet_document(fleet))
     else:
-        paint = paint_for(sys.stdout)
-        out(drift_lines(drift, lambda item: changes_of(place.files, item.files, item.cluster), paint, shown=show))
-    write_reports(drift, place, manifests, html, metrics, run)
+        out(drift_lines(fleet, paint_for(sys.stdout)))
+    write_reports(fleet, html, metrics)
     for item in drift.doubtful:
         error(f"{item.cluster}: {item.doubt}")
     if drift.failed:
@@ -106,23 +113,33 @@ def drift_of(session: "SparkSession", store: FleetStore, run: Run, wanted: Wante
     return drift
 
 
-def write_reports(
-    drift: FleetDrift, store: FleetStore, manifests: Manifests, html: str | None, metrics: str | None, run: Run
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a report has besides counts: so many differences of each cluster, and whose they are."""
+
+    differences: int
+    teams: bool
+
+
+def report_of(drift: FleetDrift, store: FleetStore, manifests: Manifests, run: Run, shown: Shown) -> FleetReport:
+    """What is reported, whatever the format."""
+    teams = differences_by_team(drift, store, manifests) if shown.teams else {}
+    taken = {item.cluster: item.taken for item in run.readings}
+    return fleet_report(
+        drift,
+        lambda item: changes_of(store.files, item.files, item.cluster),
+        taken=taken,
+        teams=teams,
+        shown=shown.differences,
+    )
+
+
+def write_reports(fleet: FleetReport, html: str | None, metrics: str | None) -> None:
     """The page and the textfile, where they are asked for."""
-    from reconciler.adapters.atomic_write import write_atomically
-
+    options = Options(__version__, datetime.datetime.now(datetime.UTC))
     try:
-        if metrics is not None:
-            from reconciler.report.fleet_metrics import drift_metrics
-
-            taken = {item.cluster: item.taken for item in run.readings}
-            write_atomically(drift_metrics(drift, taken), metrics)
-        if html is not None:
-            from reconciler.cli.fleet_teams import differences_by_team
-            from reconciler.report.fleet_html import drift_page
-
-            teams = differences_by_team(drift, store, manifests)
-            write_atomically(drift_page(drift, teams), html)
+        for name, file in (("prometheus", metrics), ("html", html)):
+            if file is not None:
+                write_atomically(format_named(name).write(fleet_result(fleet), options), file)
     except OSError as error:
         raise CommandError(f"the report cannot be written: {error}") from error

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.fleet import ClusterDrift, Counts, Failure, FleetDrift
-from reconciler.report.fleet_html import drift_page
+from reconciler.report.page import page as report_page
+from reconciler.report.results import fleet_result
+from reconciler.report.results.fleet import fleet_report
 from tests.browser.axe import findings
 from tests.browser.driver import Browser
 
@@ -25,6 +27,11 @@ TEAMS: Mapping[str, Mapping[str, int]] = {
 }
 
 
+def drift_page(drift: FleetDrift, teams: Mapping[str, Mapping[str, int]]) -> str:
+    fleet = fleet_report(drift, lambda _: ((), ()), taken={}, teams=teams, shown=10)
+    return report_page(fleet_result(fleet), "1")
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     page = tmp_path / "drift.html"
@@ -39,7 +46,7 @@ def test_everybody_can_read_it_and_nothing_is_loaded(browser: Browser, file: Pat
         assert page.requests == [file.as_uri()]
         assert findings(page) == []
         assert "4 clusters: 1 as declared, 2 differ, 1 not known." in page.text()
-        assert page.style("body", "background-color") == ("rgb(21, 25, 30)" if dark else "rgb(255, 255, 255)")
+        assert page.style("body", "background-color") == ("rgb(16, 21, 28)" if dark else "rgb(246, 247, 249)")
 
 
 def test_the_map_has_a_cell_for_each_cluster_and_team(browser: Browser, file: Path) -> None:
@@ -52,7 +59,7 @@ def test_the_map_has_a_cell_for_each_cluster_and_team(browser: Browser, file: Pa
         fills = "[...document.querySelectorAll('svg rect')].map(r => getComputedStyle(r).fill)"
         # Nothing, one, a few and most are told apart, and what is not known looks like none of them.
         assert len(set(page.evaluate(fills))) == 4
-        assert page.count("script, img") == 0
+        assert page.count("main script, img") == 0
 
 
 def test_a_narrow_window_scrolls_the_map_and_not_the_page(browser: Browser, tmp_path: Path) -> None:
@@ -67,4 +74,4 @@ def test_a_narrow_window_scrolls_the_map_and_not_the_page(browser: Browser, tmp_
 def test_a_fleet_as_declared_has_no_map(browser: Browser) -> None:
     with browser.page(drift_page(FleetDrift("run", "now", CLUSTERS[:1]), {})) as page:
         assert page.count("svg, table") == 0
-        assert "1 clusters: 1 as declared" in page.text()
+        assert "1 cluster: 1 as declared" in page.text()

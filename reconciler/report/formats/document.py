@@ -6,6 +6,7 @@ from reconciler.plan import Plan, change_id, plan_id
 from reconciler.report.formats.escaping import json_text
 from reconciler.report.formats.interface import Options
 from reconciler.report.results import Check, Finding, Report, plan_verdict, verdict
+from reconciler.report.results.fleet import fleet_document
 from reconciler.report.results.lines import AccessLine, access_lines
 from reconciler.report.results.report import tally
 
@@ -19,6 +20,7 @@ def write(report: Report, _: Options) -> str:
         "clusters": list(report.clusters),
         "plans": [_plan(plan, drift=False) for plan in report.plans],
         "drifts": [_plan(plan, drift=True) for plan in report.drifts],
+        "fleets": [fleet_document(fleet) for fleet in report.fleets],
         "findings": [finding_summary(one) for one in (*report.open_findings, *report.waived_findings)],
         "checks": [check_summary(check) for check in report.checks],
     }

@@ -9,9 +9,10 @@ from reconciler.report.results.report import tally
 def write(report: Report, _: Options) -> str:
     """``artifacts:reports:terraform``: how much is created, updated and deleted."""
     tallies = [tally(plan) for plan in report.all_plans]
+    fleets = [fleet.totals for fleet in report.fleets]
     counts = {
-        "create": sum(one.create for one in tallies),
-        "update": sum(one.update for one in tallies),
-        "delete": sum(one.delete for one in tallies),
+        "create": sum(one.create for one in tallies) + sum(one.creates for one in fleets),
+        "update": sum(one.update for one in tallies) + sum(one.topics for one in fleets),
+        "delete": sum(one.delete for one in tallies) + sum(one.deletes for one in fleets),
     }
     return json_text(counts) + "\n"

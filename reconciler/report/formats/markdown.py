@@ -19,6 +19,7 @@ from reconciler.report.formats.escaping import markdown_text as prose
 from reconciler.report.formats.sections import Measure, Section, fitted
 from reconciler.report.paint import counted
 from reconciler.report.results import Check, Finding, Level, Report, Standing, Tone, plan_verdict, verdict
+from reconciler.report.results.fleet import FleetCluster
 from reconciler.report.results.lines import AccessLine, StepLine, access_lines, step_lines
 from reconciler.report.results.notes import plan_notes
 from reconciler.report.results.verdict import plan_counts
@@ -26,6 +27,7 @@ from reconciler.report.results.verdict import plan_counts
 _SIGNS: Final = {Tone.STOP: "🛑", Tone.CAUTION: "⚠️", Tone.CALM: "✅"}
 _LEVELS: Final = {Level.ERROR: "🛑 error", Level.WARNING: "⚠️ warning", Level.NOTE: "note"}
 _STANDINGS: Final = {Standing.FAILED: "🛑 failed", Standing.UNDECIDED: "🛑 undecided"}
+_DIFFERENCES: Final = {"+": "missing", "-": "undeclared", "~": "different", "!": "not changed"}
 _MARKER: Final = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*", re.ASCII)
 _LONGEST_MARKER: Final = 200
 #: So many plans are shown; of others only their number, and what stands out in them.
@@ -44,7 +46,7 @@ def marker_problem(marker: str) -> str | None:
 
 def default_marker(report: Report) -> str:
     """The same for the same clusters, so that a bot finds its comment again: their name, or a digest."""
-    names = "-".join(report.clusters) or "manifests"
+    names = "-".join(report.clusters) or ("fleet" if report.fleets else "manifests")
     return names if marker_problem(names) is None else hashlib.sha256(names.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -60,6 +62,7 @@ def _head(report: Report, marker: str) -> str:
     said = [_plan_line(plan) for plan in report.plans[:_MOST_PLANS]]
     said += [_plan_line(plan, drift=True) for plan in report.drifts[:_MOST_PLANS]]
     lines += [f"- {line}" for line in said[:_MOST_PLANS]]
+    lines += [f"- drift of the fleet: {fleet.words} · snapshot {code(_cut(fleet.run))}" for fleet in report.fleets]
     if len(report.all_plans) > _MOST_PLANS:
         lines.append(f"- {counted(len(report.all_plans) - _MOST_PLANS, 'plan')} more, which the full report has")
     if report.checks:
@@ -96,6 +99,7 @@ def _sections(report: Report) -> Iterator[Section]:
     if refusals:
         rows = [f"- {code(one.rule.removeprefix('guard-'))}: {prose(one.message)}{_remedy(one)}\n" for one in refusals]
         yield Section("\n#### Refused\n\n", rows, _more("refusal"), weight=4)
+    yield from _fleets(report)
     yield from _callouts(report)
     yield from _access(report)
     yield from _checks(report.broken_checks)
@@ -108,6 +112,26 @@ def _sections(report: Report) -> Iterator[Section]:
 
 def _remedy(finding: Finding) -> str:
     return f" <br>{prose(finding.advice)}" if finding.advice else ""
+
+
+def _fleets(report: Report) -> Iterator[Section]:
+    for fleet in report.fleets:
+        rows = [_cluster_row(one) for one in (*fleet.unknown, *fleet.differing)]
+        if rows:
+            opening = "| cluster | missing | undeclared | topics | not changed | first differences |\n"
+            opening += "|---|---|---|---|---|---|\n"
+            yield Section("\n#### Clusters that differ or are not known\n\n", rows, _more("cluster"), opening, weight=4)
+        doubts = [f"- {code(_cut(one.cluster))}: {prose(one.doubt)}\n" for one in fleet.doubtful]
+        if doubts:
+            yield Section("\n#### Not seen whole\n\n", doubts, _more("cluster"), weight=2)
+
+
+def _cluster_row(one: FleetCluster) -> str:
+    name, counts = cell(one.cluster), one.counts
+    if counts is None:
+        return f"| {name} | | | | | {prose(one.words)} |\n"
+    lines = "<br>".join(f"{_DIFFERENCES[line.sign]} {cell(line.text)}" for line in one.differences)
+    return f"| {name} | {counts.creates:,} | {counts.deletes:,} | {counts.topics:,} | {counts.left:,} | {lines} |\n"
 
 
 def _callouts(report: Report) -> Iterator[Section]:
@@ -146,7 +170,7 @@ def _access_row(line: AccessLine) -> str:
 
 
 def _checks(checks: Iterable[Check]) -> Iterator[Section]:
-    broken = [check for check in checks if check.group != "Guards"]
+    broken = [check for check in checks if not check.told_elsewhere]
     rows = ["".join(_check(check)) for check in broken]
     if rows:
         yield Section("\n#### Checks that did not pass\n\n", rows, _more("check"), weight=3)

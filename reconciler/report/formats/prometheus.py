@@ -3,6 +3,7 @@
 Clusters are few and chosen by the operator; principals and names are many and chosen by anybody, so they are no labels.
 """
 
+import datetime
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final
@@ -14,6 +15,7 @@ from reconciler.plan import AccessChange, Plan
 from reconciler.report.formats.interface import Options
 from reconciler.report.paint import safe
 from reconciler.report.results import Finding, Level, Report, Standing
+from reconciler.report.results.fleet import FleetReport
 
 #: Kind and action of a step; every pair has a series, so that nought is said and not left out.
 _KINDS: Final = {
@@ -26,6 +28,16 @@ _KINDS: Final = {
 }
 
 
+#: Gauges of a fleet's clusters, by the count that each shows.
+_FLEET: Final = {
+    "creates": ("bindings_missing", "Declared bindings that are not there"),
+    "deletes": ("bindings_undeclared", "Bindings in scope that nobody declared"),
+    "topics": ("topics_different", "Changes that topics need"),
+    "left": ("differences_left", "Differences that no plan removes"),
+    "owned": ("bindings_in_scope", "Live bindings in scope"),
+}
+
+
 def write(report: Report, options: Options) -> str:
     """The file's text."""
     registry = CollectorRegistry(auto_describe=False)
@@ -35,6 +47,8 @@ def write(report: Report, options: Options) -> str:
     _access(registry, report.all_plans)
     _findings(registry, report)
     _checks(registry, report)
+    for fleet in report.fleets:
+        _fleet(registry, fleet)
     last = Gauge(
         "reconciler_last_success_timestamp_seconds",
         "When the cluster was last read and compared, or its manifests were last checked",
@@ -97,6 +111,28 @@ def _checks(registry: CollectorRegistry, report: Report) -> None:
     for cluster in sorted({one.cluster for one in report.checks}):
         for standing in Standing:
             gauge.labels(_label(cluster), str(standing)).set(found[cluster, standing])
+
+
+def _fleet(registry: CollectorRegistry, fleet: FleetReport) -> None:
+    """A cluster that is not known has no counts: a missing series, never a zero.
+
+    When each was read is a series of its own: a file that nobody renews any more, or a snapshot, shows by its age.
+    """
+    words = "Whether the cluster could be read and compared (1) or not (0)"
+    known = Gauge("reconciler_fleet_cluster_known", words, ["cluster"], registry=registry)
+    words = "When the cluster was read, of a cluster that is known"
+    read = Gauge("reconciler_fleet_read_timestamp_seconds", words, ["cluster"], registry=registry)
+    gauges = {
+        field: Gauge(f"reconciler_fleet_{name}", words, ["cluster"], registry=registry)
+        for field, (name, words) in _FLEET.items()
+    }
+    for one in fleet.clusters:
+        label = _label(one.cluster)
+        known.labels(label).set(int(one.counts is not None))
+        if one.counts is not None and one.taken:
+            read.labels(label).set(int(datetime.datetime.fromisoformat(one.taken).timestamp()))
+        for field, gauge in gauges.items() if one.counts is not None else ():
+            gauge.labels(label).set(getattr(one.counts, field))
 
 
 def _cluster(finding: Finding) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.report.fleet_text import drift_lines
 from reconciler.report.formats.interface import Options
 from reconciler.report.paint import Paint, plain, safe
 from reconciler.report.plan_text import plan_lines
@@ -24,7 +25,10 @@ def report_lines(report: Report, paint: Paint = plain, *, expand: bool = False) 
         for plan in plans:
             yield ""
             yield from plan_lines(plan, paint, expand=expand, drift=drift)
-    broken = [check for check in report.broken_checks if check.group != "Guards"]
+    for fleet in report.fleets:
+        yield ""
+        yield from drift_lines(fleet, paint)
+    broken = [check for check in report.broken_checks if not check.told_elsewhere]
     if report.checks:
         yield ""
         counts = ", ".join(f"{report.standings[one]:,} {one}" for one in Standing if report.standings[one])

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from reconciler.report.formats.escaping import unformulaic
-from reconciler.report.page import changes
+from reconciler.report.page import changes, heat_map
 from reconciler.report.page.view import page_view
 from reconciler.report.paint import counted, safe
 from reconciler.report.results import Report
@@ -28,6 +28,7 @@ def page(report: Report, version: str) -> str:
         style=Markup(style),  # noqa: S704 - a file of this package
         script=Markup(script),  # noqa: S704 - a file of this package
         cell={"width": changes.CELL_WIDTH, "height": changes.CELL_HEIGHT},
+        heat_cell={"width": heat_map.CELL_WIDTH, "height": heat_map.CELL_HEIGHT},
     )
 
 

@@ -8,7 +8,9 @@ from typing import Final
 
 from reconciler.plan import TITLES, Phase, Plan, change_id, plan_id
 from reconciler.report.page.changes import Changes, changes_of
+from reconciler.report.page.heat_map import HeatMap, heat_map
 from reconciler.report.results import Check, Finding, Report, Standing, Verdict, plan_verdict, verdict
+from reconciler.report.results.fleet import FleetCluster, FleetReport
 from reconciler.report.results.lines import AccessLine, StepLine, access_lines, step_lines
 from reconciler.report.results.notes import Note, plan_notes
 from reconciler.report.results.report import Tally, tally
@@ -77,6 +79,16 @@ class PlanView:
 
 
 @dataclass(frozen=True, slots=True)
+class FleetView:
+    """A fleet's drift, ready to be written down; ``rows`` are the clusters that differ or are not known."""
+
+    anchor: str
+    report: FleetReport
+    heat: HeatMap | None
+    rows: tuple[FleetCluster, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PageView:
     """The whole page."""
 
@@ -90,6 +102,7 @@ class PageView:
     passed: tuple[Check, ...]
     standings: tuple[tuple[str, int], ...]
     levels: tuple[tuple[str, int], ...]
+    fleets: tuple[FleetView, ...] = ()
 
 
 def page_view(report: Report) -> PageView:
@@ -104,14 +117,22 @@ def page_view(report: Report) -> PageView:
         tuple(one for one in report.open_findings if one.rule.startswith("guard-")),
         tuple(told),
         report.waived_findings,
-        tuple(check for check in report.broken_checks if check.group != "Guards"),
-        tuple(check for check in report.checks if check.standing is Standing.PASSED),
+        tuple(check for check in report.broken_checks if not check.told_elsewhere),
+        tuple(one for one in report.checks if one.standing is Standing.PASSED and one.group != "Fleet"),
         tuple((str(one), report.standings[one]) for one in Standing if report.standings[one]),
         tuple(levels.items()),
+        tuple(_fleet_view(number, fleet) for number, fleet in enumerate(report.fleets, 1)),
     )
 
 
+def _fleet_view(number: int, fleet: FleetReport) -> FleetView:
+    rows = tuple(one for one in fleet.clusters if one.failure or one.differs)
+    return FleetView(f"fleet-{number}", fleet, heat_map(fleet), rows)
+
+
 def _title(report: Report) -> str:
+    if report.fleets and not report.all_plans:
+        return "Drift of the fleet"
     what = "Plan for" if report.plans else "Drift of" if report.drifts else "Report on"
     clusters = sorted({plan.terms.cluster for plan in report.all_plans}) or report.clusters
     named = " and ".join(clusters) if len(clusters) < 3 else f"{len(clusters):,} clusters"

@@ -1,7 +1,7 @@
 """What commands print for programs, read back: the one value that every format is made from."""
 
 from reconciler.report.results.finding import LEVELS, Check, Finding, Level, Standing
-from reconciler.report.results.reading import ResultError, read_result
+from reconciler.report.results.reading import ResultError, fleet_result, read_result
 from reconciler.report.results.report import Report, join
 from reconciler.report.results.verdict import Tone, Verdict, plan_verdict, verdict
 
@@ -15,6 +15,7 @@ __all__ = [
     "Standing",
     "Tone",
     "Verdict",
+    "fleet_result",
     "join",
     "plan_verdict",
     "read_result",

@@ -74,6 +74,11 @@ class Check:
     basis: str = ""
 
     @property
+    def told_elsewhere(self) -> bool:
+        """Whether a plan's refusals or a fleet's clusters say it already."""
+        return self.group in ("Guards", "Fleet")
+
+    @property
     def where(self) -> str:
         """``prod, behind the plan``; empty where neither is known."""
         return ", ".join(filter(None, (self.cluster, self.basis)))

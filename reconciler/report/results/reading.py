@@ -11,6 +11,7 @@ from reconciler.report.results.agreed import agreed_checks, agreed_findings
 from reconciler.report.results.answers import answer_checks, answer_findings
 from reconciler.report.results.documents import AgreedForm, FailedForm, LintForm, RefusalForm, TestForm, ValidateForm
 from reconciler.report.results.finding import Level
+from reconciler.report.results.fleet import FleetReport, fleet_checks, fleet_findings
 from reconciler.report.results.judged import failed_check, failed_finding, guard_checks, guard_findings, left_findings
 from reconciler.report.results.listed import idle_waivers, lint_finding, problem_finding
 from reconciler.report.results.report import Report
@@ -37,7 +38,16 @@ def read_result(document: object, *, drift: bool = False) -> Report:
             return _test_report(_shaped(TestForm, document))
         case {"valid": _, "problems": _}:
             return _validate_report(_shaped(ValidateForm, document))
-    raise ResultError("it is not what plan, drift, lint, test or validate print with --output json, nor a saved plan")
+        case {"run": _, "totals": _, "clusters": [*_]}:
+            return fleet_result(_shaped(FleetReport, document))
+    raise ResultError(
+        "it is not what plan, drift, fleet drift, lint, test or validate print with --output json, nor a saved plan"
+    )
+
+
+def fleet_result(fleet: FleetReport) -> Report:
+    """The report of a fleet's drift."""
+    return Report(findings=tuple(fleet_findings(fleet)), checks=tuple(fleet_checks(fleet)), fleets=(fleet,))
 
 
 def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:

@@ -8,17 +8,22 @@ from itertools import chain
 from reconciler.model import Create, Delete, Update
 from reconciler.plan import Plan
 from reconciler.report.results.finding import LEVELS, Check, Finding, Standing
+from reconciler.report.results.fleet import FleetReport
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Plans, drift reports (plans that only report), findings and checks; ``looked`` are states with their basis."""
+    """Plans, drift reports (plans that only report), findings, checks, and how fleets drifted.
+
+    ``looked`` are states with their basis.
+    """
 
     plans: tuple[Plan, ...] = ()
     drifts: tuple[Plan, ...] = ()
     findings: tuple[Finding, ...] = ()
     checks: tuple[Check, ...] = ()
     looked: tuple[tuple[str, str], ...] = ()
+    fleets: tuple[FleetReport, ...] = ()
 
     @property
     def all_plans(self) -> tuple[Plan, ...]:
@@ -64,6 +69,7 @@ def join(reports: Iterable[Report]) -> Report:
         tuple(dict.fromkeys(chain.from_iterable(one.findings for one in reports))),
         tuple(dict.fromkeys(chain.from_iterable(one.checks for one in reports))),
         tuple(dict.fromkeys(chain.from_iterable(one.looked for one in reports))),
+        tuple(chain.from_iterable(one.fleets for one in reports)),
     )
 
 

@@ -8,6 +8,7 @@ from reconciler.plan import AccessChange, Plan
 from reconciler.report.paint import counted
 from reconciler.report.plan_text import summary
 from reconciler.report.results.finding import LEVELS, Level, Standing
+from reconciler.report.results.fleet import FleetReport
 from reconciler.report.results.report import Report
 
 _ACCESS: Final = {
@@ -36,7 +37,11 @@ class Verdict:
 
 def verdict(report: Report) -> Verdict:
     """The verdict on everything together."""
-    found = [plan_verdict(plan) for plan in report.plans] + [plan_verdict(plan, drift=True) for plan in report.drifts]
+    found = [
+        *(plan_verdict(plan) for plan in report.plans),
+        *(plan_verdict(plan, drift=True) for plan in report.drifts),
+        *map(fleet_verdict, report.fleets),
+    ]
     parts = []
     tone = min((one.tone for one in found), key=tuple(Tone).index, default=Tone.CALM)
     if _spoilt(report):
@@ -80,6 +85,13 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
     return Verdict(Tone.CALM if narrow else Tone.CAUTION, words)
 
 
+def fleet_verdict(fleet: FleetReport) -> Verdict:
+    """The verdict on a fleet's drift; a cluster that nothing is known of is never a pass."""
+    if fleet.unknown:
+        return Verdict(Tone.STOP, fleet.words)
+    return Verdict(Tone.CAUTION if fleet.differing or fleet.doubtful else Tone.CALM, fleet.words)
+
+
 def plan_counts(plan: Plan) -> str:
     """``3 bindings to create, 1 topic to alter``."""
     return summary(plan) or "no step"
@@ -87,9 +99,8 @@ def plan_counts(plan: Plan) -> str:
 
 def _spoilt(report: Report) -> str:
     """What speaks against it beside the plans: broken checks and errors."""
-    broken = sum(found for standing, found in report.standings.items() if standing.stops)
-    guards = sum(check.group == "Guards" and check.standing is Standing.FAILED for check in report.checks)
-    parts = [f"{counted(broken - guards, 'check')} failed"] if broken > guards else []
+    broken = sum(check.standing.stops and not check.told_elsewhere for check in report.checks)
+    parts = [f"{counted(broken, 'check')} failed"] if broken else []
     errors = sum(one.level is LEVELS[0] and not one.checked for one in report.open_findings)
     if errors:
         parts.append(counted(errors, "error"))

@@ -121,8 +121,8 @@ def test_a_fleet_that_differs_is_reported_and_asked_about(fleet: Fleet, tmp_path
     assert drift["totals"]["creates"] == drift["totals"]["deletes"] == 1
     assert "<title>c3, orders: 1</title>" in page.read_text(encoding="utf-8")
     series = metrics.read_text(encoding="utf-8")
-    assert 'reconciler_fleet_bindings_undeclared{cluster="c2"} 1\n' in series
-    assert 'reconciler_fleet_cluster_known{cluster="c4"} 0\n' in series
+    assert 'reconciler_fleet_bindings_undeclared{cluster="c2"} 1.0\n' in series
+    assert 'reconciler_fleet_cluster_known{cluster="c4"} 0.0\n' in series
     assert 'reconciler_fleet_bindings_missing{cluster="c4"}' not in series
 
     assert [row[0] for row in fleet.ask("--furthest")] == ["c3", "c2"]

@@ -97,8 +97,8 @@ def test_a_saved_plan_is_a_result_as_long_as_nobody_touched_it(
     [
         ("", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
-        ("[]", "it is not what plan, drift, lint, test or validate print"),
-        ('{"states": [{"kept": []}]}', "it is not what plan, drift, lint, test or validate print"),
+        ("[]", "it is not what plan, drift, fleet drift, lint, test or validate print"),
+        ('{"states": [{"kept": []}]}', "it is not what plan, drift, fleet drift, lint, test or validate print"),
         ('{"planId": 1, "steps": []}', "plan format None cannot be read"),
         ('{"states": [{"findings": 1, "cluster": "x"}]}', "states.0.basis: Field required"),
         ('{"passed": true, "clusters": [{"cluster": "x", "basis": "live", "claims": [{}]}]}', "clusters.0.claims.0"),
