@@ -45,7 +45,7 @@ from reconciler.model.frozen import FrozenMap
 from reconciler.model.glob import name_glob, path_glob
 from reconciler.model.origin import Origin
 from reconciler.model.principal import KafkaPrincipal
-from reconciler.model.scope import RESERVED_PREFIXES, NameSelector, Scope, Selector, is_reserved
+from reconciler.model.scope import RESERVED_PREFIXES, RESOURCE_FIELDS, NameSelector, Scope, Selector, is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import (
     INTERNAL_TOPICS,
@@ -91,6 +91,7 @@ __all__ = [
     "METADATA_TOPIC",
     "NOBODY",
     "RESERVED_PREFIXES",
+    "RESOURCE_FIELDS",
     "SUPPORTED_OPERATIONS",
     "THROTTLE_CONFIGS",
     "TOPIC_CONFIGS",

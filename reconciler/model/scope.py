@@ -5,7 +5,9 @@ A binding is selected only if its own pattern lies wholly inside the selector: P
 ``payments.``, LITERAL ``*`` is inside ``{any: true}`` only.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, ResourcePattern
@@ -13,6 +15,17 @@ from reconciler.model.enums import PatternType, ResourceType
 
 #: Names that a run uses for its own sentinels, bridges and lease: not declarable, left out of every comparison.
 RESERVED_PREFIXES: Final = ("__kr.", "__kr-flag.")
+#: The fields that name resources of each type, in manifests, selections and plans.
+RESOURCE_FIELDS: Final[Mapping[str, ResourceType]] = MappingProxyType(
+    {
+        "topics": ResourceType.TOPIC,
+        "groups": ResourceType.GROUP,
+        "transactionalIds": ResourceType.TRANSACTIONAL_ID,
+        "cluster": ResourceType.CLUSTER,
+        "delegationTokens": ResourceType.DELEGATION_TOKEN,
+        "users": ResourceType.USER,
+    }
+)
 
 
 def is_reserved(name: str) -> bool:

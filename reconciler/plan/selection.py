@@ -2,19 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from reconciler.model import WILDCARD, AclBinding, Change, Create, Delete, NameSelector, ResourceType, Selector, Topic
+from reconciler.model import RESOURCE_FIELDS, WILDCARD, AclBinding, Change, Create, Delete, NameSelector, ResourceType, Selector, Topic
 from reconciler.plan.kinds.topic import name_of
-
-FIELDS: Final = {
-    "topics": ResourceType.TOPIC,
-    "groups": ResourceType.GROUP,
-    "transactionalIds": ResourceType.TRANSACTIONAL_ID,
-    "cluster": ResourceType.CLUSTER,
-    "delegationTokens": ResourceType.DELEGATION_TOKEN,
-    "users": ResourceType.USER,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +41,9 @@ def parse_selector(text: str) -> Selector:
     names = _names(value)
     if field == "principals":
         return Selector(principals=names)
-    if field not in FIELDS:
-        raise ValueError(f"{field!r} cannot be selected by: use principals, {', '.join(FIELDS)}")
-    return Selector(resource_type=FIELDS[field], names=names)
+    if field not in RESOURCE_FIELDS:
+        raise ValueError(f"{field!r} cannot be selected by: use principals, {', '.join(RESOURCE_FIELDS)}")
+    return Selector(resource_type=RESOURCE_FIELDS[field], names=names)
 
 
 def _names(value: str) -> NameSelector:

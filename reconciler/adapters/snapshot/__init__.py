@@ -4,10 +4,16 @@
 """
 
 from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
+from reconciler.adapters.snapshot.document import (
+    FORMAT_VERSION,
+    parse_document,
+    parse_snapshot,
+    snapshot_schema_text,
+    snapshot_text,
+)
+from reconciler.adapters.snapshot.error import SnapshotError
 from reconciler.adapters.snapshot.file import SnapshotCluster
 from reconciler.adapters.snapshot.memory import MemoryCluster
-from reconciler.adapters.snapshot.parse import SnapshotError, parse_document, parse_snapshot
-from reconciler.adapters.snapshot.text import FORMAT_VERSION, snapshot_text
 
 __all__ = [
     "FORMAT_VERSION",
@@ -18,5 +24,6 @@ __all__ = [
     "SnapshotError",
     "parse_document",
     "parse_snapshot",
+    "snapshot_schema_text",
     "snapshot_text",
 ]

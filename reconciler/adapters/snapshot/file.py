@@ -9,9 +9,8 @@ from pathlib import Path
 
 from reconciler.adapters.snapshot.answers import failed
 from reconciler.adapters.snapshot.broker import Snapshot
+from reconciler.adapters.snapshot.document import parse_document, snapshot_text
 from reconciler.adapters.snapshot.memory import MemoryCluster
-from reconciler.adapters.snapshot.parse import parse_document
-from reconciler.adapters.snapshot.text import snapshot_text
 from reconciler.adapters.snapshot.view import requested
 from reconciler.model import AclBinding, ClusterState, Topic, TopicConfigs, TopicPartitions, TopicUse, Update
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest

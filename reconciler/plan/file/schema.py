@@ -4,7 +4,7 @@ import json
 from typing import Any, Final
 
 from reconciler.diff import LeftReason
-from reconciler.model import AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.model import RESOURCE_FIELDS, AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.plan.file.conditional_schema import conditional_schema, unbridged_schema
 from reconciler.plan.file.schema_words import described
 from reconciler.plan.file.topic_review_form import topic_review_schema
@@ -12,7 +12,6 @@ from reconciler.plan.guards import Guard
 from reconciler.plan.phase import TITLES, Phase
 from reconciler.plan.review.access_review import AccessChange
 from reconciler.plan.review.effects import EffectKind
-from reconciler.plan.selection import FIELDS
 
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}
@@ -84,7 +83,7 @@ def _scope() -> dict[str, Any]:
     }
     selector = {
         "type": "object",
-        "properties": dict.fromkeys(("principals", *FIELDS), names),
+        "properties": dict.fromkeys(("principals", *RESOURCE_FIELDS), names),
         "additionalProperties": False,
     }
     return _object({"include": _or_null(_list(selector)), "exclude": _list(selector), "ignore": _list(selector)})

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from reconciler.model import NameSelector, ResourceType, Scope, Selector
-from reconciler.plan.selection import FIELDS
+from reconciler.model import RESOURCE_FIELDS, NameSelector, ResourceType, Scope, Selector
 
-_FIELD_OF = {resource_type: name for name, resource_type in FIELDS.items()}
+_FIELD_OF = {resource_type: name for name, resource_type in RESOURCE_FIELDS.items()}
 
 
 def scope_side(scope: Scope) -> dict[str, Any]:
@@ -46,7 +45,7 @@ def _selector_from(side: dict[str, Any]) -> Selector:
     principals = _names_from(side["principals"]) if "principals" in side else None
     for field, names in side.items():
         if field != "principals":
-            return Selector(principals, ResourceType(FIELDS[field]), _names_from(names))
+            return Selector(principals, ResourceType(RESOURCE_FIELDS[field]), _names_from(names))
     return Selector(principals)
 
 

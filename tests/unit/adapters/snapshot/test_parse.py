@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft7Validator
 
-from reconciler.adapters.snapshot import SnapshotError, parse_document, parse_snapshot
+from reconciler.adapters.snapshot import SnapshotError, parse_document, parse_snapshot, snapshot_schema_text
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -19,7 +20,7 @@ from reconciler.model import (
     Topic,
 )
 
-SCHEMA = json.loads((Path(__file__).parents[4] / "schema/snapshot.json").read_text(encoding="utf-8"))
+SCHEMA = Path(__file__).parents[4] / "schema" / "snapshot.json"
 EMPTY: dict[str, Any] = {"formatVersion": "1.0", "clusterId": "c", "acls": [], "topics": [], "opaque": []}
 GROUP = {"resourceType": "TOPIC", "patternType": "LITERAL", "name": "t", "entries": [["User:a", "*", "ALLOW", "READ"]]}
 
@@ -87,10 +88,10 @@ def test_a_topic_may_leave_unknown_what_it_does_not_know() -> None:
         (document(topics=[{"name": "t", "partitions": 1.0}]), "topics[0].partitions"),
         (document(topics=[{"name": "t", "configs": {"retention.ms": 7}}]), "topics[0].configs.retention.ms"),
         (document(topics=[{"name": "t", "configs": []}]), "topics[0].configs"),
-        (document(topics=[{"name": "t", "replicaAssignments": [1]}]), "topics[0].replicaAssignments"),
+        (document(topics=[{"name": "t", "replicaAssignments": [1]}]), "topics[0].replicaAssignments[0]"),
         (document(topics=[{"name": "t"}], unreadableTopics={"t": "29"}), "unreadableTopics.t"),
         (document(opaque=[{"name": "t", "principal": "User:a"}]), "opaque[0].host"),
-        (document(broker={"brokerIds": ["1"]}), "broker.brokerIds"),
+        (document(broker={"brokerIds": ["1"]}), "broker.brokerIds[0]"),
         (document(broker={"defaultPartitions": 0}), "broker.defaultPartitions"),
         (document(broker=[]), "broker"),
     ],
@@ -117,8 +118,14 @@ def test_facts_of_the_brokers_are_read() -> None:
     assert (broker.default_partitions, broker.default_replication_factor, broker.broker_ids) == (3, 1, (1, 2))
 
 
+def test_the_committed_schema_is_the_generated_one() -> None:
+    text = SCHEMA.read_text(encoding="utf-8")
+    Draft7Validator.check_schema(json.loads(text))
+    assert text == snapshot_schema_text()
+
+
 def test_the_schema_knows_every_word_of_the_model() -> None:
-    pattern = SCHEMA["definitions"]["pattern"]["properties"]
+    pattern = json.loads(snapshot_schema_text())["properties"]["acls"]["items"]["properties"]
     row = pattern["entries"]["items"]
     assert pattern["resourceType"]["enum"] == [item.name for item in ResourceType if item >= ResourceType.TOPIC]
     assert pattern["patternType"]["enum"] == [item.name for item in PatternType if item >= PatternType.LITERAL]

@@ -1,0 +1,197 @@
+"""A snapshot as canonical text and back: equal states give equal bytes.
+
+Each row, topic and opaque entry has a line of its own, so that a line-by-line comparison of two snapshots reads as a
+list of facts. A field that this version does not know is an error, because a misspelt one would otherwise read as
+"empty"; only a file of a newer minor version may have more.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from reconciler.adapters.snapshot.bindings import bindings_codec
+from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
+from reconciler.adapters.snapshot.error import SnapshotError
+from reconciler.codec import (
+    COUNT,
+    TEXT,
+    Codec,
+    Lines,
+    Record,
+    SchemaError,
+    array,
+    field,
+    in_lines,
+    integer,
+    known_minor,
+    load,
+    mapping,
+    nullable,
+    record,
+    schema_text,
+    text,
+)
+from reconciler.codec.values import ASSIGNMENTS, NAME, opaque_codec
+from reconciler.model import ClusterState, FrozenMap, Topic
+from reconciler.model.disguise import undisguised_json
+
+#: Major and minor: a reader refuses another major version and ignores fields of a newer minor version.
+FORMAT_VERSION: Final = "1.0"
+_DEFAULTS: Final = BrokerFacts()
+_ONE_OR_MORE: Final = integer(1)
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def snapshot_text(state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> str:
+    """The snapshot of ``state``, ending in a newline; raises ``ValueError`` for text that is not Unicode."""
+    document = {"formatVersion": FORMAT_VERSION, **_codec(closed=True).write(Snapshot(state, broker))}
+    lines = ",\n".join(f"{_encode(name)}: {in_lines(value, _encode)}" for name, value in document.items())
+    found = f"{{\n{lines}\n}}\n"
+    found.encode()
+    return undisguised_json(found)
+
+
+def parse_snapshot(source: str) -> ClusterState:
+    """The state that a snapshot's text holds; raises :class:`SnapshotError`."""
+    return parse_document(source).state
+
+
+def parse_document(source: str) -> Snapshot:
+    """The state and what the snapshot says of its brokers; raises :class:`SnapshotError`."""
+    try:
+        document = load(source)
+        closed = known_minor(document, FORMAT_VERSION)
+        del document["formatVersion"]
+        return _codec(closed=closed).read(document)
+    except SchemaError as error:
+        raise SnapshotError(error) from None
+
+
+def snapshot_schema_text() -> str:
+    """The schema as it is in ``schema/snapshot.json``."""
+    version = field("formatVersion", text(r"^1\.[0-9]{1,6}$"), "Major and minor version.", FORMAT_VERSION)
+    words = (
+        "The ACLs and topics of one Kafka cluster at one moment, format 1.x. A reader of 1.0 refuses another major "
+        "version and ignores fields that a later minor version adds."
+    )
+    return schema_text("Snapshot", record(_snapshot, version, *_codec(closed=False).fields, words=words))
+
+
+@cache
+def _codec(*, closed: bool) -> Record[Snapshot]:
+    broker = record(
+        BrokerFacts,
+        field("defaultPartitions", _ONE_OR_MORE, "How many partitions a topic gets that names none.", 1, default=1),
+        field(
+            "defaultReplicationFactor", _ONE_OR_MORE, "How many replicas a topic gets that names none.", 3, default=1
+        ),
+        field(
+            "brokerIds", nullable(array(COUNT)), "null: unknown, and no replication factor is too high.", default=None
+        ),
+        field(
+            "topicsCreated",
+            COUNT,
+            "How many topics were created on this snapshot; their ids follow from it.",
+            0,
+            default=0,
+        ),
+        closed=closed,
+    )
+    return record(
+        _snapshot,
+        field("clusterId", TEXT, "As DescribeCluster returns it.", "4L6g3nShT-eMCtK--X86sw", attr="state.cluster_id"),
+        field(
+            "aclGap",
+            nullable(TEXT),
+            "Why the ACLs may be incomplete; null where they are known to be complete.",
+            "read from one broker, which may be behind",
+            attr="state.acl_gap",
+            default=None,
+        ),
+        field(
+            "topicGap",
+            nullable(TEXT),
+            "Why the topics may be incomplete; null where they are known to be complete.",
+            "only declared topics were asked for",
+            attr="state.topic_gap",
+            default=None,
+        ),
+        field(
+            "broker",
+            broker,
+            "What a write to the snapshot needs to know of brokers. Absent: one partition, one replica, any number "
+            "of brokers.",
+            default=_DEFAULTS,
+            omit=True,
+        ),
+        field(
+            "acls",
+            bindings_codec(closed=closed),
+            "Bindings by resource pattern, sorted by type, name and pattern type.",
+            attr="state.bindings",
+        ),
+        field("topics", _topics_codec(closed=closed), "Sorted by name.", attr="state.topics"),
+        field(
+            "opaque",
+            _lines(opaque_codec(closed=closed)),
+            "Live ACL entries of a kind that the reader could not name.",
+            attr="state.opaque",
+        ),
+        field(
+            "unreadableTopics",
+            mapping(TEXT),
+            "Topics whose state could not be read: name to reason.",
+            attr="state.unreadable_topics",
+            default=FrozenMap(),
+        ),
+        closed=closed,
+    )
+
+
+def _snapshot(broker: BrokerFacts, acls: Any, unreadable_topics: Mapping[str, str], **facts: Any) -> Snapshot:
+    for name in unreadable_topics:
+        if name in facts["topics"]:
+            raise SchemaError("the topic is also among the topics that were read", f"unreadableTopics.{name}")
+    return Snapshot(ClusterState(bindings=acls, unreadable_topics=unreadable_topics, **facts), broker)
+
+
+def _lines(inner: Codec[Any]) -> Codec[tuple[Any, ...]]:
+    """An array with an item a line."""
+    plain = array(inner)
+    return Codec(plain.read, lambda items: Lines(map(inner.write, items)), plain.schema)
+
+
+def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
+    topic: Record[Topic] = record(
+        Topic,
+        field("name", NAME, "The name.", "orders"),
+        field("partitions", nullable(_ONE_OR_MORE), "null where unknown.", 6, attr="num_partitions", default=None),
+        field("replicationFactor", nullable(_ONE_OR_MORE), "null where unknown.", 3, default=None),
+        field(
+            "topicId",
+            nullable(TEXT),
+            "Kafka's text form of the id; null where unknown.",
+            "AAAAAAAAAAAAAAAAAAAAAA",
+            default=None,
+        ),
+        field("configs", mapping(TEXT), "Only what is set on the topic itself.", default=FrozenMap()),
+        field(
+            "replicaAssignments", ASSIGNMENTS, "Broker ids by partition; absent where unknown.", default=None, omit=True
+        ),
+        closed=closed,
+    )
+    plain = _lines(topic)
+
+    def read(value: Any) -> Mapping[str, Topic]:
+        found: dict[str, Topic] = {}
+        for index, one in enumerate(plain.read(value)):
+            if one.name in found:
+                raise SchemaError(f"the topic {one.name!r} occurs twice", f"[{index}].name")
+            found[one.name] = one
+        return found
+
+    def write(topics: Mapping[str, Topic]) -> Any:
+        return plain.write(tuple(topics.values()))
+
+    return Codec(read, write, plain.schema)

@@ -1,0 +1,91 @@
+"""JSON documents as text: strict reading, versions, canonical writing, schemas as files."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Never
+
+from reconciler.codec.interface import Codec, SchemaError, unexpected
+from reconciler.codec.scalars import TEXT
+
+DRAFT: Final = "http://json-schema.org/draft-07/schema#"
+_VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})", re.ASCII)
+
+#: JSON without spaces, keys in the order of the value.
+compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+#: JSON without spaces, keys sorted.
+canonical: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+
+
+def load(text: str) -> dict[str, Any]:
+    """The object that ``text`` holds; a key that occurs twice, NaN and Infinity are refused.
+
+    Raises :class:`SchemaError`.
+    """
+    try:
+        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        raise SchemaError(error.msg, f"line {error.lineno}, column {error.colno}") from None
+    except SchemaError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise SchemaError(str(error)) from None
+    if document.__class__ is not dict:
+        raise unexpected("an object", document)
+    return document
+
+
+class Lines:
+    """An array that is written with an item a line; the items are made while they are written."""
+
+    def __init__(self, items: Iterator[Any]) -> None:
+        """``items`` are JSON values, which may hold :class:`Lines` in turn as fields of objects."""
+        self.items = items
+
+
+def in_lines(value: Any, encode: Callable[[Any], str]) -> str:
+    """``value`` as text by ``encode``, with the lines that it asks for."""
+    if value.__class__ is Lines:
+        text = ",\n".join([encode(item) if item.__class__ is list else in_lines(item, encode) for item in value.items])
+        return f"[\n{text}\n]" if text else "[]"
+    if value.__class__ is dict and any(item.__class__ is Lines for item in value.values()):
+        return f"{{{', '.join(f'{encode(name)}: {in_lines(item, encode)}' for name, item in value.items())}}}"
+    return encode(value)
+
+
+def known_minor(document: Mapping[str, Any], version: str) -> bool:
+    """Whether ``formatVersion`` is no newer than ``version``, which this program writes.
+
+    Terraform's rule: fields of a newer minor version are ignored, another major version is refused.
+    Raises :class:`SchemaError`.
+    """
+    try:
+        found = TEXT.read(document.get("formatVersion"))
+        match = _VERSION.fullmatch(found)
+        if match is None:
+            raise SchemaError(f"{found!r} is not a version such as {version!r}")
+        major, minor = map(int, version.split("."))
+        if int(match[1]) != major:
+            raise SchemaError(f"this version reads {major}.x, the file is {found}")
+    except SchemaError as error:
+        raise error.inside("formatVersion") from None
+    return int(match[2]) <= minor
+
+
+def schema_text(title: str, codec: Codec[Any]) -> str:
+    """The schema as it is in ``schema/``: sorted, indented, with a newline at the end."""
+    schema = {"$schema": DRAFT, "title": title, **codec.schema}
+    return json.dumps(schema, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SchemaError("occurs twice in one object", f"the key {twice!r}")
+    return found
+
+
+def _no_number(constant: str) -> Never:
+    raise SchemaError("is not a JSON number", constant)

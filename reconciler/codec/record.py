@@ -1,0 +1,198 @@
+"""Codecs of objects: one table of fields, from which reader, writer, schema and the places of errors follow.
+
+A new field of a value is one line in its table; :func:`record` refuses a table that does not cover its dataclass.
+"""
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Final, Generic, TypeVar
+
+from reconciler.codec.interface import Codec, SchemaError, same, unexpected
+
+T = TypeVar("T")
+#: A field that has to be there.
+REQUIRED: Final[Any] = object()
+_NONE: Final[Any] = object()
+_HUMP = re.compile("([A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of an object; made by :func:`field`, :func:`derived`, :func:`group` and :func:`flat`.
+
+    ``keyword`` is what the value is built with, empty where it is only written. ``default`` is the value where the
+    field is absent; ``omit``: it is not written where it has that value.
+    """
+
+    name: str
+    codec: Codec[Any]
+    schema: Mapping[str, Any]
+    keyword: str
+    get: Callable[[Any], Any]
+    default: Any = REQUIRED
+    omit: bool = False
+    inner: tuple["Field", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Codec[T], Generic[T]):
+    """The codec of an object, with its table."""
+
+    fields: tuple[Field, ...]
+
+
+def field(  # noqa: PLR0913 - one line of a table, most of it by keyword
+    name: str,
+    codec: Codec[Any],
+    words: str,
+    example: Any = _NONE,
+    *,
+    attr: str = "",
+    get: Callable[[Any], Any] | None = None,
+    default: Any = REQUIRED,
+    omit: bool = False,
+) -> Field:
+    """A field that is written and read.
+
+    ``words`` describe it in the schema, ``example`` is one value. ``attr`` is the attribute and the keyword of the
+    value, the name in snake case unless given; where it has dots, or ``get`` says where the value is, it is only the
+    former, and the keyword is the name. ``omit`` leaves a field with its default out of what is written.
+    """
+    into = snake(name) if "." in attr or not attr else attr
+    return Field(name, codec, _described(codec, words, example), into, get or attrgetter(attr or into), default, omit)
+
+
+def derived(name: str, codec: Codec[Any], words: str, example: Any = _NONE, *, get: Callable[[Any], Any]) -> Field:
+    """A field that is computed from the value: written, checked when it is read, and not used."""
+    return Field(name, codec, _described(codec, words, example), "", get)
+
+
+def group(name: str, words: str, *fields: Field) -> Field:
+    """Fields of the same value, in an object of their own."""
+    return Field(name, _PLAIN, {**_schema(fields, closed=False), "description": words}, "", same, inner=fields)
+
+
+def flat(codec: Codec[Any], attr: str) -> Field:
+    """A value whose fields stand among those of the object that holds it."""
+    return Field("", codec, codec.schema, attr, attrgetter(attr) if attr else same)
+
+
+def record(build: Callable[..., T], *fields: Field, closed: bool = False, words: str = "") -> Record[T]:
+    """The codec of what ``build`` makes of the fields as keywords; it may raise ``ValueError``.
+
+    ``closed`` refuses fields that the table does not have. Raises ``TypeError`` where the table of a dataclass does not
+    cover the dataclass: a field cannot be forgotten.
+    """
+    _complete(build, fields)
+    fill, known = _reader(fields), frozenset(_names(fields))
+
+    def read(value: Any) -> T:
+        found: dict[str, Any] = {}
+        fill(value, found)
+        if closed and not known.issuperset(value):
+            raise SchemaError("is not a field of this version", min(value.keys() - known))
+        try:
+            return build(**found)
+        except SchemaError:
+            raise
+        except ValueError as error:
+            raise SchemaError(str(error)) from None
+
+    schema = _schema(fields, closed=closed) | ({"description": words} if words else {})
+    return Record(read, _writer(fields), schema, fields)
+
+
+def snake(name: str) -> str:
+    """``liveBindings`` as Python spells it, ``live_bindings``."""
+    return _HUMP.sub(lambda match: f"_{match[1].lower()}", name)
+
+
+def _reader(fields: Sequence[Field]) -> Callable[[Any, dict[str, Any]], None]:
+    rows = [
+        (item.name, item.keyword, _reader(item.inner) if item.inner else None, item.codec.read, item.default)
+        for item in fields
+    ]
+
+    def fill(value: Any, found: dict[str, Any]) -> None:
+        if value.__class__ is not dict:
+            raise unexpected("an object", value)
+        name = ""
+        try:
+            for name, keyword, inner, read, default in rows:
+                if not name:
+                    found[keyword] = read(value)
+                elif name not in value:
+                    if default is REQUIRED:
+                        raise SchemaError("is missing")
+                    if keyword:
+                        found[keyword] = default
+                elif inner is not None:
+                    inner(value[name], found)
+                elif keyword:
+                    found[keyword] = read(value[name])
+                else:
+                    read(value[name])
+        except SchemaError as error:
+            raise (error.inside(name) if name else error) from None
+
+    return fill
+
+
+def _writer(fields: Sequence[Field]) -> Callable[[Any], dict[str, Any]]:
+    rows = [
+        (item.name, item.get, _writer(item.inner) if item.inner else item.codec.write, item.omit, item.default)
+        for item in fields
+    ]
+
+    def write(value: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, get, form, omit, default in rows:
+            item = get(value)
+            if not name:
+                found |= form(item)
+            elif not omit or item != default:
+                found[name] = item if form is same else form(item)
+        return found
+
+    return write
+
+
+def _schema(fields: Sequence[Field], *, closed: bool) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for item in fields:
+        if item.name:
+            properties[item.name] = dict(item.schema)
+            required += [item.name] if item.default is REQUIRED else []
+        else:
+            properties |= item.schema["properties"]
+            required += item.schema.get("required", [])
+    schema = {"type": "object", "properties": properties, "required": required}
+    return {**schema, "additionalProperties": False} if closed else schema
+
+
+def _described(codec: Codec[Any], words: str, example: Any) -> dict[str, Any]:
+    return {**codec.schema, "description": words} | ({} if example is _NONE else {"examples": [example]})
+
+
+def _names(fields: Sequence[Field]) -> Iterator[str]:
+    for item in fields:
+        yield from (item.name,) if item.name else item.schema["properties"]
+
+
+def _keywords(fields: Sequence[Field]) -> Iterator[str]:
+    for item in fields:
+        yield from _keywords(item.inner) if item.inner else (item.keyword,)
+
+
+def _complete(build: Callable[..., Any], fields: Sequence[Field]) -> None:
+    if dataclasses.is_dataclass(build):
+        wanted = {item.name for item in dataclasses.fields(build) if item.init}
+        if wanted != (found := set(_keywords(fields)) - {""}):
+            raise TypeError(f"the table of {build} and its fields differ in {sorted(wanted ^ found)}")
+
+
+_PLAIN: Final[Codec[Any]] = Codec(same, same, {})
