@@ -3,7 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reconciler.model import RESOURCE_FIELDS, WILDCARD, AclBinding, Change, Create, Delete, NameSelector, ResourceType, Selector, Topic
+from reconciler.model import (
+    RESOURCE_FIELDS,
+    WILDCARD,
+    AclBinding,
+    Change,
+    Create,
+    Delete,
+    NameSelector,
+    Selector,
+    Topic,
+)
 from reconciler.plan.kinds.topic import name_of
 
 
