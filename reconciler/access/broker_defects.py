@@ -112,5 +112,5 @@ class BrokerDefects:
         for text, bindings in reversed(rows[: bisect_left(rows, utf16(WILDCARD), key=lambda row: row[0])]):
             shared = text.decode("utf-16-be", "surrogatepass")
             if not name.startswith(shared):
-                return min(bindings) if shared[0] == name[0] else None
+                return min(bindings) if shared[0] == name[:1] else None
         return None

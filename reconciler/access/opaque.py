@@ -4,6 +4,7 @@ A verdict that one of them could change is undecided. An entry whose codes are a
 """
 
 from collections.abc import Iterator
+from itertools import product
 
 from reconciler.model import (
     WILDCARD,
@@ -43,9 +44,8 @@ def widest(entry: OpaqueBinding) -> Iterator[AclBinding]:
     permissions = [kind for kind in _PERMISSIONS if kind == entry.permission_type] or _PERMISSIONS
     known = [kind for kind in AclOperation if kind >= AclOperation.ALL and kind == entry.operation]
     for kind in [kind for kind in _TYPES if kind == entry.resource_type] or _TYPES:
-        pattern = _widest_pattern(entry, kind)
-        for permission in permissions:
-            operation = known[0] if known else AclOperation.ALL
+        operation = known[0] if known else AclOperation.ALL
+        for pattern, permission in product(_widest_patterns(entry, kind), permissions):
             yield AclBinding(pattern, AccessControlEntry(principal, entry.host, operation, permission))
 
 
@@ -55,10 +55,10 @@ def covering(entry: OpaqueBinding) -> Iterator[AclBinding]:
         yield next(widest(entry))
 
 
-def _widest_pattern(entry: OpaqueBinding, kind: ResourceType) -> ResourcePattern:
-    for pattern_type in _PATTERN_TYPES:
-        if entry.pattern_type == pattern_type and entry.name:
-            return ResourcePattern(kind, entry.name, pattern_type)
+def _widest_patterns(entry: OpaqueBinding, kind: ResourceType) -> tuple[ResourcePattern, ...]:
+    if entry.pattern_type in _PATTERN_TYPES and entry.name:
+        return (ResourcePattern(kind, entry.name, PatternType(entry.pattern_type)),)
     if entry.pattern_type is None and entry.name and entry.name != WILDCARD:
-        return ResourcePattern(kind, entry.name, PatternType.PREFIXED)
-    return ResourcePattern(kind, WILDCARD)
+        return (ResourcePattern(kind, entry.name, PatternType.PREFIXED),)
+    # Every name takes two patterns: LITERAL * does not match names that begin with an asterisk and are longer.
+    return ResourcePattern(kind, WILDCARD), ResourcePattern(kind, WILDCARD, PatternType.PREFIXED)

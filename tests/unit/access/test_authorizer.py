@@ -158,6 +158,25 @@ def test_an_entry_that_could_deny_makes_an_allow_undecided_and_could_cover_under
     assert Authorizer([], (), True, opaque=[covering]).authorize(*READ_FOO).rule is DecisionRule.DEFAULT_DENY
 
 
+@pytest.mark.parametrize("codes", [(3, None, 3, 3), (3, 9, 3, 3)])
+def test_an_entry_on_an_asterisk_of_a_lost_pattern_type_may_reach_every_name(
+    codes: tuple[int | None, ...],
+) -> None:
+    """LITERAL ``*`` does not match ``*x``, but PREFIXED ``*`` does."""
+    lost = OpaqueBinding("*", "User:a", "*", *codes)
+    for name in ("*x", "*", "g"):
+        decision = Authorizer([], opaque=[lost]).authorize("User:a", "10.0.0.1", _O.READ, _T.GROUP, name)
+        assert decision.rule is DecisionRule.UNDECIDED
+
+
+def test_an_empty_group_id_is_answered_where_a_name_sorts_before_the_asterisk() -> None:
+    """Group ids may be empty on the wire; ``checkSection`` ends there, because nothing is shared with ``#a``."""
+    authorizer = Authorizer(bindings("GROUP:L:#a User:a@* ALLOW READ"))
+    assert authorizer.authorize("User:a", "10.0.0.1", _O.READ, _T.GROUP, "").rule is DecisionRule.DEFAULT_DENY
+    everything = Authorizer(bindings("GROUP:L:#a User:a@* ALLOW READ", "GROUP:L:* User:a@* ALLOW READ"))
+    assert everything.authorize("User:a", "10.0.0.1", _O.READ, _T.GROUP, "").rule is DecisionRule.ALLOW
+
+
 def test_matching_selects_the_patterns_that_apply_to_a_name() -> None:
     held = bindings(
         "TOPIC:L:foo User:a@* ALLOW READ",
