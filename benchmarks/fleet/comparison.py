@@ -22,10 +22,10 @@ from reconciler.adapters.spark.comparing import compare_fleet
 from reconciler.adapters.spark.session import spark_session
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import run_tasks
-from reconciler.fleet import COLUMNS, Run
+from reconciler.fleet import COLUMNS, FleetRun
 
 
-def by_outer_join(session: SparkSession, store: FleetStore, desired: Run, live: Run) -> int:
+def by_outer_join(session: SparkSession, store: FleetStore, desired: FleetRun, live: FleetRun) -> int:
     """The same answer by Spark's own means."""
     sides = [
         session.read.option("basePath", store.files.address(base)).parquet(

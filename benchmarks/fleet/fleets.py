@@ -11,7 +11,7 @@ from reconciler.adapters.spark.readings import Place
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tables import DESIRED_SCHEMA, LIVE_SCHEMA, table_digest
 from reconciler.diff import TopicRules
-from reconciler.fleet import Bucket, Reading, Run, bucket_count, scope_digest
+from reconciler.fleet import Bucket, FleetRun, Reading, bucket_count, scope_digest
 from reconciler.model import Scope
 
 #: A principal has five operations on each of its topics; every fifth row begins another topic.
@@ -33,7 +33,7 @@ def even(clusters: int, bindings: int) -> dict[str, int]:
     return {f"c{number}": bindings for number in range(clusters)}
 
 
-def written(store: FleetStore, side: str, sizes: Mapping[str, int]) -> Run:
+def written(store: FleetStore, side: str, sizes: Mapping[str, int]) -> FleetRun:
     """One side of the fleet: every two-thousandth binding is left out of it, another one on each side."""
     con = duckdb.connect()
     con.execute("set threads=2")
@@ -42,7 +42,7 @@ def written(store: FleetStore, side: str, sizes: Mapping[str, int]) -> Run:
         total = bucket_count(count)
         buckets = tuple(_bucket(con, store, side, (cluster, number), (count, at, total)) for at in range(total))
         readings.append(Reading(cluster, "id", "now", "", scope_digest(Scope()), buckets))
-    return Run("now", "now", tuple(readings))
+    return FleetRun("now", "now", tuple(readings))
 
 
 def _bucket(
@@ -59,7 +59,7 @@ def _bucket(
     return Bucket(file, table.num_rows, digest, table.num_rows, 0, digest, size)
 
 
-def mostly_equal(desired: Run, live: Run, share: int = 100) -> Run:
+def mostly_equal(desired: FleetRun, live: FleetRun, share: int = 100) -> FleetRun:
     """The live run with all but one in ``share`` buckets the same as desired, by digest."""
     readings, number = [], 0
     for wanted, found in zip(desired.readings, live.readings, strict=True):
@@ -71,6 +71,6 @@ def mostly_equal(desired: Run, live: Run, share: int = 100) -> Run:
     return replace(live, readings=tuple(readings))
 
 
-def no_rules(run: Run) -> dict[str, Rules]:
+def no_rules(run: FleetRun) -> dict[str, Rules]:
     """Everything is in scope."""
     return {reading.cluster: Rules(Scope(), TopicRules()) for reading in run.readings}

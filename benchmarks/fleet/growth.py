@@ -14,7 +14,7 @@ from benchmarks.fleet.fleets import even, mostly_equal, no_rules, written
 from reconciler.adapters.spark.comparing import compare_fleet
 from reconciler.adapters.spark.session import spark_session
 from reconciler.adapters.spark.store import FleetStore
-from reconciler.fleet import Run, run_text
+from reconciler.fleet import FleetRun, run_text
 
 
 def skewed() -> dict[str, int]:
@@ -32,7 +32,7 @@ def measured(title: str, sizes: Mapping[str, int]) -> None:
         rules, nearly = no_rules(live), mostly_equal(desired, live)
         with spark_session("local[2]") as session:
 
-            def seconds(run: Run) -> float:
+            def seconds(run: FleetRun) -> float:
                 start = time.perf_counter()
                 compare_fleet(session, store, desired, run, rules, "growth")
                 return time.perf_counter() - start

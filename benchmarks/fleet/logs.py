@@ -17,11 +17,11 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from reconciler.adapters.spark.log_files import LogPart, find_parts
-from reconciler.adapters.spark.log_reading import Subject, Told, read_logs
+from reconciler.adapters.spark.log_reading import LogFindings, LoggedCluster, read_logs
 from reconciler.adapters.spark.readings import Place, write_live
 from reconciler.adapters.spark.session import spark_session
 from reconciler.adapters.spark.store import FleetStore
-from reconciler.fleet.usage import Question
+from reconciler.fleet.usage import UsageQuestion
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -76,7 +76,7 @@ def log_lines(day: int, count: int, seed: int) -> Iterator[str]:
         yield f"[2026-11-{day:02d} {time_of_day}] {known[draw.randrange(_ACCESSES)]} (kafka.authorizer.logger)\n"
 
 
-def subject(store: FleetStore, name: str) -> Subject:
+def subject(store: FleetStore, name: str) -> LoggedCluster:
     """A cluster with a grant for everybody of every team; tried is what happens without one team's."""
     bindings = frozenset(
         AclBinding(
@@ -88,7 +88,7 @@ def subject(store: FleetStore, name: str) -> Subject:
     )
     reading = write_live(ClusterState(name, bindings), Scope(), Place(store.files, "taken=now", name, "0"), "now")
     removed = tuple(binding for binding in bindings if binding.pattern.name == "team-7.")
-    return Subject(name, live=reading, default_allow=False, planned=True, removed=removed)
+    return LoggedCluster(name, live=reading, default_allow=False, planned=True, removed=removed)
 
 
 def written(directory: Path, lines: int) -> list[LogPart]:
@@ -120,7 +120,7 @@ def main(lines: int) -> None:
             print(f"{'session start':34}{time.perf_counter() - start:9.2f} s")
 
             def read(files: list[LogPart]) -> Any:
-                return read_logs(session, store.files, files, subjects, Question())
+                return read_logs(session, store.files, files, subjects, UsageQuestion())
 
             read([replace(parts[0], end=1)])
             scanned(session, directory)
@@ -144,7 +144,7 @@ def timed(what: str, work: Callable[[], Any], times: int) -> tuple[float, Any]:
     return best, result
 
 
-def _check(told: Told, count: int, refused: int) -> None:
+def _check(told: LogFindings, count: int, refused: int) -> None:
     found = sum(usage.allowed + usage.denied for usage in told.clusters)
     if (found, sum(usage.denied for usage in told.clusters)) != (count, refused):
         raise AssertionError(f"answers differ: {found} decisions in {count} lines")

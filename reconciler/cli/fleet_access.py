@@ -11,7 +11,7 @@ from reconciler.adapters.spark.readings import read_live
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import reason, run_tasks, task_count, task_frame
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.fleet import Reading, Run, partition
+from reconciler.fleet import FleetRun, Reading, partition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +38,7 @@ class Question:
     pattern: "ResourcePattern"
 
 
-def holders(session: "SparkSession", store: FleetStore, run: Run, manifests: "Manifests", text: str) -> Answer:
+def holders(session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests", text: str) -> Answer:
     """Who may do what ``text`` says, on every cluster."""
     work = partial(_holders, store=store, question=asked(text))
     lines = run_tasks(session, _lists(session, run, manifests), work)
@@ -60,12 +60,12 @@ def asked(text: str) -> Question:
     return Question(asked_operation(words[0], pattern), pattern)
 
 
-def access_frame(session: "SparkSession", store: FleetStore, run: Run, manifests: "Manifests") -> "DataFrame":
+def access_frame(session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests") -> "DataFrame":
     """Effective access on every cluster, a row for each operation of each principal."""
     return task_frame(session, _lists(session, run, manifests), partial(_reaches, store=store), _ACCESS)
 
 
-def _lists(session: "SparkSession", run: Run, manifests: "Manifests") -> list[list[Unit]]:
+def _lists(session: "SparkSession", run: FleetRun, manifests: "Manifests") -> list[list[Unit]]:
     units = [(reading, manifests.clusters.get(reading.cluster)) for reading in run.readings]
     return partition(units, [reading.rows for reading, _ in units], task_count(session))
 
@@ -97,7 +97,7 @@ _Judged: TypeAlias = "tuple[ClusterState, Authorizer]"
 
 
 def _reaches(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Iterator[str]:
-    from reconciler.fleet.reach import reaches
+    from reconciler.fleet.access_reach import reaches
 
     for reading, declaration in units:
         try:

@@ -28,7 +28,7 @@ from reconciler.cli.fleet_options import (
 from reconciler.cli.fleet_teams import differences_by_team
 from reconciler.cli.options import as_of_option, output_option, path_argument
 from reconciler.diff import TopicRules
-from reconciler.fleet import FleetDrift, Run
+from reconciler.fleet import FleetDrift, FleetRun
 from reconciler.manifest import Manifests, Source
 from reconciler.report.fleet_text import drift_lines
 from reconciler.report.formats import format_named
@@ -100,7 +100,7 @@ class Wanted:
     as_of: datetime.date
 
 
-def drift_of(session: "SparkSession", store: FleetStore, run: Run, wanted: Wanted) -> FleetDrift:
+def drift_of(session: "SparkSession", store: FleetStore, run: FleetRun, wanted: Wanted) -> FleetDrift:
     """Compile, compare, and keep what was found."""
     rules = {
         name: Rules(cluster.scope, TopicRules(cluster.prune_topics, cluster.ignore_configs))
@@ -121,7 +121,7 @@ class Shown:
     teams: bool
 
 
-def report_of(drift: FleetDrift, store: FleetStore, manifests: Manifests, run: Run, shown: Shown) -> FleetReport:
+def report_of(drift: FleetDrift, store: FleetStore, manifests: Manifests, run: FleetRun, shown: Shown) -> FleetReport:
     """What is reported, whatever the format."""
     teams = differences_by_team(drift, store, manifests) if shown.teams else {}
     taken = {item.cluster: item.taken for item in run.readings}

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from reconciler.adapters.spark.log_files import LogPart, directories, find_parts
-from reconciler.adapters.spark.log_reading import Subject
+from reconciler.adapters.spark.log_reading import LoggedCluster
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.fleet_saved import FLEET_FILE, read_fleet_plan
-from reconciler.fleet import Run
+from reconciler.fleet import FleetRun
 from reconciler.fleet.usage import ClusterUsage
 from reconciler.manifest import Manifests
 from reconciler.model import AclBinding
@@ -25,8 +25,8 @@ class Judged:
     """What is judged: a snapshot, or what is declared where there is none; and under which change."""
 
     manifests: Manifests
-    run: Run | None
-    desired: Run
+    run: FleetRun | None
+    desired: FleetRun
     plans: Changes | None
     replay: bool
 
@@ -67,7 +67,7 @@ def _by_directory(place: str, clusters: Sequence[str]) -> list[LogPart]:
     return found
 
 
-def planned_changes(place: str, run: Run) -> Changes:
+def planned_changes(place: str, run: FleetRun) -> Changes:
     """What a saved plan, or each one of a fleet's, adds and removes; refuses a plan for another cluster."""
     if Path(place).is_dir():
         if not (Path(place) / FLEET_FILE).is_file():
@@ -95,7 +95,7 @@ def _bindings(plan: Plan) -> tuple[tuple[AclBinding, ...], tuple[AclBinding, ...
     )
 
 
-def subjects_of(judged: Judged, clusters: Sequence[str]) -> tuple[list[Subject], list[ClusterUsage]]:
+def subjects_of(judged: Judged, clusters: Sequence[str]) -> tuple[list[LoggedCluster], list[ClusterUsage]]:
     """The clusters that can be judged, and those that cannot, with the reason."""
     subjects, failed = [], []
     failures = {item.cluster: item for run in (judged.desired, judged.run) if run for item in run.failures}
@@ -109,7 +109,7 @@ def subjects_of(judged: Judged, clusters: Sequence[str]) -> tuple[list[Subject],
             failed.append(ClusterUsage(name, f"its ACL listing may not be whole: {reading.acl_gap}"))
         else:
             declaration = judged.manifests.clusters[name]
-            subject = Subject(
+            subject = LoggedCluster(
                 name,
                 live=reading,
                 desired=judged.desired.reading(name),
@@ -124,6 +124,6 @@ def subjects_of(judged: Judged, clusters: Sequence[str]) -> tuple[list[Subject],
     return subjects, failed
 
 
-def _changed(subject: Subject, judged: Judged) -> Subject:
+def _changed(subject: LoggedCluster, judged: Judged) -> LoggedCluster:
     plan = (judged.plans or {}).get(subject.cluster)
     return subject if plan is None else replace(subject, planned=True, added=plan[0], removed=plan[1])

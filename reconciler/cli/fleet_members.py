@@ -18,7 +18,7 @@ from reconciler.workflow.reasons import WorkflowError
 if TYPE_CHECKING:
     import datetime
 
-    from reconciler.adapters.spark.collecting import Source
+    from reconciler.adapters.spark.collecting import SnapshotSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +33,24 @@ class Means:
         return None if self.snapshots is None else str(Path(self.snapshots).resolve() / f"{cluster}.json")
 
 
-def live_sources(manifests: Manifests, clusters: Iterable[str], means: Means, as_of: "datetime.date") -> "list[Source]":
+def live_sources(
+    manifests: Manifests, clusters: Iterable[str], means: Means, as_of: "datetime.date"
+) -> "list[SnapshotSource]":
     """One way to read for each cluster."""
-    from reconciler.adapters.spark.collecting import Source
+    from reconciler.adapters.spark.collecting import SnapshotSource
 
     return [
-        Source(name, cluster.scope, partial(read_live, cluster, means, topic_names(manifests, cluster, as_of)))
+        SnapshotSource(name, cluster.scope, partial(read_live, cluster, means, topic_names(manifests, cluster, as_of)))
         for name in clusters
         for cluster in [manifests.clusters[name]]
     ]
 
 
-def file_sources(manifests: "Manifests | None", files: Iterable[str]) -> "list[Source]":
+def file_sources(manifests: "Manifests | None", files: Iterable[str]) -> "list[SnapshotSource]":
     """Snapshot files as clusters: ``NAME=FILE``, or ``FILE`` for the cluster of its stem."""
-    from reconciler.adapters.spark.collecting import Source
+    from reconciler.adapters.spark.collecting import SnapshotSource
 
-    found: dict[str, Source] = {}
+    found: dict[str, SnapshotSource] = {}
     for text in files:
         name, equals, file = text.partition("=")
         if not equals or "/" in name:
@@ -57,7 +59,7 @@ def file_sources(manifests: "Manifests | None", files: Iterable[str]) -> "list[S
             raise CommandError(f"two files are given for cluster {name}", status=Exit.USAGE)
         declaration = manifests.clusters.get(name) if manifests else None
         scope = declaration.scope if declaration else Scope()
-        found[name] = Source(name, scope, partial(read_file, str(Path(file).resolve())))
+        found[name] = SnapshotSource(name, scope, partial(read_file, str(Path(file).resolve())))
     return list(found.values())
 
 

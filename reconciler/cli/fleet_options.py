@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from reconciler.adapters.spark.store import FleetStore
-    from reconciler.fleet import Fleet, Run
+    from reconciler.fleet import Fleet, FleetRun
     from reconciler.manifest import Manifests
 
 
@@ -100,7 +100,7 @@ def fleet_in(manifests: "Manifests", name: str | None) -> "Fleet":
     return fleet
 
 
-def stored_run(store: "FleetStore", run_id: str | None) -> "Run":
+def stored_run(store: "FleetStore", run_id: str | None) -> "FleetRun":
     """A run of the store, or the end of the command."""
     from reconciler.adapters.spark.store import NoRunError
     from reconciler.fleet import HeaderError

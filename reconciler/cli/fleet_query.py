@@ -20,8 +20,8 @@ from reconciler.cli.fleet_options import (
     stored_run,
 )
 from reconciler.cli.options import output_option, path_argument
-from reconciler.fleet import Failure, FleetDrift, Run, fleet_of
-from reconciler.fleet.questions import BLAST_RADIUS, UNDECLARED, outliers
+from reconciler.fleet import Failure, FleetDrift, FleetRun, fleet_of
+from reconciler.fleet.queries import BLAST_RADIUS, UNDECLARED, outliers
 from reconciler.report.fleet_table import table_lines
 from reconciler.workflow.manifests import load
 
@@ -133,7 +133,7 @@ def command(
     return Exit.OK
 
 
-def _with_absent(run: Run, manifests: "Manifests") -> Run:
+def _with_absent(run: FleetRun, manifests: "Manifests") -> FleetRun:
     """The run, with a failure for each cluster of a fleet that it does not speak of: nothing is known of it either."""
     names: list[str | None] = [*manifests.fleets] or [None]
     fleets = [fleet_of(manifests, name) for name in names]
@@ -146,7 +146,7 @@ def _with_absent(run: Run, manifests: "Manifests") -> Run:
 def _answer(  # noqa: PLR0917 - all of it is the question
     session: "SparkSession",
     store: FleetStore,
-    run: Run,
+    run: FleetRun,
     manifests: "Manifests",
     asked: Asked,
     outliers_sql: str,
@@ -176,7 +176,7 @@ def _answer(  # noqa: PLR0917 - all of it is the question
     return answer, frozenset(row["cluster"] for row in unjudged)
 
 
-def _register_moved(session: "SparkSession", store: FleetStore, run: Run, since: str) -> None:
+def _register_moved(session: "SparkSession", store: FleetStore, run: FleetRun, since: str) -> None:
     earlier = store.before(run.id) if since == "previous" else since
     if earlier is None:
         raise CommandError(f"there is no run before {run.id}", status=Exit.USAGE)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from reconciler.adapters.clock import SystemClock
-from reconciler.adapters.spark.collecting import Patience, carried, collect
+from reconciler.adapters.spark.collecting import CollectionLimits, carried, collect
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.cli.console import error, info, out, out_json
 from reconciler.cli.exits import CommandError, Exit
@@ -23,7 +23,7 @@ from reconciler.cli.fleet_options import (
     store_option,
 )
 from reconciler.cli.options import connection_options, output_option, path_argument
-from reconciler.fleet import HeaderError, Reading, Run
+from reconciler.fleet import FleetRun, HeaderError, Reading
 from reconciler.report.fleet_text import run_lines
 from reconciler.workflow.manifests import load
 from reconciler.workflow.options import ConnectionOptions, today
@@ -80,9 +80,9 @@ def command(
     place = FleetStore.at(store)
     taken = SystemClock().now()
     before = _carried(place, [source.cluster for source in sources]) if only or files else ()
-    run = Run(new_run_id(), taken, before)
+    run = FleetRun(new_run_id(), taken, before)
     with session_for(spark) as session:
-        run = collect(session, place, sources, run, Patience(at_once, timeout, attempts))
+        run = collect(session, place, sources, run, CollectionLimits(at_once, timeout, attempts))
     forgotten = _forgotten(place, keep)
     if output == "json":
         out_json(run_document(run))
@@ -116,7 +116,7 @@ def new_run_id() -> str:
     return f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(2)}"
 
 
-def run_document(run: Run) -> dict[str, object]:
+def run_document(run: FleetRun) -> dict[str, object]:
     """What ``--output json`` prints."""
     return {
         "run": run.id,

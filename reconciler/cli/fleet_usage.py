@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from reconciler.adapters.spark.compiling import compile_desired
-from reconciler.adapters.spark.log_reading import Told, read_logs
+from reconciler.adapters.spark.log_reading import LogFindings, read_logs
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.cli.console import error, out, out_json, paint_for
 from reconciler.cli.exits import CommandError, Exit, worst
@@ -24,7 +24,7 @@ from reconciler.cli.fleet_options import (
     stored_run,
 )
 from reconciler.cli.options import Date, as_of_option, output_option, path_argument
-from reconciler.fleet.usage import ClusterUsage, Question, Window
+from reconciler.fleet.usage import ClusterUsage, UsageQuestion, Window
 from reconciler.report.usage_json import reading_document, usage_document
 from reconciler.report.usage_text import usage_lines
 from reconciler.workflow.manifests import checked, read_sources
@@ -49,9 +49,9 @@ class _Asked:
     as_of: datetime.date | None
 
     @property
-    def question(self) -> Question:
+    def question(self) -> UsageQuestion:
         """What is asked of every cluster."""
-        return Question(Window(self.since, self.until), self.repeats)
+        return UsageQuestion(Window(self.since, self.until), self.repeats)
 
 
 @click.command("usage", short_help="What authorizer logs show: bindings in use, refusals, a plan tried on them")
@@ -108,7 +108,7 @@ def _check(asked: _Asked) -> None:
         raise CommandError("--declared has no state that a change could begin from", "leave it out", Exit.USAGE)
 
 
-def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, Told]:
+def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, LogFindings]:
     store = FleetStore.at(asked.store)
     texts = read_sources(asked.path)
     manifests = checked(texts)
@@ -121,10 +121,10 @@ def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, Told]:
         subjects, failed = subjects_of(Judged(manifests, run, desired, plans, asked.replay), clusters)
         told = read_logs(session, store.files, parts, subjects, asked.question)
     usages = sorted((*told.clusters, *failed), key=lambda usage: usage.cluster)
-    return None if run is None else run.id, Told(tuple(usages), told.unassigned)
+    return None if run is None else run.id, LogFindings(tuple(usages), told.unassigned)
 
 
-def _document(run_id: str | None, asked: _Asked, told: Told) -> dict[str, Any]:
+def _document(run_id: str | None, asked: _Asked, told: LogFindings) -> dict[str, Any]:
     return {
         "run": run_id,
         "since": None if asked.since is None else asked.since.isoformat(),
@@ -134,7 +134,7 @@ def _document(run_id: str | None, asked: _Asked, told: Told) -> dict[str, Any]:
     }
 
 
-def _status(told: Told) -> Exit:
+def _status(told: LogFindings) -> Exit:
     failed = [usage.cluster for usage in told.clusters if usage.failure]
     if failed:
         error(f"of {', '.join(failed)} nothing can be said")

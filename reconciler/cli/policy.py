@@ -117,7 +117,7 @@ def _prove(text: str, topics: "list[Topic]", cluster: str, day: datetime.date) -
     """Read the proposal as a manifest and hold it against the topics: what does not pass is never shown."""
     from reconciler.manifest import Source, TopicPolicyDeclaration
     from reconciler.model import DesiredState, DesiredTopic, Origin
-    from reconciler.policy import Surroundings
+    from reconciler.policy import ClusterContext
     from reconciler.report.policy_text import message
     from reconciler.workflow.manifests import checked
     from reconciler.workflow.topic_checks import compiled
@@ -125,7 +125,7 @@ def _prove(text: str, topics: "list[Topic]", cluster: str, day: datetime.date) -
     manifests = checked([Source("the proposal", text)])
     rules = (rule for policy in manifests.of(TopicPolicyDeclaration) for rule in policy.rules)
     declared = {topic.name: DesiredTopic(topic, Origin(cluster, 1, 1)) for topic in topics}
-    result = compiled(rules, manifests).decide(DesiredState(topics=declared), day, Surroundings(cluster))
+    result = compiled(rules, manifests).decide(DesiredState(topics=declared), day, ClusterContext(cluster))
     if result.stopping:
         worst = result.stopping[0]
         raise CommandError(f"the proposal does not hold on the cluster itself: {worst.topic}: {message(worst)}")

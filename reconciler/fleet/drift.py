@@ -9,7 +9,7 @@ from reconciler.fleet.header import Failure
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class DriftCounts:
     """What was looked at and what differs; counts of parts add up to those of the whole."""
 
     desired: int = 0
@@ -21,9 +21,9 @@ class Counts:
     topics: int = 0
     left: int = 0
 
-    def __add__(self, other: "Counts") -> "Counts":
+    def __add__(self, other: "DriftCounts") -> "DriftCounts":
         """Both together."""
-        return Counts(*(getattr(self, name) + getattr(other, name) for name in Counts.__slots__))
+        return DriftCounts(*(getattr(self, name) + getattr(other, name) for name in DriftCounts.__slots__))
 
     @property
     def changes(self) -> int:
@@ -36,7 +36,7 @@ class PartialDrift:
     """What a task found out about a part of a cluster; ``file`` holds the differing rows, ``""`` if there are none."""
 
     cluster: str
-    counts: Counts
+    counts: DriftCounts
     file: str = ""
     error: str = ""
     bytes_read: int = 0
@@ -47,7 +47,7 @@ class ClusterDrift:
     """One cluster: how it differs, or why nobody knows (``failure``); ``doubt`` is why there may be more to it."""
 
     cluster: str
-    counts: Counts = Counts()
+    counts: DriftCounts = DriftCounts()
     failure: Failure | None = None
     files: tuple[str, ...] = ()
     doubt: str = ""
@@ -70,9 +70,9 @@ class FleetDrift:
     bytes_read: int = 0
 
     @property
-    def totals(self) -> Counts:
+    def totals(self) -> DriftCounts:
         """All clusters together."""
-        return sum((item.counts for item in self.clusters), Counts())
+        return sum((item.counts for item in self.clusters), DriftCounts())
 
     @property
     def differing(self) -> tuple[ClusterDrift, ...]:
@@ -94,14 +94,14 @@ def merge(
     parts: Iterable[PartialDrift], failures: Iterable[Failure], doubts: Mapping[str, str]
 ) -> tuple[ClusterDrift, ...]:
     """One answer for each cluster. One part that went wrong makes the cluster unknown, whatever the others say."""
-    counts: dict[str, Counts] = {}
+    counts: dict[str, DriftCounts] = {}
     files: dict[str, list[str]] = {}
     failed = {item.cluster: item for item in failures}
     for part in parts:
         if part.error:
             failed.setdefault(part.cluster, Failure(part.cluster, "not_compared", part.error))
             continue
-        counts[part.cluster] = counts.get(part.cluster, Counts()) + part.counts
+        counts[part.cluster] = counts.get(part.cluster, DriftCounts()) + part.counts
         if part.file:
             files.setdefault(part.cluster, []).append(part.file)
     known = (
@@ -121,7 +121,7 @@ def partial_drift_text(part: PartialDrift) -> str:
 def parse_partial_drift(text: str) -> PartialDrift:
     """The inverse of :func:`partial_drift_text`."""
     side: dict[str, Any] = json.loads(text)
-    return PartialDrift(**{**side, "counts": Counts(**side["counts"])})
+    return PartialDrift(**{**side, "counts": DriftCounts(**side["counts"])})
 
 
 def drift_document(drift: FleetDrift) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def parse_drift(text: str) -> FleetDrift:
     clusters = tuple(
         ClusterDrift(
             item["cluster"],
-            Counts(**item["counts"]) if item["counts"] else Counts(),
+            DriftCounts(**item["counts"]) if item["counts"] else DriftCounts(),
             Failure(**item["failure"]) if item["failure"] else None,
             tuple(side["files"].get(item["cluster"], ())),
             item.get("doubt", ""),

@@ -78,7 +78,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class FleetRun:
     """One pass over a fleet; ``id`` sorts by time. A cluster is in ``readings`` or in ``failures``, never in both."""
 
     id: str
@@ -95,7 +95,7 @@ class Run:
 _OPTIONAL: Final = frozenset(("topics", "configs", "expired", "opaque", "unreadable_topics", "acl_gap", "topic_gap"))
 
 
-def run_text(run: Run) -> str:
+def run_text(run: FleetRun) -> str:
     """The record as JSON, a reading a line."""
     readings = ",\n".join(reading_text(item) for item in sorted(run.readings, key=lambda item: item.cluster))
     failures = ",\n".join(_encode(dataclasses.asdict(item)) for item in sorted(run.failures))
@@ -103,13 +103,13 @@ def run_text(run: Run) -> str:
     return f'{{\n{head},\n"readings":[\n{readings}\n],\n"failures":[\n{failures}\n],\n"complete":true\n}}\n'
 
 
-def parse_run(text: str) -> Run:
+def parse_run(text: str) -> FleetRun:
     """The inverse of :func:`run_text`; raises :class:`HeaderError`."""
     try:
         document = json.loads(text)
         if str(document["formatVersion"]).partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
             raise HeaderError(f"this version reads format {FORMAT_VERSION}, the run is {document['formatVersion']}")
-        return Run(
+        return FleetRun(
             document["id"],
             document["taken"],
             tuple(_reading(item) for item in document["readings"]),

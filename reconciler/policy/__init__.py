@@ -1,33 +1,33 @@
 """What manifests may say, decided on what they declare; asks no cluster."""
 
-from reconciler.policy.owners import Consent, Owner
+from reconciler.policy.owners import Owner, OwnerConsent
 from reconciler.policy.ownership import Breach, BreachKind, Ownership
-from reconciler.policy.topic_expressions import Fault, MissingEngineError
+from reconciler.policy.topic_expressions import ExpressionFault, MissingEngineError
+from reconciler.policy.topic_facts import ClusterContext
 from reconciler.policy.topic_policy import (
     ExpressionError,
     TopicFinding,
+    TopicFindingStatus,
     TopicPolicy,
     TopicPolicyResult,
-    TopicStanding,
 )
 from reconciler.policy.topic_policy_proposal import Occasion, ProposedRule, propose_policy
-from reconciler.policy.topic_subject import Surroundings
 
 __all__ = [
     "Breach",
     "BreachKind",
-    "Consent",
+    "ClusterContext",
     "ExpressionError",
-    "Fault",
+    "ExpressionFault",
     "MissingEngineError",
     "Occasion",
     "Owner",
+    "OwnerConsent",
     "Ownership",
     "ProposedRule",
-    "Surroundings",
     "TopicFinding",
+    "TopicFindingStatus",
     "TopicPolicy",
     "TopicPolicyResult",
-    "TopicStanding",
     "propose_policy",
 ]

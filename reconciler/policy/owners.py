@@ -22,7 +22,7 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Consent:
+class OwnerConsent:
     """The word of ``team`` that files of ``to`` may declare these operations on these patterns.
 
     With ``own_file`` it counts only if it stands in a file of ``team``.
@@ -41,7 +41,7 @@ class Consent:
         return named and any(own.contains(pattern) for own in self.patterns)
 
 
-class Holdings:
+class OwnedPatterns:
     """Who owns which patterns."""
 
     __slots__ = ("_all", "_any", "_literal", "_prefixed")
@@ -98,7 +98,7 @@ def owners_of_principal(owners: Iterable[Owner], principal: str) -> frozenset[st
     )
 
 
-def counting(consents: Iterable[Consent], files: dict[str, frozenset[str]]) -> Collection[Consent]:
+def effective_consents(consents: Iterable[OwnerConsent], files: dict[str, frozenset[str]]) -> Collection[OwnerConsent]:
     """The consents that stand where their team's word counts."""
     return [
         consent

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from reconciler.model import AclOperation, DesiredState, Origin, ResourcePattern, ResourceType
-from reconciler.policy.owners import Consent, Holdings, Owner, counting, owners_of_principal, teams_by_file
+from reconciler.policy.owners import (
+    OwnedPatterns,
+    Owner,
+    OwnerConsent,
+    effective_consents,
+    owners_of_principal,
+    teams_by_file,
+)
 
 
 class BreachKind(StrEnum):
@@ -49,13 +56,13 @@ class Ownership:
 
     __slots__ = ("_consents", "_counting", "_files", "_holdings", "_owners")
 
-    def __init__(self, owners: Iterable[Owner], consents: Iterable[Consent] = ()) -> None:
+    def __init__(self, owners: Iterable[Owner], consents: Iterable[OwnerConsent] = ()) -> None:
         """Index; without owners everything is permitted."""
         self._owners = tuple(owners)
         self._consents = tuple(consents)
         self._files = teams_by_file(self._owners)
-        self._holdings = Holdings(self._owners)
-        self._counting = counting(self._consents, self._files)
+        self._holdings = OwnedPatterns(self._owners)
+        self._counting = effective_consents(self._consents, self._files)
 
     def breaches(self, desired: DesiredState) -> tuple[Breach, ...]:
         """Everything that breaks the rules, in the order of places."""

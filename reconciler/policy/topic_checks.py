@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.model import CountRule, NameRule, Relation, RelationRule, SettingRule, TopicCheck, normal_form, readable
-from reconciler.policy.topic_subject import Subject
+from reconciler.policy.topic_facts import TopicFacts
 
 _COMPARISONS: Final[dict[Relation, tuple[Callable[[float, float], bool], str]]] = {
     Relation.BELOW: (operator.lt, "below"),
@@ -38,13 +38,13 @@ class Shortfall(NamedTuple):
 
 
 #: Asks one part of a rule about a topic.
-Check: TypeAlias = Callable[[Subject], Iterator[Shortfall]]
+Check: TypeAlias = Callable[[TopicFacts], Iterator[Shortfall]]
 
 
 def name_check(part: NameRule, matches: Callable[[str], bool] | None) -> Check:
     """The check of a name; ``matches`` is the part's pattern, compiled."""
 
-    def check(topic: Subject) -> Iterator[Shortfall]:
+    def check(topic: TopicFacts) -> Iterator[Shortfall]:
         if matches is not None and not matches(topic.name):
             yield Shortfall(TopicCheck.NAME, "name", topic.name, f"a name that matches {part.pattern}")
         if part.max_length is not None and len(topic.name) > part.max_length:
@@ -59,7 +59,7 @@ def count_check(part: CountRule) -> Check:
     code = TopicCheck.PARTITIONS if part.subject == "partitions" else TopicCheck.REPLICATION_FACTOR
     per_broker = (part.min_per_broker, part.max_per_broker)
 
-    def check(topic: Subject) -> Iterator[Shortfall]:
+    def check(topic: TopicFacts) -> Iterator[Shortfall]:
         number, wanted = topic.count(part.subject), _count_words(part, topic.brokers)
         chosen = part.subject in topic.chosen
         if chosen and part.required is False:
@@ -95,7 +95,7 @@ def _count_words(part: CountRule, brokers: int | None) -> str:
 def setting_check(part: SettingRule) -> Check:
     """The check of one setting."""
 
-    def check(topic: Subject) -> Iterator[Shortfall]:
+    def check(topic: TopicFacts) -> Iterator[Shortfall]:
         value = topic.configs.get(part.name)
         if part.forbidden:
             if value is not None:
@@ -118,7 +118,7 @@ def _unset(part: SettingRule) -> Shortfall:
     return Shortfall(code, part.name, _DEFAULT, _value_words(part), decided=False)
 
 
-def _of_value(part: SettingRule, topic: Subject, value: str, shown: str) -> Iterator[Shortfall]:
+def _of_value(part: SettingRule, topic: TopicFacts, value: str, shown: str) -> Iterator[Shortfall]:
     if part.allowed is not None and normal_form(part.name, value) not in part.allowed:
         yield Shortfall(TopicCheck.SETTING_VALUE, part.name, shown, _allowed_words(part))
     if part.minimum is None and part.maximum is None:
@@ -155,7 +155,7 @@ def relation_check(part: RelationRule) -> Check:
     holds, words = _COMPARISONS[part.relation]
     wanted = f"{part.value} {words} {part.other}"
 
-    def check(topic: Subject) -> Iterator[Shortfall]:
+    def check(topic: TopicFacts) -> Iterator[Shortfall]:
         numbers = [_operand(name, topic) for name in (part.value, part.other)]
         unset = [name for name in (part.value, part.other) if _is_unset(name, topic)]
         missing = [name for name, number in zip((part.value, part.other), numbers, strict=True) if number is None]
@@ -171,7 +171,7 @@ def relation_check(part: RelationRule) -> Check:
     return check
 
 
-def _is_unset(name: str, topic: Subject) -> bool:
+def _is_unset(name: str, topic: TopicFacts) -> bool:
     return name in topic.chosen if name in _COUNTS else name not in topic.configs
 
 
@@ -180,10 +180,10 @@ def _incomplete(part: RelationRule, missing: str, wanted: str) -> Shortfall:
     return Shortfall(TopicCheck.RELATION, part.value, found, wanted, decided=False)
 
 
-def _operand(name: str, topic: Subject) -> float | None:
+def _operand(name: str, topic: TopicFacts) -> float | None:
     return topic.count(name) if name in _COUNTS else topic.setting_number(name)
 
 
-def _shown(name: str, topic: Subject) -> str:
+def _shown(name: str, topic: TopicFacts) -> str:
     text = str(topic.count(name)) if name in _COUNTS else readable(name, topic.setting(name) or NOT_SET)
     return text + (_BY_DEFAULT if _is_unset(name, topic) else "")

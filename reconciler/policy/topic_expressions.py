@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from reconciler.model import TOPIC_CONFIGS, ConfigType, ExpressionRule, Origin, TopicCheck
 from reconciler.policy.topic_checks import Check, Shortfall
-from reconciler.policy.topic_subject import Subject
+from reconciler.policy.topic_facts import TopicFacts
 
 #: The longest text that an expression is given; a topic's name has at most 249 characters.
 _LONGEST: Final = 300
@@ -32,7 +32,7 @@ class MissingEngineError(Exception):
         self.origin = origin
 
 
-class Fault(NamedTuple):
+class ExpressionFault(NamedTuple):
     """What is wrong with an expression, at a line and column of its text, both from 1."""
 
     part: ExpressionRule
@@ -41,10 +41,10 @@ class Fault(NamedTuple):
     message: str
 
 
-def expression_checks(parts: Sequence[ExpressionRule]) -> tuple[dict[ExpressionRule, Check], list[Fault]]:
+def expression_checks(parts: Sequence[ExpressionRule]) -> tuple[dict[ExpressionRule, Check], list[ExpressionFault]]:
     """Each expression compiled, and what is wrong with those that cannot be; raises :class:`MissingEngineError`."""
     checks: dict[ExpressionRule, Check] = {}
-    faults: list[Fault] = []
+    faults: list[ExpressionFault] = []
     if parts:
         engine = _engine(parts[0].origin)
         environment = engine.NewEnv(variables=_variables(engine.Type))
@@ -58,7 +58,9 @@ def expression_checks(parts: Sequence[ExpressionRule]) -> tuple[dict[ExpressionR
                 checks[part] = _check(part, program)
             else:
                 kind = program.return_type().name()
-                faults.append(Fault(part, 1, 1, f"the expression gives {kind}, where true or false is expected"))
+                faults.append(
+                    ExpressionFault(part, 1, 1, f"the expression gives {kind}, where true or false is expected")
+                )
     return checks, faults
 
 
@@ -83,20 +85,20 @@ def _variables(types: Any) -> dict[str, Any]:
     }
 
 
-def _faults(part: ExpressionRule, text: str) -> Iterator[Fault]:
+def _faults(part: ExpressionRule, text: str) -> Iterator[ExpressionFault]:
     found = _FAULT.findall(text)
     for line, column, message in found[:1]:
         said = message.removeprefix("Syntax error: ").removesuffix(_CONTAINER)
-        yield Fault(part, int(line), int(column), f"not CEL: {said}")
+        yield ExpressionFault(part, int(line), int(column), f"not CEL: {said}")
     if not found:
-        yield Fault(part, 1, 1, f"not CEL: {_STATUS.sub('', text)}")
+        yield ExpressionFault(part, 1, 1, f"not CEL: {_STATUS.sub('', text)}")
 
 
 def _check(part: ExpressionRule, program: Any) -> Check:
     wanted = " ".join(part.text.split())
     words = frozenset(_WORD.findall(part.text))
 
-    def check(topic: Subject) -> Iterator[Shortfall]:
+    def check(topic: TopicFacts) -> Iterator[Shortfall]:
         maps = _maps(words, topic)
         if any(len(text) > _LONGEST for values in maps.values() for pair in values.items() for text in pair):
             found = f"a label or setting has more than {_LONGEST} characters"
@@ -114,12 +116,12 @@ def _check(part: ExpressionRule, program: Any) -> Check:
     return check
 
 
-def _maps(words: frozenset[str], topic: Subject) -> dict[str, Mapping[str, str]]:
+def _maps(words: frozenset[str], topic: TopicFacts) -> dict[str, Mapping[str, str]]:
     """Labels and settings, if the expression speaks of them: most do not, and they are most of the work."""
     return {name: values for name, values in (("labels", topic.labels), ("configs", topic.configs)) if name in words}
 
 
-def _data(topic: Subject, maps: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+def _data(topic: TopicFacts, maps: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
     """The variables that are known; CEL answers for the rest where the answer does not depend on them."""
     counts = {name: topic.count(name) for name in ("partitions", "replicationFactor", "brokers")}
     return {
@@ -145,7 +147,7 @@ def _typed(name: str, text: str) -> Any:
     return [item for item in text.split(",") if item] if config_type is ConfigType.LIST else text
 
 
-def _values(text: str, topic: Subject, maps: Mapping[str, Mapping[str, str]]) -> str:
+def _values(text: str, topic: TopicFacts, maps: Mapping[str, Mapping[str, str]]) -> str:
     """The values that the expression speaks of."""
     counts = {name: topic.count(name) for name in ("partitions", "replicationFactor", "brokers")}
     known = {"name": topic.name, **counts, "cluster": topic.cluster}

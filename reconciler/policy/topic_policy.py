@@ -30,22 +30,22 @@ from reconciler.policy.topic_checks import (
     relation_check,
     setting_check,
 )
-from reconciler.policy.topic_expressions import Fault, expression_checks
-from reconciler.policy.topic_subject import Subject, Surroundings, subject
+from reconciler.policy.topic_expressions import ExpressionFault, expression_checks
+from reconciler.policy.topic_facts import ClusterContext, TopicFacts, facts_of
 
-_NOTHING = Surroundings()
+_NOTHING = ClusterContext()
 
 
 class ExpressionError(Exception):
     """Expressions that cannot be compiled; ``faults`` are the first of each."""
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
+    def __init__(self, faults: Iterable[ExpressionFault]) -> None:
         """Keeps them."""
         self.faults = tuple(faults)
         super().__init__(self.faults)
 
 
-class TopicStanding(StrEnum):
+class TopicFindingStatus(StrEnum):
     """How a topic stands to a rule that it does not keep. ``UNDECIDED`` is no pass: the broker might break the rule."""
 
     BROKEN = "broken"
@@ -59,7 +59,7 @@ class TopicFinding:
     """One topic that does not keep one part of a rule. ``waiver`` is the one that accepts it, or that did."""
 
     code: TopicCheck
-    standing: TopicStanding
+    status: TopicFindingStatus
     topic: str
     origin: Origin
     rule: TopicRule
@@ -72,17 +72,17 @@ class TopicFinding:
     @property
     def stops(self) -> bool:
         """Whether it ends a command with status 3: a breach or a doubt that is neither a warning nor waived."""
-        return self.standing is not TopicStanding.WAIVED and self.rule.severity == "error"
+        return self.status is not TopicFindingStatus.WAIVED and self.rule.severity == "error"
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPolicyResult:
-    """What came of the rules: ``rules`` and ``topics`` are how many, ``idle_waivers`` those that accept nothing."""
+    """What came of the rules: ``rules`` and ``topics`` are how many, ``unused_waivers`` those that accept nothing."""
 
     findings: tuple[TopicFinding, ...] = ()
     rules: int = 0
     topics: int = 0
-    idle_waivers: tuple[TopicWaiver, ...] = ()
+    unused_waivers: tuple[TopicWaiver, ...] = ()
 
     @property
     def stopping(self) -> tuple[TopicFinding, ...]:
@@ -109,9 +109,11 @@ class TopicPolicy:
         """Whether a rule depends on how many brokers there are."""
         return any(_needs_brokers(part) for rule, _ in self._rules for part in rule.parts)
 
-    def decide(self, desired: DesiredState, as_of: datetime.date, around: Surroundings = _NOTHING) -> TopicPolicyResult:
+    def decide(
+        self, desired: DesiredState, as_of: datetime.date, around: ClusterContext = _NOTHING
+    ) -> TopicPolicyResult:
         """Everything that declared topics do not keep, in the order of places; absent topics keep every rule."""
-        topics = [subject(wanted, around) for wanted in desired.topics.values() if not wanted.absent]
+        topics = [facts_of(wanted, around) for wanted in desired.topics.values() if not wanted.absent]
         found = [finding for topic in topics for finding in self._of_topic(topic, as_of)]
         found.sort(key=lambda one: (one.origin, one.topic, one.code, one.rule_origin, one.about))
         used = {finding.waiver for finding in found}
@@ -119,7 +121,7 @@ class TopicPolicy:
         idle = tuple(waiver for waiver in waivers if waiver.stands(as_of) and waiver not in used)
         return TopicPolicyResult(tuple(found), len(self._rules), len(topics), idle)
 
-    def _of_topic(self, topic: Subject, as_of: datetime.date) -> Iterator[TopicFinding]:
+    def _of_topic(self, topic: TopicFacts, as_of: datetime.date) -> Iterator[TopicFinding]:
         for rule, checks in self._rules:
             if _is_about(rule, topic):
                 for part, check in checks:
@@ -149,7 +151,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     return lambda name: compiled.fullmatch(name) is not None
 
 
-def _is_about(rule: TopicRule, topic: Subject) -> bool:
+def _is_about(rule: TopicRule, topic: TopicFacts) -> bool:
     if rule.topics is not None and not rule.topics.selects_name(topic.name):
         return False
     if rule.excluded is not None and rule.excluded.selects_name(topic.name):
@@ -169,16 +171,16 @@ def _needs_brokers(part: RulePart) -> bool:
             return False
 
 
-def _finding(rule: TopicRule, part: RulePart, topic: Subject, lack: Shortfall, as_of: datetime.date) -> TopicFinding:
+def _finding(rule: TopicRule, part: RulePart, topic: TopicFacts, lack: Shortfall, as_of: datetime.date) -> TopicFinding:
     about = [
         waiver
         for waiver in rule.waivers
         if waiver.topics.selects_name(topic.name) and (not waiver.codes or lack.code in waiver.codes)
     ]
-    standing = TopicStanding.BROKEN if lack.decided else TopicStanding.UNDECIDED
+    standing = TopicFindingStatus.BROKEN if lack.decided else TopicFindingStatus.UNDECIDED
     waiver = max(about, key=lambda one: one.expires, default=None)
     if waiver is not None and waiver.stands(as_of):
-        standing = TopicStanding.WAIVED
+        standing = TopicFindingStatus.WAIVED
     return TopicFinding(
         lack.code, standing, topic.name, topic.origin, rule, part.origin, lack.about, lack.found, lack.wanted, waiver
     )

@@ -31,8 +31,8 @@ from reconciler.model import (
     readable,
 )
 from reconciler.policy.topic_checks import Check, count_check, name_check, relation_check, setting_check
+from reconciler.policy.topic_facts import ClusterContext, TopicFacts, facts_of
 from reconciler.policy.topic_policy import matcher
-from reconciler.policy.topic_subject import Subject, Surroundings, subject
 
 #: How names are usually formed, the strictest first.
 NAME_PATTERNS: Final = (
@@ -67,7 +67,7 @@ class ProposedRule(NamedTuple):
 
 def propose_policy(topics: Iterable[Topic], occasion: Occasion) -> tuple[ProposedRule, ...]:
     """The rules for topics that are there, in a fixed order; none for none. All numbers of the topics are known."""
-    subjects = [subject(DesiredTopic(topic, _NOWHERE), Surroundings()) for topic in sorted(topics)]
+    subjects = [facts_of(DesiredTopic(topic, _NOWHERE), ClusterContext()) for topic in sorted(topics)]
     if not subjects:
         return ()
     found = [
@@ -80,7 +80,7 @@ def propose_policy(topics: Iterable[Topic], occasion: Occasion) -> tuple[Propose
     return tuple(_proposed(name, part, subjects, occasion) for name, part in found if part is not None)
 
 
-def _proposed(name: str, part: RulePart, subjects: Sequence[Subject], occasion: Occasion) -> ProposedRule:
+def _proposed(name: str, part: RulePart, subjects: Sequence[TopicFacts], occasion: Occasion) -> ProposedRule:
     out = tuple(topic.name for topic in _breaking(part, subjects))
     waiver = TopicWaiver(NameSelector(literal=out), occasion.reason, occasion.expires, _NOWHERE)
     rule = TopicRule(
@@ -94,7 +94,7 @@ def _proposed(name: str, part: RulePart, subjects: Sequence[Subject], occasion: 
     return ProposedRule(rule, len(subjects) - len(out), len(subjects))
 
 
-def _breaking(part: RulePart, subjects: Iterable[Subject]) -> list[Subject]:
+def _breaking(part: RulePart, subjects: Iterable[TopicFacts]) -> list[TopicFacts]:
     check = _check(part)
     return [topic for topic in subjects if any(check(topic))]
 
@@ -113,16 +113,16 @@ def _check(part: RulePart) -> Check:
             raise ValueError("no expression is ever proposed")
 
 
-def _kept_by_most(part: RulePart, subjects: Sequence[Subject]) -> bool:
+def _kept_by_most(part: RulePart, subjects: Sequence[TopicFacts]) -> bool:
     return len(_breaking(part, subjects)) <= _FEW * len(subjects)
 
 
-def _names(subjects: Sequence[Subject]) -> NameRule | None:
+def _names(subjects: Sequence[TopicFacts]) -> NameRule | None:
     candidates = (NameRule(_NOWHERE, pattern) for pattern in NAME_PATTERNS)
     return next((part for part in candidates if _kept_by_most(part, subjects)), None)
 
 
-def _partitions(subjects: Sequence[Subject]) -> CountRule:
+def _partitions(subjects: Sequence[TopicFacts]) -> CountRule:
     counts = sorted(topic.partitions or 0 for topic in subjects)
     usual = counts[int(_MOST * (len(counts) - 1))]
     most = usual if counts[-1] > 2 * usual else counts[-1]
@@ -130,19 +130,19 @@ def _partitions(subjects: Sequence[Subject]) -> CountRule:
     return rule if _kept_by_most(rule, subjects) else CountRule(_NOWHERE, "partitions", rule.minimum, counts[-1])
 
 
-def _replicas(subjects: Sequence[Subject]) -> CountRule:
+def _replicas(subjects: Sequence[TopicFacts]) -> CountRule:
     factors = Counter(topic.replication_factor or 0 for topic in subjects)
     usual = CountRule(_NOWHERE, "replicationFactor", factors.most_common(1)[0][0])
     return usual if _kept_by_most(usual, subjects) else CountRule(_NOWHERE, "replicationFactor", min(factors))
 
 
-def _relation(subjects: Sequence[Subject]) -> RelationRule | None:
+def _relation(subjects: Sequence[TopicFacts]) -> RelationRule | None:
     part = RelationRule(_NOWHERE, _MIN_INSYNC, Relation.BELOW, "replicationFactor", required=False)
     is_set = any(_MIN_INSYNC in topic.configs for topic in subjects)
     return part if is_set and _kept_by_most(part, subjects) else None
 
 
-def _settings(subjects: Iterable[Subject]) -> Mapping[str, list[str]]:
+def _settings(subjects: Iterable[TopicFacts]) -> Mapping[str, list[str]]:
     """The values of each setting, once for each topic that sets it."""
     found: dict[str, list[str]] = defaultdict(list)
     for topic in subjects:
@@ -151,7 +151,7 @@ def _settings(subjects: Iterable[Subject]) -> Mapping[str, list[str]]:
     return dict(sorted(found.items()))
 
 
-def _setting(name: str, values: Sequence[str], subjects: Sequence[Subject]) -> SettingRule | None:
+def _setting(name: str, values: Sequence[str], subjects: Sequence[TopicFacts]) -> SettingRule | None:
     if name in THROTTLE_CONFIGS or len(values) < _FEW * len(subjects):
         return None
     required = len(values) >= _MOST * len(subjects)

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reconciler.fleet import Run
+from reconciler.fleet import FleetRun
 from reconciler.report.paint import Paint, counted, plain, safe
 from reconciler.report.results.fleet import FleetCluster, FleetReport
 
 _STYLES: Final = {"+": "add", "-": "remove", "~": "change", "!": "warn"}
 
 
-def run_lines(run: Run, paint: Paint = plain) -> Iterator[str]:
+def run_lines(run: FleetRun, paint: Paint = plain) -> Iterator[str]:
     """A snapshot run."""
     yield paint("title", f"Snapshot {run.id}")
     names = [*(item.cluster for item in run.readings), *(item.cluster for item in run.failures)]

@@ -5,17 +5,21 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from reconciler.model import UNLIMITED_CONFIGS, TopicCheck, readable
-from reconciler.policy import TopicFinding, TopicPolicyResult, TopicStanding
+from reconciler.policy import TopicFinding, TopicFindingStatus, TopicPolicyResult
 from reconciler.report.paint import Paint, counted, plain, safe
 
-_STYLE: Final = {TopicStanding.BROKEN: "error", TopicStanding.UNDECIDED: "warn", TopicStanding.WAIVED: "warn"}
+_STYLE: Final = {
+    TopicFindingStatus.BROKEN: "error",
+    TopicFindingStatus.UNDECIDED: "warn",
+    TopicFindingStatus.WAIVED: "warn",
+}
 
 
 def policy_lines(result: TopicPolicyResult, paint: Paint = plain) -> Iterator[str]:
     """Each finding, waivers that accept nothing, then how many there are; nothing where there is no rule."""
     for finding in result.findings:
         yield from _finding_lines(finding, paint)
-    for waiver in result.idle_waivers:
+    for waiver in result.unused_waivers:
         yield paint("dim", safe(f"the waiver at {waiver.origin} accepts nothing: remove it"))
     if result.rules:
         yield summary(result)
@@ -23,26 +27,26 @@ def policy_lines(result: TopicPolicyResult, paint: Paint = plain) -> Iterator[st
 
 def summary(result: TopicPolicyResult) -> str:
     """``12 topics against 3 rules of policies: 1 broken, 2 waived``."""
-    found = Counter(finding.standing for finding in result.findings)
-    parts = ", ".join(f"{found[standing]:,} {standing}" for standing in TopicStanding if found[standing])
+    found = Counter(finding.status for finding in result.findings)
+    parts = ", ".join(f"{found[standing]:,} {standing}" for standing in TopicFindingStatus if found[standing])
     rules = counted(result.rules, "rule")
     return f"{counted(result.topics, 'topic')} against {rules} of topic policies: {parts or 'all kept'}"
 
 
 def _finding_lines(finding: TopicFinding, paint: Paint) -> Iterator[str]:
-    word = str(finding.standing)
-    if finding.rule.severity == "warning" and finding.standing is not TopicStanding.WAIVED:
+    word = str(finding.status)
+    if finding.rule.severity == "warning" and finding.status is not TopicFindingStatus.WAIVED:
         word += " (warning)"
-    head = paint(_STYLE[finding.standing], f"{word} {finding.code}")
+    head = paint(_STYLE[finding.status], f"{word} {finding.code}")
     yield f"{head}  {safe(finding.topic)}{paint('dim', safe(f'  {finding.origin}'))}"
     yield safe(f"    {message(finding)}")
     if finding.rule.message:
         yield safe(f"    {finding.rule.message}")
     yield safe(f"    rule {rule_name(finding)} at {finding.rule_origin}")
     if finding.waiver is not None:
-        stands = "accepted until" if finding.standing is TopicStanding.WAIVED else "was accepted until"
+        stands = "accepted until" if finding.status is TopicFindingStatus.WAIVED else "was accepted until"
         yield safe(f"    {stands} {finding.waiver.expires}: {finding.waiver.reason}")
-    if finding.standing is not TopicStanding.WAIVED:
+    if finding.status is not TopicFindingStatus.WAIVED:
         yield safe(f"    {advice(finding)}")
 
 
@@ -65,7 +69,7 @@ def message(finding: TopicFinding) -> str:
 
 def advice(finding: TopicFinding) -> str:
     """What to write."""
-    if finding.standing is TopicStanding.UNDECIDED:
+    if finding.status is TopicFindingStatus.UNDECIDED:
         return _advice_in_doubt(finding)
     match finding.code:
         case TopicCheck.NAME:
@@ -99,7 +103,7 @@ def finding_document(finding: TopicFinding) -> dict[str, Any]:
         "rule": finding.code.value,
         "name": finding.code.slug,
         "severity": finding.rule.severity,
-        "standing": finding.standing.value,
+        "standing": finding.status.value,
         "stops": finding.stops,
         "topic": finding.topic,
         "place": str(finding.origin),
@@ -129,5 +133,5 @@ def policy_document(result: TopicPolicyResult) -> dict[str, Any]:
         "rules": result.rules,
         "topics": result.topics,
         "findings": [finding_document(finding) for finding in result.findings],
-        "idleWaivers": [str(waiver.origin) for waiver in result.idle_waivers],
+        "idleWaivers": [str(waiver.origin) for waiver in result.unused_waivers],
     }

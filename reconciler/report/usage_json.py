@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from reconciler.fleet.usage import ClusterUsage, Denial, Odd, Replay, Replayed, Summary, Tally
+from reconciler.fleet.usage import (
+    ClusterUsage,
+    Denial,
+    EventCount,
+    ReplayedAccess,
+    ReplayResult,
+    Summary,
+    UnexpectedDecision,
+)
 from reconciler.report.words import binding_document, request_document
 
 
@@ -66,11 +74,11 @@ def _denial(denial: Denial) -> dict[str, Any]:
     }
 
 
-def _odd(odd: Odd) -> dict[str, Any]:
+def _odd(odd: UnexpectedDecision) -> dict[str, Any]:
     return {**request_document(odd.event.request), "permittedByLog": odd.event.allowed, **_tally(odd.tally)}
 
 
-def _replay(replay: Replay) -> dict[str, Any]:
+def _replay(replay: ReplayResult) -> dict[str, Any]:
     return {
         "counts": {
             "fail": replay.fails,
@@ -84,7 +92,7 @@ def _replay(replay: Replay) -> dict[str, Any]:
     }
 
 
-def _replayed(row: Replayed) -> dict[str, Any]:
+def _replayed(row: ReplayedAccess) -> dict[str, Any]:
     return {
         **request_document(row.request),
         "api": row.api or None,
@@ -95,5 +103,5 @@ def _replayed(row: Replayed) -> dict[str, Any]:
     }
 
 
-def _tally(tally: Tally) -> dict[str, Any]:
+def _tally(tally: EventCount) -> dict[str, Any]:
     return {"times": tally.times, "first": tally.first or None, "last": tally.last or None}

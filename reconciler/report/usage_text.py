@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from reconciler.fleet.usage import ClusterUsage, Denial, Replay, Replayed, Standing, Summary
+from reconciler.fleet.usage import BindingUse, ClusterUsage, Denial, ReplayedAccess, ReplayResult, Summary
 from reconciler.model import AclBinding
 from reconciler.report.paint import Paint, counted, plain, safe
 
 _STANDINGS: Final = {
-    Standing.ALONE: "needed for an access that was seen",
-    Standing.DECIDED: "named by the logs",
-    Standing.ALSO: "beside others that permit or refuse the same",
-    Standing.UNUSED: "without any use seen",
-    Standing.CANNOT_SAY: "of which nothing can be said",
+    BindingUse.ALONE: "needed for an access that was seen",
+    BindingUse.DECIDED: "named by the logs",
+    BindingUse.ALSO: "beside others that permit or refuse the same",
+    BindingUse.UNUSED: "without any use seen",
+    BindingUse.CANNOT_SAY: "of which nothing can be said",
 }
 _HOSTS: Final = 3
 
@@ -30,7 +30,7 @@ def usage_lines(
         yield f"  in no cluster's directory: {counts}, {unassigned.foreign:,} decisions of clusters that are not known"
         yield from (f"    {line}" for line in _reading_lines(unassigned, paint, ""))
     unknown = [usage.cluster for usage in usages if usage.failure or usage.cannot_say]
-    said = sum(usage.standings.get(Standing.UNUSED, 0) for usage in usages)
+    said = sum(usage.standings.get(BindingUse.UNUSED, 0) for usage in usages)
     bindings = f"{counted(said, 'binding')} without any use seen"
     yield f"{counted(len(usages), 'cluster')}: {bindings}, {len(unknown)} of which nothing can be said"
 
@@ -126,7 +126,7 @@ def _odd_lines(usage: ClusterUsage, paint: Paint, shown: int) -> Iterator[str]:
         yield paint("warn", f"super users that the Cluster document does not name: {names}")
 
 
-def _replay_lines(replay: Replay, paint: Paint, shown: int) -> Iterator[str]:
+def _replay_lines(replay: ReplayResult, paint: Paint, shown: int) -> Iterator[str]:
     yield (
         f"under the change, different accesses: {replay.fails:,} would fail, {replay.succeeds:,} would newly succeed, "
         f"{replay.unclear:,} cannot be told, {replay.same:,} stay as they are"
@@ -140,12 +140,12 @@ def _replay_lines(replay: Replay, paint: Paint, shown: int) -> Iterator[str]:
         yield from _more(count, shown, paint)
 
 
-def _replayed(row: Replayed) -> str:
+def _replayed(row: ReplayedAccess) -> str:
     behind = "" if row.binding is None else f" ({_behind(row, row.binding)})"
     return f"{row.tally.times:,}× {row.request}{f' for {row.api}' if row.api else ''}{behind}"
 
 
-def _behind(row: Replayed, binding: AclBinding) -> str:
+def _behind(row: ReplayedAccess, binding: AclBinding) -> str:
     denies = binding.entry.permission_type.name == "DENY"
     return f"{'refused' if denies else 'permitted so far' if row.before else 'permitted'} by {binding}"
 

@@ -22,7 +22,7 @@ from reconciler.access import (
 from reconciler.access.remediation import suggest_fix
 from reconciler.manifest import AccessTest, Claim, Manifests, access_tests, ownership
 from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, DesiredState
-from reconciler.policy import Breach, Consent, Owner, Ownership
+from reconciler.policy import Breach, Owner, OwnerConsent, Ownership
 from reconciler.report.claim_results import ClaimResult, standing_of
 from reconciler.workflow.manifests import sound
 
@@ -56,7 +56,7 @@ def breaches(manifests: Manifests, cluster: str, desired: DesiredState, as_of: d
     rules = Ownership(
         (Owner(one.team, one.origin, one.files_of(manifests.sources), one.principals, one.patterns) for one in owners),
         (
-            Consent(one.team, one.to, frozenset(one.operations), one.patterns, one.origin, one.own_file)
+            OwnerConsent(one.team, one.to, frozenset(one.operations), one.patterns, one.origin, one.own_file)
             for one in consents
         ),
     )

@@ -14,9 +14,9 @@ from reconciler.manifest import (
 )
 from reconciler.model import ClusterState, DesiredState, TopicRule
 from reconciler.policy import (
+    ClusterContext,
     ExpressionError,
     MissingEngineError,
-    Surroundings,
     TopicPolicy,
     TopicPolicyResult,
 )
@@ -47,10 +47,10 @@ def decide_policies(
         return TopicPolicyResult()
     declaration = declared_cluster(manifests, cluster)
     brokers = frozenset(declaration.brokers)
-    around = Surroundings(cluster, len(brokers) or None)
+    around = ClusterContext(cluster, len(brokers) or None)
     if seen is not None:
         state, count = seen.state, len(brokers | seen.brokers) or None
-        around = Surroundings(
+        around = ClusterContext(
             cluster,
             count,
             state.topics,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.fleet import ClusterDrift, Counts, Failure, FleetDrift
+from reconciler.fleet import ClusterDrift, DriftCounts, Failure, FleetDrift
 from reconciler.report.page import page as report_page
 from reconciler.report.results import fleet_result
 from reconciler.report.results.fleet import fleet_report
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.browser
 
 HOSTILE = "</title><script>alert(1)</script><img src=//127.0.0.1:1/x onerror=alert(2)>"
 CLUSTERS = (
-    ClusterDrift("as-declared", Counts(5, 5)),
-    ClusterDrift("prod-eu", Counts(9, 9, creates=12_300, deletes=4)),
-    ClusterDrift("prod-us", Counts(9, 9, creates=1)),
+    ClusterDrift("as-declared", DriftCounts(5, 5)),
+    ClusterDrift("prod-eu", DriftCounts(9, 9, creates=12_300, deletes=4)),
+    ClusterDrift("prod-us", DriftCounts(9, 9, creates=1)),
     ClusterDrift("gone", failure=Failure("gone", "timed_out", HOSTILE)),
 )
 TEAMS: Mapping[str, Mapping[str, int]] = {

@@ -15,7 +15,7 @@ from reconciler.adapters.spark.results import changes_of
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tables import LIVE_SCHEMA, parquet, rows_table
 from reconciler.diff import TopicRules, compare
-from reconciler.fleet import Counts, Run, pairs, row_of
+from reconciler.fleet import DriftCounts, FleetRun, pairs, row_of
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -105,7 +105,9 @@ def test_spark_and_the_local_engine_give_the_same_answer(
         desired.append(write_desired(wanted, scope, Place(store.files, f"key={name}", cluster, "0", sizes[1]), "now"))
         rules[cluster] = Rules(scope, topic_rules_now)
 
-    drift = compare_fleet(spark, store, Run(name, "", tuple(desired)), Run(name, "", tuple(live)), rules, name)
+    drift = compare_fleet(
+        spark, store, FleetRun(name, "", tuple(desired)), FleetRun(name, "", tuple(live)), rules, name
+    )
 
     for (wanted, found, scope, _, topic_rules_now), answer in zip(fleet, drift.clusters, strict=True):
         expected = compare(wanted, found, scope, topic_rules_now)
@@ -145,7 +147,9 @@ def test_what_is_as_desired_is_never_read(store: FleetStore, state: ClusterState
 
 
 def test_counts_add_up() -> None:
-    assert sum((Counts(1, 2, creates=3), Counts(1, deletes=4)), Counts()) == Counts(2, 2, creates=3, deletes=4)
+    assert sum((DriftCounts(1, 2, creates=3), DriftCounts(1, deletes=4)), DriftCounts()) == DriftCounts(
+        2, 2, creates=3, deletes=4
+    )
 
 
 def test_a_row_that_stands_twice_is_refused(store: FleetStore, spark: "SparkSession") -> None:
@@ -163,7 +167,9 @@ def test_a_row_that_stands_twice_is_refused(store: FleetStore, spark: "SparkSess
     bucket = replace(live.buckets[0], rows=2, owned=2, owned_digest="other")
     damaged = replace(live, buckets=(bucket,))
     rules = {"c": Rules(Scope(), TopicRules())}
-    drift = compare_fleet(spark, store, Run("twice", "", (desired,)), Run("twice", "", (damaged,)), rules, "twice")
+    drift = compare_fleet(
+        spark, store, FleetRun("twice", "", (desired,)), FleetRun("twice", "", (damaged,)), rules, "twice"
+    )
     [answer] = drift.clusters
     assert answer.failure is not None
     assert "stands twice" in answer.failure.message

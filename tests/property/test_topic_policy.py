@@ -23,12 +23,12 @@ from reconciler.model import (
     TopicRule,
 )
 from reconciler.policy import (
+    ClusterContext,
     Occasion,
     ProposedRule,
-    Surroundings,
+    TopicFindingStatus,
     TopicPolicy,
     TopicPolicyResult,
-    TopicStanding,
     propose_policy,
 )
 from reconciler.report.export.policy import policy_text
@@ -74,7 +74,7 @@ known = st.fixed_dictionaries(
 )
 
 
-def decided(part: RulePart, topic: Topic, around: Surroundings) -> TopicPolicyResult:
+def decided(part: RulePart, topic: Topic, around: ClusterContext) -> TopicPolicyResult:
     state = DesiredState(topics={topic.name: DesiredTopic(topic, PLACE)})
     return TopicPolicy([TopicRule("a", PLACE, (part,))]).decide(state, DAY, around)
 
@@ -83,12 +83,12 @@ def decided(part: RulePart, topic: Topic, around: Surroundings) -> TopicPolicyRe
 def test_more_knowledge_never_turns_a_pass_or_a_breach(
     part: RulePart, topic: Topic, defaults: Mapping[str, str], brokers: int
 ) -> None:
-    before = decided(part, topic, Surroundings("prod"))
-    after = decided(part, topic, Surroundings("prod", brokers, {}, defaults))
-    assert all(one.standing is TopicStanding.BROKEN for one in after.findings)
+    before = decided(part, topic, ClusterContext("prod"))
+    after = decided(part, topic, ClusterContext("prod", brokers, {}, defaults))
+    assert all(one.status is TopicFindingStatus.BROKEN for one in after.findings)
     if not before.findings:
         assert not after.findings
-    broken = {one.code for one in before.findings if one.standing is TopicStanding.BROKEN}
+    broken = {one.code for one in before.findings if one.status is TopicFindingStatus.BROKEN}
     assert broken <= {one.code for one in after.findings}
 
 
@@ -120,7 +120,7 @@ def test_the_topics_that_a_proposal_is_made_of_keep_it(found: list[Topic]) -> No
     state = DesiredState(topics={name: DesiredTopic(topic, PLACE) for name, topic in by_name.items()})
     result = reread(rules).decide(state, DAY)
     assert not result.stopping
-    assert not result.idle_waivers
+    assert not result.unused_waivers
     for proposed in rules:
         waived = proposed.rule.waivers[0].topics if proposed.rule.waivers else NameSelector()
         assert proposed.kept + len(waived.literal) == proposed.topics == len(by_name)

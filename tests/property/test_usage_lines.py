@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from reconciler.fleet.usage import (
     Event,
-    Ground,
-    Read,
+    EventCount,
+    LoggedReason,
+    ParsedLine,
     Scan,
-    Tally,
-    Unread,
+    UnreadableReason,
     Window,
     parse_line,
     parse_message,
@@ -38,36 +38,36 @@ layouts = st.sampled_from(sorted(LAYOUTS))
 
 
 def unreasoned(event: Event) -> Event:
-    return event._replace(ground=Ground.UNSAID, acl=None)
+    return event._replace(ground=LoggedReason.UNSAID, acl=None)
 
 
 @given(events, times, layouts, st.sampled_from(WITH_REASON))
 def test_a_decision_of_the_standard_authorizer_is_read_back(
     event: Event, time: str, layout: str, printer: Printer
 ) -> None:
-    assert parse_line(LAYOUTS[layout](printer(event), time).encode()) == Read(time[:10], event)
+    assert parse_line(LAYOUTS[layout](printer(event), time).encode()) == ParsedLine(time[:10], event)
 
 
 @given(events, times, layouts)
 def test_a_decision_of_the_acl_authorizer_is_read_back(event: Event, time: str, layout: str) -> None:
     line = LAYOUTS[layout](acl_authorizer(event), time)
-    assert parse_line(line.encode()) == Read(time[:10], unreasoned(event))
+    assert parse_line(line.encode()) == ParsedLine(time[:10], unreasoned(event))
 
 
 @given(events, times)
 def test_a_decision_from_before_2_4_is_read_back_where_its_end_is_marked(event: Event, time: str) -> None:
     line = LAYOUTS["kafka"](before_2_4(event), time).encode()
-    assert parse_line(line) == Read(time[:10], unreasoned(event)._replace(api=""))
-    assert parse_line(line.removesuffix(b" (kafka.authorizer.logger)")) is Unread.CUT
+    assert parse_line(line) == ParsedLine(time[:10], unreasoned(event)._replace(api=""))
+    assert parse_line(line.removesuffix(b" (kafka.authorizer.logger)")) is UnreadableReason.CUT
 
 
 @given(events, st.sampled_from(["lkc-1", "8caBa-0_Tu-2k3rKSxY64Q"]))
 def test_an_audit_event_is_read_back(event: Event, cluster_id: str) -> None:
-    ground: Ground = event.ground if event.ground is Ground.SUPER_USER else Ground.UNSAID
+    ground: LoggedReason = event.ground if event.ground is LoggedReason.SUPER_USER else LoggedReason.UNSAID
     if not event.allowed:
-        ground = Ground.DEFAULT_DENY
+        ground = LoggedReason.DEFAULT_DENY
     event = event._replace(cluster_id=cluster_id, acl=None, ground=ground)
-    assert parse_line(audit_event(event).encode()) == Read("2026-11-02", event)
+    assert parse_line(audit_event(event).encode()) == ParsedLine("2026-11-02", event)
 
 
 @given(hostile_events, st.sampled_from([*WITH_REASON, acl_authorizer]))
@@ -77,7 +77,7 @@ def test_names_like_separators_are_read_right_or_not_at_all(event: Event, printe
         assert (found.request, found.allowed, found.api) == (event.request, event.allowed, event.api)
         assert found.acl in (None, event.acl)
     else:
-        assert found in (Unread.AMBIGUOUS, Unread.CUT)
+        assert found in (UnreadableReason.AMBIGUOUS, UnreadableReason.CUT)
 
 
 @given(events, st.sampled_from([*WITH_REASON, acl_authorizer, before_2_4]), st.data())
@@ -86,7 +86,7 @@ def test_half_a_line_never_tells_of_another_access(event: Event, printer: Printe
     first, last = sorted(data.draw(st.integers(0, len(line))) for _ in range(2))
     for part in (line[:last], line[first:], line[first:last]):
         found = parse_line(part)
-        if isinstance(found, Read):
+        if isinstance(found, ParsedLine):
             assert found.event.request == event.request
             assert found.event.allowed is event.allowed
 
@@ -105,7 +105,7 @@ def test_damage_makes_no_reading_fail(
     for _ in range(data.draw(st.integers(1, 4))):
         line[data.draw(st.integers(0, len(line) - 1))] = data.draw(st.integers(0, 255))
     found = parse_line(bytes(line))
-    assert found is None or isinstance(found, Read | Unread)
+    assert found is None or isinstance(found, ParsedLine | UnreadableReason)
     shown = example(bytes(line))
     assert shown.isprintable()
     assert len(shown) <= 161
@@ -113,7 +113,7 @@ def test_damage_makes_no_reading_fail(
 
 @pytest.mark.parametrize("document", [b"[" * 100_000, b'{"Principal":' * 100_000, b'{"Principal": 1' + b"0" * 9_999])
 def test_deep_and_large_json_is_no_decision(document: bytes) -> None:
-    assert parse_line(document) in (None, Unread.CUT)
+    assert parse_line(document) in (None, UnreadableReason.CUT)
 
 
 lines = st.one_of(
@@ -134,10 +134,10 @@ def test_a_scan_counts_every_line_once_and_as_it_reads_alone(found: list[bytes],
     naive: Counter[object] = Counter()
     for line in found * times:
         read = parse_line(line)
-        if isinstance(read, Read) and not window.contains(read.time):
-            naive["outside" if read.time else Unread.NO_TIME] += 1
+        if isinstance(read, ParsedLine) and not window.contains(read.time):
+            naive["outside" if read.time else UnreadableReason.NO_TIME] += 1
         else:
-            naive[read.event if isinstance(read, Read) else read] += 1
+            naive[read.event if isinstance(read, ParsedLine) else read] += 1
     counted: Counter[object] = Counter({event: tally.times for event, tally in scan.drain()})
     counted.update({reason: lost.lines for reason, lost in scan.lost.items()})
     counted.update({None: scan.other, "outside": scan.outside})
@@ -155,7 +155,7 @@ def test_what_is_known_is_counted_at_once_as_line_by_line(found: list[Event], se
     scan, naive = Scan(window), Counter[Event]()
     for _ in range(3):
         scan.take(lines)
-        reads = [read for line in lines if isinstance(read := parse_line(line), Read)]
+        reads = [read for line in lines if isinstance(read := parse_line(line), ParsedLine)]
         naive.update(read.event for read in reads if window.contains(read.time))
     counted = {event: tally.times for event, tally in scan.drain()}
     assert counted == dict(naive)
@@ -167,5 +167,5 @@ def test_what_is_known_is_counted_at_once_as_line_by_line(found: list[Event], se
 def test_a_scan_knows_the_first_and_the_last_day_and_all_others(event: Event, seen: list[str], layout: str) -> None:
     scan = Scan(Window())
     scan.take([LAYOUTS[layout](standard(event), time).encode() for time in seen])
-    assert list(scan.drain()) == [(event, Tally(len(seen), min(seen)[:10], max(seen)[:10]))]
+    assert list(scan.drain()) == [(event, EventCount(len(seen), min(seen)[:10], max(seen)[:10]))]
     assert scan.days == {"": {(time[:10], event.allowed) for time in seen}}

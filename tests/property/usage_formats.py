@@ -7,7 +7,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from reconciler.access import AccessRequest
-from reconciler.fleet.usage import Event, Ground
+from reconciler.fleet.usage import Event, LoggedReason
 from reconciler.fleet.usage.vocabulary import OPERATIONS, RESOURCE_TYPES, pascal
 from reconciler.model import (
     WILDCARD,
@@ -34,9 +34,9 @@ SEPARATORS: Final = (
     ", resourceName=",
 )
 _RULES: Final = {
-    Ground.SUPER_USER: "SuperUser",
-    Ground.DEFAULT_ALLOW: "DefaultAllow",
-    Ground.DEFAULT_DENY: "DefaultDeny",
+    LoggedReason.SUPER_USER: "SuperUser",
+    LoggedReason.DEFAULT_ALLOW: "DefaultAllow",
+    LoggedReason.DEFAULT_DENY: "DefaultDeny",
 }
 
 
@@ -94,7 +94,7 @@ def audit_event(event: Event) -> str:
         "resourceName": request.resource_name,
         "patternType": "LITERAL",
     }
-    if event.ground is Ground.SUPER_USER:
+    if event.ground is LoggedReason.SUPER_USER:
         verdict["superUserAuthorization"] = True
     document = {
         "type": "io.confluent.kafka.server/authorization",
@@ -143,13 +143,13 @@ def _pattern(name: str, kind: str, length: int) -> tuple[str, PatternType]:
 def _events(draw: st.DrawFn, names: st.SearchStrategy[str]) -> Event:
     principal = f"User:{draw(names)}"
     request = AccessRequest(principal, draw(_hosts), draw(_operations), draw(_types), draw(names))
-    ground = draw(st.sampled_from([Ground.ACL, *_RULES]))
-    allowed = draw(st.booleans()) if ground is Ground.ACL else ground is not Ground.DEFAULT_DENY
+    ground = draw(st.sampled_from([LoggedReason.ACL, *_RULES]))
+    allowed = draw(st.booleans()) if ground is LoggedReason.ACL else ground is not LoggedReason.DEFAULT_DENY
     event = Event(request, allowed, ground, None, draw(_apis))
-    if ground is not Ground.ACL:
+    if ground is not LoggedReason.ACL:
         return event
     if not request.resource_name:
-        return event._replace(ground=Ground.SUPER_USER, allowed=True)
+        return event._replace(ground=LoggedReason.SUPER_USER, allowed=True)
     name, pattern_type = _pattern(
         request.resource_name, draw(st.sampled_from(["wildcard", "prefix", "literal"])), draw(st.integers(1, 3))
     )

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from reconciler.adapters.spark.readings import Place, write_live
 from reconciler.adapters.spark.store import FleetStore, NoRunError
 from reconciler.adapters.spark.tasks import in_time, reason, run_tasks, task_count
-from reconciler.fleet import Failure, Reading, Run, parse_reading, partition, reading_text
+from reconciler.fleet import Failure, FleetRun, Reading, parse_reading, partition, reading_text
 from reconciler.model import ClusterState, Scope
 from reconciler.ports import ClusterError
 
@@ -35,7 +35,7 @@ _LASTING: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SnapshotSource:
     """A cluster to read: its name, its scope, and a picklable way to its state that raises :class:`ClusterError`."""
 
     cluster: str
@@ -44,7 +44,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class CollectionLimits:
     """How many clusters one task reads at once, how long it waits for one, how often it asks."""
 
     at_once: int = 4
@@ -53,7 +53,13 @@ class Patience:
     pause: float = 1.0
 
 
-def collect(session: SparkSession, store: FleetStore, sources: Sequence[Source], run: Run, patience: Patience) -> Run:
+def collect(
+    session: SparkSession,
+    store: FleetStore,
+    sources: Sequence[SnapshotSource],
+    run: FleetRun,
+    patience: CollectionLimits,
+) -> FleetRun:
     """Read ``sources`` into ``store`` and commit the run; ``run`` names it and holds what is carried over."""
     lists = partition(sources, [1] * len(sources), task_count(session))
     work = partial(_read_all, store=store, side=f"taken={run.id}", taken=run.taken, patience=patience)
@@ -82,7 +88,13 @@ def carried(store: FleetStore, but: Sequence[str]) -> tuple[Reading, ...]:
 
 
 def _read_all(
-    sources: Sequence[Source], attempt: str, *, store: FleetStore, side: str, taken: str, patience: Patience
+    sources: Sequence[SnapshotSource],
+    attempt: str,
+    *,
+    store: FleetStore,
+    side: str,
+    taken: str,
+    patience: CollectionLimits,
 ) -> Iterator[str]:
     for source, state in in_time(sources, partial(_read, patience=patience), patience.at_once, patience.timeout):
         if state is None:
@@ -95,7 +107,7 @@ def _read_all(
             yield reading_text(write_live(state, source.scope, place, taken))
 
 
-def _read(source: Source, patience: Patience) -> ClusterState | Failure:
+def _read(source: SnapshotSource, patience: CollectionLimits) -> ClusterState | Failure:
     for attempt in range(1, patience.attempts + 1):
         try:
             return source.read()

@@ -20,14 +20,14 @@ from reconciler.diff import TopicRules, compare
 from reconciler.fleet import (
     COLUMNS,
     Bucket,
-    Counts,
+    DriftCounts,
     Failure,
     FleetDrift,
+    FleetRun,
     Pair,
     PartialDrift,
     Reading,
     Row,
-    Run,
     Whose,
     binding_of,
     merge,
@@ -64,7 +64,7 @@ class Unit:
 
 
 def compare_fleet(
-    session: SparkSession, store: FleetStore, desired: Run, live: Run, rules: Mapping[str, Rules], name: str
+    session: SparkSession, store: FleetStore, desired: FleetRun, live: FleetRun, rules: Mapping[str, Rules], name: str
 ) -> FleetDrift:
     """Compare every cluster of ``desired`` with its reading in ``live``; ``name`` is where the results go."""
     settled: list[PartialDrift] = []
@@ -99,7 +99,7 @@ def compare_fleet(
     )
 
 
-def _failures(desired: Run, live: Run) -> Iterator[Failure]:
+def _failures(desired: FleetRun, live: FleetRun) -> Iterator[Failure]:
     """Of a cluster that is not in the run at all nothing is known either."""
     yield from desired.failures
     refused = {failure.cluster for failure in desired.failures}
@@ -122,10 +122,10 @@ def _equal(pair: Pair) -> PartialDrift:
     return PartialDrift(pair.cluster, _looked_at(pair.desired, pair.live))
 
 
-def _looked_at(desired: Sequence[Bucket], live: Sequence[Bucket]) -> Counts:
+def _looked_at(desired: Sequence[Bucket], live: Sequence[Bucket]) -> DriftCounts:
     owned, ignored = sum(bucket.owned for bucket in live), sum(bucket.ignored for bucket in live)
     rows = sum(bucket.rows for bucket in live)
-    return Counts(sum(bucket.rows for bucket in desired), owned, ignored, rows - owned - ignored)
+    return DriftCounts(sum(bucket.rows for bucket in desired), owned, ignored, rows - owned - ignored)
 
 
 def _compare_all(units: Sequence[Unit], attempt: str, *, store: FleetStore, name: str) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _compare_one(unit: Unit, files: Files, results: Results) -> PartialDrift:
         return _compare_topics(unit, files, results)
     except Exception as error:  # what cannot be compared is unknown, and must not hide the rest
         message = str(error) if isinstance(error, OSError | DamagedError) else reason(error)
-        return PartialDrift(unit.live.cluster, Counts(), error=message)
+        return PartialDrift(unit.live.cluster, DriftCounts(), error=message)
 
 
 class DamagedError(Exception):
@@ -157,14 +157,14 @@ def _compare_pair(unit: Unit, pair: Pair, files: Files, results: Results) -> Par
         found = _judged(found, unit.rules.scope)
         marks = found["whose"]
         owned, ignored = int((marks == int(Whose.OWNED)).sum()), int((marks == int(Whose.IGNORED)).sum())
-        counts = Counts(counts.desired, owned, ignored, found.height - owned - ignored)
+        counts = DriftCounts(counts.desired, owned, ignored, found.height - owned - ignored)
     if counts.owned != found.height:
         found = found.filter(pl.col("whose") == int(Whose.OWNED))
     creates, deletes = differing(wanted, found)
     written = results.bindings(pair.cluster, _created(creates), _expired(files, unit.desired, deletes))
     return PartialDrift(
         pair.cluster,
-        counts + Counts(creates=creates.height, deletes=deletes.height),
+        counts + DriftCounts(creates=creates.height, deletes=deletes.height),
         results.file if written else "",
         bytes_read=pair.bytes,
     )
@@ -234,5 +234,5 @@ def _compare_topics(unit: Unit, files: Files, results: Results) -> PartialDrift:
         rules.topics,
     )
     written = results.topics(live.cluster, topic_differences(compared))
-    counts = Counts(topics=len(compared.changes), left=len(compared.left))
+    counts = DriftCounts(topics=len(compared.changes), left=len(compared.left))
     return PartialDrift(live.cluster, counts, results.file if written else "")

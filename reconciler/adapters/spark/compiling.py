@@ -18,7 +18,7 @@ from reconciler import __version__
 from reconciler.adapters.spark.readings import Place, write_desired
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import run_tasks, task_count
-from reconciler.fleet import Failure, Run, parse_reading, partition, reading_text
+from reconciler.fleet import Failure, FleetRun, parse_reading, partition, reading_text
 from reconciler.manifest import ManifestError, Manifests, Source, desired_state, load, render_problem
 
 _FAILED: Final = "!"
@@ -30,7 +30,7 @@ def compile_desired(
     sources: Sequence[Source],
     clusters: Sequence[str],
     as_of: datetime.date,
-) -> Run:
+) -> FleetRun:
     """What is desired of ``clusters``; one whose manifests do not fit it is a failure of the run."""
     key = compiled_key(sources, clusters, as_of)
     known = store.compiled(key)
@@ -42,7 +42,7 @@ def compile_desired(
     lines = run_tasks(session, lists, work)
     failures = tuple(Failure(**json.loads(line[1:])) for line in lines if line.startswith(_FAILED))
     readings = tuple(parse_reading(line) for line in lines if not line.startswith(_FAILED))
-    run = Run(key, as_of.isoformat(), readings, failures)
+    run = FleetRun(key, as_of.isoformat(), readings, failures)
     store.keep_compiled(run)
     return run
 

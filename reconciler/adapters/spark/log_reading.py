@@ -20,7 +20,17 @@ from reconciler.adapters.spark.readings import bucket_rows
 from reconciler.adapters.spark.tables import from_parquet, table_rows
 from reconciler.adapters.spark.tasks import reason, task_count
 from reconciler.fleet import Reading, binding_of, partition
-from reconciler.fleet.usage import ClusterUsage, Event, Judge, Question, Scan, Summary, Tally, Window, summary_of
+from reconciler.fleet.usage import (
+    ClusterUsage,
+    Event,
+    EventCount,
+    Scan,
+    Summary,
+    UsageAnalysis,
+    UsageQuestion,
+    Window,
+    summary_of,
+)
 from reconciler.model import AclBinding, OpaqueBinding, Scope, is_reserved
 
 #: A scan hands on what it holds when it holds so many different decisions.
@@ -30,7 +40,7 @@ _Key: TypeAlias = tuple[int, Event | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class LoggedCluster:
     """One cluster that is judged: by what was read of it, or by what is desired of it where nothing was.
 
     ``added`` and ``removed`` are a plan's; ``to_desired`` asks for the change to what the manifests want in scope.
@@ -57,7 +67,7 @@ class Days(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LogFindings:
     """What logs show of each cluster, in order; ``unassigned`` is what lines of no known cluster came to."""
 
     clusters: tuple[ClusterUsage, ...]
@@ -65,8 +75,12 @@ class Told:
 
 
 def read_logs(
-    session: SparkSession, files: Files, parts: Sequence[LogPart], subjects: Sequence[Subject], question: Question
-) -> Told:
+    session: SparkSession,
+    files: Files,
+    parts: Sequence[LogPart],
+    subjects: Sequence[LoggedCluster],
+    question: UsageQuestion,
+) -> LogFindings:
     """Scan all parts and judge every subject; a cluster that cannot be judged says why."""
     context = session.sparkContext
     numbers = {subject.cluster: number for number, subject in enumerate(subjects)}
@@ -83,7 +97,7 @@ def read_logs(
     finally:
         shared.unpersist()
     usages = sorted((item for item in found if isinstance(item, ClusterUsage)), key=lambda item: item.cluster)
-    return Told(tuple(usages), next((item for item in found if isinstance(item, Summary)), Summary()))
+    return LogFindings(tuple(usages), next((item for item in found if isinstance(item, Summary)), Summary()))
 
 
 def _scan_all(
@@ -101,7 +115,7 @@ def _scan_all(
 
 
 def _assigned(
-    found: Iterable[tuple[Event, Tally] | Days | Summary], own: int | None, ids: Mapping[str, int], nobody: int
+    found: Iterable[tuple[Event, EventCount] | Days | Summary], own: int | None, ids: Mapping[str, int], nobody: int
 ) -> Iterator[tuple[_Key, Any]]:
     """What a part told, by the number of the cluster that it is about: the part's own, or the one that events name."""
     told = own in ids.values()
@@ -126,7 +140,7 @@ def _assigned(
                 foreign += tally.times
 
 
-def scan_part(part: LogPart, window: Window) -> Iterator[tuple[Event, Tally] | Days | Summary]:
+def scan_part(part: LogPart, window: Window) -> Iterator[tuple[Event, EventCount] | Days | Summary]:
     """The counted decisions of one part, the days with any by cluster, and last what reading it was like."""
     scan, broken = Scan(window), ""
     try:
@@ -147,12 +161,12 @@ def _judge(
     *,
     files: Files,
     shared: Broadcast[list[bytes]],
-    question: Question,
+    question: UsageQuestion,
 ) -> Iterator[ClusterUsage | Summary]:
     if number == len(shared.value):
         yield sum((found for (_, event), found in counted if event is None), Summary())
         return
-    subject: Subject = cloudpickle.loads(shared.value[number])
+    subject: LoggedCluster = cloudpickle.loads(shared.value[number])
     try:
         yield _judged(subject, counted, files, question)
     except Exception as error:  # one cluster's trouble must not hide the others
@@ -161,12 +175,14 @@ def _judge(
         )
 
 
-def _judged(subject: Subject, counted: Iterable[tuple[_Key, Any]], files: Files, question: Question) -> ClusterUsage:
+def _judged(
+    subject: LoggedCluster, counted: Iterable[tuple[_Key, Any]], files: Files, question: UsageQuestion
+) -> ClusterUsage:
     origins = _desired(files, subject.desired) if subject.desired else {}
     live, opaque = _live(subject, files)
     bindings = origins.keys() if live is None else live
     before = Authorizer(bindings, subject.super_users, subject.default_allow, opaque=opaque)
-    judge = Judge(subject.cluster, question, before, _after(subject, before, origins))
+    judge = UsageAnalysis(subject.cluster, question, before, _after(subject, before, origins))
     for (_, event), found in counted:
         if event is None:
             judge.note(found)
@@ -185,14 +201,14 @@ def _desired(files: Files, reading: Reading) -> dict[AclBinding, str]:
     return found
 
 
-def _live(subject: Subject, files: Files) -> tuple[set[AclBinding] | None, tuple[OpaqueBinding, ...]]:
+def _live(subject: LoggedCluster, files: Files) -> tuple[set[AclBinding] | None, tuple[OpaqueBinding, ...]]:
     if subject.live is None:
         return None, ()
     found = {binding_of(row) for bucket in subject.live.buckets for row in bucket_rows(files, bucket)}
     return {binding for binding in found if not is_reserved(binding.pattern.name)}, subject.live.opaque
 
 
-def _after(subject: Subject, before: Authorizer, desired: Mapping[AclBinding, str]) -> Authorizer | None:
+def _after(subject: LoggedCluster, before: Authorizer, desired: Mapping[AclBinding, str]) -> Authorizer | None:
     if subject.planned:
         return before.with_changes(subject.added, subject.removed)
     if not subject.to_desired:
@@ -204,6 +220,6 @@ def _after(subject: Subject, before: Authorizer, desired: Mapping[AclBinding, st
     )
 
 
-def _pickled(subject: Subject) -> bytes:
+def _pickled(subject: LoggedCluster) -> bytes:
     data: bytes = cloudpickle.dumps(subject)  # type: ignore[no-untyped-call]
     return data

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from reconciler.adapters.spark.files import Files
-from reconciler.fleet import FleetDrift, HeaderError, Run, drift_text, parse_drift, parse_run, run_text
+from reconciler.fleet import FleetDrift, FleetRun, HeaderError, drift_text, parse_drift, parse_run, run_text
 
 _DATA: Final = ("bindings", "topics", "configs")
 _COMPILED: Final = ("wishes", "desired-topics", "desired-configs", "expired")
@@ -33,7 +33,7 @@ class FleetStore:
         """All runs, the oldest first."""
         return [name.removesuffix(".json") for name in self.files.names("runs") if name.endswith(".json")]
 
-    def run(self, run_id: str | None = None) -> Run:
+    def run(self, run_id: str | None = None) -> FleetRun:
         """A run, the newest by default; raises :class:`NoRunError`, ``HeaderError`` or ``OSError``."""
         known = self.run_ids()
         if not known:
@@ -47,18 +47,18 @@ class FleetStore:
         earlier = [known for known in self.run_ids() if known < run_id]
         return earlier[-1] if earlier else None
 
-    def commit(self, run: Run) -> None:
+    def commit(self, run: FleetRun) -> None:
         """Write a run's record: from now on the run is there."""
         self.files.write(f"runs/{run.id}.json", run_text(run).encode())
 
-    def compiled(self, key: str) -> Run | None:
+    def compiled(self, key: str) -> FleetRun | None:
         """What was desired under this key, if it has been compiled before."""
         try:
             return parse_run(self.files.read(f"compiled/{key}.json").decode())
         except (FileNotFoundError, HeaderError):
             return None
 
-    def keep_compiled(self, run: Run) -> None:
+    def keep_compiled(self, run: FleetRun) -> None:
         """Write the record of what is desired; its id is the key."""
         self.files.write(f"compiled/{run.id}.json", run_text(run).encode())
 
@@ -101,7 +101,7 @@ class FleetStore:
         return gone
 
     @staticmethod
-    def _data_of(run: Run) -> set[str]:
+    def _data_of(run: FleetRun) -> set[str]:
         return {name.split("/")[1] for reading in run.readings for name in reading.files}
 
     def _drop(self, kinds: tuple[str, ...], part: str) -> None:

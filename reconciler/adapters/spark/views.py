@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 from reconciler.adapters.spark.results import RESULT_SCHEMA
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tables import CONFIG_SCHEMA, LIVE_SCHEMA, TOPIC_SCHEMA
-from reconciler.fleet import COLUMNS, FleetDrift, Reading, Run, Whose
+from reconciler.fleet import COLUMNS, FleetDrift, FleetRun, Reading, Whose
 from reconciler.model import AclOperation, AclPermissionType, PatternType, ResourceType
 
 _NAMED: Final = {
@@ -30,7 +30,7 @@ _CLUSTERS: Final = (
 )
 
 
-def register(session: SparkSession, store: FleetStore, run: Run, labels: Mapping[str, Mapping[str, str]]) -> None:
+def register(session: SparkSession, store: FleetStore, run: FleetRun, labels: Mapping[str, Mapping[str, str]]) -> None:
     """The views ``clusters``, ``bindings``, ``topics`` and ``configs`` of one run."""
     files = {
         "bindings": [bucket.file for reading in run.readings for bucket in reading.buckets],
@@ -49,7 +49,7 @@ def register_changes(session: SparkSession, store: FleetStore, drift: FleetDrift
     by_name(_frame(session, store, "results", files, RESULT_SCHEMA)).createOrReplaceTempView("changes")
 
 
-def moved(session: SparkSession, store: FleetStore, before: Run, after: Run) -> DataFrame:
+def moved(session: SparkSession, store: FleetStore, before: FleetRun, after: FleetRun) -> DataFrame:
     """What appeared, went or changed between two runs, on the clusters that are in both: bindings, topics, configs.
 
     What is equal by digest is not read. Topics and configs have ``detail``, and of a binding's fields only its name.
@@ -64,7 +64,7 @@ def moved(session: SparkSession, store: FleetStore, before: Run, after: Run) -> 
     return by_name(found)
 
 
-def _moved_bindings(session: SparkSession, store: FleetStore, before: Run, after: Run) -> DataFrame:
+def _moved_bindings(session: SparkSession, store: FleetStore, before: FleetRun, after: FleetRun) -> DataFrame:
     old, new = _digests(before), _digests(after)
     sides = [
         _frame(session, store, "bindings", [file for file, digest in one.items() if digest not in seen], LIVE_SCHEMA)
@@ -75,7 +75,7 @@ def _moved_bindings(session: SparkSession, store: FleetStore, before: Run, after
     return appeared.unionAll(was.exceptAll(now).withColumns({"detail": f.lit(""), "what": f.lit("went")}))
 
 
-def _moved_topics(session: SparkSession, store: FleetStore, before: Run, after: Run) -> DataFrame:
+def _moved_topics(session: SparkSession, store: FleetStore, before: FleetRun, after: FleetRun) -> DataFrame:
     was, now = _both_sides(session, store, "topics", [run.readings for run in (before, after)], TOPIC_SCHEMA)
     same = [f.col(f"was.{name}").eqNullSafe(f.col(f"now.{name}")) for name in _OF_A_TOPIC]
     # Only where it is on both sides: of a topic that went, all would be said to have changed.
@@ -89,7 +89,7 @@ def _moved_topics(session: SparkSession, store: FleetStore, before: Run, after: 
     return _joined(was, now, ["cluster", "name"], f.array_join(f.array_compact(f.array(*texts)), ", "), _all(same))
 
 
-def _moved_configs(session: SparkSession, store: FleetStore, before: Run, after: Run) -> DataFrame:
+def _moved_configs(session: SparkSession, store: FleetStore, before: FleetRun, after: FleetRun) -> DataFrame:
     was, now = _both_sides(session, store, "configs", [run.readings for run in (before, after)], CONFIG_SCHEMA)
     was, now = (side.withColumnRenamed("topic", "name") for side in (was, now))
     detail = f.concat(f.col("key"), f.lit(" "), f.concat_ws(" → ", "was.value", "now.value"))
@@ -128,7 +128,7 @@ def by_name(frame: DataFrame) -> DataFrame:
     return frame
 
 
-def _digests(run: Run) -> dict[str, str]:
+def _digests(run: FleetRun) -> dict[str, str]:
     """Files by what is in them: the same rows of the same cluster need not be read."""
     return {
         bucket.file: f"{reading.cluster}/{len(reading.buckets)}/{number}/{bucket.digest}"
@@ -151,7 +151,7 @@ def _spark_type(arrow: str) -> str:
     return "array<array<int>>" if arrow.startswith("list") else _TYPES.get(arrow, "string")
 
 
-def _clusters(run: Run, labels: Mapping[str, Mapping[str, str]]) -> list[tuple[Any, ...]]:
+def _clusters(run: FleetRun, labels: Mapping[str, Mapping[str, str]]) -> list[tuple[Any, ...]]:
     read = [
         (
             item.cluster,

@@ -3,40 +3,40 @@
 Pure: bytes and bindings in, values out. Finding, opening and sharing out log files is ``adapters.spark``'s.
 """
 
-from reconciler.fleet.usage.bindings_used import Standing, Uses
+from reconciler.fleet.usage.binding_use import BindingUse, BindingUses
 from reconciler.fleet.usage.clock import Window
-from reconciler.fleet.usage.cluster import ClusterUsage, Judge, Odd, Question
+from reconciler.fleet.usage.cluster import ClusterUsage, UnexpectedDecision, UsageAnalysis, UsageQuestion
+from reconciler.fleet.usage.counts import EventCount, UnreadableLines
 from reconciler.fleet.usage.coverage import Coverage
-from reconciler.fleet.usage.denials import Denial, Refused
-from reconciler.fleet.usage.event import Event, Ground, Read, Unread
+from reconciler.fleet.usage.denials import Denial, DeniedAccess
+from reconciler.fleet.usage.event import Event, LoggedReason, ParsedLine, UnreadableReason
 from reconciler.fleet.usage.line import parse_line
 from reconciler.fleet.usage.message import parse_message
-from reconciler.fleet.usage.replay import Replay, Replayed
+from reconciler.fleet.usage.replay import ReplayedAccess, ReplayResult
 from reconciler.fleet.usage.scan import MAX_LINE, Scan
 from reconciler.fleet.usage.summary import Summary, summary_of
-from reconciler.fleet.usage.tally import Lost, Tally
 
 __all__ = [
     "MAX_LINE",
+    "BindingUse",
+    "BindingUses",
     "ClusterUsage",
     "Coverage",
     "Denial",
+    "DeniedAccess",
     "Event",
-    "Ground",
-    "Judge",
-    "Lost",
-    "Odd",
-    "Question",
-    "Read",
-    "Refused",
-    "Replay",
-    "Replayed",
+    "EventCount",
+    "LoggedReason",
+    "ParsedLine",
+    "ReplayResult",
+    "ReplayedAccess",
     "Scan",
-    "Standing",
     "Summary",
-    "Tally",
-    "Unread",
-    "Uses",
+    "UnexpectedDecision",
+    "UnreadableLines",
+    "UnreadableReason",
+    "UsageAnalysis",
+    "UsageQuestion",
     "Window",
     "parse_line",
     "parse_message",

@@ -5,31 +5,31 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from reconciler.access import Authorizer
-from reconciler.fleet.usage.bindings_used import BindingsUsed, Standing
+from reconciler.fleet.usage.binding_use import BindingUse, BindingUseCollector
 from reconciler.fleet.usage.clock import Window
+from reconciler.fleet.usage.counts import EventCount
 from reconciler.fleet.usage.coverage import NOTHING_ALLOWED, NOTHING_READ, Coverage, coverage
 from reconciler.fleet.usage.denials import Denial, Denials
-from reconciler.fleet.usage.event import Event, Ground
-from reconciler.fleet.usage.replay import BEYOND_ACLS, Replay, Replaying, permitted
+from reconciler.fleet.usage.event import Event, LoggedReason
+from reconciler.fleet.usage.replay import BEYOND_ACLS, Replayer, ReplayResult, permitted
 from reconciler.fleet.usage.summary import Summary
-from reconciler.fleet.usage.tally import Tally
 from reconciler.model import AclBinding
 
 _SHOWN: Final = 20
 
 
-class Question(NamedTuple):
+class UsageQuestion(NamedTuple):
     """What is asked of every cluster: of which days, and how often a refusal has to happen to be told."""
 
     window: Window = Window()
     repeats: int = 2
 
 
-class Odd(NamedTuple):
+class UnexpectedDecision(NamedTuple):
     """An access that the log tells otherwise than the bindings do."""
 
     event: Event
-    tally: Tally
+    tally: EventCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,28 +50,28 @@ class ClusterUsage:
     denied: int = 0
     asked_only: int = 0
     cannot_say: str = ""
-    standings: Mapping[Standing, int] = field(default_factory=dict)
+    standings: Mapping[BindingUse, int] = field(default_factory=dict)
     unused: tuple[tuple[AclBinding, str], ...] = ()
     gone: tuple[tuple[AclBinding, int], ...] = ()
     opaque: int = 0
     denials: tuple[Denial, ...] = ()
     dropped_denials: int = 0
-    odd: tuple[Odd, ...] = ()
+    odd: tuple[UnexpectedDecision, ...] = ()
     oddities: int = 0
     undeclared_super_users: tuple[str, ...] = ()
-    replay: Replay | None = None
+    replay: ReplayResult | None = None
 
 
-class Judge:
+class UsageAnalysis:
     """Takes the counted decisions of one cluster, in any order, and says in the end what they show."""
 
-    def __init__(self, cluster: str, question: Question, authorizer: Authorizer, after: Authorizer | None) -> None:
+    def __init__(self, cluster: str, question: UsageQuestion, authorizer: Authorizer, after: Authorizer | None) -> None:
         """``authorizer`` has the bindings that are judged; ``after`` what a change would make of them."""
         self._cluster, self._question, self._authorizer = cluster, question, authorizer
-        self._used = BindingsUsed(authorizer.bindings, authorizer.kafka_version)
+        self._used = BindingUseCollector(authorizer.bindings, authorizer.kafka_version)
         self._denials = Denials()
-        self._replaying = None if after is None else Replaying(authorizer, after)
-        self._odd: dict[Event, Tally] = {}
+        self._replaying = None if after is None else Replayer(authorizer, after)
+        self._odd: dict[Event, EventCount] = {}
         self._super_users: set[str] = set()
         self._summary = Summary()
         self._allowed = self._denied = self._asked_only = 0
@@ -80,7 +80,7 @@ class Judge:
         """Take what reading was like."""
         self._summary = self._summary + summary
 
-    def see(self, event: Event, tally: Tally) -> None:
+    def see(self, event: Event, tally: EventCount) -> None:
         """Take one decision and its count."""
         if event.asked_only:
             self._asked_only += tally.times
@@ -91,13 +91,13 @@ class Judge:
             self._denied += tally.times
         self._used.see(event, tally.times)
         self._denials.see(event, tally)
-        if event.ground is Ground.SUPER_USER:
+        if event.ground is LoggedReason.SUPER_USER:
             self._super_users.add(event.request.principal)
         if event.ground in BEYOND_ACLS:
             return
         now, _ = permitted(self._authorizer, event)
         if now is not None and now is not event.allowed:
-            self._odd[event] = self._odd.get(event, Tally()) + tally
+            self._odd[event] = self._odd.get(event, EventCount()) + tally
         if self._replaying is not None:
             self._replaying.see(event, tally, now)
 
@@ -122,7 +122,7 @@ class Judge:
             opaque=len(self._authorizer.sources.opaque),
             denials=tuple(self._denials.repeated(self._question.repeats, self._authorizer)),
             dropped_denials=self._denials.dropped,
-            odd=tuple(Odd(event, tally) for event, tally in odd[:_SHOWN]),
+            odd=tuple(UnexpectedDecision(event, tally) for event, tally in odd[:_SHOWN]),
             oddities=len(odd),
             undeclared_super_users=tuple(sorted(self._super_users - self._authorizer.super_users)[:_SHOWN]),
             replay=None if self._replaying is None else self._replaying.result(),

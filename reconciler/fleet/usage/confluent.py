@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from reconciler.access import AccessRequest
-from reconciler.fleet.usage.event import Event, Ground, Unread
+from reconciler.fleet.usage.event import Event, LoggedReason, UnreadableReason
 from reconciler.fleet.usage.vocabulary import OPERATIONS, RESOURCE_TYPES
 
 _TYPE: Final = "io.confluent.kafka.server/authorization"
@@ -25,7 +25,7 @@ def is_audit_event(document: Mapping[str, Any]) -> bool:
     )
 
 
-def parse_audit_event(document: Mapping[str, Any]) -> Event | Unread:
+def parse_audit_event(document: Mapping[str, Any]) -> Event | UnreadableReason:
     """The decision of an event for which :func:`is_audit_event` holds."""
     data = document["data"]
     info = data["authorizationInfo"]
@@ -33,11 +33,11 @@ def parse_audit_event(document: Mapping[str, Any]) -> Event | Unread:
     allowed = _allowed(info)
     name = info.get("resourceName")
     if principal is None or allowed is None or not isinstance(name, str):
-        return Unread.CUT
+        return UnreadableReason.CUT
     operation = OPERATIONS.get(str(info.get("operation")))
     kind = RESOURCE_TYPES.get(str(info.get("resourceType")))
     if operation is None or kind is None or str(info.get("patternType", "LITERAL")) != "LITERAL":
-        return Unread.UNKNOWN_WORD
+        return UnreadableReason.UNKNOWN_WORD
     return Event(
         AccessRequest(principal, _host(data), operation, kind, name),
         allowed,
@@ -65,14 +65,14 @@ def _allowed(info: Mapping[str, Any]) -> bool | None:
     return _VERDICTS.get(str(info.get("result")).upper())
 
 
-def _ground(info: Mapping[str, Any], *, allowed: bool) -> Ground:
+def _ground(info: Mapping[str, Any], *, allowed: bool) -> LoggedReason:
     if info.get("superUserAuthorization") is True:
-        return Ground.SUPER_USER
+        return LoggedReason.SUPER_USER
     if info.get("aclAuthorization"):
-        return Ground.ACL
+        return LoggedReason.ACL
     if info.get("rbacAuthorization"):
-        return Ground.ROLE
-    return Ground.UNSAID if allowed else Ground.DEFAULT_DENY
+        return LoggedReason.ROLE
+    return LoggedReason.UNSAID if allowed else LoggedReason.DEFAULT_DENY
 
 
 def _host(data: Mapping[str, Any]) -> str:

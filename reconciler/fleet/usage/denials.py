@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from reconciler.access import AccessRequest, Authorizer, DecisionRule
 from reconciler.access.operations import IMPLICATIONS
+from reconciler.fleet.usage.counts import EventCount
 from reconciler.fleet.usage.event import Event
-from reconciler.fleet.usage.tally import Tally
 from reconciler.manifest.parts.principals import principal_problem
 from reconciler.model import (
     CLUSTER_NAME,
@@ -33,7 +33,7 @@ MOST_DENIALS: Final = 20_000
 _CONTROL: Final = frozenset({AclOperation.ALTER, AclOperation.CLUSTER_ACTION})
 
 
-class Refused(NamedTuple):
+class DeniedAccess(NamedTuple):
     """What was refused, from whatever host."""
 
     principal: str
@@ -46,8 +46,8 @@ class Refused(NamedTuple):
 class Denial:
     """A refusal that repeats. ``grants`` would settle it; without them ``remark`` says why there are none."""
 
-    refused: Refused
-    tally: Tally
+    refused: DeniedAccess
+    tally: EventCount
     hosts: tuple[str, ...]
     grants: tuple[AclBinding, ...] = ()
     remark: str = ""
@@ -60,16 +60,16 @@ class Denials:
 
     def __init__(self) -> None:
         """Nothing was refused yet; ``dropped`` counts those that there was no room for."""
-        self._found: dict[Refused, dict[str, Tally]] = {}
+        self._found: dict[DeniedAccess, dict[str, EventCount]] = {}
         self.dropped = 0
 
-    def see(self, event: Event, tally: Tally) -> None:
+    def see(self, event: Event, tally: EventCount) -> None:
         """Count a refused access."""
         if event.allowed or event.asked_only:
             return
         principal, host, operation, kind, name = event.request
-        hosts = self._found.setdefault(Refused(principal, operation, kind, name), {})
-        hosts[host] = hosts.get(host, Tally()) + tally
+        hosts = self._found.setdefault(DeniedAccess(principal, operation, kind, name), {})
+        hosts[host] = hosts.get(host, EventCount()) + tally
         if len(self._found) > 2 * MOST_DENIALS:
             self._make_room()
 
@@ -90,8 +90,8 @@ class Denials:
             self.dropped += 1
 
 
-def _sum(hosts: Mapping[str, Tally]) -> Tally:
-    total = Tally()
+def _sum(hosts: Mapping[str, EventCount]) -> EventCount:
+    total = EventCount()
     for tally in hosts.values():
         total = total + tally
     return total
@@ -133,7 +133,7 @@ def _propose(denial: Denial, authorizer: Authorizer) -> Denial:
     return replace(denial, grants=tuple(_grant(denial.refused, host) for host in missing), remark=caution)
 
 
-def _no_grant(refused: Refused) -> str:
+def _no_grant(refused: DeniedAccess) -> str:
     """Why no grant may be proposed whoever asks from wherever."""
     principal, _, kind, name = refused
     problem = principal_problem(principal, may_be_everyone=False)
@@ -154,7 +154,7 @@ def _no_grant(refused: Refused) -> str:
     return ""
 
 
-def _grant(refused: Refused, host: str) -> AclBinding:
+def _grant(refused: DeniedAccess, host: str) -> AclBinding:
     principal, operation, kind, name = refused
     entry = AccessControlEntry(principal, host, operation, AclPermissionType.ALLOW)
     return AclBinding(ResourcePattern(kind, name), entry)

@@ -7,7 +7,7 @@ from reconciler.access import AccessRequest
 from reconciler.model import AclBinding
 
 
-class Ground(StrEnum):
+class LoggedReason(StrEnum):
     """What the log names as the reason; ``UNSAID`` where the format has no room for it (``AclAuthorizer``)."""
 
     ACL = "acl"
@@ -29,7 +29,7 @@ class Event(NamedTuple):
 
     request: AccessRequest
     allowed: bool
-    ground: Ground = Ground.UNSAID
+    ground: LoggedReason = LoggedReason.UNSAID
     acl: AclBinding | None = None
     api: str = ""
     asked_only: bool = False
@@ -37,7 +37,7 @@ class Event(NamedTuple):
     cluster_id: str = ""
 
 
-class Unread(StrEnum):
+class UnreadableReason(StrEnum):
     """Why a line that has, or may have, to do with a decision says nothing that could be believed."""
 
     CUT = "cut off or garbled"
@@ -48,7 +48,7 @@ class Unread(StrEnum):
     NO_TIME = "no time, so in no window"
 
 
-class Read(NamedTuple):
+class ParsedLine(NamedTuple):
     """One line that was understood: when (``YYYY-MM-DD``, empty if it does not say), and what."""
 
     time: str

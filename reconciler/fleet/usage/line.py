@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from reconciler.fleet.usage.clock import TIME, normal_time, time_at, time_of
 from reconciler.fleet.usage.confluent import is_audit_event, parse_audit_event
-from reconciler.fleet.usage.event import Event, Read, Unread
+from reconciler.fleet.usage.event import Event, ParsedLine, UnreadableReason
 from reconciler.fleet.usage.message import OPENING, parse_message
 
 OPENING_BYTES: Final = OPENING.encode()
@@ -26,14 +26,14 @@ _TIMES: Final = ("@timestamp", "timestamp", "time", "instant", "timeMillis", "ti
 _LEVELS: Final = ("level", "log.level", "severity", "loglevel")
 
 
-def parse_line(line: bytes) -> Read | Unread | None:
+def parse_line(line: bytes) -> ParsedLine | UnreadableReason | None:
     """What a line tells: a decision, why it cannot be read, or ``None`` where it tells of no decision."""
     line = line.strip(b" \t\r\n\0")
     if line.startswith(b"{"):
         return _json(line)
     place = line.find(OPENING_BYTES)
     if place < 0:
-        return Unread.CUT if _HALF.search(line) else None
+        return UnreadableReason.CUT if _HALF.search(line) else None
     found = TIME.search(line, 0, place)
     time = normal_time(found) if found else ""
     return _told(line[place:], time, asked_only=_TRACE.search(line, 0, place) is not None)
@@ -44,16 +44,16 @@ def is_second_half(line: bytes) -> bool:
     return OPENING_BYTES not in line and _HALF.search(line) is not None
 
 
-def _told(message: bytes, time: str, *, asked_only: bool) -> Read | Unread | None:
+def _told(message: bytes, time: str, *, asked_only: bool) -> ParsedLine | UnreadableReason | None:
     event = _event(message, asked_only=asked_only)
-    return Read(time, event) if isinstance(event, Event) else event
+    return ParsedLine(time, event) if isinstance(event, Event) else event
 
 
 @lru_cache(maxsize=20_000)
-def _event(message: bytes, *, asked_only: bool) -> Event | Unread | None:
+def _event(message: bytes, *, asked_only: bool) -> Event | UnreadableReason | None:
     """A message is parsed once: logs repeat few of them a million times."""
     text = as_text(message)
-    return Unread.NOT_TEXT if text is None else parse_message(text, asked_only=asked_only)
+    return UnreadableReason.NOT_TEXT if text is None else parse_message(text, asked_only=asked_only)
 
 
 def as_text(data: bytes) -> str | None:
@@ -65,29 +65,29 @@ def as_text(data: bytes) -> str | None:
     return None if "\0" in text or "\ufffd" in text else text
 
 
-def _json(line: bytes) -> Read | Unread | None:
+def _json(line: bytes) -> ParsedLine | UnreadableReason | None:
     if not any(sign in line for sign in _SIGNS):
         return None
     text = as_text(line)
     if text is None:
-        return Unread.NOT_TEXT
+        return UnreadableReason.NOT_TEXT
     try:
         document = json.loads(text)
         # A half of a surrogate pair is a character that is lost.
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        return Unread.NOT_TEXT
+        return UnreadableReason.NOT_TEXT
     except (ValueError, RecursionError):
-        return Unread.CUT
+        return UnreadableReason.CUT
     if not isinstance(document, dict):
         return None
     if is_audit_event(document):
         event = parse_audit_event(document)
-        return event if isinstance(event, Unread) else Read(_time(document), event)
+        return event if isinstance(event, UnreadableReason) else ParsedLine(_time(document), event)
     return _wrapped(document)
 
 
-def _wrapped(document: Mapping[str, Any]) -> Read | Unread | None:
+def _wrapped(document: Mapping[str, Any]) -> ParsedLine | UnreadableReason | None:
     """A message that a JSON layout or a collector of logs put into an object."""
     for field in _MESSAGES:
         inner = document.get(field)

@@ -10,7 +10,7 @@ from typing import Final
 
 from reconciler.access import AccessRequest
 from reconciler.access.by_resource_type import PROBE
-from reconciler.fleet.usage.event import Event, Ground, Unread
+from reconciler.fleet.usage.event import Event, LoggedReason, UnreadableReason
 from reconciler.fleet.usage.vocabulary import BINDING_OPERATIONS, OPERATIONS, RESOURCE_TYPES
 from reconciler.model import (
     WILDCARD,
@@ -31,9 +31,9 @@ _MIDDLE = re.compile(r" for request = (\w+) with resourceRefCount = (\d+)(?!\d)"
 _REASON: Final = " based on rule "
 _PLAIN = re.compile(r"(SuperUser|DefaultAllow|DefaultDeny)(?!\w)", re.ASCII)
 _PLAIN_GROUNDS: Final = {
-    "SuperUser": (Ground.SUPER_USER, True),
-    "DefaultAllow": (Ground.DEFAULT_ALLOW, True),
-    "DefaultDeny": (Ground.DEFAULT_DENY, False),
+    "SuperUser": (LoggedReason.SUPER_USER, True),
+    "DefaultAllow": (LoggedReason.DEFAULT_ALLOW, True),
+    "DefaultDeny": (LoggedReason.DEFAULT_DENY, False),
 }
 #: How a binding is written, and how it ends: in brackets where it is a record (Kafka 4.3; not yet in 4.1).
 _ACL_ENDS: Final = {
@@ -46,7 +46,7 @@ _ACL_ENDS: Final = {
 _LOGGER = re.compile(r" \(kafka\.authorizer\.logger\)\s*\Z")
 
 
-def parse_message(text: str, *, asked_only: bool = False) -> Event | Unread | None:
+def parse_message(text: str, *, asked_only: bool = False) -> Event | UnreadableReason | None:
     """The decision that ``text`` tells, why it cannot be read, or ``None`` where it tells of none.
 
     Whatever stands before ``Principal =``, and behind the message, is the layout's.
@@ -57,30 +57,30 @@ def parse_message(text: str, *, asked_only: bool = False) -> Event | Unread | No
     heads = list(_HEAD.finditer(text, start))
     middles = list(_MIDDLE.finditer(text, start))
     if len(heads) > 1 or len(middles) > 1:
-        return Unread.AMBIGUOUS
+        return UnreadableReason.AMBIGUOUS
     if not heads:
-        return Unread.CUT
+        return UnreadableReason.CUT
     principal = text[start + len(OPENING) : heads[0].start()]
     event = _event(text, principal, heads[0], middles[0] if middles else None)
     return event._replace(asked_only=asked_only) if isinstance(event, Event) else event
 
 
-def _event(text: str, principal: str, head: re.Match[str], middle: re.Match[str] | None) -> Event | Unread:
+def _event(text: str, principal: str, head: re.Match[str], middle: re.Match[str] | None) -> Event | UnreadableReason:
     verdict, spelling, operation, host, kind = head.groups()
     if ":" not in principal:
-        return Unread.CUT
+        return UnreadableReason.CUT
     if operation not in OPERATIONS or kind not in RESOURCE_TYPES:
-        return Unread.UNKNOWN_WORD
+        return UnreadableReason.UNKNOWN_WORD
     name, rest = _name(text, head, middle)
     if name is None:
-        return Unread.CUT
+        return UnreadableReason.CUT
     request = AccessRequest(principal, host, OPERATIONS[operation], RESOURCE_TYPES[kind], name)
     api, references = (middle[1], int(middle[2])) if middle else ("", 1)
     event = Event(request, verdict == "Allowed", api=api, on_some=references == 0 and name == PROBE)
     if spelling == "Operation":
         return event
     # Only StandardAuthorizer writes it small, and it always gives its reason: a message without one was cut.
-    return _reasoned(event, rest.removeprefix(_REASON)) if rest.startswith(_REASON) else Unread.CUT
+    return _reasoned(event, rest.removeprefix(_REASON)) if rest.startswith(_REASON) else UnreadableReason.CUT
 
 
 def _name(text: str, head: re.Match[str], middle: re.Match[str] | None) -> tuple[str | None, str]:
@@ -98,19 +98,19 @@ def _name(text: str, head: re.Match[str], middle: re.Match[str] | None) -> tuple
     return (resource, rest) if middle is None else (None, rest)
 
 
-def _reasoned(event: Event, reason: str) -> Event | Unread:
+def _reasoned(event: Event, reason: str) -> Event | UnreadableReason:
     plain = _PLAIN.match(reason)
     if plain is not None:
         ground, allowed = _PLAIN_GROUNDS[plain[1]]
-        return event._replace(ground=ground) if allowed is event.allowed else Unread.CUT
+        return event._replace(ground=ground) if allowed is event.allowed else UnreadableReason.CUT
     for opening, closing in _ACL_ENDS.items():
         if reason.startswith(opening):
             body = reason.removeprefix(opening)
             ends = [end for end in closing.finditer(body) if (end[2] == "ALLOW") is event.allowed]
             found = {binding for end in ends for binding in _bindings(event, body, end)}
             acl = found.pop() if len(found) == 1 else None
-            return event._replace(ground=Ground.ACL, acl=acl) if ends else Unread.CUT
-    return Unread.CUT
+            return event._replace(ground=LoggedReason.ACL, acl=acl) if ends else UnreadableReason.CUT
+    return UnreadableReason.CUT
 
 
 def _bindings(event: Event, body: str, end: re.Match[str]) -> Iterator[AclBinding]:

@@ -5,42 +5,42 @@ from typing import Final
 
 from reconciler.access import AccessRequest, Authorizer, Decision
 from reconciler.access.questions import instead
-from reconciler.fleet.usage.event import Event, Ground
-from reconciler.fleet.usage.tally import Tally
+from reconciler.fleet.usage.counts import EventCount
+from reconciler.fleet.usage.event import Event, LoggedReason
 from reconciler.model import AclBinding
 
 #: So many accesses of each kind are listed, the most frequent first; all are counted.
 MOST_LISTED: Final = 1_000
 #: What these permit no ACL takes away.
-BEYOND_ACLS: Final = frozenset({Ground.SUPER_USER, Ground.ROLE})
+BEYOND_ACLS: Final = frozenset({LoggedReason.SUPER_USER, LoggedReason.ROLE})
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayedAccess:
     """One access whose answer changes. ``binding`` is what permits it now, or would; or the DENY that refuses it."""
 
     request: AccessRequest
     api: str
-    tally: Tally
+    tally: EventCount
     before: bool | None
     after: bool | None
     binding: AclBinding | None
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayResult:
     """What would become of the accesses seen. ``undecided``: too little is known to tell of before or of after."""
 
-    failing: tuple[Replayed, ...] = ()
-    newly: tuple[Replayed, ...] = ()
-    undecided: tuple[Replayed, ...] = ()
+    failing: tuple[ReplayedAccess, ...] = ()
+    newly: tuple[ReplayedAccess, ...] = ()
+    undecided: tuple[ReplayedAccess, ...] = ()
     fails: int = 0
     succeeds: int = 0
     unclear: int = 0
     same: int = 0
 
 
-class Replaying:
+class Replayer:
     """Replays accesses that were tried and that ACLs decide, in any order."""
 
     __slots__ = ("_after", "_before", "_changed", "_same")
@@ -48,10 +48,10 @@ class Replaying:
     def __init__(self, before: Authorizer, after: Authorizer) -> None:
         """Nothing is replayed yet."""
         self._before, self._after = before, after
-        self._changed: dict[tuple[AccessRequest, str], Replayed] = {}
+        self._changed: dict[tuple[AccessRequest, str], ReplayedAccess] = {}
         self._same: set[AccessRequest] = set()
 
-    def see(self, event: Event, tally: Tally, before: bool | None) -> None:
+    def see(self, event: Event, tally: EventCount, before: bool | None) -> None:
         """Decide one access again; ``before`` is the answer as things stand."""
         after, _ = permitted(self._after, event)
         if before is after and before is not None:
@@ -60,15 +60,15 @@ class Replaying:
         key = event.request, event.api
         known = self._changed.get(key)
         total = tally if known is None else tally + known.tally
-        self._changed[key] = Replayed(event.request, event.api, total, before, after, self._behind(event, after))
+        self._changed[key] = ReplayedAccess(event.request, event.api, total, before, after, self._behind(event, after))
 
-    def result(self) -> Replay:
+    def result(self) -> ReplayResult:
         """What was found, the most frequent first."""
         rows = sorted(self._changed.values(), key=lambda row: (-row.tally.times, row.request, row.api))
         failing = [row for row in rows if row.before and row.after is False]
         newly = [row for row in rows if row.before is False and row.after]
         undecided = [row for row in rows if row.before is None or row.after is None]
-        return Replay(
+        return ReplayResult(
             tuple(failing[:MOST_LISTED]),
             tuple(newly[:MOST_LISTED]),
             tuple(undecided[:MOST_LISTED]),

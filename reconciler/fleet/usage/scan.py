@@ -11,10 +11,10 @@ from operator import itemgetter
 from typing import Final
 
 from reconciler.fleet.usage.clock import TIME, Window, normal_time
-from reconciler.fleet.usage.event import Event, Read, Unread
+from reconciler.fleet.usage.counts import EXAMPLES, EventCount, UnreadableLines
+from reconciler.fleet.usage.event import Event, ParsedLine, UnreadableReason
 from reconciler.fleet.usage.example import example
 from reconciler.fleet.usage.line import OPENING_BYTES, is_second_half, parse_line
-from reconciler.fleet.usage.tally import EXAMPLES, Lost, Tally
 
 #: A longer line is no decision that a broker wrote.
 MAX_LINE: Final = 256 * 1024
@@ -26,7 +26,7 @@ _BROKEN_LINES: Final = 200
 _DAY_WIDTH: Final = 10
 
 
-class _Entry:
+class _CountedEvent:
     """One decision and its count so far."""
 
     __slots__ = ("count", "event", "first", "last")
@@ -46,11 +46,11 @@ class Scan:
         ``days`` are those with decisions, each with whether something was permitted, by the id of the cluster.
         """
         self._window = window
-        self._entries: dict[Event, _Entry] = {}
-        self._known: dict[bytes, _Entry] = {}
+        self._entries: dict[Event, _CountedEvent] = {}
+        self._known: dict[bytes, _CountedEvent] = {}
         self._start, self._behind = 0, 0
         self.lines = self.other = self.outside = 0
-        self.lost: dict[Unread, Lost] = {}
+        self.lost: dict[UnreadableReason, UnreadableLines] = {}
         self.days: dict[str, set[tuple[str, bool]]] = {}
 
     @property
@@ -67,18 +67,18 @@ class Scan:
         while place < len(lines):
             place = self._run(lines, place)
 
-    def drain(self) -> Iterator[tuple[Event, Tally]]:
+    def drain(self) -> Iterator[tuple[Event, EventCount]]:
         """Every decision with its count; the scan then holds none."""
         entries, self._entries, self._known = self._entries, {}, {}
         for event, entry in entries.items():
             if entry.count:
-                yield event, Tally(entry.count, entry.first, entry.last)
+                yield event, EventCount(entry.count, entry.first, entry.last)
 
-    def lose(self, reason: Unread, line: bytes) -> None:
+    def lose(self, reason: UnreadableReason, line: bytes) -> None:
         """Count a line that cannot be read."""
-        kept = self.lost.get(reason, Lost())
+        kept = self.lost.get(reason, UnreadableLines())
         shown = (example(line),) if len(kept.examples) < EXAMPLES else ()
-        self.lost[reason] = kept + Lost(1, shown)
+        self.lost[reason] = kept + UnreadableLines(1, shown)
 
     def _count_known(self, lines: Sequence[bytes]) -> bool:
         """Count lines at once if every one is known and of a day that is one; else none of them."""
@@ -131,7 +131,7 @@ class Scan:
                 self._place(line)
         return len(lines)
 
-    def _see(self, entry: _Entry, time: str) -> None:
+    def _see(self, entry: _CountedEvent, time: str) -> None:
         """Widen the days of a decision."""
         if not entry.event.asked_only:
             self.days.setdefault(entry.event.cluster_id, set()).add((time, entry.event.allowed))
@@ -142,10 +142,10 @@ class Scan:
         """Read a line that is not known yet; the number of the next one to look at."""
         line = lines[number]
         if len(line) > MAX_LINE:
-            self.lose(Unread.TOO_LONG, line)
+            self.lose(UnreadableReason.TOO_LONG, line)
             return number + 1
         event = self._place(line)
-        if event is Unread.CUT and OPENING_BYTES in line:
+        if event is UnreadableReason.CUT and OPENING_BYTES in line:
             return self._skip_broken(lines, number + 1)
         if isinstance(event, Event):
             self._remember(line, event)
@@ -160,32 +160,32 @@ class Scan:
         for end in range(number, min(number + _BROKEN_LINES, len(lines))):
             if is_second_half(lines[end]):
                 for inside in lines[number : end + 1]:
-                    self.lose(Unread.CUT, inside)
+                    self.lose(UnreadableReason.CUT, inside)
                 return end + 1
         return number
 
-    def _place(self, line: bytes) -> Event | Unread | None:
+    def _place(self, line: bytes) -> Event | UnreadableReason | None:
         """Parse a line and count it where it belongs; the decision, if it counts."""
         found = parse_line(line)
         if found is None:
             self.other += 1
             return None
-        if isinstance(found, Unread):
+        if isinstance(found, UnreadableReason):
             self.lose(found, line)
             return found
         if not self._window.contains(found.time):
             if found.time:
                 self.outside += 1
             else:
-                self.lose(Unread.NO_TIME, line)
+                self.lose(UnreadableReason.NO_TIME, line)
             return None
         self._count(found)
         return found.event
 
-    def _count(self, found: Read) -> None:
+    def _count(self, found: ParsedLine) -> None:
         entry = self._entries.get(found.event)
         if entry is None:
-            entry = self._entries[found.event] = _Entry(found.event)
+            entry = self._entries[found.event] = _CountedEvent(found.event)
         entry.count += 1
         if found.time:
             self._see(entry, found.time)

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from reconciler.fleet.usage.event import Unread
+from reconciler.fleet.usage.counts import UnreadableLines
+from reconciler.fleet.usage.event import UnreadableReason
 from reconciler.fleet.usage.scan import Scan
-from reconciler.fleet.usage.tally import Lost
 
 
 class Summary(NamedTuple):
@@ -17,7 +17,7 @@ class Summary(NamedTuple):
     other: int = 0
     outside: int = 0
     foreign: int = 0
-    lost: tuple[tuple[Unread, Lost], ...] = ()
+    lost: tuple[tuple[UnreadableReason, UnreadableLines], ...] = ()
     days: frozenset[tuple[str, bool]] = frozenset()
     files: frozenset[str] = frozenset()
     broken: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Summary(NamedTuple):
             return NotImplemented
         lost = dict(self.lost)
         for reason, more in other.lost:
-            lost[reason] = lost.get(reason, Lost()) + more
+            lost[reason] = lost.get(reason, UnreadableLines()) + more
         return Summary(
             self.lines + other.lines,
             self.other + other.other,

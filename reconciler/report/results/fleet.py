@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.dataclasses import dataclass
 
 from reconciler.diff import Left
-from reconciler.fleet import ClusterDrift, Counts, Failure, FleetDrift
+from reconciler.fleet import ClusterDrift, DriftCounts, Failure, FleetDrift
 from reconciler.model import AclBinding, Change, Create, Delete, Origin
 from reconciler.plan import describe
 from reconciler.report.paint import counted
@@ -38,7 +38,7 @@ class FleetCluster:
     """
 
     cluster: str
-    counts: Counts | None = None
+    counts: DriftCounts | None = None
     failure: Failure | None = None
     doubt: str = ""
     taken: str = ""
@@ -55,7 +55,7 @@ class FleetCluster:
         """``2 bindings missing, 1 topic different``; why it is not known; or that it is as declared."""
         if self.failure is not None:
             return f"not known: {self.failure.code}: {' '.join(self.failure.message.split())}"
-        counts = self.counts or Counts()
+        counts = self.counts or DriftCounts()
         found = (
             (counts.creates, "binding", "missing"),
             (counts.deletes, "binding", "undeclared"),
@@ -77,9 +77,9 @@ class FleetReport:
     bytes_read: int = 0
 
     @property
-    def totals(self) -> Counts:
+    def totals(self) -> DriftCounts:
         """The counts of all clusters together."""
-        return sum((one.counts for one in self.clusters if one.counts is not None), Counts())
+        return sum((one.counts for one in self.clusters if one.counts is not None), DriftCounts())
 
     @property
     def differing(self) -> tuple[FleetCluster, ...]:
@@ -155,7 +155,7 @@ def _words(change: Change) -> tuple[str, str]:
 def fleet_document(report: FleetReport) -> dict[str, Any]:
     """The report for programs."""
     document = _ADAPTER.dump_python(report, mode="json", by_alias=True)
-    totals: dict[str, Any] = TypeAdapter(Counts).dump_python(report.totals, mode="json")
+    totals: dict[str, Any] = TypeAdapter(DriftCounts).dump_python(report.totals, mode="json")
     return {**document, "totals": totals}
 
 

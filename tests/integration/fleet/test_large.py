@@ -10,7 +10,7 @@ from reconciler.adapters.spark.readings import Place, write_desired, write_live
 from reconciler.adapters.spark.results import changes_of
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.diff import TopicRules, compare
-from reconciler.fleet import Run
+from reconciler.fleet import FleetRun
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -53,7 +53,7 @@ def test_a_thousand_clusters(spark: "SparkSession", tmp_path_factory: pytest.Tem
         fleet[name] = (wanted, found)
     assert len(live[0].buckets) == 16
     rules = {name: Rules(scope, TopicRules()) for name in fleet}
-    drift = compare_fleet(spark, store, Run("a", "", tuple(desired)), Run("a", "", tuple(live)), rules, "a")
+    drift = compare_fleet(spark, store, FleetRun("a", "", tuple(desired)), FleetRun("a", "", tuple(live)), rules, "a")
     assert not drift.failed
     for item in drift.clusters:
         expected = compare(*fleet[item.cluster], scope, TopicRules())

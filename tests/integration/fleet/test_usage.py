@@ -13,7 +13,7 @@ import pytest
 from reconciler.access import AccessRequest
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
-from reconciler.fleet.usage import Event, Ground
+from reconciler.fleet.usage import Event, LoggedReason
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -68,7 +68,7 @@ def event(
     acl: AclBinding | None = None,
     allowed: bool = True,
 ) -> Event:
-    ground = Ground.ACL if acl else Ground.SUPER_USER if allowed else Ground.DEFAULT_DENY
+    ground = LoggedReason.ACL if acl else LoggedReason.SUPER_USER if allowed else LoggedReason.DEFAULT_DENY
     return Event(AccessRequest(who, "10.0.0.1", operation, ResourceType.TOPIC, name), allowed, ground, acl, "Fetch")
 
 

@@ -8,10 +8,10 @@ from reconciler.adapters.spark.tables import rows_table, table_digest, table_row
 from reconciler.fleet import (
     Bucket,
     Failure,
+    FleetRun,
     HeaderError,
     Reading,
     Row,
-    Run,
     binding_of,
     bucket_count,
     bucket_of,
@@ -88,11 +88,11 @@ def test_as_many_buckets_as_rows_need(count: int, expected: int) -> None:
 
 @given(st.lists(readings, max_size=3), st.lists(st.builds(Failure, wild_text, wild_text, wild_text), max_size=2))
 def test_a_run_reads_back_equal(found: list[Reading], failures: list[Failure]) -> None:
-    run = Run("id", "now", tuple(sorted(found, key=lambda item: item.cluster)), tuple(sorted(failures)))
+    run = FleetRun("id", "now", tuple(sorted(found, key=lambda item: item.cluster)), tuple(sorted(failures)))
     assert parse_run(run_text(run)) == run
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"formatVersion":"2.0"}', run_text(Run("a", "b", ()))[:-5]])
+@pytest.mark.parametrize("text", ["", "{}", '{"formatVersion":"2.0"}', run_text(FleetRun("a", "b", ()))[:-5]])
 def test_a_record_that_is_cut_off_or_of_another_format_is_no_run(text: str) -> None:
     with pytest.raises(HeaderError):
         parse_run(text)

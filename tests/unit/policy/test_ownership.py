@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from reconciler.manifest import Source, desired_state, load, ownership
-from reconciler.policy import Breach, Consent, Owner, Ownership
+from reconciler.policy import Breach, Owner, OwnerConsent, Ownership
 
 DAY = datetime.date(2027, 1, 1)
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod, labels: {env: prod}}\nspec: {}\n"
@@ -33,7 +33,7 @@ def breaches(files: dict[str, str], owners: str = OWNERS) -> list[str]:
     rules = Ownership(
         (Owner(one.team, one.origin, one.files_of(texts), one.principals, one.patterns) for one in declared),
         (
-            Consent(one.team, one.to, frozenset(one.operations), one.patterns, one.origin, one.own_file)
+            OwnerConsent(one.team, one.to, frozenset(one.operations), one.patterns, one.origin, one.own_file)
             for one in consents
         ),
     )

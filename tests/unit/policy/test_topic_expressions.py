@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.manifest import ExpressionFault, Problem, Source, desired_state, expression_problems, load, topic_rules
 from reconciler.model import DesiredState, DesiredTopic, ExpressionRule, Origin, Topic, TopicRule
-from reconciler.policy import ExpressionError, MissingEngineError, Surroundings, TopicPolicy
+from reconciler.policy import ClusterContext, ExpressionError, MissingEngineError, TopicPolicy
 
 DAY = datetime.date(2027, 1, 1)
 PLACE = Origin("policy.yaml", 3, 1)
@@ -24,11 +24,11 @@ TOPIC = DesiredTopic(
 )
 
 
-def answer(expression: str, around: Surroundings | None = None) -> tuple[str, str]:
+def answer(expression: str, around: ClusterContext | None = None) -> tuple[str, str]:
     """Standing and what was found; ``kept`` where nothing was."""
     policy = TopicPolicy([TopicRule("a", PLACE, (ExpressionRule(PLACE, expression),))])
-    result = policy.decide(DesiredState(topics={"pay.orders": TOPIC}), DAY, around or Surroundings("prod"))
-    return next(((one.standing, one.found) for one in result.findings), ("kept", ""))
+    result = policy.decide(DesiredState(topics={"pay.orders": TOPIC}), DAY, around or ClusterContext("prod"))
+    return next(((one.status, one.found) for one in result.findings), ("kept", ""))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_cannot_be_known_is_undecided(expression: str, found: str) -> None:
 
 
 def test_what_the_cluster_says_is_seen() -> None:
-    around = Surroundings("prod", 3, {}, {"default.replication.factor": "3"})
+    around = ClusterContext("prod", 3, {}, {"default.replication.factor": "3"})
     assert answer("replicationFactor == brokers", around) == ("kept", "")
 
 
@@ -83,14 +83,14 @@ def test_the_engine_counts_every_round() -> None:
     many = DesiredTopic(Topic("t", 1, 1, {f"s{number}": "x" for number in range(100)}), PLACE)
     policy = TopicPolicy([TopicRule("a", PLACE, (ExpressionRule(PLACE, inner),))])
     (found,) = policy.decide(DesiredState(topics={"t": many}), DAY).findings
-    assert (found.standing, found.found) == ("undecided", "Iteration budget exceeded")
+    assert (found.status, found.found) == ("undecided", "Iteration budget exceeded")
 
 
 def test_texts_are_bounded_before_they_are_given() -> None:
     long = DesiredTopic(Topic("t", 1, 1, {"leader.replication.throttled.replicas": "0:1," * 500}), PLACE)
     policy = TopicPolicy([TopicRule("a", PLACE, (ExpressionRule(PLACE, "configs == configs"),))])
     (found,) = policy.decide(DesiredState(topics={"t": long}), DAY).findings
-    assert found.standing == "undecided"
+    assert found.status == "undecided"
 
 
 HEAD = """\

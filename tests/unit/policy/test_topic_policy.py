@@ -6,18 +6,18 @@ import pytest
 
 from reconciler.manifest import Source, desired_state, load, topic_rules
 from reconciler.model import Topic
-from reconciler.policy import Surroundings, TopicPolicy, TopicPolicyResult
+from reconciler.policy import ClusterContext, TopicPolicy, TopicPolicyResult
 
 DAY = datetime.date(2027, 1, 31)
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod, labels: {env: prod}}\nspec: {}\n"
-NOTHING = Surroundings("prod")
+NOTHING = ClusterContext("prod")
 
 
 def document(kind: str, spec: str) -> str:
     return f"apiVersion: reconciler/v1\nkind: {kind}\nmetadata: {{name: a}}\nspec:\n{spec}\n"
 
 
-def decided(topics: list[str], rules: list[str], around: Surroundings = NOTHING) -> TopicPolicyResult:
+def decided(topics: list[str], rules: list[str], around: ClusterContext = NOTHING) -> TopicPolicyResult:
     texts = {
         "cluster.yaml": CLUSTER,
         "topics.yaml": document("Topics", "  topics:\n" + "\n".join(f"    - {topic}" for topic in topics)),
@@ -27,10 +27,10 @@ def decided(topics: list[str], rules: list[str], around: Surroundings = NOTHING)
     return TopicPolicy(topic_rules(manifests, "prod")).decide(desired_state(manifests, "prod", DAY), DAY, around)
 
 
-def told(topic: str, rule: str, around: Surroundings = NOTHING) -> list[str]:
+def told(topic: str, rule: str, around: ClusterContext = NOTHING) -> list[str]:
     """``KT003 broken replicationFactor: 1 / at least 3`` for each finding of one rule about one topic."""
     found = decided([f"{{name: pay.a, {topic}}}"], [f"{{topics: {{any: true}}, {rule}}}"], around).findings
-    return [f"{one.code} {one.standing} {one.about}: {one.found} / {one.wanted}" for one in found]
+    return [f"{one.code} {one.status} {one.about}: {one.found} / {one.wanted}" for one in found]
 
 
 KEPT = [
@@ -152,7 +152,7 @@ def test_what_a_topic_breaks(topic: str, rule: str, expected: str) -> None:
 )
 def test_limits_for_each_broker(brokers: int, partitions: int, kept: bool) -> None:
     rule = "partitions: {minPerBroker: 1, maxPerBroker: 2}"
-    found = told(f"partitions: {partitions}", rule, Surroundings("prod", brokers))
+    found = told(f"partitions: {partitions}", rule, ClusterContext("prod", brokers))
     assert (found == []) is kept
     assert (
         kept or f"at most 2 {'for the only broker' if brokers == 1 else f'for each of {brokers} brokers'}" in found[0]
@@ -160,7 +160,7 @@ def test_limits_for_each_broker(brokers: int, partitions: int, kept: bool) -> No
 
 
 def test_the_narrower_limit_counts() -> None:
-    around = Surroundings("prod", 3)
+    around = ClusterContext("prod", 3)
     assert told("partitions: 5", "partitions: {max: 4, maxPerBroker: 2}", around)
     assert told("partitions: 7", "partitions: {max: 9, maxPerBroker: 2}", around)
     assert not told("partitions: 4", "partitions: {max: 4, maxPerBroker: 2}", around)
@@ -171,14 +171,14 @@ DEFAULTS = {"num.partitions": "5", "default.replication.factor": "1", "retention
 
 
 def test_an_existing_topic_keeps_the_numbers_that_are_not_declared() -> None:
-    around = Surroundings("prod", live=LIVE, defaults=DEFAULTS)
+    around = ClusterContext("prod", live=LIVE, defaults=DEFAULTS)
     assert told("labels: {a: b}", "partitions: {max: 3}, replicationFactor: {min: 3}", around) == []
     (found,) = told("labels: {a: b}", "partitions: {min: 3}", around)
     assert found == "KT002 broken partitions: 2, which the broker chooses / at least 3"
 
 
 def test_a_new_topic_takes_the_brokers_defaults_where_they_are_known() -> None:
-    around = Surroundings("prod", defaults=DEFAULTS)
+    around = ClusterContext("prod", defaults=DEFAULTS)
     assert told("labels: {a: b}", "partitions: {max: 5}, configs: {retention.ms: {max: 7d}}", around) == []
     assert told("labels: {a: b}", "replicationFactor: {min: 2}, configs: {retention.ms: {max: 6d}}", around) == [
         "KT003 broken replicationFactor: 1, which the broker chooses / at least 2",
@@ -192,15 +192,15 @@ def test_a_new_topic_takes_the_brokers_defaults_where_they_are_known() -> None:
 
 
 def test_of_an_unreadable_topic_nothing_is_known() -> None:
-    around = Surroundings("prod", defaults=DEFAULTS, unreadable=frozenset({"pay.a"}))
+    around = ClusterContext("prod", defaults=DEFAULTS, unreadable=frozenset({"pay.a"}))
     found = told("labels: {a: b}", "partitions: {max: 5}, configs: {retention.ms: {max: 7d}}", around)
     assert [one.partition(":")[0] for one in found] == ["KT002 undecided partitions", "KT007 undecided retention.ms"]
 
 
 def test_an_ignored_setting_stays_as_the_topic_has_it() -> None:
     rule = "configs: {retention.ms: {min: 1h}}"
-    assert told("labels: {a: b}", rule, Surroundings("prod", live=LIVE, defaults=DEFAULTS)) == []
-    around = Surroundings("prod", live=LIVE, defaults=DEFAULTS, ignored=frozenset({"retention.ms"}))
+    assert told("labels: {a: b}", rule, ClusterContext("prod", live=LIVE, defaults=DEFAULTS)) == []
+    around = ClusterContext("prod", live=LIVE, defaults=DEFAULTS, ignored=frozenset({"retention.ms"}))
     (found,) = told("labels: {a: b}", rule, around)
     assert found.startswith("KT007 broken retention.ms: 1")
 
@@ -227,24 +227,24 @@ def waived(*waivers: str) -> TopicPolicyResult:
 def test_a_waiver_counts_through_its_last_day_and_what_it_accepts_stays_counted() -> None:
     last, over = (f"{{topics: {{prefix: pay.}}, reason: r, expires: {day}}}" for day in (DAY, "2027-01-30"))
     result = waived(last)
-    assert [one.standing for one in result.findings] == ["waived", "waived"]
+    assert [one.status for one in result.findings] == ["waived", "waived"]
     assert not result.stopping
     result = waived(over)
-    assert [one.standing for one in result.findings] == ["broken", "broken"]
+    assert [one.status for one in result.findings] == ["broken", "broken"]
     assert all(one.waiver is not None for one in result.findings)
-    assert [one.standing for one in waived(over, last).findings] == ["waived", "waived"]
+    assert [one.status for one in waived(over, last).findings] == ["waived", "waived"]
 
 
 def test_a_waiver_may_be_of_some_codes_and_an_idle_one_is_named() -> None:
     waiver = "{{topics: pay.a, codes: {}, reason: r, expires: 2028-01-01}}"
     result = waived(waiver.format("KT001"), waiver.format("[KT003, KT004]"))
-    assert [(one.code, one.standing) for one in result.findings] == [("KT001", "waived"), ("KT002", "broken")]
-    assert [idle.codes for idle in result.idle_waivers] == [{"KT003", "KT004"}]
+    assert [(one.code, one.status) for one in result.findings] == [("KT001", "waived"), ("KT002", "broken")]
+    assert [idle.codes for idle in result.unused_waivers] == [{"KT003", "KT004"}]
 
 
 def test_a_doubt_stops_as_a_breach_does() -> None:
     (doubt,) = decided(["{name: a}"], ["{topics: a, partitions: {min: 3}}"]).stopping
-    assert doubt.standing == "undecided"
+    assert doubt.status == "undecided"
 
 
 def test_a_warning_stops_nothing() -> None:

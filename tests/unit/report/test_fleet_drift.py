@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from reconciler.diff import Left, LeftReason
-from reconciler.fleet import ClusterDrift, Counts, Failure, FleetDrift
+from reconciler.fleet import ClusterDrift, DriftCounts, Failure, FleetDrift
 from reconciler.model import Create, Origin
 from reconciler.report.formats import FORMATS, format_named
 from reconciler.report.formats.interface import Options
@@ -41,10 +41,10 @@ def report(*clusters: ClusterDrift, teams: Mapping[str, Mapping[str, int]] | Non
     return read_result(json.loads(json.dumps(fleet_document(fleet(*clusters, teams=teams)))))
 
 
-PROD = ClusterDrift("prod", Counts(9, 9, creates=2, left=1))
-EQUAL = ClusterDrift("equal", Counts(9, 9))
+PROD = ClusterDrift("prod", DriftCounts(9, 9, creates=2, left=1))
+EQUAL = ClusterDrift("equal", DriftCounts(9, 9))
 GONE = ClusterDrift("gone", failure=Failure("gone", "timed_out", "no broker answers", "try again"))
-HALF = ClusterDrift("half", Counts(9, 9), doubt="ACLs were read in parts")
+HALF = ClusterDrift("half", DriftCounts(9, 9), doubt="ACLs were read in parts")
 
 
 def test_a_report_survives_its_json() -> None:
@@ -102,7 +102,7 @@ def test_a_message_names_clusters() -> None:
 def test_hostile_names_and_messages_stay_text() -> None:
     clusters = (
         ClusterDrift("a", failure=Failure("a", "code", _HOSTILE)),
-        ClusterDrift("b", Counts(creates=1)),
+        ClusterDrift("b", DriftCounts(creates=1)),
         ClusterDrift("c", doubt=_HOSTILE),
     )
     page = format_named("html").write(report(*clusters, teams={"b": {_HOSTILE: 1}}), _OPTIONS)

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.access import AccessRequest, Authorizer
-from reconciler.fleet.usage import Denial, Event, Ground, Judge, Question, Tally
+from reconciler.fleet.usage import Denial, Event, EventCount, LoggedReason, UsageAnalysis, UsageQuestion
 from reconciler.fleet.usage.denials import MOST_HOSTS, Denials
-from reconciler.fleet.usage.replay import Replay, Replaying, permitted
+from reconciler.fleet.usage.replay import Replayer, ReplayResult, permitted
 from reconciler.model import (
     CLUSTER_NAME,
     AccessControlEntry,
@@ -47,7 +47,7 @@ def on(
 def repeated(*events: Event, known: frozenset[AclBinding] = frozenset(), times: int = 2) -> list[Denial]:
     denials = Denials()
     for event in events:
-        denials.see(event, Tally(2, "2026-11-01", "2026-11-02"))
+        denials.see(event, EventCount(2, "2026-11-01", "2026-11-02"))
     return denials.repeated(times, Authorizer(known))
 
 
@@ -114,7 +114,7 @@ def test_control_of_the_cluster_is_not_proposed_without_a_word() -> None:
 def test_grants_are_literal_needed_and_enough(events: list[Event], known: frozenset[AclBinding], default: bool) -> None:
     denials, authorizer = Denials(), Authorizer(known, allow_everyone_if_no_acl_found=default)
     for event in events:
-        denials.see(event, Tally(1))
+        denials.see(event, EventCount(1))
     for denial in denials.repeated(1, authorizer):
         after = authorizer.with_changes(denial.grants)
         for grant in denial.grants:
@@ -127,10 +127,12 @@ def test_grants_are_literal_needed_and_enough(events: list[Event], known: frozen
             assert after.authorize(principal, host, operation, kind, name).allowed
 
 
-def replayed(event: Event, before: list[AclBinding], after: list[AclBinding], default: bool | None = False) -> Replay:
+def replayed(
+    event: Event, before: list[AclBinding], after: list[AclBinding], default: bool | None = False
+) -> ReplayResult:
     sides = [Authorizer(side, ["User:root"], default) for side in (before, after)]
-    replaying = Replaying(*sides)
-    replaying.see(event, Tally(2), permitted(sides[0], event)[0])
+    replaying = Replayer(*sides)
+    replaying.see(event, EventCount(2), permitted(sides[0], event)[0])
     return replaying.result()
 
 
@@ -157,14 +159,14 @@ def test_what_cannot_be_told_is_no_pass() -> None:
     [
         (SEEN, 1),
         (SEEN._replace(asked_only=True), 0),
-        (SEEN._replace(ground=Ground.SUPER_USER), 0),
-        (SEEN._replace(ground=Ground.ROLE), 0),
+        (SEEN._replace(ground=LoggedReason.SUPER_USER), 0),
+        (SEEN._replace(ground=LoggedReason.ROLE), 0),
     ],
 )
 def test_what_acls_do_not_decide_is_not_replayed(event: Event, fails: int) -> None:
     before = Authorizer([on("t")])
-    judge = Judge("c", Question(), before, before.with_changes(removed=[on("t")]))
-    judge.see(event, Tally(1))
+    judge = UsageAnalysis("c", UsageQuestion(), before, before.with_changes(removed=[on("t")]))
+    judge.see(event, EventCount(1))
     replay = judge.result({}).replay
     assert replay is not None
     assert replay.fails == fails

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.access import AccessRequest
-from reconciler.fleet.usage import Event, Ground, Read, Unread, parse_line, parse_message
+from reconciler.fleet.usage import Event, LoggedReason, ParsedLine, UnreadableReason, parse_line, parse_message
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -30,10 +30,10 @@ OLD = "Principal = User:a is Denied Operation = DescribeConfigs from host = 10.0
 
 @pytest.mark.parametrize("text", [V3, V43])
 def test_the_deciding_binding_is_read_in_both_spellings(text: str) -> None:
-    event = Event(REQUEST, True, Ground.ACL, WRITE, "Metadata")
+    event = Event(REQUEST, True, LoggedReason.ACL, WRITE, "Metadata")
     assert parse_message(text) == event
     line = f"[2026-11-21 07:32:56,033] DEBUG {text} (kafka.authorizer.logger)\r\n".encode()
-    assert parse_line(line) == Read("2026-11-21", event)
+    assert parse_line(line) == ParsedLine("2026-11-21", event)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_older_authorizers_give_no_reason(resource: str, suffix: str) -> None:
     found = parse_message(OLD + resource + suffix)
     assert isinstance(found, Event)
     kind, _, name = resource.split(":")
-    assert (found.request.resource_name, found.allowed, found.ground) == (name, False, Ground.UNSAID)
+    assert (found.request.resource_name, found.allowed, found.ground) == (name, False, LoggedReason.UNSAID)
     assert found.request.resource_type.name.replace("_", "").lower() == kind.lower()
 
 
@@ -52,27 +52,27 @@ def test_names_without_a_pattern_type_are_from_before_2_0() -> None:
     found = parse_message(f"{OLD}Group:a:b (kafka.authorizer.logger)")
     assert isinstance(found, Event)
     assert found.request.resource_name == "a:b"
-    assert parse_message(f"{OLD}Group:a:b") is Unread.CUT
+    assert parse_message(f"{OLD}Group:a:b") is UnreadableReason.CUT
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (("DESCRIBE from", "FROBNICATE from"), Unread.UNKNOWN_WORD),
-        (("= Topic:", "= Frob:"), Unread.UNKNOWN_WORD),
-        (("is Allowed", "is Denied"), Unread.CUT),
-        (("Principal = User:CN", "Principal = CN"), Unread.CUT),
-        (("permissionType=ALLOW))", "permissionType=ALL"), Unread.CUT),
-        (("MatchingAcl", "SomethingElse"), Unread.CUT),
+        (("DESCRIBE from", "FROBNICATE from"), UnreadableReason.UNKNOWN_WORD),
+        (("= Topic:", "= Frob:"), UnreadableReason.UNKNOWN_WORD),
+        (("is Allowed", "is Denied"), UnreadableReason.CUT),
+        (("Principal = User:CN", "Principal = CN"), UnreadableReason.CUT),
+        (("permissionType=ALLOW))", "permissionType=ALL"), UnreadableReason.CUT),
+        (("MatchingAcl", "SomethingElse"), UnreadableReason.CUT),
     ],
 )
-def test_what_does_not_fit_together_is_not_believed(change: tuple[str, str], reason: Unread) -> None:
+def test_what_does_not_fit_together_is_not_believed(change: tuple[str, str], reason: UnreadableReason) -> None:
     assert parse_message(V3.replace(*change)) is reason
 
 
 def test_a_binding_that_cannot_have_decided_is_left_open() -> None:
     found = parse_message(V3.replace("resourceName=orders.,", "resourceName=payments.,"))
-    assert found == Event(REQUEST, True, Ground.ACL, None, "Metadata")
+    assert found == Event(REQUEST, True, LoggedReason.ACL, None, "Metadata")
 
 
 @pytest.mark.parametrize(
@@ -95,27 +95,27 @@ def test_other_lines_are_no_decisions(line: bytes) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (V3.replace("orders.one", "orders.\udcff").encode("utf-8", "surrogateescape"), Unread.NOT_TEXT),
-        (V3.replace("orders.one", "orders.\0").encode(), Unread.NOT_TEXT),
-        (V3.replace("orders.one", "orders.\ufffd").encode(), Unread.NOT_TEXT),
-        (b'{"message": "Principal = \\ud800 is Allowed"}', Unread.NOT_TEXT),
-        (b" with resourceRefCount = 1 based on rule DefaultDeny", Unread.CUT),
-        (b'{"data": {"authorizationInfo": {"granted": tr', Unread.CUT),
+        (V3.replace("orders.one", "orders.\udcff").encode("utf-8", "surrogateescape"), UnreadableReason.NOT_TEXT),
+        (V3.replace("orders.one", "orders.\0").encode(), UnreadableReason.NOT_TEXT),
+        (V3.replace("orders.one", "orders.\ufffd").encode(), UnreadableReason.NOT_TEXT),
+        (b'{"message": "Principal = \\ud800 is Allowed"}', UnreadableReason.NOT_TEXT),
+        (b" with resourceRefCount = 1 based on rule DefaultDeny", UnreadableReason.CUT),
+        (b'{"data": {"authorizationInfo": {"granted": tr', UnreadableReason.CUT),
     ],
 )
-def test_damage_is_named(line: bytes, reason: Unread) -> None:
+def test_damage_is_named(line: bytes, reason: UnreadableReason) -> None:
     assert parse_line(line) is reason
 
 
 def test_what_a_crash_leaves_before_a_line_is_no_part_of_it() -> None:
     found = parse_line(b"\0" * 4096 + f"[2026-11-21 07:32:56,033] DEBUG {V43}".encode())
-    assert isinstance(found, Read)
+    assert isinstance(found, ParsedLine)
 
 
 @pytest.mark.parametrize("level", ["TRACE", "trace-level", "DEBUG"])
 def test_rights_that_were_only_looked_up_are_marked(level: str) -> None:
     found = parse_line(f"[2026-11-21 07:32:56,033] {level} {V43}".encode())
-    assert isinstance(found, Read)
+    assert isinstance(found, ParsedLine)
     assert found.event.asked_only is (level == "TRACE")
 
 

@@ -2,7 +2,7 @@
 
 import datetime
 
-from reconciler.fleet.usage import MAX_LINE, Scan, Unread, Window
+from reconciler.fleet.usage import MAX_LINE, Scan, UnreadableReason, Window
 from reconciler.fleet.usage.example import example
 
 DENIED = (
@@ -26,7 +26,7 @@ def test_lines_inside_of_a_broken_message_are_not_believed() -> None:
     scan = Scan(Window())
     scan.take(lines("a", FORGED, "b"))
     assert {event.request.resource_name for event, _ in scan.drain()} == {"a", "b"}
-    assert {reason: lost.lines for reason, lost in scan.lost.items()} == {Unread.CUT: 3}
+    assert {reason: lost.lines for reason, lost in scan.lost.items()} == {UnreadableReason.CUT: 3}
 
 
 def test_a_forged_line_that_was_known_before_is_not_believed_either() -> None:
@@ -39,14 +39,14 @@ def test_a_line_that_was_cut_does_not_hide_the_next_ones() -> None:
     scan = Scan(Window())
     scan.take([lines("a")[0][:100], *lines("b", "c")])
     assert len(list(scan.drain())) == 2
-    assert scan.lost[Unread.CUT].lines == 1
+    assert scan.lost[UnreadableReason.CUT].lines == 1
 
 
 def test_giants_are_counted_and_not_parsed() -> None:
     scan = Scan(Window())
     scan.take(lines("x" * MAX_LINE))
-    assert scan.lost[Unread.TOO_LONG].lines == 1
-    assert len(scan.lost[Unread.TOO_LONG].examples[0]) <= 161
+    assert scan.lost[UnreadableReason.TOO_LONG].lines == 1
+    assert len(scan.lost[UnreadableReason.TOO_LONG].examples[0]) <= 161
 
 
 def test_without_a_time_a_decision_is_in_no_window() -> None:
@@ -55,7 +55,7 @@ def test_without_a_time_a_decision_is_in_no_window() -> None:
         scan = Scan(window)
         scan.take([bare])
         assert len(list(scan.drain())) == known
-        assert (Unread.NO_TIME in scan.lost) is not bool(known)
+        assert (UnreadableReason.NO_TIME in scan.lost) is not bool(known)
 
 
 def test_both_days_of_a_window_belong_to_it() -> None:

@@ -7,8 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.access import AccessRequest, Authorizer
-from reconciler.fleet.usage import ClusterUsage, Event, Ground, Judge, Question, Standing, Summary, Tally, Window
-from reconciler.fleet.usage.bindings_used import BindingsUsed
+from reconciler.fleet.usage import (
+    BindingUse,
+    ClusterUsage,
+    Event,
+    EventCount,
+    LoggedReason,
+    Summary,
+    UsageAnalysis,
+    UsageQuestion,
+    Window,
+)
+from reconciler.fleet.usage.binding_use import BindingUseCollector
 from reconciler.fleet.usage.coverage import NOTHING_ALLOWED, NOTHING_READ, Coverage, coverage
 from reconciler.fleet.usage.lookup import Lookup
 from reconciler.model import (
@@ -38,7 +48,9 @@ def binding(
     return AclBinding(pattern, AccessControlEntry("User:a", host, operation, permission))
 
 
-def access(name: str, operation: AclOperation = READ, *, allowed: bool = True, ground: Ground = Ground.UNSAID) -> Event:
+def access(
+    name: str, operation: AclOperation = READ, *, allowed: bool = True, ground: LoggedReason = LoggedReason.UNSAID
+) -> Event:
     return Event(AccessRequest("User:a", "10.0.0.1", operation, ResourceType.TOPIC, name), allowed, ground)
 
 
@@ -47,8 +59,8 @@ REFUSAL = binding("t.", WRITE, DENY, prefixed=True)
 ALL = (LITERAL, PREFIX, OTHER, REFUSAL)
 
 
-def seen(*events: Event) -> BindingsUsed:
-    used = BindingsUsed(frozenset(ALL), (4, 3))
+def seen(*events: Event) -> BindingUseCollector:
+    used = BindingUseCollector(frozenset(ALL), (4, 3))
     for event in events:
         used.see(event, 3)
     return used
@@ -57,42 +69,45 @@ def seen(*events: Event) -> BindingsUsed:
 @pytest.mark.parametrize(
     ("event", "expected"),
     [
-        (access("t.y"), {PREFIX: Standing.ALONE}),
-        (access("t.y", DESCRIBE), {PREFIX: Standing.ALONE}),
-        (access("t.x"), {PREFIX: Standing.ALSO, LITERAL: Standing.ALSO}),
-        (access("t.x")._replace(ground=Ground.ACL, acl=LITERAL), {PREFIX: Standing.ALSO, LITERAL: Standing.DECIDED}),
-        (access("t.y", ground=Ground.SUPER_USER), {PREFIX: Standing.ALSO}),
-        (access("t.y", ground=Ground.DEFAULT_ALLOW), {PREFIX: Standing.ALSO}),
-        (access("t.y", WRITE, allowed=False), {REFUSAL: Standing.ALONE}),
+        (access("t.y"), {PREFIX: BindingUse.ALONE}),
+        (access("t.y", DESCRIBE), {PREFIX: BindingUse.ALONE}),
+        (access("t.x"), {PREFIX: BindingUse.ALSO, LITERAL: BindingUse.ALSO}),
+        (
+            access("t.x")._replace(ground=LoggedReason.ACL, acl=LITERAL),
+            {PREFIX: BindingUse.ALSO, LITERAL: BindingUse.DECIDED},
+        ),
+        (access("t.y", ground=LoggedReason.SUPER_USER), {PREFIX: BindingUse.ALSO}),
+        (access("t.y", ground=LoggedReason.DEFAULT_ALLOW), {PREFIX: BindingUse.ALSO}),
+        (access("t.y", WRITE, allowed=False), {REFUSAL: BindingUse.ALONE}),
         (access("t.y", allowed=False), {}),
         (access("t.y")._replace(asked_only=True), {}),
         (access("t"), {}),
     ],
 )
-def test_a_binding_is_used_by_what_it_decides(event: Event, expected: dict[AclBinding, Standing]) -> None:
+def test_a_binding_is_used_by_what_it_decides(event: Event, expected: dict[AclBinding, BindingUse]) -> None:
     used = seen(event)
     assert {one: found for one in ALL if (found := used.standing(one))} == expected
     rest = sorted(set(ALL) - expected.keys())
     told = used.uses(allows_known=True, denies_known=True)
-    assert (list(told.unused), told.standings[Standing.UNUSED]) == (rest, len(rest))
+    assert (list(told.unused), told.standings[BindingUse.UNUSED]) == (rest, len(rest))
     silent = used.uses(allows_known=False, denies_known=False)
-    assert (silent.unused, silent.standings[Standing.CANNOT_SAY]) == ((), len(rest))
+    assert (silent.unused, silent.standings[BindingUse.CANNOT_SAY]) == ((), len(rest))
 
 
 def test_the_strongest_of_what_was_seen_counts() -> None:
-    named = access("t.x")._replace(ground=Ground.ACL, acl=PREFIX)
+    named = access("t.x")._replace(ground=LoggedReason.ACL, acl=PREFIX)
     for order in ([access("t.y"), named], [named, access("t.y")]):
-        assert seen(*order).standing(PREFIX) is Standing.ALONE
-    assert seen(named).standing(PREFIX) is Standing.DECIDED
+        assert seen(*order).standing(PREFIX) is BindingUse.ALONE
+    assert seen(named).standing(PREFIX) is BindingUse.DECIDED
 
 
 def test_a_host_that_is_not_known_may_be_any() -> None:
     one, event = binding("t", host="10.0.0.9"), access("t")
-    used = BindingsUsed(frozenset({one}), (4, 3))
+    used = BindingUseCollector(frozenset({one}), (4, 3))
     used.see(event, 1)
     assert used.standing(one) is None
     used.see(event._replace(request=event.request._replace(host="")), 1)
-    assert used.standing(one) is Standing.ALONE
+    assert used.standing(one) is BindingUse.ALONE
 
 
 @given(st.frozensets(bindings, max_size=12), st.sampled_from(["User:a", "User:ab"]), st.text("ab.", max_size=4))
@@ -109,11 +124,11 @@ def test_the_lookup_finds_what_the_authorizer_decides_by(
 
 
 def judged(*events: Event) -> ClusterUsage:
-    judge = Judge("c", Question(), Authorizer(ALL, ["User:root"]), None)
+    judge = UsageAnalysis("c", UsageQuestion(), Authorizer(ALL, ["User:root"]), None)
     days = {("2026-11-01", event.allowed) for event in events}
     judge.note(Summary(days=frozenset(days)))
     for event in events:
-        judge.see(event, Tally(2, "2026-11-01", "2026-11-01"))
+        judge.see(event, EventCount(2, "2026-11-01", "2026-11-01"))
     return judge.result({OTHER: "acls.yaml:1:1"})
 
 
@@ -122,7 +137,7 @@ def test_without_permitted_accesses_no_allow_is_called_unused() -> None:
     assert (silent.cannot_say, refused.cannot_say) == (NOTHING_READ, NOTHING_ALLOWED)
     assert silent.unused == ()
     assert [found for found, _ in refused.unused] == [REFUSAL]
-    assert refused.standings[Standing.CANNOT_SAY] == 3
+    assert refused.standings[BindingUse.CANNOT_SAY] == 3
     used = judged(access("t.y"))
     assert not used.cannot_say
     assert used.unused == ((REFUSAL, ""), (LITERAL, ""), (OTHER, "acls.yaml:1:1"))
@@ -131,9 +146,9 @@ def test_without_permitted_accesses_no_allow_is_called_unused() -> None:
 def test_what_the_bindings_do_not_explain_is_told() -> None:
     elsewhere = AclBinding(ResourcePattern(ResourceType.TOPIC, "z"), OTHER.entry)
     usage = judged(
-        access("z")._replace(ground=Ground.ACL, acl=elsewhere),
+        access("z")._replace(ground=LoggedReason.ACL, acl=elsewhere),
         access("t.x", allowed=False),
-        access("z", WRITE, ground=Ground.SUPER_USER),
+        access("z", WRITE, ground=LoggedReason.SUPER_USER),
         access("t.x"),
     )
     assert [odd.event.request.resource_name for odd in usage.odd] == ["t.x", "z"]

@@ -16,7 +16,7 @@ _DEFAULTS: Final = {"partitions": "num.partitions", "replicationFactor": "defaul
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ClusterContext:
     """What is known of the cluster: its name, how many brokers it has, the topics it has, what brokers choose.
 
     ``brokers`` is ``None`` where nobody says. What a declaration leaves to the broker, an existing topic keeps, and a
@@ -33,7 +33,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class TopicFacts:
     """A topic with its numbers, where they are known, and the settings that are declared on it.
 
     ``chosen`` are the numbers that its declaration leaves to the broker, ``defaults`` what the broker chooses.
@@ -77,7 +77,7 @@ class Subject:
         return math.inf if name in UNLIMITED_CONFIGS and number <= _NO_LIMIT else number
 
 
-def subject(wanted: DesiredTopic, around: Surroundings) -> Subject:
+def facts_of(wanted: DesiredTopic, around: ClusterContext) -> TopicFacts:
     """A declared topic in its surroundings; explicit replica assignments are its numbers."""
     topic, live = wanted.topic, around.live.get(wanted.topic.name)
     declared = {"partitions": topic.num_partitions, "replicationFactor": topic.replication_factor}
@@ -90,7 +90,7 @@ def subject(wanted: DesiredTopic, around: Surroundings) -> Subject:
         defaults = {**defaults, **{name: text for name, text in live.configs.items() if name in around.ignored}}
         kept = {"partitions": live.num_partitions, "replicationFactor": live.replication_factor}
     numbers = {name: kept[name] if number is None else number for name, number in declared.items()}
-    return Subject(
+    return TopicFacts(
         topic.name,
         wanted.origin,
         around.cluster,

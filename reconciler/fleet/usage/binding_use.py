@@ -12,12 +12,12 @@ from enum import StrEnum
 from typing import Final
 
 from reconciler.access import KafkaVersion
-from reconciler.fleet.usage.event import Event, Ground
+from reconciler.fleet.usage.event import Event, LoggedReason
 from reconciler.fleet.usage.lookup import Lookup
 from reconciler.model import AclBinding, AclPermissionType
 
 
-class Standing(StrEnum):
+class BindingUse(StrEnum):
     """What the logs show of a binding: the strongest that holds."""
 
     ALONE = "alone"
@@ -28,19 +28,21 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Uses:
+class BindingUses:
     """How many bindings stand how, and those without any use, in order."""
 
-    standings: Mapping[Standing, int]
+    standings: Mapping[BindingUse, int]
     unused: tuple[AclBinding, ...]
 
 
-_STRENGTH: Final = {Standing.ALSO: 1, Standing.DECIDED: 2, Standing.ALONE: 3}
+_STRENGTH: Final = {BindingUse.ALSO: 1, BindingUse.DECIDED: 2, BindingUse.ALONE: 3}
 #: Grounds beside which no binding was needed.
-_ANYWAY: Final = frozenset({Ground.SUPER_USER, Ground.ROLE, Ground.DEFAULT_ALLOW, Ground.DEFAULT_DENY})
+_ANYWAY: Final = frozenset(
+    {LoggedReason.SUPER_USER, LoggedReason.ROLE, LoggedReason.DEFAULT_ALLOW, LoggedReason.DEFAULT_DENY}
+)
 
 
-class BindingsUsed:
+class BindingUseCollector:
     """Gathers the use of a set of bindings, access by access, in any order."""
 
     __slots__ = ("_bindings", "_lookup", "_seen", "gone")
@@ -49,7 +51,7 @@ class BindingsUsed:
         """Nothing is used yet. ``gone`` are bindings that logs name and that are not among these."""
         self._bindings = bindings
         self._lookup = Lookup(bindings, version)
-        self._seen: dict[AclBinding, Standing] = {}
+        self._seen: dict[AclBinding, BindingUse] = {}
         self.gone: dict[AclBinding, int] = {}
 
     def see(self, event: Event, times: int) -> None:
@@ -57,32 +59,32 @@ class BindingsUsed:
         if event.asked_only:
             return
         if event.acl in self._bindings:
-            self._stands(event.acl, Standing.DECIDED)
+            self._stands(event.acl, BindingUse.DECIDED)
         elif event.acl is not None:
             self.gone[event.acl] = self.gone.get(event.acl, 0) + times
         wanted = AclPermissionType.ALLOW if event.allowed else AclPermissionType.DENY
         found = [b for b in self._lookup.applying(event.request) if b.entry.permission_type is wanted]
         alone = len(found) == 1 and event.ground not in _ANYWAY
         for binding in found:
-            self._stands(binding, Standing.ALONE if alone else Standing.ALSO)
+            self._stands(binding, BindingUse.ALONE if alone else BindingUse.ALSO)
 
-    def standing(self, binding: AclBinding) -> Standing | None:
+    def standing(self, binding: AclBinding) -> BindingUse | None:
         """What was seen of a binding so far; ``None`` for no use."""
         return self._seen.get(binding)
 
-    def uses(self, *, allows_known: bool, denies_known: bool) -> Uses:
+    def uses(self, *, allows_known: bool, denies_known: bool) -> BindingUses:
         """What was found; where use is not known to be in the logs, nothing can be called unused."""
         known = {AclPermissionType.ALLOW: allows_known, AclPermissionType.DENY: denies_known}
         rest = self._bindings - self._seen.keys()
         unused = [binding for binding in rest if known[binding.entry.permission_type]]
-        standings = dict.fromkeys(Standing, 0)
+        standings = dict.fromkeys(BindingUse, 0)
         for standing in self._seen.values():
             standings[standing] += 1
-        standings[Standing.UNUSED] = len(unused)
-        standings[Standing.CANNOT_SAY] = len(rest) - len(unused)
-        return Uses(standings, tuple(sorted(unused)))
+        standings[BindingUse.UNUSED] = len(unused)
+        standings[BindingUse.CANNOT_SAY] = len(rest) - len(unused)
+        return BindingUses(standings, tuple(sorted(unused)))
 
-    def _stands(self, binding: AclBinding, standing: Standing) -> None:
+    def _stands(self, binding: AclBinding, standing: BindingUse) -> None:
         """Note the stronger of what is known and what is new."""
         known = self._seen.get(binding)
         if known is None or _STRENGTH[standing] > _STRENGTH[known]:

@@ -12,7 +12,7 @@ from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
 EVERYBODY_ELSE = "everybody else"
 
 
-class Reach(NamedTuple):
+class AccessReach(NamedTuple):
     """One operation of one principal: on which names, in words, on how many of the topics that exist.
 
     ``every_name`` is true where future names are reached too, all but some exceptions. What depends on an unknown
@@ -28,14 +28,14 @@ class Reach(NamedTuple):
     certain: bool
 
 
-def reaches(authorizer: Authorizer, topics: Iterable[str]) -> Iterator[Reach]:
+def reaches(authorizer: Authorizer, topics: Iterable[str]) -> Iterator[AccessReach]:
     """The rows of a cluster by principal; super users reach everything, whatever bindings say."""
     existing = sorted(topics)
     for name in sorted(authorizer.super_users):
         for kind in ResourceType:
             for operation in sorted(supported(kind, authorizer.kafka_version)) if kind >= ResourceType.TOPIC else ():
                 count = len(existing) if kind is ResourceType.TOPIC else 0
-                yield Reach(name, kind.name, operation.name, ["(super user)"], count, True, True)
+                yield AccessReach(name, kind.name, operation.name, ["(super user)"], count, True, True)
     named = {binding.entry.principal for binding in authorizer.bindings} - authorizer.super_users
     for name in sorted(named - {WILDCARD_PRINCIPAL}):
         yield from _rows(name, access_of(authorizer, name), existing)
@@ -43,7 +43,7 @@ def reaches(authorizer: Authorizer, topics: Iterable[str]) -> Iterator[Reach]:
     yield from _rows(EVERYBODY_ELSE, access_of(authorizer, nobody), existing)
 
 
-def _rows(principal: str, found: Sequence[Access], existing: Sequence[str]) -> Iterator[Reach]:
+def _rows(principal: str, found: Sequence[Access], existing: Sequence[str]) -> Iterator[AccessReach]:
     parts: dict[tuple[ResourceType, AclOperation], list[Access]] = {}
     for access in found:
         for operation in access.operations:
@@ -52,7 +52,7 @@ def _rows(principal: str, found: Sequence[Access], existing: Sequence[str]) -> I
         # The same names may come once for each set of hosts.
         regions = sorted({access.region for access in accesses})
         reached = {name for region in regions for name in region.select(existing)} if kind is ResourceType.TOPIC else ()
-        yield Reach(
+        yield AccessReach(
             principal,
             kind.name,
             operation.name,

@@ -6,29 +6,29 @@ from typing import NamedTuple
 EXAMPLES = 3
 
 
-class Tally(NamedTuple):
+class EventCount(NamedTuple):
     """How often, and between which days (empty where nothing says when)."""
 
     times: int = 0
     first: str = ""
     last: str = ""
 
-    def __add__(self, other: object) -> "Tally":
+    def __add__(self, other: object) -> "EventCount":
         """Both together."""
-        if not isinstance(other, Tally):
+        if not isinstance(other, EventCount):
             return NotImplemented
         first = min(self.first, other.first) if self.first and other.first else self.first or other.first
-        return Tally(self.times + other.times, first, max(self.last, other.last))
+        return EventCount(self.times + other.times, first, max(self.last, other.last))
 
 
-class Lost(NamedTuple):
+class UnreadableLines(NamedTuple):
     """Lines that could not be read for one reason, with the first few of them as they may be shown."""
 
     lines: int = 0
     examples: tuple[str, ...] = ()
 
-    def __add__(self, other: object) -> "Lost":
+    def __add__(self, other: object) -> "UnreadableLines":
         """Both together."""
-        if not isinstance(other, Lost):
+        if not isinstance(other, UnreadableLines):
             return NotImplemented
-        return Lost(self.lines + other.lines, tuple(sorted({*self.examples, *other.examples})[:EXAMPLES]))
+        return UnreadableLines(self.lines + other.lines, tuple(sorted({*self.examples, *other.examples})[:EXAMPLES]))
