@@ -10,9 +10,9 @@ from reconciler.cli.questions import TYPES, asked_principal, state_options
 from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 
-@click.command("access", short_help="Everything that principals may do")
+@click.command("access", short_help="List everything that principals may do")
 @click.argument("principals", metavar="[PRINCIPAL]...", nargs=-1)
-@click.option("--matrix", is_flag=True, help="A table: resources down, principals across.")
+@click.option("--matrix", is_flag=True, help="Print a table: resources down, principals across.")
 @click.option(
     "--type",
     "resource_type",
@@ -29,9 +29,9 @@ def command(
     connection: ConnectionOptions,
     output: str,
 ) -> int:
-    """Everything that each PRINCIPAL may do; without one, every principal that is known, and everybody else.
+    """List everything that each PRINCIPAL may do; without one, every known principal and everybody else.
 
-    What User:* and the default give is included. Without --cluster, of what is declared.
+    Access through User:* and the default is included. Without --cluster, the answer is about what is declared.
     """
     from reconciler.cli.notes import info_note
     from reconciler.model import ResourceType

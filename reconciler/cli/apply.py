@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from reconciler.plan import Refusal
 
 
-@click.command("apply", short_help="Perform a saved plan, or plan and perform in one go")
+@click.command("apply", short_help="Apply a saved plan, or plan and apply in one step")
 @click.argument("first", metavar="[PLAN]", default=".")
 @click.argument("second", metavar="[PATH]", required=False)
 @cluster_option(required=False)
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--require-id", metavar="ID", help="Refuse any other plan: a change-…, plan-… or file-… id.")
-@click.option("--journal", metavar="FILE", help="Where to keep the journal.  [default: PLAN.journal]")
-@click.option("--audit", metavar="FILE", help="Append a JSON line for each step: who, when, which plan, which outcome.")
-@click.option("--audit-topic", metavar="TOPIC", help="Send the same records to a topic of this cluster.")
-@click.option("--operator", metavar="NAME", help="Who applies, for journal and audit.  [default: USER@HOST]")
-@click.option("--lease", is_flag=True, help="Hold the cluster's lease: other applies end with status 6 meanwhile.")
-@click.option("--break-lease", metavar="HOLDER", help="Take the lease from HOLDER, whose run is known to be dead.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--require-id", metavar="ID", help="Refuse any plan except this one: a change-…, plan-… or file-… id.")
+@click.option("--journal", metavar="FILE", help="Journal file.  [default: PLAN.journal]")
+@click.option("--audit", metavar="FILE", help="Append a JSON audit record for each step: who, when, plan, outcome.")
+@click.option("--audit-topic", metavar="TOPIC", help="Send the audit records to a topic of this cluster.")
+@click.option("--operator", metavar="NAME", help="Operator name in journal and audit records.  [default: USER@HOST]")
+@click.option("--lease", is_flag=True, help="Hold the cluster's lease: other applies exit with status 6 meanwhile.")
+@click.option("--break-lease", metavar="HOLDER", help="Take over the lease of HOLDER. Use it only if that run is dead.")
 @planning_options
 @expand_option
 @connection_options
@@ -48,14 +48,14 @@ def command(
     connection: ConnectionOptions,
     output: str,
 ) -> int:
-    """Perform a plan, step by step, and verify the end.
+    """Apply a plan step by step and verify the result.
 
-    Killed or interrupted, it goes on where it was when the same plan is applied again.
+    To continue after an interruption, apply the same plan again.
 
     \b
-    reconciler apply PLAN PATH              perform a saved plan, connecting as PATH's Cluster says
-    reconciler apply PATH --cluster NAME    plan and perform in one go
-    With PLAN, --cluster NAME=snapshot:FILE performs it on a snapshot file.
+    reconciler apply PLAN PATH              apply a saved plan, connecting as PATH's Cluster says
+    reconciler apply PATH --cluster NAME    plan and apply in one step
+    With PLAN, --cluster NAME=snapshot:FILE applies it to a snapshot file.
     """
     from reconciler import workflow
     from reconciler.apply import LeaseRequest, Outcome

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reconciler.report.questions_text import Answered
 
 
-@click.command("can-i", short_help="Whether a principal may do something; exit 3 if not")
+@click.command("can-i", short_help="Check whether a principal may do something")
 @principal_argument
 @operation_argument
 @type_argument
@@ -47,10 +47,10 @@ def command(
     connection: ConnectionOptions,
     output: str,
 ) -> int:
-    """Whether PRINCIPAL may do OPERATION on a TYPE called NAME, as in: can-i User:svc READ topic payments.orders.
+    """Check whether PRINCIPAL may do OPERATION on a TYPE called NAME, as in: can-i User:svc READ topic payments.orders.
 
-    With --prefix or --any, whether it may on every such name. PRINCIPAL User:* is everybody. Without --cluster, of
-    what is declared. Exit 3 if the answer is no, or cannot be told.
+    With --prefix or --any, whether it may on every such name. PRINCIPAL User:* is everybody. Without --cluster, the
+    answer is about what is declared. Exit 3 if the answer is no or undecided.
     """
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)

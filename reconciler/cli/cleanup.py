@@ -19,22 +19,21 @@ if TYPE_CHECKING:
     from reconciler.model import AclBinding
 
 
-@click.command("cleanup", short_help="Remove what an apply that was cut off left behind")
+@click.command("cleanup", short_help="Remove what an interrupted apply left on the cluster")
 @click.argument("path", metavar="[PATH]", required=False)
 @cluster_option()
-@click.option("--run", "only_run", metavar="RUN", help="Only what this run left.  [default: every run]")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--run", "only_run", metavar="RUN", help="Remove only what this run left.  [default: every run]")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @connection_options
 @output_option
 def command(
     *, path: str | None, cluster: str, only_run: str | None, yes: bool, connection: ConnectionOptions, output: str
 ) -> int:
-    """Find the bindings on names that only the reconciler uses, and remove them.
+    """Find and remove what interrupted applies left on the cluster under reserved names.
 
-    A run that is still going on needs them: its barriers are then not reached, and nothing more is deleted by it.
-    A bridge keeps a resource open until a run is through: apply the same plan again if you can, which removes it when
-    nobody is interrupted by that.
-    What a run left that holds the lease stays, unless --run names it.
+    Do not run this during an apply: it stops that apply at its next barrier. If bridges are left, apply the same plan
+    again if you can: that removes them once it interrupts nobody. What a run that holds the lease left stays, unless
+    --run names it.
     """
     from reconciler.workflow import cleanup
 

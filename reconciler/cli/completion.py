@@ -13,10 +13,10 @@ _VARIABLE: Final = "_RECONCILER_COMPLETE"
 _SHELLS: Final = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
 
-@click.command("completion", short_help="Print the completion script of a shell")
+@click.command("completion", short_help="Print a shell completion script")
 @click.argument("shell", type=click.Choice(list(_SHELLS)))
 def command(*, shell: str) -> int:
-    """Print the script with which SHELL completes commands, options and their values.
+    """Print the completion script for SHELL.
 
     \b
     bash: reconciler completion bash > ~/.local/share/bash-completion/completions/reconciler

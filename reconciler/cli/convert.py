@@ -21,29 +21,31 @@ _FORMATS: Final = ("kafka-gitops", "julie", "jikkou", "strimzi", "terraform", "k
 _LEFT_FILE: Final = "not-converted.yaml"
 
 
-@click.command("convert", short_help="Write manifests from what another tool keeps")
+@click.command("convert", short_help="Convert another tool's files to manifests")
 @click.argument("path", default=".", metavar="[PATH]", type=click.Path(allow_dash=True))
+@click.option("--from", "source_format", required=True, type=click.Choice(_FORMATS), help="Source format.")
 @click.option(
-    "--from", "source_format", required=True, type=click.Choice(_FORMATS), help="The tool, or the kind of text."
+    "--out",
+    "directory",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Write files to this directory, which must be empty.",
 )
 @click.option(
-    "--out", "directory", metavar="DIR", type=click.Path(file_okay=False), help="Write files there; it must be empty."
-)
-@click.option(
-    "--name", default="my-cluster", show_default=True, metavar="NAME", help="The name of the cluster in the manifests."
+    "--name", default="my-cluster", show_default=True, metavar="NAME", help="Name of the cluster in the manifests."
 )
 @click.option(
     "--source-cluster",
     metavar="CLUSTER",
-    help="Which one, where the source speaks of several: a Strimzi label, a terraform provider, a Confluent id.",
+    help="Source cluster, if there are several: a Strimzi label, a Terraform provider, a Confluent id.",
 )
 @click.option(
     "--config",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="JulieOps' properties file, which decides how topics are called.",
+    help="JulieOps' properties file, which defines how topics are named.",
 )
-@click.option("--no-roles", is_flag=True, help="Write every rule out, also where a built-in role says the same.")
+@click.option("--no-roles", is_flag=True, help="Write every rule out, even if a built-in role is equivalent.")
 @output_option
 def command(
     *,
@@ -58,9 +60,9 @@ def command(
 ) -> int:
     """Write manifests that declare exactly the ACLs and topics that another tool would create from PATH.
 
-    PATH is a file, a directory, or - for standard input. Nothing is asked of any cluster. The manifests are read back
-    and held against the source before they are written. Exit 2 if the source grants, refuses or creates something that
-    the manifests do not say; each such thing is named, on stderr and in not-converted.yaml.
+    PATH is a file, a directory, or - for stdin. No cluster is contacted. The manifests are read back and compared with
+    the source before they are written. Exit 2 if something could not be converted; it is listed on stderr and in
+    not-converted.yaml.
     """
     from reconciler.model import ClusterState
 

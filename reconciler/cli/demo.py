@@ -24,15 +24,15 @@ _NAME: Final = "demo"
 Show: TypeAlias = Callable[[str, str], None]
 
 
-@click.command("demo", short_help="A tour on a sandbox: validate, plan, apply, drift")
-@click.option("--keep", is_flag=True, help="Leave the sandbox up, to go on with it.")
-@click.option("--fleet", is_flag=True, help="Go on with a fleet, on Spark: about 30 s more.")
+@click.command("demo", short_help="Tour on a sandbox: validate, plan, apply, drift")
+@click.option("--keep", is_flag=True, help="Keep the sandbox running.")
+@click.option("--fleet", is_flag=True, help="Continue with a fleet on Spark; about 30 s more.")
 @output_option
 def command(*, keep: bool, fleet: bool, output: str) -> int:
-    """Start a broker, put a lived-in state on it, and bring it under manifests: about 20 s.
+    """Start a broker, fill it with a typical state, and bring it under manifests. Takes about 20 s.
 
-    Commands are shown as you would type them, with what they print; clients try what they may and may not do. Each
-    step says what it shows, and the tour ends with status 1 if one of them does not show it.
+    Commands are shown as you would type them, with their output, and clients try what they may and may not do. Each
+    step states a claim; exit 1 if one of them does not hold.
     """
     from reconciler.cli.tour import Tour
 

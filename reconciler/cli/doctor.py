@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from reconciler.workflow import Target
 
 
-@click.command("doctor", short_help="Check connection, rights, authorizer, brokers")
+@click.command("doctor", short_help="Check connection, rights, authorizer and brokers")
 @click.argument("path", required=False, type=click.Path(exists=True), metavar="[PATH]")
 @cluster_option()
 @connection_options
 @output_option
 def command(*, path: str | None, cluster: str, connection: ConnectionOptions, output: str) -> int:
-    """Check what planning and applying need of a cluster, and say what is missing.
+    """Check what planning and applying need from a cluster, and report what is missing.
 
-    Nothing is changed. Exit 1 if this cluster cannot be planned for.
+    Nothing is changed. Exit 1 if planning for this cluster is not possible.
     """
     from reconciler.adapters.kafka.cluster import KafkaCluster
     from reconciler.ports import ClusterError

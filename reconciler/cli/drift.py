@@ -17,7 +17,7 @@ from reconciler.cli.plan import print_plan
 from reconciler.workflow.options import ConnectionOptions
 
 
-@click.command("drift", short_help="Report how a cluster differs from the manifests")
+@click.command("drift", short_help="Detect drift between manifests and a cluster")
 @path_argument
 @cluster_option()
 @expand_option
@@ -27,9 +27,9 @@ from reconciler.workflow.options import ConnectionOptions
 def command(
     *, path: str, cluster: str, expand: bool, connection: ConnectionOptions, as_of: datetime.date | None, output: str
 ) -> int:
-    """Report every difference between the manifests below PATH and a cluster; exit 2 if there is one.
+    """Report every difference between the manifests below PATH and a cluster. Exit 2 if there is one.
 
-    Nothing is written. Bindings that nobody declared are shown as deletions, whether or not a plan may delete.
+    Nothing is written. Bindings that no manifest declares are shown as deletions.
     """
     from reconciler import workflow
     from reconciler.cli.notes import info_note

@@ -20,12 +20,12 @@ from reconciler.cli.questions import (
 from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 
-@click.command("explain", short_help="Why one request is allowed or denied")
+@click.command("explain", short_help="Explain why a request is allowed or denied")
 @principal_argument
 @operation_argument
 @type_argument
 @name_argument
-@click.option("--host", metavar="ADDRESS", help="The connection's address.  [default: one that no ACL names]")
+@click.option("--host", metavar="ADDRESS", help="Client address.  [default: an address that no ACL names]")
 @state_options
 def command(
     *,
@@ -38,9 +38,10 @@ def command(
     connection: ConnectionOptions,
     output: str,
 ) -> int:
-    """Why PRINCIPAL may or may not do OPERATION on the TYPE called NAME: the rule, the ACL that decides and its line.
+    """Explain why PRINCIPAL may or may not do OPERATION on the TYPE called NAME.
 
-    Every ACL on the name is listed with what it does to this request. Without --cluster, of what is declared.
+    Shows the rule, the deciding ACL and its line, and every ACL on the name with its effect on this request. Without
+    --cluster, the answer is about what is declared.
     """
     pattern = asked_pattern(resource_type, name)
     wanted = asked_operation(operation, pattern)

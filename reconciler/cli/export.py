@@ -16,14 +16,20 @@ if TYPE_CHECKING:
     from reconciler.report.export import Export
 
 
-@click.command("export", short_help="Write manifests, or a snapshot, from a cluster")
+@click.command("export", short_help="Export a cluster as manifests or as a snapshot")
 @click.argument("path", required=False, type=click.Path(exists=True), metavar="[PATH]")
 @cluster_option()
 @click.option(
-    "--out", "directory", metavar="DIR", type=click.Path(file_okay=False), help="Write files there; it must be empty."
+    "--out",
+    "directory",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Write files to this directory, which must be empty.",
 )
-@click.option("--snapshot", metavar="FILE", type=click.Path(dir_okay=False), help="Write a snapshot file instead.")
-@click.option("--no-roles", is_flag=True, help="Write every rule out, also where a built-in role says the same.")
+@click.option(
+    "--snapshot", metavar="FILE", type=click.Path(dir_okay=False), help="Write a snapshot file instead of manifests."
+)
+@click.option("--no-roles", is_flag=True, help="Write every rule out, even if a built-in role is equivalent.")
 @connection_options
 @output_option
 def command(
@@ -36,11 +42,10 @@ def command(
     connection: ConnectionOptions,
     output: str,
 ) -> int:
-    """Write the ACLs and topics of a cluster as manifests that plan to nothing against it.
+    """Export the ACLs and topics of a cluster as manifests that plan to nothing against it.
 
-    Where a built-in role says exactly what a principal has, the role is written. The cluster may be one that nobody
-    described yet: then --connections says how to reach it. With neither --out nor --snapshot the manifests go to
-    stdout.
+    If a built-in role describes exactly what a principal has, the role is written. To export a cluster that no manifest
+    describes yet, pass --connections. Without --out and --snapshot the manifests go to stdout.
     """
     from reconciler import workflow
     from reconciler.cli.notes import info_note

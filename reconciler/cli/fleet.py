@@ -9,12 +9,12 @@ from reconciler.cli.exits import CommandError
 
 #: Every subcommand and what it does, in the order in which people meet them.
 SUBCOMMANDS: Final = {
-    "snapshot": "Read all clusters into a store",
-    "drift": "Report how all clusters differ from the manifests",
-    "plan": "Save a plan for every cluster that differs, and one for the fleet",
-    "apply": "Perform a fleet's plans, wave by wave",
-    "query": "Ask a question about the whole fleet",
-    "usage": "What authorizer logs show: bindings in use, refusals, a plan tried on them",
+    "snapshot": "Read all clusters into the store",
+    "drift": "Detect drift of all clusters",
+    "plan": "Plan every cluster and save the fleet's plan",
+    "apply": "Apply a fleet's plans, wave by wave",
+    "query": "Query the whole fleet",
+    "usage": "Evaluate authorizer logs: used bindings, refusals, replay",
 }
 _NEEDS: Final = ("pyspark", "pyarrow", "polars")
 
@@ -45,6 +45,6 @@ class Subcommands(click.Group):
             formatter.write_dl(list(SUBCOMMANDS.items()))
 
 
-@click.command("fleet", cls=Subcommands, short_help="The same on many clusters, on Spark")
+@click.command("fleet", cls=Subcommands, short_help="Snapshot, compare, plan and apply many clusters on Spark")
 def command() -> None:
-    """Snapshots, drift, plans, waves and questions over a whole fleet of clusters."""
+    """Snapshot, compare, plan, apply and query a fleet of clusters."""

@@ -54,10 +54,10 @@ class _Pass:
     began: list[ApplyRecord] = field(default_factory=list)
 
 
-@click.command("apply", short_help="Perform a fleet's plans, wave by wave")
+@click.command("apply", short_help="Apply a fleet's plans, wave by wave")
 @click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @click.argument("path", metavar="[PATH]", default=".", type=click.Path())
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option(
     "--require-id",
     "ids",
@@ -65,10 +65,10 @@ class _Pass:
     metavar="ID",
     help="Refuse any other plan: the fleet-… id, or change-… and plan-… ids that cover every cluster; repeatable.",
 )
-@click.option("--wait", is_flag=True, help="Wait at a gate until the wave has stood long enough.")
-@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters in one task.")
-@click.option("--timeout", type=float, default=3600.0, show_default=True, help="Seconds for one cluster.")
-@click.option("--operator", metavar="NAME", help="Who applies, for the journals.  [default: USER@HOST]")
+@click.option("--wait", is_flag=True, help="Wait at each gate until its soak time has passed.")
+@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
+@click.option("--timeout", type=float, default=3600.0, show_default=True, help="Seconds to wait for one cluster.")
+@click.option("--operator", metavar="NAME", help="Operator name in the journals.  [default: USER@HOST]")
 @connection_options
 @spark_options
 @output_option
@@ -86,11 +86,10 @@ def command(
     spark: SparkOptions,
     output: str,
 ) -> int:
-    """Perform the plans that `reconciler fleet plan` saved in DIR, connecting as PATH's Clusters say.
+    """Apply the plans that `reconciler fleet plan` saved in DIR, connecting as PATH's Cluster documents say.
 
-    Each cluster goes through the same code as `reconciler apply`. To go on after a failure, an interruption or a gate,
-    run the same command again: finished clusters are known by DIR/record.jsonl, finished steps are recognised. Ends
-    with 2 where clusters are left behind a gate that is not open yet.
+    To continue after a failure, an interruption or a gate, run the same command again: DIR/record.jsonl records
+    finished clusters, and finished steps are recognised. Exit 2 if clusters remain after a gate that is not open yet.
     """
     plan, plans = read_fleet_plan(Path(directory))
     _check_consent(plan, ids, yes=yes)

@@ -42,14 +42,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@click.command("drift", short_help="Report how all clusters differ from the manifests")
+@click.command("drift", short_help="Detect drift of all clusters")
 @path_argument
 @store_option
 @fleet_option
 @run_option
-@click.option("--show", type=click.IntRange(0), default=10, show_default=True, help="Differences shown of a cluster.")
-@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write a page with a heat map too.")
-@click.option("--metrics", metavar="FILE", type=click.Path(dir_okay=False), help="Write a Prometheus textfile too.")
+@click.option(
+    "--show", type=click.IntRange(0), default=10, show_default=True, help="Maximum differences shown per cluster."
+)
+@click.option(
+    "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write an HTML page with a heat map."
+)
+@click.option("--metrics", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a Prometheus textfile.")
 @as_of_option
 @spark_options
 @output_option
@@ -66,9 +70,9 @@ def command(
     spark: SparkOptions,
     output: str,
 ) -> int:
-    """Compare a snapshot of the fleet with the manifests below PATH; exit 2 if a cluster differs, 1 if one is unknown.
+    """Compare a snapshot of the fleet with the manifests below PATH. Exit 2 if a cluster differs, 1 if one is unknown.
 
-    Nothing is asked of any cluster. What differs stays in the store, for `reconciler fleet query`.
+    No cluster is contacted. The differences stay in the store, for `reconciler fleet query`.
     """
     place = FleetStore.at(store)
     run = stored_run(place, run_id)

@@ -33,18 +33,20 @@ store_option = click.option(
     metavar="PLACE",
     default=".fleet",
     show_default=True,
-    help="Where snapshots are: a directory, or an address such as hdfs://… or s3://….",
+    help="Snapshot store: a directory, or an address such as hdfs://… or s3://….",
 )
 
-fleet_option = click.option("--fleet", "fleet_name", metavar="NAME", help="Which Fleet, where several are declared.")
+fleet_option = click.option(
+    "--fleet", "fleet_name", metavar="NAME", help="Name of the Fleet document, if several are declared."
+)
 
-run_option = click.option("--run", "run_id", metavar="ID", help="A snapshot run.  [default: the newest]")
+run_option = click.option("--run", "run_id", metavar="ID", help="Snapshot run.  [default: the newest]")
 
 snapshots_option = click.option(
     "--snapshots",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False),
-    help="Snapshot files stand for clusters: DIR/NAME.json for cluster NAME.",
+    help="Use snapshot files instead of clusters: DIR/NAME.json for cluster NAME.",
 )
 
 #: ``--master`` and ``--spark-ui``, handed over as ``spark``.
@@ -52,8 +54,8 @@ spark_options = with_options(
     gathered(
         "spark",
         SparkOptions,
-        click.option("--master", metavar="URL", help="Spark's master.  [default: all cores of this machine]"),
-        click.option("--spark-ui", "ui", is_flag=True, help="Start Spark's own web page."),
+        click.option("--master", metavar="URL", help="Spark master.  [default: all local cores]"),
+        click.option("--spark-ui", "ui", is_flag=True, help="Start Spark's web UI."),
     )
 )
 

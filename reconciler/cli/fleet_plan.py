@@ -47,15 +47,20 @@ from reconciler.workflow.options import ConnectionOptions, PlanOptions, today
 _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
 
 
-@click.command("plan", short_help="Save a plan for every cluster that differs, and one for the fleet")
+@click.command("plan", short_help="Plan every cluster and save the fleet's plan")
 @path_argument
 @click.option(
-    "--out", "directory", metavar="DIR", required=True, type=click.Path(file_okay=False), help="A new directory."
+    "--out",
+    "directory",
+    metavar="DIR",
+    required=True,
+    type=click.Path(file_okay=False),
+    help="Save the plans to this new directory.",
 )
 @fleet_option
 @snapshots_option
-@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters in one task.")
-@click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds for one cluster.")
+@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
+@click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds to wait for one cluster.")
 @planning_options
 @connection_options
 @spark_options
@@ -73,11 +78,11 @@ def command(
     spark: SparkOptions,
     output: str,
 ) -> int:
-    """Compare every cluster of the fleet with the manifests below PATH, and save what would be done.
+    """Compare every cluster of the fleet with the manifests below PATH and save the plans.
 
-    Nothing is written to a cluster. DIR gets one plan for each cluster that differs, as `reconciler plan` saves it, and
-    fleet.json, which names them all. A cluster that cannot be planned is named there with the reason: the others are
-    planned, and the command ends with 1, or with 5 where a guard refused.
+    Nothing is written to a cluster. DIR receives one plan per cluster that differs, as `reconciler plan` saves it,
+    and fleet.json, which lists them all. A cluster that cannot be planned is listed with the reason; the others are
+    planned, and the command exits with 1, or with 5 if a guard refused.
     """
     _check_out(Path(directory))
     texts = read_sources(path)

@@ -57,28 +57,34 @@ class Asked:
         return re.search(rf"\b{view}\b", self.sql or "", re.IGNORECASE) is not None
 
 
-@click.command("query", short_help="Ask a question about the whole fleet")
+@click.command("query", short_help="Query the whole fleet")
 @path_argument
 @store_option
 @run_option
 @click.option(
     "--sql",
     metavar="TEXT",
-    help="SQL over clusters, bindings, topics, configs, changes, access, and with --since moved.",
+    help="SQL over clusters, bindings, topics, configs, changes, access and, with --since, moved.",
 )
 @click.option(
-    "--who-can", metavar="'OPERATION TYPE NAME'", help="Who may do this anywhere, as in 'WRITE topic orders'."
+    "--who-can", metavar="'OPERATION TYPE NAME'", help="Who may do this on any cluster, as in 'WRITE topic orders'."
 )
 @click.option("--outliers", is_flag=True, help="Bindings that few clusters have, or few lack.")
-@click.option("--by-label", metavar="LABEL", help="With --outliers: among the clusters with the same value.")
 @click.option(
-    "--rare", type=click.IntRange(0, 49), default=2, show_default=True, help="With --outliers: few, in percent."
+    "--by-label", metavar="LABEL", help="With --outliers: compare clusters with the same value of this label."
 )
-@click.option("--furthest", is_flag=True, help="Clusters furthest from what is desired, by the last drift.")
-@click.option("--undeclared", is_flag=True, help="Access that nobody declared, by the last drift.")
-@click.option("--since", metavar="RUN", help="What changed since that run ('previous': the one before).")
-@click.option("--blast-radius", is_flag=True, help="Principals by how far they reach, every DENY respected.")
-@click.option("--limit", type=click.IntRange(1), default=1000, show_default=True, help="Rows shown at most.")
+@click.option(
+    "--rare",
+    type=click.IntRange(0, 49),
+    default=2,
+    show_default=True,
+    help="With --outliers: what counts as few, in percent.",
+)
+@click.option("--furthest", is_flag=True, help="Clusters with the largest share of differences, from the last drift.")
+@click.option("--undeclared", is_flag=True, help="Access that no manifest declares, from the last drift.")
+@click.option("--since", metavar="RUN", help="What changed since that run ('previous' for the run before).")
+@click.option("--blast-radius", is_flag=True, help="Principals by how far they reach, DENYs included.")
+@click.option("--limit", type=click.IntRange(1), default=1000, show_default=True, help="Maximum number of rows.")
 @spark_options
 @output_option
 def command(
@@ -93,9 +99,9 @@ def command(
     output: str,
     **questions: Any,
 ) -> int:
-    """Answer one question from a snapshot of the fleet. Clusters that could not be read are named, never left out.
+    """Answer one question from a snapshot of the fleet. Clusters that could not be read are always named.
 
-    PATH's Clusters give labels, super users and allowEveryoneIfNoAclFound.
+    PATH's Cluster documents supply labels, super users and allowEveryoneIfNoAclFound.
     """
     asked = Asked(**questions)
     given = {name for name in Asked.__slots__ if getattr(asked, name)}

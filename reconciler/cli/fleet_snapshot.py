@@ -29,19 +29,27 @@ from reconciler.workflow.manifests import load
 from reconciler.workflow.options import ConnectionOptions, today
 
 
-@click.command("snapshot", short_help="Read all clusters into a store")
+@click.command("snapshot", short_help="Read all clusters into the store")
 @path_argument
 @store_option
 @fleet_option
-@click.option("--cluster", "only", multiple=True, metavar="NAME", help="Only this cluster; repeatable.")
+@click.option("--cluster", "only", multiple=True, metavar="NAME", help="Read only this cluster; repeatable.")
 @click.option(
-    "--from", "files", multiple=True, metavar="[NAME=]FILE", help="Take a snapshot file in instead; repeatable."
+    "--from",
+    "files",
+    multiple=True,
+    metavar="[NAME=]FILE",
+    help="Import a snapshot file instead of reading the cluster; repeatable.",
 )
 @snapshots_option
-@click.option("--keep", type=click.IntRange(1), default=30, show_default=True, help="How many runs stay in the store.")
-@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters read by one task.")
+@click.option(
+    "--keep", type=click.IntRange(1), default=30, show_default=True, help="Number of runs to keep in the store."
+)
+@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for one cluster.")
-@click.option("--attempts", type=click.IntRange(1, 10), default=3, show_default=True, help="How often to ask.")
+@click.option(
+    "--attempts", type=click.IntRange(1, 10), default=3, show_default=True, help="Maximum attempts per cluster."
+)
 @connection_options
 @spark_options
 @output_option
@@ -61,10 +69,10 @@ def command(
     spark: SparkOptions,
     output: str,
 ) -> int:
-    """Read every cluster of the fleet that PATH declares into the store; nothing is written to a cluster.
+    """Read every cluster of the fleet that PATH declares into the store.
 
-    A cluster that cannot be read is in the run with the reason, and the command ends with 1; the others are there.
-    With --cluster or --from the rest is taken over from the run before.
+    Nothing is written to a cluster. A cluster that cannot be read is recorded with the reason, the others are read, and
+    the command exits with 1. With --cluster or --from, everything else is carried over from the run before.
     """
     manifests = load(path)
     if files and (only or snapshots):

@@ -54,7 +54,7 @@ class _Asked:
         return UsageQuestion(Window(self.since, self.until), self.repeats)
 
 
-@click.command("usage", short_help="What authorizer logs show: bindings in use, refusals, a plan tried on them")
+@click.command("usage", short_help="Evaluate authorizer logs: used bindings, refusals, replay")
 @path_argument
 @click.option(
     "--logs",
@@ -62,18 +62,27 @@ class _Asked:
     metavar="[NAME=]PLACE",
     multiple=True,
     required=True,
-    help="Logs of cluster NAME: a file, a directory, a pattern or an address. Without NAME= a directory with one for "
-    "each cluster, called as it is; files beside these are of the clusters that their events name. Repeatable.",
+    help="Logs of cluster NAME: a file, a directory, a pattern or an address. Without NAME=: a directory with one "
+    "subdirectory per cluster; other files in it belong to the clusters that their events name. Repeatable.",
 )
-@click.option("--since", metavar="DATE", type=Date(), help="The first day that counts.  [default: that of the logs]")
-@click.option("--until", metavar="DATE", type=Date(), help="The last day that counts.  [default: that of the logs]")
-@click.option("--declared", is_flag=True, help="Judge what the manifests declare; needs no snapshot.")
-@click.option("--plan", metavar="PLAN", type=click.Path(exists=True), help="Try a saved plan, or a directory of them.")
-@click.option("--replay", is_flag=True, help="Try what the manifests would change.")
+@click.option("--since", metavar="DATE", type=Date(), help="First day.  [default: the first in the logs]")
+@click.option("--until", metavar="DATE", type=Date(), help="Last day.  [default: the last in the logs]")
+@click.option("--declared", is_flag=True, help="Evaluate what the manifests declare; needs no snapshot.")
 @click.option(
-    "--repeats", type=click.IntRange(1), default=2, show_default=True, help="Refusals shown happened so often."
+    "--plan",
+    metavar="PLAN",
+    type=click.Path(exists=True),
+    help="Replay the accesses on a saved plan, or on a directory of plans.",
 )
-@click.option("--show", type=click.IntRange(0), default=20, show_default=True, help="Lines shown of each list.")
+@click.option("--replay", is_flag=True, help="Replay the accesses on what the manifests would change.")
+@click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Minimum number of times a refusal occurred.",
+)
+@click.option("--show", type=click.IntRange(0), default=20, show_default=True, help="Maximum lines shown per list.")
 @store_option
 @fleet_option
 @run_option
@@ -81,11 +90,11 @@ class _Asked:
 @spark_options
 @output_option
 def command(*, show: int, spark: SparkOptions, output: str, **options: Any) -> int:
-    """Read kafka-authorizer logs and Confluent's audit events, and say what the bindings of a snapshot were good for.
+    """Evaluate authorizer logs and Confluent's audit events: which bindings of a snapshot were used.
 
-    Nothing is asked of any cluster. PATH's Clusters give scope, super users and allowEveryoneIfNoAclFound. With --plan
-    or --replay, exit 3 if an access that was seen would fail, or if that cannot be told; exit 1 if logs or clusters
-    could not be read to their end.
+    No cluster is contacted. PATH's Cluster documents supply scope, super users and allowEveryoneIfNoAclFound. With
+    --plan or --replay, exit 3 if an access that was seen would fail or cannot be decided. Exit 1 if logs or clusters
+    could not be read completely.
     """
     asked = _Asked(**options)
     _check(asked)

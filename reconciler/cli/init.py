@@ -10,13 +10,13 @@ from reconciler.cli.console import info
 from reconciler.cli.exits import CommandError, Exit
 
 
-@click.command("init", short_help="Write a starting directory")
+@click.command("init", short_help="Write a starter directory of manifests")
 @click.argument("directory", default=".", type=click.Path(file_okay=False))
-@click.option("--cluster", default="my-cluster", show_default=True, metavar="NAME", help="The cluster's name.")
+@click.option("--cluster", default="my-cluster", show_default=True, metavar="NAME", help="Name of the cluster.")
 def command(*, directory: str, cluster: str) -> int:
-    """Write a Cluster, a team's ACLs and its topics into DIRECTORY, explained line by line.
+    """Write a starter Cluster, Acls and Topics document into DIRECTORY, with comments on every line.
 
-    No file is overwritten.
+    Existing files are not overwritten.
     """
     from reconciler.manifest import document_name_problem
 

@@ -12,10 +12,10 @@ from reconciler.cli.options import as_of_option, cluster_option, connection_opti
 from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 
-@click.command("lint", short_help="Find what is redundant, dead, risky or forgotten; propose a smaller set")
+@click.command("lint", short_help="Find redundant, ineffective and risky ACLs")
 @click.argument("path", required=False, metavar="[PATH]", type=click.Path())
 @cluster_option(required=False)
-@click.option("--offline", is_flag=True, help="With --cluster: only what is declared for it; ask nothing of it.")
+@click.option("--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect.")
 @click.option(
     "--minimise", "smaller", is_flag=True, help="Print a smaller set of bindings with exactly the same access."
 )
@@ -24,15 +24,15 @@ from reconciler.workflow.options import ConnectionOptions, StateRequest
     type=click.Choice(["error", "warning"]),
     default="error",
     show_default=True,
-    help="Findings from which on the exit status is 3.",
+    help="Lowest severity that exits with 3.",
 )
 @click.option(
     "--known-principals",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="All principals that exist, one a line; others are findings.",
+    help="File with all existing principals, one per line; others are findings.",
 )
-@click.option("--explain", metavar="RULE", help="Print what a rule is about, by its code or name; look at nothing.")
+@click.option("--explain", metavar="RULE", help="Explain a rule, by code or name, and exit.")
 @connection_options
 @as_of_option
 @output_option
@@ -49,10 +49,9 @@ def command(
     as_of: datetime.date | None,
     output: str,
 ) -> int:
-    """Findings about the ACLs that the manifests below PATH declare, or that a cluster has; each with what to do.
+    """Find redundant, ineffective and risky ACLs in manifests or on a cluster.
 
-    Waivers in the manifests accept findings for a while; those are counted apart. Exit 3 if there are errors (or, with
-    --fail-on warning, any finding).
+    Waived findings are counted separately. Exit 3 if there are errors (with --fail-on warning: any finding).
     """
     if explain is not None:
         return _explain(explain)

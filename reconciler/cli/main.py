@@ -18,30 +18,30 @@ from reconciler.workflow.reasons import WorkflowError
 
 #: Every command and what it does, in the order in which people meet them.
 COMMANDS: Final = {
-    "init": "Write a starting directory",
-    "validate": "Parse and check manifests; offline",
-    "plan": "Compare manifests with a cluster, print the ordered plan, save it",
+    "init": "Write a starter directory of manifests",
+    "validate": "Check manifests offline",
+    "plan": "Compare manifests with a cluster; print and save the plan",
     "show": "Print a saved plan",
-    "apply": "Perform a saved plan, or plan and perform in one go",
-    "undo": "Plan to revert what applying a saved plan did",
-    "cleanup": "Remove what an apply that was cut off left behind",
-    "drift": "Report how a cluster differs from the manifests",
-    "report": "Results as a comment, a page, SARIF, JUnit, metrics and more",
-    "test": "Decide the AccessTests, on what is declared or on a cluster",
-    "policy": "Propose a topic policy",
-    "lint": "Find what is redundant, dead, risky or forgotten; propose a smaller set",
-    "can-i": "Whether a principal may do something; exit 3 if not",
-    "who-can": "Who may do something",
-    "explain": "Why one request is allowed or denied",
-    "access": "Everything that principals may do",
-    "fleet": "The same on many clusters, on Spark",
-    "export": "Write manifests, or a snapshot, from a cluster",
-    "convert": "Write manifests from what another tool keeps",
-    "doctor": "Check connection, rights, authorizer, brokers",
-    "sandbox": "A real local Kafka broker, with access control on",
-    "demo": "A tour on a sandbox: validate, plan, apply, drift",
-    "schema": "Print the JSON Schema of manifests, for editors",
-    "completion": "Print the completion script of a shell",
+    "apply": "Apply a saved plan, or plan and apply in one step",
+    "undo": "Plan the reversal of an applied plan",
+    "cleanup": "Remove what an interrupted apply left on the cluster",
+    "drift": "Detect drift between manifests and a cluster",
+    "report": "Write results as a comment, HTML, SARIF, JUnit, metrics …",
+    "test": "Run access tests against manifests or a live cluster",
+    "policy": "Propose a topic policy from a cluster",
+    "lint": "Find redundant, ineffective and risky ACLs",
+    "can-i": "Check whether a principal may do something",
+    "who-can": "List who may do something",
+    "explain": "Explain why a request is allowed or denied",
+    "access": "List everything that principals may do",
+    "fleet": "Snapshot, compare, plan and apply many clusters on Spark",
+    "export": "Export a cluster as manifests or as a snapshot",
+    "convert": "Convert another tool's files to manifests",
+    "doctor": "Check connection, rights, authorizer and brokers",
+    "sandbox": "Run a local Kafka cluster with access control",
+    "demo": "Tour on a sandbox: validate, plan, apply, drift",
+    "schema": "Print JSON Schemas for editors",
+    "completion": "Print a shell completion script",
 }
 
 
@@ -69,7 +69,7 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="reconciler")
 def program() -> None:
-    """Kafka ACLs and topics as code: plan, review, apply, and watch for drift."""
+    """Kafka ACLs and topics as code: plan, review, apply, detect drift."""
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -32,23 +32,25 @@ _OPTIONS = (
     click.option(
         "--notify-webhook",
         metavar="URL",
-        help="Send a Slack-compatible message there, too: https, no redirects. ${env:NAME} keeps it secret.",
+        help="Also send a Slack-compatible message to this https URL. ${env:NAME} keeps it secret.",
     ),
     click.option(
         "--notify-when",
         type=click.Choice(["concern", "always"]),
         default="concern",
         show_default=True,
-        help="Whether to send it when there is nothing to look at, too.",
+        help="When to send the message.",
     ),
     click.option(
-        "--notify-secret", metavar="REF", help="Sign the message (HMAC-SHA256): ${env:…}, ${file:…}, ${dir:…}."
+        "--notify-secret",
+        metavar="REF",
+        help="Secret to sign the message with (HMAC-SHA256): ${env:…}, ${file:…} or ${dir:…}.",
     ),
     click.option(
         "--notify-ca",
         metavar="FILE",
         type=click.Path(exists=True, dir_okay=False),
-        help="Certificate authorities (PEM) to trust beside the system's.",
+        help="Additional certificate authorities (PEM) to trust.",
     ),
     *SECRETS,
 )

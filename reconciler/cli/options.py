@@ -63,33 +63,35 @@ output_option = click.option(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="What goes to stdout: text for people, JSON for programs.",
+    help="Output format on stdout.",
 )
 
 as_of_option = click.option(
-    "--as-of", metavar="DATE", type=Date(), help="The day that decides what has expired.  [default: today, UTC]"
+    "--as-of", metavar="DATE", type=Date(), help="Date used to decide what has expired.  [default: today, UTC]"
 )
 
-expand_option = click.option("--expand", is_flag=True, help="One line for each binding, and each topic.")
+expand_option = click.option("--expand", is_flag=True, help="Print one line per binding and per topic.")
 
 accept_option = click.option(
     "--accept",
     multiple=True,
     metavar="GUARD=OBJECT",
     type=Accepted(),
-    help="Let a guard pass this object; repeatable.",
+    help="Acknowledge a guard for this object; repeatable.",
 )
 
 #: ``--allow-env``, ``--secrets-dir``: which references to secrets are followed.
 SECRETS = (
-    click.option("--allow-env", multiple=True, metavar="NAME", help="Environment variable that ${env:NAME} may read."),
+    click.option(
+        "--allow-env", multiple=True, metavar="NAME", help="Allow ${env:NAME} to read this variable; repeatable."
+    ),
     click.option(
         "--secrets-dir",
         "secrets_dirs",
         multiple=True,
         metavar="DIR",
         type=click.Path(exists=True, file_okay=False),
-        help="Directory from which ${file:…} and ${dir:…} may read secrets.",
+        help="Allow ${file:…} and ${dir:…} to read from this directory.",
     ),
 )
 
@@ -98,7 +100,7 @@ _CONNECTION = (
         "--connections",
         metavar="FILE",
         type=click.Path(exists=True, dir_okay=False),
-        help="Cluster documents whose connection part replaces the manifests' own; required where CI is set.",
+        help="File with the clusters' connections; replaces those in the manifests. Required if CI is set.",
     ),
     *SECRETS,
 )
@@ -110,14 +112,14 @@ _PLANNING = (
         "--only",
         multiple=True,
         metavar="FIELD=NAME",
-        help="Only these, as in principals=User:svc-* or topics=payments.orders.",
+        help="Plan only these, as in principals=User:svc-* or topics=payments.orders.",
     ),
-    click.option("--exclude", multiple=True, metavar="FIELD=NAME", help="Leave these out; spelled as for --only."),
+    click.option("--exclude", multiple=True, metavar="FIELD=NAME", help="Skip these; same syntax as --only."),
     click.option(
         "--baseline",
         metavar="SNAPSHOT",
         type=click.Path(exists=True, dir_okay=False),
-        help="A snapshot of before: an empty listing where it has bindings is refused.",
+        help="Earlier snapshot: refuse to plan if it had ACLs and the cluster now lists none.",
     ),
     as_of_option,
 )
@@ -129,7 +131,7 @@ def cluster_option(*, required: bool = True) -> Decorator:
         "--cluster",
         required=required,
         metavar="NAME",
-        help="A declared cluster, or snapshot:FILE (NAME=snapshot:FILE where several are declared).",
+        help="A declared cluster, or snapshot:FILE (NAME=snapshot:FILE if several are declared).",
     )
 
 

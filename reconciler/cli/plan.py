@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 _NEW_ACCESS: Final = "new-access"
 
 
-@click.command("plan", short_help="Compare manifests with a cluster, print the ordered plan, save it")
+@click.command("plan", short_help="Compare manifests with a cluster; print and save the plan")
 @path_argument
 @cluster_option()
-@click.option("--out", "save_as", metavar="FILE", type=click.Path(dir_okay=False), help="Save the plan, for apply.")
+@click.option("--out", "save_as", metavar="FILE", type=click.Path(dir_okay=False), help="Save the plan for apply.")
 @planning_options
 @expand_option
 @click.option(
     "--fail-on",
     multiple=True,
     type=click.Choice([_NEW_ACCESS]),
-    help="Exit 3 if anybody gains access that they do not have now; the plan is saved all the same.",
+    help="Exit 3 if anybody gains access; the plan is saved anyway.",
 )
 @click.option(
     "--validate-with-broker",
     is_flag=True,
-    help="Ask the cluster what it would say to each step on a topic, its policies included; nothing is done.",
+    help="Let the cluster validate each topic step, including its policies, without effect.",
 )
 @click.option("--detailed-exitcode", is_flag=True, help="Exit 2 if there is something to do.")
 @connection_options
@@ -57,12 +57,11 @@ def command(
     connection: ConnectionOptions,
     output: str,
 ) -> int:
-    """Compare the manifests below PATH with a cluster and print what would be sent, in order.
+    """Compare the manifests below PATH with a cluster and print the exact requests, in order.
 
-    Nothing is written to the cluster. Deletions are held back unless --allow-deletes asks for them. AccessTests are
-    decided on the state that the plan makes: exit 3 if one fails, a file names what another team owns (Ownership), or
-    topics break a TopicPolicy. With --validate-with-broker also if the cluster refuses a step; exit 1 if it gives no
-    answer about one.
+    Nothing is written to the cluster. Deletions are skipped unless you pass --allow-deletes. Exit 3 if, after the plan,
+    an access test fails, a file names what another team owns (Ownership), or a topic breaks a TopicPolicy. With
+    --validate-with-broker, also if the cluster refuses a step; exit 1 if it gives no answer about one.
     """
     from reconciler import workflow
     from reconciler.cli.notes import info_note

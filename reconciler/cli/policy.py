@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 _GRACE: Final = datetime.timedelta(days=182)
 
 
-@click.group("policy", short_help="Propose a topic policy")
+@click.group("policy", short_help="Propose a topic policy from a cluster")
 def command() -> None:
-    """Topic policies: what declared topics may be. validate, plan and apply decide them."""
+    """Topic policies: rules for declared topics. validate, plan and apply check them."""
 
 
-@command.command("init", short_help="Propose a topic policy, from what a cluster has")
+@command.command("init", short_help="Propose a topic policy from a cluster")
 @click.argument("path", required=False, type=click.Path(exists=True), metavar="[PATH]")
 @cluster_option(required=False)
-@click.option("--defaults", is_flag=True, help="Print a policy of good defaults; nothing is asked of any cluster.")
-@click.option("--name", metavar="NAME", default=None, help="The policy's name.  [default: the cluster's]")
+@click.option("--defaults", is_flag=True, help="Print a policy of good defaults, without a cluster.")
+@click.option("--name", metavar="NAME", default=None, help="Name of the policy.  [default: the cluster's]")
 @click.option(
-    "--out", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Write it there; the file must be new."
+    "--out", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Write to this file, which must not exist."
 )
 @connection_options
 @as_of_option
@@ -47,10 +47,10 @@ def init(
     as_of: datetime.date | None,
     output: str,
 ) -> int:
-    """Propose a TopicPolicy that the topics of a cluster keep: names, ranges, settings that most of them have.
+    """Propose a TopicPolicy from the topics of a cluster: names, ranges and configs that most of them have.
 
-    Topics that do not fit are waived by name for half a year, so that the proposal passes on this very cluster. It has
-    been checked to.
+    Topics that do not fit are waived by name for half a year, so the proposal passes on this cluster. It is checked
+    before it is shown.
     """
     if defaults == (cluster is not None):
         raise CommandError("a proposal comes from a cluster, or is --defaults", "give one of the two", Exit.USAGE)

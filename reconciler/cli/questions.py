@@ -18,13 +18,11 @@ principal_argument = click.argument("principal", metavar="PRINCIPAL")
 operation_argument = click.argument("operation", metavar="OPERATION")
 type_argument = click.argument("resource_type", metavar="TYPE", type=click.Choice(TYPES, case_sensitive=False))
 name_argument = click.argument("name", metavar="[NAME]", required=False)
-host_option = click.option(
-    "--host", metavar="ADDRESS", help="Connections from this address.  [default: from every host]"
-)
+host_option = click.option("--host", metavar="ADDRESS", help="Client address.  [default: every host]")
 
 _NAMES = (
-    click.option("--prefix", is_flag=True, help="NAME is the beginning of names: every name that begins so."),
-    click.option("--any", "any_name", is_flag=True, help="Every name that there is or could be, instead of NAME."),
+    click.option("--prefix", is_flag=True, help="NAME is a prefix: ask about every name that begins with it."),
+    click.option("--any", "any_name", is_flag=True, help="Ask about every possible name instead of NAME."),
 )
 #: Of which state is asked, handed over as ``request``, with ``connection`` and ``output``.
 state_options = with_options(
@@ -32,16 +30,16 @@ state_options = with_options(
         *gathered(
             "request",
             StateRequest,
-            click.option("--path", metavar="PATH", type=click.Path(), help="The manifests.  [default: .]"),
+            click.option("--path", metavar="PATH", type=click.Path(), help="Manifests directory.  [default: .]"),
             cluster_option(required=False),
             click.option(
-                "--offline", is_flag=True, help="With --cluster: only what is declared for it; ask nothing of it."
+                "--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect."
             ),
             click.option(
                 "--plan",
                 metavar="PLAN",
                 type=click.Path(exists=True, dir_okay=False),
-                help="With --cluster: before and after this saved plan.",
+                help="With --cluster: answer for before and after this saved plan.",
             ),
         ),
         *CONNECTION,

@@ -38,33 +38,33 @@ class Moment(click.ParamType[datetime.datetime]):
         return found
 
 
-@click.command("report", short_help="Results as a comment, a page, SARIF, JUnit, metrics and more")
+@click.command("report", short_help="Write results as a comment, HTML, SARIF, JUnit, metrics …")
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...", type=click.Path(allow_dash=True))
 @click.option(
-    "--format", "form", type=click.Choice(tuple(FORMATS)), default="text", show_default=True, help="What is written."
+    "--format", "form", type=click.Choice(tuple(FORMATS)), default="text", show_default=True, help="Report format."
 )
 @click.option(
-    "--out", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Write it there instead of to stdout."
+    "--out", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Write to this file instead of stdout."
 )
 @click.option(
     "--also",
     multiple=True,
     metavar="FORMAT=FILE",
-    help="Write another format into a file, too; repeatable.",
+    help="Also write this format to this file; repeatable.",
 )
 @click.option(
     "--manifests",
     metavar="DIR",
     default="",
-    help="Where the manifests stand in the repository, for formats that name files in it.",
+    help="Path of the manifests in the repository, for formats that name files.",
 )
 @click.option(
     "--marker",
     metavar="NAME",
     default="",
-    help="Name of the pull request's comment, and of its analysis in code scanning.  [default: clusters]",
+    help="Name of the pull request comment and of the code scanning category.  [default: clusters]",
 )
-@click.option("--at", metavar="TIME", type=Moment(), help="When the results were made.  [default: now]")
+@click.option("--at", metavar="TIME", type=Moment(), help="Time of the results.  [default: now]")
 @notify_options
 def command(
     *,
@@ -78,10 +78,10 @@ def command(
     notification: Notification | None,
     connection: ConnectionOptions,
 ) -> int:
-    """Write what plan, drift, lint, test or validate printed with --output json, or saved plans; several become one.
+    """Report what other commands printed with --output json, or saved plans. Several results become one report.
 
-    RESULT may be - for stdin. The exit status says whether the report could be made, not what is in it. With
-    --notify-webhook, a Slack-compatible message is sent too; nothing is sent otherwise.
+    RESULT is from plan, drift, lint, test or validate, or - for stdin. The exit status says whether the report could
+    be made, not what it contains. With --notify-webhook, a Slack-compatible message is sent too.
     """
     from reconciler.report.results import join
 

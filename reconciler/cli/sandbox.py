@@ -13,27 +13,29 @@ if TYPE_CHECKING:
     from reconciler.adapters.sandbox import Sandbox
 
 _OUTPUT = click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print the result."
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format on stdout."
 )
 
 
-@click.group("sandbox", short_help="A real local Kafka broker, with access control on")
+@click.group("sandbox", short_help="Run a local Kafka cluster with access control")
 def command() -> None:
-    """Run a real Apache Kafka on this machine: nothing to install but Java."""
+    """Run a real Apache Kafka on this machine. You need only Java."""
 
 
 @command.command("up")
-@click.option("--name", default="default", show_default=True, help="Several can be up, each with a name.")
-@click.option("--kafka-version", metavar="VERSION", help="Such as 4.3, 4.1.2 or 3.9; the newest unless given.")
-@click.option("--nodes", type=click.IntRange(1, 9), default=1, show_default=True, help="How many brokers.")
-@click.option("--port", type=int, help="Client port of the first broker; a free one unless given.")
-@click.option("--tls", is_flag=True, help="Add TLS listeners, with a certificate authority of their own.")
+@click.option("--name", default="default", show_default=True, help="Name of the sandbox; several can run.")
+@click.option(
+    "--kafka-version", metavar="VERSION", help="Kafka version, such as 4.3, 4.1.2 or 3.9.  [default: the newest]"
+)
+@click.option("--nodes", type=click.IntRange(1, 9), default=1, show_default=True, help="Number of brokers.")
+@click.option("--port", type=int, help="Client port of the first broker.  [default: a free port]")
+@click.option("--tls", is_flag=True, help="Add TLS listeners with their own certificate authority.")
 @click.option("--default-allow", is_flag=True, help="Set allow.everyone.if.no.acl.found.")
 @_OUTPUT
 def up_command(
     *, name: str, kafka_version: str | None, nodes: int, port: int | None, tls: bool, default_allow: bool, output: str
 ) -> None:
-    """Start a cluster, and write the file with which other commands reach it."""
+    """Start a cluster and write its connections file."""
     from reconciler.adapters.sandbox import DEFAULT_VERSION, SandboxSpec, up
 
     with _failures():
@@ -53,11 +55,11 @@ def up_command(
 
 
 @command.command("down")
-@click.option("--name", help="Which one.  [default: default]")
-@click.option("--all", "every", is_flag=True, help="Every one that there is.")
+@click.option("--name", help="Name of the sandbox.  [default: default]")
+@click.option("--all", "every", is_flag=True, help="End every sandbox.")
 @_OUTPUT
 def down_command(name: str | None, every: bool, output: str) -> None:
-    """End a cluster and remove everything it wrote."""
+    """Stop a sandbox and remove everything it wrote."""
     from reconciler.adapters.sandbox import down, status
 
     if every and name is not None:
@@ -76,10 +78,10 @@ def down_command(name: str | None, every: bool, output: str) -> None:
 
 
 @command.command("status")
-@click.option("--name", help="Only this one; an error if it is not up.")
+@click.option("--name", help="Show only this sandbox; fail if it is not running.")
 @_OUTPUT
 def status_command(name: str | None, output: str) -> None:
-    """Show the clusters that were started and not ended."""
+    """List running sandboxes."""
     from reconciler.adapters.sandbox import find, status
 
     with _failures():

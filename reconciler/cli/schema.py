@@ -12,15 +12,15 @@ from reconciler.cli.exits import CommandError, Exit
 _FILES: Final = ("plan", "snapshot")
 
 
-@click.command("schema", short_help="Print the JSON Schema of manifests, for editors")
+@click.command("schema", short_help="Print JSON Schemas for editors")
 @click.argument("kind", required=False)
 @click.option(
-    "--out", "directory", metavar="DIR", type=click.Path(file_okay=False), help="Write every schema into a directory."
+    "--out", "directory", metavar="DIR", type=click.Path(file_okay=False), help="Write every schema to this directory."
 )
 def command(*, kind: str | None, directory: str | None) -> int:
     """Print the schema of one KIND of manifest, of any of them, of a saved plan (plan) or of a snapshot (snapshot).
 
-    Editors that know yaml-language-server find it by a first line in the manifest:
+    Editors with the YAML language server find the schema by the first line of a manifest:
     # yaml-language-server: $schema=schema/manifest.json
     """
     from reconciler.manifest import ANY_KIND, SCHEMA_KINDS

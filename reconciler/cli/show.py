@@ -14,7 +14,7 @@ from reconciler.cli.options import expand_option, output_option
 @expand_option
 @output_option
 def command(*, plan_file: str, expand: bool, output: str) -> int:
-    """Print a saved plan; an altered file is refused."""
+    """Print a saved plan. An altered file is refused."""
     from reconciler.report.plan_json import plan_report
     from reconciler.report.plan_text import plan_lines
     from reconciler.workflow import saved_plan

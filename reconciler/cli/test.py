@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from reconciler.report.claim_results import ClaimResult
 
 
-@click.command("test", short_help="Decide the AccessTests, on what is declared or on a cluster")
+@click.command("test", short_help="Run access tests against manifests or a live cluster")
 @path_argument
 @cluster_option(required=False)
-@click.option("--offline", is_flag=True, help="With --cluster: only what is declared for it; ask nothing of it.")
-@click.option("--as-is", is_flag=True, help="With --cluster: what is there now, not what the manifests make of it.")
-@click.option("--all", "all_of_them", is_flag=True, help="Show the claims that hold, too.")
+@click.option("--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect.")
+@click.option(
+    "--as-is", is_flag=True, help="With --cluster: test the live bindings as they are, without the manifests."
+)
+@click.option("--all", "all_of_them", is_flag=True, help="Also show the tests that pass.")
 @connection_options
 @as_of_option
 @output_option
@@ -36,10 +38,10 @@ def command(
     as_of: datetime.date | None,
     output: str,
 ) -> int:
-    """Decide the AccessTests of the manifests below PATH over every name, principal and host there is or could be.
+    """Run the access tests below PATH over every name, principal and host that exists or could exist.
 
-    Without --cluster, on what is declared for each cluster; with it, on the live bindings with those in scope as
-    declared. Exit 3 if a claim fails or is undecided, unless it is a warning or waived.
+    Without --cluster, they run on what is declared for each cluster; with it, on the live bindings with those in scope
+    replaced by what is declared. Exit 3 if a test fails or is undecided, unless it is a warning or waived.
     """
     if as_is and (cluster is None or offline):
         raise CommandError("--as-is is about a live cluster", "add --cluster NAME", Exit.USAGE)

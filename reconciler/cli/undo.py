@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from reconciler.plan import Acknowledgement, Plan
 
 
-@click.command("undo", short_help="Plan to revert what applying a saved plan did")
+@click.command("undo", short_help="Plan the reversal of an applied plan")
 @click.argument("plan_file", metavar="PLAN", type=click.Path(exists=True, dir_okay=False))
 @click.argument("path", metavar="[PATH]", default=".")
-@click.option("--out", "save_as", metavar="FILE", type=click.Path(dir_okay=False), help="Save the plan, for apply.")
-@click.option("--journal", metavar="FILE", help="Where the run kept its journal.  [default: PLAN.journal]")
-@click.option("--run", "only_run", metavar="RUN", help="Only what this run did.  [default: every run of the plan]")
+@click.option("--out", "save_as", metavar="FILE", type=click.Path(dir_okay=False), help="Save the plan for apply.")
+@click.option("--journal", metavar="FILE", help="Journal of the run.  [default: PLAN.journal]")
+@click.option("--run", "only_run", metavar="RUN", help="Revert only this run.  [default: every run of the plan]")
 @click.option("--allow-deletes", is_flag=True, help="Delete what the run created.")
 @accept_option
 @as_of_option
@@ -41,9 +41,10 @@ def command(
     connection: ConnectionOptions,
     output: str,
 ) -> int:
-    """Plan to revert the steps that the journal of PLAN marks as done, against the cluster as it is now.
+    """Plan the reversal of the steps that the journal of PLAN records as done, against the current cluster.
 
-    Nothing is written to the cluster: save the plan with --out and apply it. What cannot be restored is said.
+    Nothing is written to the cluster: save the plan with --out and apply it. The plan's warnings list what cannot be
+    restored.
     """
     from reconciler import workflow
     from reconciler.cli.notes import info_note

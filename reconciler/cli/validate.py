@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     from reconciler.workflow.validation import ValidatedCluster
 
 
-@click.command("validate", short_help="Parse and check manifests; offline")
+@click.command("validate", short_help="Check manifests offline")
 @path_argument
 @output_option
 @as_of_option
 def command(*, path: str, output: str, as_of: datetime.date | None) -> int:
-    """Parse and check the manifests below PATH, for every cluster that they declare.
+    """Check the manifests below PATH, for every cluster that they declare.
 
-    Nothing is asked of any cluster. Every problem is shown at once, each with its place and what to do about it. Exit 3
-    if AccessTests fail on what is declared, a file names what belongs to another team (Ownership), or topics break a
-    TopicPolicy.
+    No cluster is contacted. Every problem is reported at once, with its place and what to do. Exit 3 if access tests
+    fail on what is declared, a file names what another team owns (Ownership), or a topic breaks a TopicPolicy.
     """
     from reconciler.workflow import validate
     from reconciler.workflow.reasons import InvalidManifestsError

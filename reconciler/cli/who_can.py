@@ -18,7 +18,7 @@ from reconciler.cli.questions import (
 from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 
-@click.command("who-can", short_help="Who may do something")
+@click.command("who-can", short_help="List who may do something")
 @operation_argument
 @type_argument
 @name_argument
@@ -35,10 +35,11 @@ def command(
     connection: ConnectionOptions,
     output: str,
 ) -> int:
-    """Who may do OPERATION on a TYPE called NAME, as in: who-can READ topic payments.orders.
+    """List who may do OPERATION on a TYPE called NAME, as in: who-can READ topic payments.orders.
 
-    With --prefix or --any, on some of these names, and on which. Whoever may ALTER the cluster may grant itself
-    anything, and is listed apart, as are super users. Without --cluster, of what is declared.
+    With --prefix or --any, on some of these names, and on which. Principals that may ALTER the cluster could grant it
+    to themselves and are listed separately, as are super users. Without --cluster, the answer is about what is
+    declared.
     """
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)

@@ -53,8 +53,8 @@ def test_bash_completes(words: list[str], found: list[str], tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("shell", "words", "current", "found"),
     [
-        ("zsh", "reconciler va", "1", "plain\nvalidate\nParse and check manifests; offline\n"),
-        ("fish", "reconciler va", "va", "plain,validate\tParse and check manifests; offline\n"),
+        ("zsh", "reconciler va", "1", "plain\nvalidate\nCheck manifests offline\n"),
+        ("fish", "reconciler va", "va", "plain,validate\tCheck manifests offline\n"),
     ],
 )
 def test_the_program_answers_what_the_other_shells_ask(shell: str, words: str, current: str, found: str) -> None:
