@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
-from reconciler.model import AclBinding, ClusterState, Topic, TopicConfigs, TopicPartitions, TopicUse, Update
+from reconciler.model import Change, ClusterState, TopicUse
 
 
 class ClusterError(Exception):
@@ -78,53 +78,32 @@ class ClusterReader(Protocol):
 
 
 class ClusterWriter(Protocol):
-    """Changes one cluster. One answer for each item, in order; a refused request refuses each of its items.
+    """Changes one cluster. Callers choose the batches: an implementation sends what it is given as one request."""
 
-    Callers choose the batches: an implementation sends what it is given as one request where Kafka allows it.
-    """
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        """Perform at most 1,000 changes of one verb and one type, none of them ``Impossible``; no resource twice.
 
-    def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-        """Creates at most 1,000 bindings in the given order; an existing one is success (Kafka cannot tell)."""
-        ...
+        One answer for each, in order; a refused request refuses each of them. What an answer says depends on the kind:
 
-    def delete_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-        """Deletes by exact filters only; a missing one is success. What is gone is known only by reading again."""
-        ...
-
-    def create_topics(self, topics: Sequence[Topic]) -> list[Answer]:
-        """Creates topics with their settings; an existing one is FAILED with TOPIC_ALREADY_EXISTS."""
-        ...
-
-    def delete_topics(self, names: Sequence[str]) -> list[Answer]:
-        """Deletes topics by name; a missing one is FAILED with UNKNOWN_TOPIC_OR_PARTITION."""
-        ...
-
-    def create_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
-        """Raises partition counts to ``after``; fewer or as many is FAILED with INVALID_PARTITIONS."""
-        ...
-
-    def alter_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
-        """Sets (or with ``None`` resets) the named settings only (IncrementalAlterConfigs); others stay."""
+        - Bindings are created in the given order and deleted by exact filters only. One that is there already, or was
+          gone already, is DONE: Kafka cannot tell. What is gone is known only by reading again.
+        - Topics are created with their configs: an existing one is FAILED with TOPIC_ALREADY_EXISTS. They are deleted
+          by name: a missing one is FAILED with UNKNOWN_TOPIC_OR_PARTITION.
+        - Partitions are raised to the count of ``after``: fewer or as many is FAILED with INVALID_PARTITIONS.
+        - Configs are set, or with ``None`` reset; those that are not named stay (IncrementalAlterConfigs, KIP-339).
+        """
         ...
 
 
-class TopicValidator(Protocol):
-    """Asks a cluster what it would say to a change of topics; nothing is changed.
+class ChangeValidator(Protocol):
+    """Asks a cluster what it would say to changes; nothing is changed.
 
     The cluster runs the whole request, its policies, quotas and limits included, and throws the result away
-    (KIP-108). One answer for each item, in order: DONE would be done.
+    (KIP-108).
     """
 
-    def validate_topics(self, topics: Sequence[Topic]) -> list[Answer]:
-        """What :meth:`ClusterWriter.create_topics` would answer."""
-        ...
-
-    def validate_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
-        """What :meth:`ClusterWriter.create_partitions` would answer."""
-        ...
-
-    def validate_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
-        """What :meth:`ClusterWriter.alter_configs` would answer."""
+    def validate(self, changes: Sequence[Change]) -> list[Answer]:
+        """What :meth:`ClusterWriter.send` would answer; UNKNOWN for kinds that Kafka cannot be asked about."""
         ...
 
 
@@ -140,7 +119,7 @@ class Cluster(ClusterReader, ClusterWriter, Protocol):
     """A cluster that can be read and written."""
 
 
-class InspectableCluster(Cluster, TopicValidator, TopicInspector, Protocol):
+class InspectableCluster(Cluster, ChangeValidator, TopicInspector, Protocol):
     """A cluster that can also be asked what a plan's reviewer wants to know."""
 
     def brokers(self) -> frozenset[int]:

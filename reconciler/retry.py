@@ -28,7 +28,7 @@ def polls(clock: Clock, seconds: float) -> Iterator[float]:
     began = clock.monotonic()
     for turn in count():
         yield clock.monotonic() - began
-        if clock.monotonic() > began + seconds:
+        if clock.monotonic() >= began + seconds:
             return
         clock.sleep(pause(turn, clock))
 

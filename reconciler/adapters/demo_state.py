@@ -8,12 +8,13 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    Create,
     PatternType,
     ResourcePattern,
     ResourceType,
     Topic,
 )
-from reconciler.ports import Answer, AnswerStatus, Clock, Cluster, ClusterError, ReadRequest
+from reconciler.ports import Clock, Cluster, ClusterError, ReadRequest
 
 #: Those who log in on the tour, besides the super users.
 USERS: Final = ("svc-orders", "svc-analytics", "svc-batch")
@@ -74,9 +75,9 @@ BY_HAND: Final = tuple(_acls("svc-batch", "ALLOW", "WRITE", _topic("orders.place
 
 def put(cluster: Cluster, clock: Clock, bindings: Sequence[AclBinding], topics: Sequence[Topic] = ()) -> None:
     """Create through Kafka's Admin API and wait until the broker enforces it; raises :class:`ClusterError`."""
-    answers: list[Answer] = [*(cluster.create_topics(topics) if topics else ()), *cluster.create_acls(bindings)]
+    answers = [*cluster.send([Create(topic) for topic in topics]), *cluster.send([Create(b) for b in bindings])]
     for answer in answers:
-        if answer.status not in (AnswerStatus.DONE, AnswerStatus.ALREADY):
+        if not answer.good:
             raise ClusterError(answer.code, answer.message)
     end = clock.monotonic() + _ENFORCED_SECONDS
     while not cluster.read(ReadRequest(all_topics=False)).bindings.issuperset(bindings):

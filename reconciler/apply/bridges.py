@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
-from reconciler.apply.batches import MAX_BINDINGS, delete_batch
 from reconciler.apply.bridge_removal import NearbyBindings, interrupts_nobody
+from reconciler.apply.kinds.acl import MAX_BINDINGS, delete_batch
 from reconciler.apply.own_bindings import create, remove
 from reconciler.apply.polling_clock import PERIOD, PollingClock
 from reconciler.apply.run import Run, StoppedError

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from reconciler.apply.barriers.sentinels import PREFIX
-from reconciler.apply.batches import delete_batch
+from reconciler.apply.kinds.acl import delete_batch
 from reconciler.apply.lease import LEASE_PREFIX, LeaseClaim, lease_claims
-from reconciler.model import AclBinding, ClusterState, is_reserved, markers, standing_bridges
+from reconciler.model import AclBinding, ClusterState, Delete, is_reserved, markers, standing_bridges
 from reconciler.ports import Clock, Cluster, ClusterError, ReadRequest
 from reconciler.retry import attempts
 
@@ -87,7 +87,7 @@ def _delete(cluster: Cluster, bindings: Sequence[AclBinding], live: int) -> None
     most = delete_batch(live)
     for start in range(0, len(bindings), most):
         try:
-            cluster.delete_acls(bindings[start : start + most])
+            cluster.send([Delete(binding) for binding in bindings[start : start + most]])
         except ClusterError:
             continue
 

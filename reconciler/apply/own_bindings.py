@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reconciler.apply.run import Run, StoppedError
-from reconciler.model import AclBinding
+from reconciler.model import AclBinding, Create, Delete
 from reconciler.ports import ClusterError
 from reconciler.retry import attempts
 
@@ -13,7 +13,7 @@ def create(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
     why = ""
     for _ in attempts(run.environment.clock):
         try:
-            answers = run.environment.cluster.create_acls(bindings)
+            answers = run.environment.cluster.send([Create(binding) for binding in bindings])
         except ClusterError as error:
             why = str(error)
             continue
@@ -31,7 +31,7 @@ def remove(run: Run, bindings: Sequence[AclBinding]) -> tuple[AclBinding, ...]:
         if not left:
             break
         try:
-            answers = run.environment.cluster.delete_acls(left)
+            answers = run.environment.cluster.send([Delete(binding) for binding in left])
         except ClusterError:
             continue
         left = tuple(binding for binding, answer in zip(left, answers, strict=True) if not answer.good)

@@ -5,7 +5,6 @@ Nothing here decides what to do: the plan does. A step that failed or is unknown
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import TypeAlias
 
 from reconciler.apply import records
@@ -125,11 +124,10 @@ def _batches(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> I
     run.environment.progress.phase(phase, len(steps))
     ready = _ready(run, phase, steps, live)
     run.environment.progress.sent(len(steps) - len(ready))
-    for _, alike in groupby(ready, key=lambda step: type(step.change)):
-        for batch in batches(phase, list(alike), len(live.bindings), run.environment.max_batch):
-            if run.environment.interrupted():
-                return
-            yield batch
+    for batch in batches(phase, ready, live, run.environment.max_batch):
+        if run.environment.interrupted():
+            return
+        yield batch
 
 
 def _unsettled(run: Run, phases: Sequence[tuple[Phase, list[Step]]]) -> bool:

@@ -7,6 +7,7 @@ is and the declaration as it is.
 import datetime
 from dataclasses import dataclass, field, replace
 
+from reconciler.apply.kinds import kind_of, request_for
 from reconciler.model import ClusterState, ResourcePattern, without_bridges
 from reconciler.plan import (
     Bridges,
@@ -32,8 +33,6 @@ from reconciler.plan import (
     perhaps_in_use,
     refusals,
     standing,
-    touched_bindings,
-    touched_topics,
     transition,
     unacknowledged,
     unreviewed,
@@ -88,10 +87,10 @@ class Preflight:
 
 def reading(plan: Plan, terms: Terms) -> ReadRequest:
     """What :func:`check` has to see; where default-allow is on, every name, for its coverage may change."""
-    names, facts = touched_topics(plan.steps), terms.facts
+    request, facts = request_for(plan), terms.facts
     if terms.default_allow is not True or not plan.moves_access:
-        return ReadRequest(all_topics=False, topic_names=names)
-    return ReadRequest(topic_names=names, principal=facts.principal, super_users=facts.super_users, groups=True)
+        return request
+    return replace(request, all_topics=True, principal=facts.principal, super_users=facts.super_users, groups=True)
 
 
 def check(
@@ -141,13 +140,8 @@ def _check_days(plan: Plan, findings: tuple[Finding, ...], today: datetime.date)
 
 
 def _check_scope(plan: Plan, terms: Terms) -> None:
-    outside = [
-        str(binding)
-        for binding in touched_bindings(step.change for step in plan.steps)
-        if not terms.scope.owns(binding)
-    ]
-    topics = (name for name in touched_topics(plan.steps) if not terms.scope.owns_topic(name, declared=True))
-    outside += (f"topic {name}" for name in topics)
+    found = (kind_of(step.change).outside(step.change, terms.scope) for step in plan.steps)
+    outside = dict.fromkeys(name for name in found if name is not None)
     if outside:
         raise StalePlanError(
             "the plan touches what the cluster's scope does not include",

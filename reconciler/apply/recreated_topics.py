@@ -4,7 +4,7 @@ from typing import Final
 
 from reconciler.apply.outcome import GOOD
 from reconciler.apply.run import Run
-from reconciler.apply.verification import read, was_recreated
+from reconciler.apply.verification import is_recreated, read
 from reconciler.plan import AUTO_CREATE, deleted_topics
 
 #: Seconds within which a client that still uses a topic asks for it again (a producer's retry.backoff.max.ms is one).
@@ -28,5 +28,5 @@ def recreated_topics(run: Run) -> tuple[str, ...]:
         f"brokers make topics on demand ({AUTO_CREATE})"
         for step in deleted
         for topic in deleted_topics([step.change])
-        if was_recreated(step, live)
+        if is_recreated(step, live)
     )

@@ -6,10 +6,11 @@ from typing import Any, Protocol
 
 from reconciler.apply import records
 from reconciler.apply.environment import ApplyEnvironment, NoLedger
+from reconciler.apply.kinds import request_for
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.model import AclBinding, ClusterState
-from reconciler.plan import Phase, Plan, Standing, Step, Undone, touched_topics
+from reconciler.plan import Phase, Plan, Standing, Step, Undone
 from reconciler.ports import ReadRequest, RecordError
 
 
@@ -71,7 +72,7 @@ class Run:
 
     def request(self) -> ReadRequest:
         """What has to be read to hold this plan against the cluster."""
-        return ReadRequest(all_topics=False, topic_names=touched_topics(self.plan.steps))
+        return request_for(self.plan)
 
     def open(self) -> None:
         """Write down that the run begins."""

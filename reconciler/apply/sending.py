@@ -4,16 +4,15 @@ Only answers that say "not applied, try again" are repeated. An unknown outcome 
 read first.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, TypeVar
 
-from reconciler.apply.batches import pause_after
+from reconciler.apply.kinds import kind_of
 from reconciler.apply.outcome import Outcome, StepOutcome
 from reconciler.apply.run import Run
 from reconciler.apply.verification import resolve_unknown
-from reconciler.model import AclBinding, Create, Delete, Topic, TopicConfigs, TopicPartitions, Update
-from reconciler.plan import Phase, Step, created_bindings, created_topics, deleted_bindings, deleted_topics
-from reconciler.ports import Answer, AnswerStatus, Clock, ClusterError, ClusterWriter
+from reconciler.plan import Phase, Step
+from reconciler.ports import Answer, AnswerStatus, Clock, ClusterError
 from reconciler.retry import attempts
 
 T = TypeVar("T")
@@ -28,23 +27,28 @@ _OUTCOMES: Final = {
 
 def send(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
     """Send steps of one kind of change; each has an outcome then. Raises ``StoppedError``."""
-    cluster, clock = run.environment.cluster, run.environment.clock
+    cluster, clock, kind = run.environment.cluster, run.environment.clock, kind_of(batch[0].change)
     run.lease_guard.renew()
     number = run.record_intent(phase, batch)
     began = clock.monotonic()
-    answers = answered(lambda steps: _call(cluster, steps), batch, clock)
+    answers = answered(cluster.send, [step.change for step in batch], clock)
     run.record_outcomes(
         [
-            StepOutcome(step, _OUTCOMES[answer.status], answer.code, answer.message)
+            StepOutcome(step, _outcome(answer, kind.REPEATED), answer.code, answer.message)
             for step, answer in zip(batch, answers, strict=True)
         ],
         number,
     )
     run.environment.progress.sent(len(batch))
-    if any(answer.status is AnswerStatus.UNKNOWN for answer in answers):
+    if any(run.outcomes[step].outcome is Outcome.UNKNOWN for step in batch):
         resolve_unknown(run, batch, number)
-    if seconds := pause_after(phase, clock.monotonic() - began):
+    if seconds := kind.pause_after(batch[0].change, clock.monotonic() - began):
         clock.sleep(seconds)
+
+
+def _outcome(answer: Answer, repeated: Collection[str]) -> Outcome:
+    """What an answer alone says: a refusal of what a step was read not to need may be of our own repeated request."""
+    return Outcome.UNKNOWN if answer.code in repeated else _OUTCOMES[answer.status]
 
 
 def answered(call: Callable[[Sequence[T]], list[Answer]], items: Sequence[T], clock: Clock) -> list[Answer]:
@@ -67,21 +71,3 @@ def answered(call: Callable[[Sequence[T]], list[Answer]], items: Sequence[T], cl
         if not waiting:
             break
     return answers
-
-
-def _call(cluster: ClusterWriter, steps: Sequence[Step]) -> list[Answer]:
-    changes = [step.change for step in steps]
-    match changes[0]:
-        case Create(AclBinding()):
-            return cluster.create_acls(created_bindings(changes))
-        case Delete(AclBinding()):
-            return cluster.delete_acls(deleted_bindings(changes))
-        case Create(Topic()):
-            return cluster.create_topics(created_topics(changes))
-        case Delete(Topic()):
-            return cluster.delete_topics([topic.name for topic in deleted_topics(changes)])
-        case Update(_, TopicPartitions()):
-            return cluster.create_partitions([change for change in changes if isinstance(change, Update)])
-        case Update(_, TopicConfigs()):
-            return cluster.alter_configs([change for change in changes if isinstance(change, Update)])
-    raise TypeError(f"{type(changes[0]).__name__} cannot be sent")

@@ -5,14 +5,15 @@ that was reported done; the last one counts.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from reconciler.apply.kinds import KINDS, kind_of
+from reconciler.apply.kinds.interface import Moved
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.run import Run, StoppedError
-from reconciler.model import AclBinding, ClusterState, is_reserved, without_bridges
-from reconciler.plan import Standing, Step, bindings_after, deleted_topics, standing, touched_bindings
-from reconciler.plan.overlap import pattern_indexes
+from reconciler.model import AclBinding, ClusterState, without_bridges
+from reconciler.plan import Standing, Step, standing
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.retry import polls
 
@@ -25,7 +26,7 @@ _NOT_SHOWN: Final = "reported done, but the cluster does not show it"
 
 @dataclass(frozen=True, slots=True)
 class Discrepancies:
-    """``missing``: steps reported done that do not show; ``foreign``: bindings that somebody else moved."""
+    """``missing``: steps reported done that do not show; ``foreign``: what somebody else changed, in words."""
 
     missing: tuple[Step, ...]
     foreign: tuple[str, ...]
@@ -76,55 +77,41 @@ def reread(run: Run) -> ClusterState:
 
 
 def resolve_unknown(run: Run, batch: Sequence[Step], number: int) -> None:
-    """Read again after an unknown outcome: what shows is done, the rest stays unknown."""
+    """Read again after an unknown outcome: what shows is done; what does not is failed if the broker refused it.
+
+    A refusal that may answer to a repetition of our own request counts as unknown until then; it is given time to
+    show, for brokers learn of a change after the controller.
+    """
     run.environment.progress.note("an outcome is unknown; reading the cluster again")
-    try:
-        live = run.environment.cluster.read(run.request())
-    except ClusterError as error:
-        run.environment.progress.note(f"the cluster could not be read: {error}")
-        return
-    unknown = (step for step in batch if run.outcomes[step].outcome is Outcome.UNKNOWN)
-    shown = [step for step in unknown if standing(step, live).standing is Standing.DONE]
-    run.record_outcomes([StepOutcome(step, Outcome.DONE) for step in shown], number)
+    unknown = [run.outcomes[step] for step in batch if run.outcomes[step].outcome is Outcome.UNKNOWN]
+    repeated = [item for item in unknown if item.code in kind_of(item.step.change).REPEATED]
+    for _ in polls(run.environment.clock, FOREIGN_SECONDS if repeated else 0.0):
+        try:
+            live = run.environment.cluster.read(run.request())
+        except ClusterError as error:
+            run.environment.progress.note(f"the cluster could not be read: {error}")
+            return
+        shown = {item.step for item in unknown if standing(item.step, live).standing is Standing.DONE}
+        if all(item.step in shown for item in repeated):
+            break
+    refused = [replace(item, outcome=Outcome.FAILED) for item in repeated if item.step not in shown]
+    done = [StepOutcome(item.step, Outcome.DONE) for item in unknown if item.step in shown]
+    run.record_outcomes([*done, *refused], number)
 
 
 def discrepancies(
-    start: ClusterState, now: ClusterState, outcomes: Iterable[StepOutcome], steps: Iterable[Step]
+    start: ClusterState, now: ClusterState, outcomes: Iterable[StepOutcome], steps: Sequence[Step]
 ) -> Discrepancies:
-    """Hold ``now`` against ``start`` and what has been done since.
-
-    A foreign change counts only where its pattern shares a name with one that the plan touches; sentinels, ours or
-    another run's, are none.
-    """
+    """Hold ``now`` against ``start`` and what has been done since."""
     told = list(outcomes)
     good = [item.step for item in told if item.outcome in GOOD]
     missing = tuple(
-        step for step in good if standing(step, now).standing is not Standing.DONE and not was_recreated(step, now)
+        step for step in good if standing(step, now).standing is not Standing.DONE and not is_recreated(step, now)
     )
-    own = set(touched_bindings(item.step.change for item in told))
-    moved = (bindings_after(start.bindings, good) ^ now.bindings) - own
-    return Discrepancies(
-        missing, _near((binding for binding in moved if not is_reserved(binding.pattern.name)), start, steps)
-    )
+    moved = Moved(start, now, good, [item.step for item in told], steps)
+    return Discrepancies(missing, tuple(text for kind in KINDS for text in kind.foreign_changes(moved)))
 
 
-def was_recreated(step: Step, live: ClusterState) -> bool:
-    """Whether the topic that a step deletes is there under the same name with another id."""
-    before = next(iter(deleted_topics([step.change])), None)
-    if before is None:
-        return False
-    now = live.topics.get(before.name)
-    return now is not None and before.topic_id is not None and now.topic_id not in (None, before.topic_id)
-
-
-def _near(moved: Iterable[AclBinding], start: ClusterState, steps: Iterable[Step]) -> tuple[str, ...]:
-    found = sorted(moved)
-    if not found:
-        return ()
-    touched = pattern_indexes(binding.pattern for binding in touched_bindings(step.change for step in steps))
-    return tuple(
-        f"{binding} {'went' if binding in start.bindings else 'appeared'}"
-        for binding in found
-        if (index := touched.get(binding.pattern.resource_type)) is not None
-        and any(True for _ in index.overlapping(binding.pattern))
-    )
+def is_recreated(step: Step, live: ClusterState) -> bool:
+    """Whether what a step deletes is there again, as another one of the same name."""
+    return kind_of(step.change).is_recreated(step.change, live)

@@ -32,6 +32,7 @@ from reconciler.model.change import (
     Delete,
     Impossible,
     Update,
+    resource_of,
 )
 from reconciler.model.desired import Declaration, DesiredState, DesiredTopic
 from reconciler.model.enums import (
@@ -43,6 +44,7 @@ from reconciler.model.enums import (
 )
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.glob import name_glob, path_glob
+from reconciler.model.kinds import kind_finder
 from reconciler.model.origin import Origin
 from reconciler.model.principal import KafkaPrincipal
 from reconciler.model.scope import RESERVED_PREFIXES, RESOURCE_FIELDS, NameSelector, Scope, Selector, is_reserved
@@ -148,12 +150,14 @@ __all__ = [
     "collision_key",
     "data_loss",
     "is_reserved",
+    "kind_finder",
     "marker_of",
     "markers",
     "name_glob",
     "normal_form",
     "path_glob",
     "readable",
+    "resource_of",
     "standing_bridges",
     "topic_name_problem",
     "topic_names_collide",

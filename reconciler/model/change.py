@@ -59,3 +59,10 @@ class Impossible:
 
 Change: TypeAlias = Create[Any] | Update[Any] | Delete[Any] | Impossible
 AclChange: TypeAlias = Create[AclBinding] | Delete[AclBinding]
+
+
+def resource_of(change: Change) -> Any:
+    """What a change is about, as it is after it; of a deletion, as it was before."""
+    if isinstance(change, Impossible):
+        return change
+    return change.before if change.after is None else change.after

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from reconciler.apply.undo import performed_steps, reversal
+from reconciler.apply.undo import performed_steps, revert_steps
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import DesiredState, Origin
 from reconciler.plan import Plan, plan_id, propose, touched_topics
@@ -48,7 +48,7 @@ def undo(
         if live.cluster_id != plan.cluster_id:
             raise StaleError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
         steps = performed_steps(plan, chosen, live)
-        back = reversal(steps, live, declaration.scope, wanted, Origin(plan_file, 1, 1))
+        back = revert_steps(steps, live, declaration.scope, wanted, Origin(plan_file, 1, 1))
         # Only what the run touched: that manifests are silent about other topics or configs is no wish here.
         quiet = replace(terms(declaration), prune_topics=False, ignore_configs=())
         reverting = propose(back.desired, live, quiet, replace(request, warnings=back.kept))

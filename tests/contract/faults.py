@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
-from reconciler.model import AclBinding, ClusterState, Topic, TopicConfigs, TopicPartitions, Update
+from reconciler.model import AclBinding, Change, ClusterState, Topic, TopicConfigs, TopicPartitions, resource_of
+from reconciler.plan.kinds import kind_of
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
 
-Item: TypeAlias = AclBinding | Topic | str | Update[TopicPartitions] | Update[TopicConfigs]
-_Item = TypeVar("_Item", AclBinding, Topic, str, Update[TopicPartitions], Update[TopicConfigs])
+Item: TypeAlias = AclBinding | Topic | TopicPartitions | TopicConfigs
 
 
 class Effect(Enum):
@@ -28,7 +28,8 @@ TIMED_OUT: Final = Answer(AnswerStatus.UNKNOWN, "_TIMED_OUT", "timed out", retri
 class Fault:
     """The next ``times`` uses of ``call`` for ``item`` (``None``: for any) get ``answer`` instead of the truth.
 
-    ``call`` is the port's method. For ``read`` the fault is ``error``. A topic is meant by its name.
+    ``call`` is the action of a change (``CreateAcl``), or ``read``; for ``read`` the fault is ``error``.
+    A topic is meant by its name.
     """
 
     call: str
@@ -59,39 +60,20 @@ class FaultyCluster:
             self._later.pop(0)()
         return state
 
-    def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-        return self._write("create_acls", bindings, self.inner.create_acls)
-
-    def delete_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-        return self._write("delete_acls", bindings, self.inner.delete_acls)
-
-    def create_topics(self, topics: Sequence[Topic]) -> list[Answer]:
-        return self._write("create_topics", topics, self.inner.create_topics)
-
-    def delete_topics(self, names: Sequence[str]) -> list[Answer]:
-        return self._write("delete_topics", names, self.inner.delete_topics)
-
-    def create_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
-        return self._write("create_partitions", changes, self.inner.create_partitions)
-
-    def alter_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
-        return self._write("alter_configs", changes, self.inner.alter_configs)
-
-    def _write(
-        self, call: str, items: Sequence[_Item], send: Callable[[Sequence[_Item]], list[Answer]]
-    ) -> list[Answer]:
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        call = kind_of(changes[0]).action(changes[0])
+        items = [resource_of(change) for change in changes]
         self.calls.append((call, tuple(items)))
         faults = [self._next(call, item) for item in items]
-        late = [item for item, fault in zip(items, faults, strict=True) if fault and fault.effect is Effect.LATER]
+        late = [change for change, fault in zip(changes, faults, strict=True) if fault and fault.effect is Effect.LATER]
         if late:
-            self._later.append(lambda: send(late))
+            self._later.append(lambda: self.inner.send(late))
         now = [index for index, fault in enumerate(faults) if fault is None or fault.effect is Effect.NOW]
-        truth = dict(zip(now, send([items[index] for index in now]), strict=True)) if now else {}
+        truth = dict(zip(now, self.inner.send([changes[index] for index in now]), strict=True)) if now else {}
         return [truth[index] if fault is None else fault.answer for index, fault in enumerate(faults)]
 
     def _next(self, call: str, item: Item | None) -> Fault | None:
-        named = item.after if isinstance(item, Update) else item
-        key = named if isinstance(named, AclBinding | str | None) else named.name
+        key = item if isinstance(item, AclBinding | None) else item.name
         for number, fault in enumerate(self._faults):
             if fault.call == call and fault.item in (None, key) and self._left[number]:
                 self._left[number] -= 1

@@ -15,6 +15,7 @@ from reconciler.model import (
 )
 from reconciler.ports import AnswerStatus
 from tests.contract.subject import Subject, codes, verdicts
+from tests.verbs import creations, deletions
 
 CARRIED = [ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER, ResourceType.TRANSACTIONAL_ID]
 LAST_CARRIED = AclOperation.IDEMPOTENT_WRITE
@@ -51,13 +52,13 @@ def binding(
 
 
 def create(subject: Subject, own: str, *wanted: AclBinding) -> None:
-    assert verdicts(subject.cluster.create_acls(wanted)) == [AnswerStatus.DONE] * len(wanted)
+    assert verdicts(subject.cluster.send(creations(wanted))) == [AnswerStatus.DONE] * len(wanted)
     subject.bindings_under(own, set(wanted))
 
 
 def test_nothing_asked_is_nothing_answered(subject: Subject) -> None:
-    assert subject.cluster.create_acls([]) == []
-    assert subject.cluster.delete_acls([]) == []
+    assert subject.cluster.send([]) == []
+    assert subject.cluster.validate([]) == []
 
 
 @pytest.mark.parametrize("kind", CARRIED)
@@ -70,7 +71,7 @@ def test_every_operation_that_a_resource_has_is_carried(subject: Subject, own: s
         for permission in (AclPermissionType.DENY, AclPermissionType.ALLOW)
     ]
     create(subject, own, *wanted)
-    assert verdicts(subject.cluster.delete_acls(wanted)) == [AnswerStatus.DONE] * len(wanted)
+    assert verdicts(subject.cluster.send(deletions(wanted))) == [AnswerStatus.DONE] * len(wanted)
     subject.bindings_under(own, set())
 
 
@@ -84,7 +85,7 @@ def test_pattern_types_and_the_wildcard_are_told_apart(subject: Subject, own: st
     ]
     create(subject, own, *wanted)
     gone = [item for item in wanted if item.pattern.pattern_type is PatternType.LITERAL]
-    subject.cluster.delete_acls(gone)
+    subject.cluster.send(deletions(gone))
     subject.bindings_under(own, set(wanted) - set(gone))
 
 
@@ -99,7 +100,7 @@ def test_odd_texts_come_back_exactly_and_are_deleted_exactly(subject: Subject, o
         "host": [binding(own, user, host=text) for text in [*texts, ""]],
     }[field]
     create(subject, own, *wanted)
-    subject.cluster.delete_acls(wanted[::2])
+    subject.cluster.send(deletions(wanted[::2]))
     subject.bindings_under(own, set(wanted[1::2]))
 
 
@@ -119,35 +120,35 @@ def test_what_differs_in_one_field_is_another_binding(subject: Subject, own: str
         binding(own, user, permission=AclPermissionType.DENY),
     ]
     create(subject, own, one, *others)
-    subject.cluster.delete_acls([one])
+    subject.cluster.send(deletions([one]))
     subject.bindings_under(own, set(others))
 
 
 def test_deleting_what_everybody_means_deletes_that_entry_only(subject: Subject, own: str) -> None:
     everybody, somebody = binding(own, "User:*"), binding(own, f"User:{own}", host="10.0.0.7")
     create(subject, own, everybody, somebody)
-    subject.cluster.delete_acls([everybody])
+    subject.cluster.send(deletions([everybody]))
     subject.bindings_under(own, {somebody})
 
 
 def test_an_existing_binding_is_created_again_with_success(subject: Subject, own: str) -> None:
     there, new = binding(own, "User:a"), binding(own, "User:b")
     create(subject, own, there)
-    assert verdicts(subject.cluster.create_acls([there, new])) == [AnswerStatus.DONE] * 2
+    assert verdicts(subject.cluster.send(creations([there, new]))) == [AnswerStatus.DONE] * 2
     subject.bindings_under(own, {there, new})
 
 
 def test_a_missing_binding_is_deleted_with_success(subject: Subject, own: str) -> None:
     there, missing = binding(own, "User:a"), binding(own, "User:b")
     create(subject, own, there)
-    assert verdicts(subject.cluster.delete_acls([missing])) == [AnswerStatus.DONE]
+    assert verdicts(subject.cluster.send(deletions([missing]))) == [AnswerStatus.DONE]
     subject.bindings_under(own, {there})
 
 
 def test_a_bad_item_fails_alone_and_in_its_place(subject: Subject, own: str) -> None:
     good = [binding(own, f"User:{letter}") for letter in "abc"]
     bad = binding(f"not-the-cluster-{own}", "User:a", AclOperation.ALTER, kind=ResourceType.CLUSTER)
-    answers = subject.cluster.create_acls([good[0], bad, good[1], good[2]])
+    answers = subject.cluster.send(creations([good[0], bad, good[1], good[2]]))
     assert codes(answers) == ["", "INVALID_REQUEST", "", ""]
     assert verdicts(answers) == [AnswerStatus.DONE, AnswerStatus.FAILED, AnswerStatus.DONE, AnswerStatus.DONE]
     assert answers[1].message
@@ -161,7 +162,7 @@ def test_the_cluster_may_be_a_prefix_of_its_one_name(subject: Subject, own: str)
 
 def test_a_principal_without_a_colon_is_refused(subject: Subject, own: str) -> None:
     # KAFKA-18051, 4.0, and in 3.9.2 too; where it was accepted, the entry broke every request that met it.
-    answers = subject.cluster.create_acls([binding(own, own, kind=ResourceType.GROUP)])
+    answers = subject.cluster.send(creations([binding(own, own, kind=ResourceType.GROUP)]))
     assert codes(answers) == ["INVALID_REQUEST"]
     assert own in answers[0].message
     subject.bindings_under(own, set())
@@ -170,5 +171,5 @@ def test_a_principal_without_a_colon_is_refused(subject: Subject, own: str) -> N
 def test_a_thousand_in_one_request(subject: Subject, own: str) -> None:
     wanted = [binding(f"{own}-{number // 10}", f"User:{number % 10}") for number in range(1_000)]
     create(subject, own, *wanted)
-    assert verdicts(subject.cluster.delete_acls(wanted)) == [AnswerStatus.DONE] * len(wanted)
+    assert verdicts(subject.cluster.send(deletions(wanted))) == [AnswerStatus.DONE] * len(wanted)
     subject.bindings_under(own, set())

@@ -12,6 +12,7 @@ from reconciler.apply.run import Run, StoppedError
 from reconciler.model import AclBinding
 from tests.contract.subject import ACLS, Subject
 from tests.faults.scenario import before, plan_for, wish
+from tests.verbs import deletions
 
 
 def _lease(subject: Subject, holder: str, breaks: str | None = None) -> Lease:
@@ -24,7 +25,7 @@ def tidy(subject: Subject) -> Iterator[None]:
     """Brokers are shared: a lease that a failed test left would keep others from applying."""
     yield
     if left := [claim.binding for claim in lease_claims(subject.read(ACLS).bindings)]:
-        subject.cluster.delete_acls(left)
+        subject.cluster.send(deletions(left))
 
 
 def _markers(subject: Subject, expected: set[AclBinding]) -> None:

@@ -11,14 +11,15 @@ from reconciler.model import (
 )
 from reconciler.ports import ReadRequest
 from tests.contract.subject import ACLS, Subject, these
+from tests.verbs import creations
 
 
 def arranged(subject: Subject, own: str) -> AclBinding:
     """Two topics and a binding, seen."""
     entry = AccessControlEntry(f"User:{own}", "*", AclOperation.READ, AclPermissionType.ALLOW)
     binding = AclBinding(ResourcePattern(ResourceType.GROUP, own), entry)
-    subject.cluster.create_acls([binding])
-    subject.cluster.create_topics([Topic(f"{own}-a", 1, 1), Topic(f"{own}-b", 1, 1)])
+    subject.cluster.send(creations([binding]))
+    subject.cluster.send(creations([Topic(f"{own}-a", 1, 1), Topic(f"{own}-b", 1, 1)]))
     subject.topics(f"{own}-a", f"{own}-b")
     subject.bindings_under(own, {binding})
     return binding

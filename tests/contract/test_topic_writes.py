@@ -6,18 +6,19 @@ from reconciler.model import METADATA_TOPIC, Topic
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.contract.subject import Subject, codes, these, verdicts
 from tests.topic_changes import configs, partitions
+from tests.verbs import creations, deletions
 
 
 def create(subject: Subject, *topics: Topic) -> dict[str, Topic]:
-    assert verdicts(subject.cluster.create_topics(topics)) == [AnswerStatus.DONE] * len(topics)
+    assert verdicts(subject.cluster.send(creations(topics))) == [AnswerStatus.DONE] * len(topics)
     return subject.topics(*(topic.name for topic in topics))
 
 
 def test_nothing_asked_is_nothing_answered(subject: Subject) -> None:
-    assert subject.cluster.create_topics([]) == []
-    assert subject.cluster.delete_topics([]) == []
-    assert subject.cluster.create_partitions([]) == []
-    assert subject.cluster.alter_configs([]) == []
+    assert subject.cluster.send(creations([])) == []
+    assert subject.cluster.send(deletions(map(Topic, []))) == []
+    assert subject.cluster.send([]) == []
+    assert subject.cluster.send([]) == []
 
 
 def test_a_topic_comes_back_as_it_was_created(subject: Subject, own: str) -> None:
@@ -64,7 +65,7 @@ def test_replicas_may_be_assigned(subject: Subject, own: str) -> None:
     ],
 )
 def test_what_4_0_took_away_is_refused_from_then_on(subject: Subject, own: str, name: str, value: str) -> None:
-    answers = subject.cluster.validate_topics([Topic(own, 1, 1, {name: value})])
+    answers = subject.cluster.validate(creations([Topic(own, 1, 1, {name: value})]))
     assert codes(answers) == (["INVALID_CONFIG"] if subject.version >= (4, 0) else [""])
 
 
@@ -93,7 +94,7 @@ def test_what_4_0_took_away_is_refused_from_then_on(subject: Subject, own: str, 
 def test_a_bad_topic_fails_alone_and_in_its_place(subject: Subject, own: str, topic: Topic, code: str) -> None:
     bad = Topic(topic.name.format(own=own), topic.num_partitions, topic.replication_factor, topic.configs,
                 replica_assignments=topic.replica_assignments)  # fmt: skip
-    answers = subject.cluster.create_topics([Topic(f"{own}-a", 1, 1), bad, Topic(f"{own}-b", 1, 1)])
+    answers = subject.cluster.send(creations([Topic(f"{own}-a", 1, 1), bad, Topic(f"{own}-b", 1, 1)]))
     assert codes(answers) == ["", code, ""]
     assert verdicts(answers) == [AnswerStatus.DONE, AnswerStatus.FAILED, AnswerStatus.DONE]
     assert answers[1].message
@@ -102,7 +103,7 @@ def test_a_bad_topic_fails_alone_and_in_its_place(subject: Subject, own: str, to
 
 def test_a_name_that_collides_with_a_live_one_is_refused(subject: Subject, own: str) -> None:
     create(subject, Topic(f"{own}.a", 1, 1))
-    assert codes(subject.cluster.create_topics([Topic(f"{own}_a", 1, 1)])) == ["INVALID_TOPIC_EXCEPTION"]
+    assert codes(subject.cluster.send(creations([Topic(f"{own}_a", 1, 1)]))) == ["INVALID_TOPIC_EXCEPTION"]
 
 
 def test_two_new_names_that_collide_are_both_created(subject: Subject, own: str) -> None:
@@ -111,7 +112,7 @@ def test_two_new_names_that_collide_are_both_created(subject: Subject, own: str)
 
 def test_an_existing_topic_is_an_error_and_stays(subject: Subject, own: str) -> None:
     before = create(subject, Topic(own, 2, 1))
-    answers = subject.cluster.create_topics([Topic(own, 5, 1), Topic(f"{own}-new", 1, 1)])
+    answers = subject.cluster.send(creations([Topic(own, 5, 1), Topic(f"{own}-new", 1, 1)]))
     assert codes(answers) == ["TOPIC_ALREADY_EXISTS", ""]
     subject.topics(f"{own}-new")
     assert subject.topics(own) == before
@@ -119,14 +120,14 @@ def test_an_existing_topic_is_an_error_and_stays(subject: Subject, own: str) -> 
 
 def test_a_topic_is_deleted_and_a_missing_one_is_an_error(subject: Subject, own: str) -> None:
     create(subject, Topic(f"{own}-a", 1, 1), Topic(f"{own}-b", 1, 1))
-    answers = subject.cluster.delete_topics([f"{own}-a", f"{own}-none", f"{own}-b"])
+    answers = subject.cluster.send(deletions(map(Topic, [f"{own}-a", f"{own}-none", f"{own}-b"])))
     assert codes(answers) == ["", "UNKNOWN_TOPIC_OR_PARTITION", ""]
     subject.shows(these(f"{own}-a", f"{own}-b"), lambda state: not state.topics and not state.unreadable_topics)
 
 
 def test_a_topic_that_is_made_anew_is_another_one(subject: Subject, own: str) -> None:
     before = create(subject, Topic(own, 1, 1))[own]
-    subject.cluster.delete_topics([own])
+    subject.cluster.send(deletions(map(Topic, [own])))
     subject.shows(these(own), lambda state: not state.topics)
     assert create(subject, Topic(own, 1, 1))[own].topic_id != before.topic_id
 
@@ -140,7 +141,7 @@ def test_partitions_grow_and_never_shrink(subject: Subject, own: str) -> None:
         partitions(names[2], 2, 1),
         partitions(f"{own}-none", 2, 3),
     ]
-    answers = subject.cluster.create_partitions(changes)
+    answers = subject.cluster.send(changes)
     assert codes(answers) == ["INVALID_PARTITIONS", "", "INVALID_PARTITIONS", "UNKNOWN_TOPIC_OR_PARTITION"]
     subject.shows(these(names[1]), lambda state: state.topics[names[1]].num_partitions == 5)
     assert [topic.num_partitions for topic in subject.topics(*names).values()] == [2, 5, 2]
@@ -153,7 +154,7 @@ def test_settings_are_set_and_reset_and_others_stay(subject: Subject, own: str) 
         {"retention.ms": "7", "preallocate": "true", "segment.ms": None, "segment.bytes": None},
         {"retention.ms": "8", "preallocate": None, "segment.ms": "9", "segment.bytes": None},
     )
-    assert verdicts(subject.cluster.alter_configs([change])) == [AnswerStatus.DONE]
+    assert verdicts(subject.cluster.send([change])) == [AnswerStatus.DONE]
     expected = {"retention.ms": "8", "segment.ms": "9", "flush.ms": "5"}
     subject.shows(these(own), lambda state: state.topics[own].configs == expected)
 
@@ -166,7 +167,7 @@ def test_a_topics_settings_change_together_or_not_at_all(subject: Subject, own: 
         configs(f"{own}-none", before, {"retention.ms": "8", "flush.ms": "5"}),
         configs(f"{own}-b", before, {"retention.ms": "8", "flush.ms": "5"}),
     ]
-    answers = subject.cluster.alter_configs(changes)
+    answers = subject.cluster.send(changes)
     assert codes(answers) == ["INVALID_CONFIG", "UNKNOWN_TOPIC_OR_PARTITION", ""]
     subject.shows(these(f"{own}-b"), lambda state: bool(state.topics[f"{own}-b"].configs))
     assert subject.topics(f"{own}-a")[f"{own}-a"].configs == {}
@@ -174,16 +175,16 @@ def test_a_topics_settings_change_together_or_not_at_all(subject: Subject, own: 
 
 def test_what_is_validated_only_is_answered_and_not_done(subject: Subject, own: str) -> None:
     before = create(subject, Topic(f"{own}-a", 2, 1))
-    answers = subject.cluster.validate_topics(
-        [Topic(f"{own}-new", 1, 1), Topic(f"{own}-a", 1, 1), Topic(f"{own}-b", 1, 9)]
+    answers = subject.cluster.validate(
+        creations([Topic(f"{own}-new", 1, 1), Topic(f"{own}-a", 1, 1), Topic(f"{own}-b", 1, 9)])
     )
     assert codes(answers) == ["", "TOPIC_ALREADY_EXISTS", "INVALID_REPLICATION_FACTOR"]
     grow = [partitions(f"{own}-a", 2, 3)]
-    assert codes(subject.cluster.validate_partitions(grow)) == [""]
-    assert codes(subject.cluster.validate_partitions([partitions(f"{own}-a", 2, 1)])) == ["INVALID_PARTITIONS"]
+    assert codes(subject.cluster.validate(grow)) == [""]
+    assert codes(subject.cluster.validate([partitions(f"{own}-a", 2, 1)])) == ["INVALID_PARTITIONS"]
     for value, code in (("5", ""), ("often", "INVALID_CONFIG")):
         change = configs(f"{own}-a", {"flush.ms": None}, {"flush.ms": value})
-        assert codes(subject.cluster.validate_configs([change])) == [code]
+        assert codes(subject.cluster.validate([change])) == [code]
     assert subject.topics(f"{own}-a") == before
     assert f"{own}-new" not in subject.read(these(f"{own}-new", f"{own}-a")).topics
 
@@ -191,8 +192,8 @@ def test_what_is_validated_only_is_answered_and_not_done(subject: Subject, own: 
 def test_partitions_may_be_added_on_named_brokers(subject: Subject, own: str) -> None:
     create(subject, Topic(own, 1, 1))
     nowhere = partitions(own, 1, 2, ((7,),))
-    assert codes(subject.cluster.create_partitions([nowhere])) == ["INVALID_REPLICA_ASSIGNMENT"]
-    assert codes(subject.cluster.create_partitions([partitions(own, 1, 3, ((1,), (1,)))])) == [""]
+    assert codes(subject.cluster.send([nowhere])) == ["INVALID_REPLICA_ASSIGNMENT"]
+    assert codes(subject.cluster.send([partitions(own, 1, 3, ((1,), (1,)))])) == [""]
     subject.shows(these(own), lambda state: state.topics[own].num_partitions == 3)
 
 

@@ -3,14 +3,13 @@
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
-from reconciler.model import AclBinding, ClusterState, Topic, TopicConfigs, TopicPartitions, Update
+from reconciler.model import Change, ClusterState
 from reconciler.ports import Answer, Cluster, Ledger, ReadRequest
 
 #: Called with the name of each place that a run comes by.
 At: TypeAlias = Callable[[str], None]
-_Item = TypeVar("_Item", AclBinding, Topic, str, Update[TopicPartitions], Update[TopicConfigs])
 PLACES = ("before the intent", "after the intent", "after sending", "after the answer", "after the outcome")
 
 
@@ -44,7 +43,7 @@ class WatchedLedger:
 
 
 class WatchedCluster:
-    """A cluster that tells when a request was applied, before anybody hears its answer; ``sent`` keeps every item."""
+    """A cluster that tells when a request was applied, before anybody hears its answer; ``sent`` keeps every change."""
 
     def __init__(self, inner: Cluster, at: At) -> None:
         self._inner, self._at = inner, at
@@ -53,26 +52,8 @@ class WatchedCluster:
     def read(self, request: ReadRequest) -> ClusterState:
         return self._inner.read(request)
 
-    def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-        return self._write(bindings, self._inner.create_acls)
-
-    def delete_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-        return self._write(bindings, self._inner.delete_acls)
-
-    def create_topics(self, topics: Sequence[Topic]) -> list[Answer]:
-        return self._write(topics, self._inner.create_topics)
-
-    def delete_topics(self, names: Sequence[str]) -> list[Answer]:
-        return self._write(names, self._inner.delete_topics)
-
-    def create_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
-        return self._write(changes, self._inner.create_partitions)
-
-    def alter_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
-        return self._write(changes, self._inner.alter_configs)
-
-    def _write(self, items: Sequence[_Item], send: Callable[[Sequence[_Item]], list[Answer]]) -> list[Answer]:
-        self.sent.extend(items)
-        answers = send(items)
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        self.sent.extend(changes)
+        answers = self._inner.send(changes)
         self._at("after sending")
         return answers

@@ -37,6 +37,7 @@ from tests.faults.cluster import Cluster
 from tests.faults.kill_points import WatchedCluster
 from tests.faults.proxy import Mode
 from tests.faults.scenario import before, plan_for, wish
+from tests.verbs import creations
 
 pytestmark = pytest.mark.broker
 SIZE = 4
@@ -54,8 +55,8 @@ class Job:
         self.runs = itertools.count()
         with cluster.connect() as admin:
             start = before(SIZE, self.mark)
-            admin.create_acls(sorted(start.bindings))
-            admin.create_topics([replace(topic, topic_id=None) for topic in start.topics.values()])
+            admin.send(creations(sorted(start.bindings)))
+            admin.send(creations([replace(topic, topic_id=None) for topic in start.topics.values()]))
             self._see(admin, start)
             self.plan = self._planned(admin)
 

@@ -30,6 +30,7 @@ from tests.faults.asking import Seen, asking
 from tests.faults.changes import CHANGES, Change, Make
 from tests.faults.cluster import BROKERS, Cluster
 from tests.property.transitions import declared
+from tests.verbs import creations, deletions
 
 pytestmark = pytest.mark.broker
 #: Seconds that a careless tool takes from one request to the next.
@@ -70,7 +71,7 @@ def _watched(three: Cluster, change: Change, mark: str, *, careless: Careless | 
     _perform(three, _plan(three, mark, declared(change.before, {})))
     if change.topics:
         with three.connect() as admin:
-            admin.create_topics(change.topics)
+            admin.send(creations(change.topics))
     plan = _plan(three, mark, declared(change.after, change.wanted_topics))
     with asking(three, change.watches, BROKERS) as seen:
         if careless is None:
@@ -88,12 +89,12 @@ def _grants_first(three: Cluster, change: Change) -> None:
     """Topics before who may see them, grants before restrictions, restrictions lifted first: a careless tool."""
     with three.connect() as admin:
         there = {topic.name for topic in change.topics}
-        admin.create_topics([it.topic for name, it in change.wanted_topics.items() if name not in there])
+        admin.send(creations([it.topic for name, it in change.wanted_topics.items() if name not in there]))
         for permission in (AclPermissionType.ALLOW, AclPermissionType.DENY):
-            admin.create_acls(_of(change.after - change.before, permission))
+            admin.send(creations(_of(change.after - change.before, permission)))
             time.sleep(_DELAY)
         for permission in (AclPermissionType.DENY, AclPermissionType.ALLOW):
-            admin.delete_acls(_of(change.before - change.after, permission))
+            admin.send(deletions(_of(change.before - change.after, permission)))
             time.sleep(_DELAY)
 
 
@@ -101,10 +102,10 @@ def _revokes_first(three: Cluster, change: Change) -> None:
     """Clears up before it grants: nobody sees too much, and everybody is interrupted."""
     with three.connect() as admin:
         for permission in (AclPermissionType.ALLOW, AclPermissionType.DENY):
-            admin.delete_acls(_of(change.before - change.after, permission))
+            admin.send(deletions(_of(change.before - change.after, permission)))
         time.sleep(_DELAY)
         for permission in (AclPermissionType.DENY, AclPermissionType.ALLOW):
-            admin.create_acls(_of(change.after - change.before, permission))
+            admin.send(creations(_of(change.after - change.before, permission)))
 
 
 def _of(bindings: frozenset[AclBinding], permission: AclPermissionType) -> list[AclBinding]:

@@ -40,6 +40,7 @@ from tests.faults.asking import Seen, asking, settled, watches_between
 from tests.faults.kill_points import WatchedCluster
 from tests.integration.kafka.conftest import settings_of
 from tests.property.transitions import DAY, declared
+from tests.verbs import creations, deletions
 
 pytestmark = pytest.mark.broker
 BROKERS = (1, 2, 3)
@@ -169,8 +170,8 @@ def _watched(cluster: Sandbox, change: Change, mark: str, how: str) -> tuple[See
     bridged, plain = _terms(mark, bridges=True), _terms(mark, bridges=False)
     result = None
     with connect(settings_of(cluster.settings("admin"))) as admin:
-        admin.create_topics([Topic(name, 1, 1) for name in change.topics])
-        admin.create_acls(sorted(change.before))
+        admin.send(creations([Topic(name, 1, 1) for name in change.topics]))
+        admin.send(creations(sorted(change.before)))
         watches = watches_between(change.before, change.after, USERS, change.names, default_allow=True)
         settled(cluster, watches, BROKERS)
         plan = _plan(admin, change.after, plain if how == "without bridges" else bridged)
@@ -187,7 +188,7 @@ def _watched(cluster: Sandbox, change: Change, mark: str, how: str) -> tuple[See
         left = leftovers(live)
         assert len(left) == (len(KILLS) if how == "killed" else 0)
         assert clean_up(admin, left, SystemClock()) == ()
-        admin.delete_acls(sorted(change.after))
+        admin.send(deletions(sorted(change.after)))
     print(f"{how}, {change.names[0]}: {seen}")
     return seen, result
 
@@ -197,9 +198,9 @@ def _grants_first(admin: KafkaCluster, change: Change) -> None:
     create = sorted(change.after - change.before, key=lambda binding: -binding.entry.permission_type)
     delete = sorted(change.before - change.after, key=lambda binding: binding.entry.permission_type)
     for start in range(0, len(create), 40):
-        admin.create_acls(create[start : start + 40])
+        admin.send(creations(create[start : start + 40]))
     for start in range(0, len(delete), 40):
-        admin.delete_acls(delete[start : start + 40])
+        admin.send(deletions(delete[start : start + 40]))
 
 
 @pytest.mark.parametrize("change", CHANGES)

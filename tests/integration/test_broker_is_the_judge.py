@@ -25,6 +25,7 @@ from reconciler.model import (
 )
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.judge import Seen, Witness
+from tests.verbs import creations, deletions
 
 pytestmark = pytest.mark.broker
 
@@ -84,14 +85,14 @@ def test_the_broker_and_the_model_agree(cluster: Sandbox, request: pytest.Fixtur
     rng = random.Random(4_711)
     compared, wrong = 0, []
     with opened(cluster) as admin:
-        answers = admin.create_topics([Topic(name, 1, 1) for name in TOPICS])
+        answers = admin.send(creations([Topic(name, 1, 1) for name in TOPICS]))
         assert {answer.status for answer in answers} == {AnswerStatus.DONE}
         boss = Witness(cluster.settings("admin", "OAUTHBEARER"))
         assert all(boss.produces(name) for name in TOPICS)
         witnesses = {name: Witness(cluster.settings(name, "OAUTHBEARER")) for name in PRINCIPALS}
         for _ in range(ROUNDS):
             live = some_bindings(rng)
-            assert {answer.status for answer in admin.create_acls(live)} == {AnswerStatus.DONE}
+            assert {answer.status for answer in admin.send(creations(live))} == {AnswerStatus.DONE}
             enforced(admin, set(live))
             model = Authorizer(live, ["User:admin"], allow_everyone_if_no_acl_found=default_allow)
             for name, witness in witnesses.items():
@@ -105,7 +106,7 @@ def test_the_broker_and_the_model_agree(cluster: Sandbox, request: pytest.Fixtur
                 compared += 2
                 wrong += client_differences(model, name, AclOperation.WRITE, topic, permitted=witness.produces(topic))
                 wrong += client_differences(model, name, AclOperation.READ, topic, permitted=witness.fetches(topic))
-            admin.delete_acls(live)
+            admin.send(deletions(live))
             enforced(admin, set())
     assert wrong == []
     assert compared >= 2_000

@@ -22,6 +22,7 @@ from reconciler.model import (
     ResourceType,
 )
 from reconciler.ports import ReadRequest
+from tests.verbs import creations, deletions
 
 _R, _O, _P = ResourceType, AclOperation, AclPermissionType
 _ON = (
@@ -52,11 +53,11 @@ def test_what_kafka_prints_is_what_the_broker_holds(broker_3_9: Sandbox, tmp_pat
     servers = settings.pop("bootstrap.servers")
     with connect(client_settings(servers, settings, SecretSource())) as cluster:
         # A line break in another test's name would make Kafka's text ambiguous.
-        cluster.delete_acls(sorted(cluster.read(ReadRequest(all_topics=False)).bindings))
-        cluster.create_acls(_BINDINGS)
+        cluster.send(deletions(sorted(cluster.read(ReadRequest(all_topics=False)).bindings)))
+        cluster.send(creations(_BINDINGS))
         live = cluster.read(ReadRequest(all_topics=False)).bindings
         (tmp_path / "acls.txt").write_text(_listing(broker_3_9), encoding="utf-8")
-        cluster.delete_acls(_BINDINGS)
+        cluster.send(deletions(_BINDINGS))
     converted = convert("kafka-acls", source_files(str(tmp_path / "acls.txt")))
     assert set(_BINDINGS) <= live
     assert (converted.bindings, converted.skipped) == (live, ())

@@ -154,7 +154,7 @@ def test_what_a_broker_says(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     plan = plan_for(live, wish(2))
     first = plan.steps[0].change
     refusal = Answer(AnswerStatus.FAILED, f"CODE{text}", f"message{text}")
-    cluster = FaultyCluster(MemoryCluster(live), [Fault("create_acls", first.after, refusal)])
+    cluster = FaultyCluster(MemoryCluster(live), [Fault("CreateAcl", first.after, refusal)])
     with (
         RecordFile(str(tmp_path / "journal"), alone=True) as journal,
         RecordFile(str(tmp_path / "audit"), alone=False) as audit,

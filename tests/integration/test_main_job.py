@@ -12,6 +12,7 @@ from reconciler.adapters.sandbox import Sandbox
 from tests.cases.test_cases import binding
 from tests.contract.subject import ACLS, Subject
 from tests.integration.main_job import Job, connections_file, job
+from tests.verbs import creations
 
 pytestmark = pytest.mark.broker
 
@@ -240,7 +241,7 @@ def test_a_login_that_may_only_look_plans_and_says_so(main: Job, tmp_path: Path,
     settings = broker.settings("admin")
     with connect(client_settings(settings.pop("bootstrap.servers"), settings, SecretSource())) as admin:
         right = binding(f"User:{looker} ALLOW DESCRIBE on CLUSTER kafka-cluster")
-        admin.create_acls([right])
+        admin.send(creations([right]))
         Subject(admin, (4, 3)).shows(ACLS, lambda state: right in state.bindings)
     declaration = main.directory / "cluster.yaml"
     declaration.write_text(declaration.read_text().replace("principal: User:admin", f"principal: User:{looker}"))

@@ -20,7 +20,16 @@ from reconciler.apply import (
     perform,
 )
 from reconciler.apply.bridge_removal import NearbyBindings, interrupts_nobody
-from reconciler.model import AclBinding, AclChange, ClusterState, Create, ResourceType, is_reserved, standing_bridges
+from reconciler.model import (
+    AclBinding,
+    AclChange,
+    Change,
+    ClusterState,
+    Create,
+    ResourceType,
+    is_reserved,
+    standing_bridges,
+)
 from reconciler.plan import (
     Acknowledgement,
     Means,
@@ -167,17 +176,10 @@ class _Recording(MemoryCluster):
         super().__init__(state)
         self.history = [state.bindings]
 
-    def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
         answers = []
-        for binding in bindings:
-            answers += super().create_acls([binding])
-            self.history.append(self.state.bindings)
-        return answers
-
-    def delete_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-        answers = []
-        for binding in bindings:
-            answers += super().delete_acls([binding])
+        for change in changes:
+            answers += super().send([change])
             self.history.append(self.state.bindings)
         return answers
 
@@ -198,7 +200,7 @@ def _applied(plan: Plan, cluster: _Recording, faults: Sequence[Fault], run: str 
 
 
 def _fault(change: AclChange, data: st.DataObject) -> Fault:
-    call = "create_acls" if isinstance(change, Create) else "delete_acls"
+    call = "CreateAcl" if isinstance(change, Create) else "DeleteAcl"
     if data.draw(st.booleans()):
         return Fault(call, touched_binding(change), Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no"))
     return Fault(call, touched_binding(change), effect=data.draw(st.sampled_from([Effect.NEVER, Effect.NOW])))

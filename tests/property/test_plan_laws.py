@@ -189,7 +189,7 @@ def test_apply_with_faults_tells_the_truth_and_a_second_apply_converges(
 
 
 def _fault(change: AclChange, data: st.DataObject) -> Fault:
-    call = "create_acls" if isinstance(change, Create) else "delete_acls"
+    call = "CreateAcl" if isinstance(change, Create) else "DeleteAcl"
     if data.draw(st.booleans()):
         return Fault(call, touched_binding(change), Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no"))
     return Fault(call, touched_binding(change), effect=data.draw(st.sampled_from([Effect.NEVER, Effect.NOW])))

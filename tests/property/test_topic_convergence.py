@@ -31,6 +31,7 @@ from reconciler.ports import AnswerStatus, Clock, Cluster, ReadRequest
 from tests.contract.subject import Subject
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
+from tests.verbs import creations
 
 _NAMES = ("a.one", "a_one", "b", "c", "d")
 _SETTINGS = {
@@ -102,7 +103,7 @@ def converge(cluster: Cluster, prefix: str, wish: DesiredState, clock: Clock) ->
 
 def put(cluster: Cluster, found: list[Topic]) -> list[str]:
     """Makes topics one by one, but for those that collide; the names of the others."""
-    answers = {topic.name: cluster.create_topics([topic])[0] for topic in found}
+    answers = {topic.name: cluster.send(creations([topic]))[0] for topic in found}
     made = [name for name, answer in answers.items() if answer.status is AnswerStatus.DONE]
     assert {answer.code for name, answer in answers.items() if name not in made} <= {"INVALID_TOPIC_EXCEPTION"}
     return made

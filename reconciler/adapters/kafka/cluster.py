@@ -5,20 +5,20 @@ from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
-from reconciler.adapters.kafka import writes
 from reconciler.adapters.kafka.bindings import ListedAcls
 from reconciler.adapters.kafka.broker_defaults import broker_defaults
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.groups import existing_groups
 from reconciler.adapters.kafka.handshake import AuthorizerPresence, Handshake, handshake_with, probe_authorizer
 from reconciler.adapters.kafka.inspection import Inspection
+from reconciler.adapters.kafka.kinds import kind_of
 from reconciler.adapters.kafka.listing import AclListing, AclReader, ListingResult, features
 from reconciler.adapters.kafka.listing_check import checked_listing
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.kafka.topic_listing_check import topic_listing_gap
 from reconciler.adapters.kafka.topic_uses import topic_uses
 from reconciler.adapters.kafka.topics import TopicsRead, is_unknown, read_topics, visible_names
-from reconciler.model import AclBinding, ClusterState, Topic, TopicConfigs, TopicPartitions, TopicUse, Update
+from reconciler.model import Change, ClusterState, TopicUse
 from reconciler.ports import Answer, ReadRequest
 
 _EMPTY: Final = ListedAcls(frozenset(), ())
@@ -121,41 +121,13 @@ class KafkaCluster:
             visible_topics=len(visible_names(self._connection)),
         )
 
-    def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-        """See ``ports``; a binding that the client cannot carry is FAILED with UNSUPPORTED_BY_CLIENT."""
-        return writes.create_acls(self._connection, bindings)
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        """See ``ports``; what the client cannot carry is FAILED with UNSUPPORTED_BY_CLIENT."""
+        return kind_of(changes[0]).send(self._connection, changes) if changes else []
 
-    def delete_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-        """See ``ports``; a binding that the client cannot carry is FAILED with UNSUPPORTED_BY_CLIENT."""
-        return writes.delete_acls(self._connection, bindings)
-
-    def create_topics(self, topics: Sequence[Topic]) -> list[Answer]:
-        """See ``ports``; at most 1,000 topics, each name once."""
-        return writes.create_topics(self._connection, topics)
-
-    def delete_topics(self, names: Sequence[str]) -> list[Answer]:
-        """See ``ports``; at most 1,000 names, each once."""
-        return writes.delete_topics(self._connection, names)
-
-    def create_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
-        """See ``ports``; at most 1,000 changes, each topic once."""
-        return writes.create_partitions(self._connection, changes)
-
-    def alter_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
-        """See ``ports``; at most 1,000 changes, each topic once."""
-        return writes.alter_configs(self._connection, changes)
-
-    def validate_topics(self, topics: Sequence[Topic]) -> list[Answer]:
-        """See ``ports``; at most 1,000 topics, each name once."""
-        return writes.create_topics(self._connection, topics, only_validate=True)
-
-    def validate_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
-        """See ``ports``; at most 1,000 changes, each topic once."""
-        return writes.create_partitions(self._connection, changes, only_validate=True)
-
-    def validate_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
-        """See ``ports``; at most 1,000 changes, each topic once."""
-        return writes.alter_configs(self._connection, changes, only_validate=True)
+    def validate(self, changes: Sequence[Change]) -> list[Answer]:
+        """See ``ports``; what the client cannot carry is FAILED with UNSUPPORTED_BY_CLIENT."""
+        return kind_of(changes[0]).send(self._connection, changes, only_validate=True) if changes else []
 
     def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """See ``ports``: size, records, newest timestamp and groups, each as far as it is permitted."""

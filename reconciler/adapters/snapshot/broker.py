@@ -3,8 +3,12 @@
 import base64
 import hashlib
 from dataclasses import dataclass
+from typing import Final
 
 from reconciler.model import ClusterState
+
+#: ``QuorumController.MAX_RECORDS_PER_USER_OP``: no request changes more.
+MAX_RECORDS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)

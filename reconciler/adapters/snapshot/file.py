@@ -3,7 +3,7 @@
 import fcntl
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from reconciler.adapters.snapshot.broker import Snapshot
 from reconciler.adapters.snapshot.document import parse_document, snapshot_text
 from reconciler.adapters.snapshot.memory import MemoryCluster
 from reconciler.adapters.snapshot.view import requested
-from reconciler.model import AclBinding, ClusterState, Topic, TopicConfigs, TopicPartitions, TopicUse, Update
+from reconciler.model import Change, ClusterState, TopicUse
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 
 
@@ -31,69 +31,33 @@ class SnapshotCluster:
         """The ids of the brokers; empty where the snapshot does not say. Raises :class:`ClusterError`."""
         return frozenset(_load(self.path).broker.broker_ids or ())
 
-    def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-        """See :class:`reconciler.ports.ClusterWriter`."""
-        return self._write(len(bindings), lambda cluster: cluster.create_acls(bindings))
-
-    def delete_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-        """See :class:`reconciler.ports.ClusterWriter`."""
-        return self._write(len(bindings), lambda cluster: cluster.delete_acls(bindings))
-
-    def create_topics(self, topics: Sequence[Topic]) -> list[Answer]:
-        """See :class:`reconciler.ports.ClusterWriter`."""
-        return self._write(len(topics), lambda cluster: cluster.create_topics(topics))
-
-    def delete_topics(self, names: Sequence[str]) -> list[Answer]:
-        """See :class:`reconciler.ports.ClusterWriter`."""
-        return self._write(len(names), lambda cluster: cluster.delete_topics(names))
-
-    def create_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
-        """See :class:`reconciler.ports.ClusterWriter`."""
-        return self._write(len(changes), lambda cluster: cluster.create_partitions(changes))
-
-    def alter_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
-        """See :class:`reconciler.ports.ClusterWriter`."""
-        return self._write(len(changes), lambda cluster: cluster.alter_configs(changes))
-
-    def validate_topics(self, topics: Sequence[Topic]) -> list[Answer]:
-        """See :class:`reconciler.ports.TopicValidator`."""
-        return self._ask(len(topics), lambda cluster: cluster.validate_topics(topics))
-
-    def validate_partitions(self, changes: Sequence[Update[TopicPartitions]]) -> list[Answer]:
-        """See :class:`reconciler.ports.TopicValidator`."""
-        return self._ask(len(changes), lambda cluster: cluster.validate_partitions(changes))
-
-    def validate_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
-        """See :class:`reconciler.ports.TopicValidator`."""
-        return self._ask(len(changes), lambda cluster: cluster.validate_configs(changes))
-
-    def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """See :class:`reconciler.ports.TopicInspector`; a snapshot holds no records."""
-        return MemoryCluster(ClusterState("")).topic_uses(names)
-
-    def _ask(self, items: int, ask: Callable[[MemoryCluster], list[Answer]]) -> list[Answer]:
-        """A file that cannot be read answers nothing, of no item."""
-        try:
-            now = _load(self.path)
-            return ask(MemoryCluster(now.state, now.broker))
-        except ClusterError as error:
-            return [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * items
-
-    def _write(self, items: int, change: Callable[[MemoryCluster], list[Answer]]) -> list[Answer]:
-        """A file that cannot be read or replaced refuses every item."""
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        """See :class:`reconciler.ports.ClusterWriter`; a file that cannot be read or replaced refuses every item."""
         try:
             with _locked(self.path.parent) as directory:
                 before = _load(self.path)
                 cluster = MemoryCluster(before.state, before.broker)
-                answers = change(cluster)
+                answers = cluster.send(changes)
                 if cluster.snapshot != before:
                     _replace(self.path, cluster.snapshot)
                     return _flushed(directory, answers)
                 return answers
         except ClusterError as error:
-            return [failed(error.code, error.message)] * items
+            return [failed(error.code, error.message)] * len(changes)
         except (OSError, ValueError) as error:
-            return [failed("snapshot_unwritable", str(error))] * items
+            return [failed("snapshot_unwritable", str(error))] * len(changes)
+
+    def validate(self, changes: Sequence[Change]) -> list[Answer]:
+        """See :class:`reconciler.ports.ChangeValidator`; a file that cannot be read answers nothing, of no item."""
+        try:
+            now = _load(self.path)
+        except ClusterError as error:
+            return [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * len(changes)
+        return MemoryCluster(now.state, now.broker).send(changes)
+
+    def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
+        """See :class:`reconciler.ports.TopicInspector`; a snapshot holds no records."""
+        return MemoryCluster(ClusterState("")).topic_uses(names)
 
 
 @contextmanager

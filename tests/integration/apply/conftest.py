@@ -11,6 +11,7 @@ from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
 from reconciler.ports import ReadRequest
 from tests.integration.main_job import Job, job
+from tests.verbs import deletions
 
 
 def _opened(broker: Sandbox) -> KafkaCluster:
@@ -28,7 +29,7 @@ def tidy(broker: Sandbox) -> Iterator[None]:
     with _opened(broker) as cluster:
         left = sorted(cluster.read(ReadRequest(all_topics=False)).bindings - before)
         for start in range(0, len(left), 500):
-            cluster.delete_acls(left[start : start + 500])
+            cluster.send(deletions(left[start : start + 500]))
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from reconciler.model import PatternType, ResourcePattern, ResourceType, Topic, 
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job, job
+from tests.verbs import creations
 
 pytestmark = pytest.mark.broker
 
@@ -83,7 +84,7 @@ spec:
 def test_existing_groups_under_a_prefix_are_bridged(opened: Job, open_broker: Sandbox) -> None:
     topic, groups = f"{opened.prefix}topic", [f"{opened.prefix}g-{number}" for number in (1, 2)]
     with connect(settings_of(open_broker.settings("admin"))) as admin:
-        admin.create_topics([Topic(topic, 1, 1)])
+        admin.send(creations([Topic(topic, 1, 1)]))
     for group in groups:
         consumer = Consumer({**open_broker.settings("admin"), "group.id": group})
         consumer.commit(offsets=[TopicPartition(topic, 0, 0)], asynchronous=False)
@@ -110,7 +111,7 @@ def test_a_bridge_of_a_dead_run_is_no_drift_and_is_cleaned_with_its_age(opened: 
     ]
     bridges = {bridge_on(pattern) for pattern in patterns}
     with connect(settings_of(open_broker.settings("admin"))) as admin:
-        admin.create_acls([binding for p in patterns for binding in (marker_of(RUN, p), bridge_on(p))])
+        admin.send(creations([binding for p in patterns for binding in (marker_of(RUN, p), bridge_on(p))]))
         drifted = opened.run("drift")
         assert drifted.status == 0, drifted.out
         assert f"2 bridges and 2 bindings on reserved names of run {RUN}, begun" in drifted.err

@@ -9,6 +9,7 @@ from reconciler.model import is_reserved
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job
+from tests.verbs import creations
 
 pytestmark = pytest.mark.broker
 
@@ -17,7 +18,7 @@ def test_cleanup_removes_what_a_killed_run_left(team: Job, broker: Sandbox) -> N
     run = "20260101T000000Z-dead"
     left = (*start_sentinels(run, "User:acl-probe"), *deny_sentinels(barrier_name(run, 1), "User:acl-probe"))
     with connect(settings_of(broker.settings("admin"))) as admin:
-        admin.create_acls(left)
+        admin.send(creations(left))
         assert team.run("drift").status == 0, "reserved names are no drift"
         refused = team.run("cleanup", "--run", run)
         assert refused.status == 64, "nobody can be asked"

@@ -21,6 +21,7 @@ from reconciler.plan import Options, Plan, Request, Terms, propose
 from reconciler.ports import ReadRequest
 from tests.faults.scenario import before, plan_for, wish
 from tests.integration.kafka.conftest import settings_of
+from tests.verbs import creations
 
 pytestmark = pytest.mark.broker
 #: A plan of 26 steps, and one of more than 200.
@@ -42,8 +43,8 @@ def _plan(cluster: KafkaCluster, mark: str, size: int) -> Plan:
 
 def _prepared(cluster: KafkaCluster, mark: str, size: int) -> Plan:
     start = before(size, mark)
-    cluster.create_acls(sorted(start.bindings))
-    cluster.create_topics([replace(topic, topic_id=None) for topic in start.topics.values()])
+    cluster.send(creations(sorted(start.bindings)))
+    cluster.send(creations([replace(topic, topic_id=None) for topic in start.topics.values()]))
     _seen(cluster, start)
     return _plan(cluster, mark, size)
 

@@ -16,6 +16,7 @@ from reconciler.model import AclBinding
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job
+from tests.verbs import creations
 
 pytestmark = pytest.mark.broker
 
@@ -98,7 +99,7 @@ def test_the_lease_of_a_killed_run_is_no_drift_and_can_be_broken_and_cleaned(slo
     assert slow.run("apply", "--yes", "--allow-deletes").status == 6
     cleaned = slow.run("cleanup", "--run", left.run, "--yes")
     assert "Removed." in cleaned.out
-    admin.create_acls([left.binding])
+    admin.send(creations([left.binding]))
     broken = slow.run("apply", "--yes", "--allow-deletes", "--break-lease", "dana")
     assert broken.status == 0, broken.err
     assert not lease_claims(admin.read(ReadRequest(all_topics=False)).bindings)

@@ -25,6 +25,7 @@ from reconciler.model import (
 from reconciler.ports import ReadRequest
 from tests.integration.ci.github import GitHub, github
 from tests.integration.ci.player import Played, Player, git
+from tests.verbs import creations, deletions
 
 _CLUSTER = """\
 apiVersion: reconciler/v1
@@ -127,7 +128,7 @@ def story(tmp_path: Path, broker: Sandbox) -> Iterator[Story]:
         told = Story(tmp_path, broker, hub)
         yield told
         with told.cluster() as cluster:
-            cluster.delete_acls(sorted(told.live()))
+            cluster.send(deletions(sorted(told.live())))
 
 
 def _results(played: dict[str, Played]) -> dict[str, str]:
@@ -166,7 +167,7 @@ def test_from_a_proposal_to_the_fix_of_a_change_by_hand(story: Story) -> None:
     assert _results(story.watched(merged)) == {"drift": "success", "tell": "success"}
     assert story.hub.issues == []
     with story.cluster() as cluster:
-        cluster.create_acls([_BY_HAND])
+        cluster.send(creations([_BY_HAND]))
     assert _results(story.watched(merged)) == {"drift": "success", "tell": "success"}
     [issue] = story.hub.issues
     assert issue["state"] == "open"
@@ -198,7 +199,7 @@ def test_a_merge_that_plans_to_something_else_is_not_applied(story: Story) -> No
     merged = story.merge("grant", 7)
     moved = sorted(story.live() | {binding for binding in _wanted() if binding.entry.operation is AclOperation.WRITE})
     with story.cluster() as cluster:
-        cluster.create_acls(moved)
+        cluster.send(creations(moved))
     played = story.merged(merged)
     assert _results(played) == {"plan": "failure", "apply": "skipped"}
     assert "review it again" in played["plan"].log

@@ -28,6 +28,7 @@ from reconciler.model import (
     Topic,
 )
 from reconciler.ports import ReadRequest
+from tests.verbs import creations
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -116,8 +117,8 @@ def happened(sandbox: Sandbox) -> ClusterState:
     settings = sandbox.settings("reconciler")
     servers = settings.pop("bootstrap.servers")
     with connect(client_settings(servers, settings, SecretSource())) as cluster:
-        cluster.create_topics([Topic(TOPIC, 1, 1)])
-        cluster.create_acls([*USED, UNUSED])
+        cluster.send(creations([Topic(TOPIC, 1, 1)]))
+        cluster.send(creations([*USED, UNUSED]))
         time.sleep(1)
         clients = Clients(sandbox)
         assert clients.produces(DN) is None

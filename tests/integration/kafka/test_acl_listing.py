@@ -22,6 +22,7 @@ from reconciler.model import (
 )
 from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
 from tests.integration.kafka.conftest import Connect, RawAcl, settings_of
+from tests.verbs import creations, deletions
 
 pytestmark = pytest.mark.broker
 
@@ -66,12 +67,12 @@ def test_every_reader_reads_the_same(fixture: str, request: pytest.FixtureReques
     sandbox: Sandbox = request.getfixturevalue(fixture)
     wanted = [binding(f"same-{number}.", f"User:same-{number % 3}") for number in range(50)]
     writer = connected(sandbox, "admin")
-    assert {answer.status for answer in writer.create_acls(wanted)} == {AnswerStatus.DONE}
+    assert {answer.status for answer in writer.send(creations(wanted))} == {AnswerStatus.DONE}
     states = [connected(sandbox, "admin", readers=(reader,)).read(ONLY_ACLS) for reader in AclReader]
     assert set(wanted) <= states[0].bindings
     assert states[0].bindings == states[1].bindings == states[2].bindings
     assert [state.acl_gap for state in states] == [None, None, SHARDS_GAP]
-    writer.delete_acls(wanted)
+    writer.send(deletions(wanted))
     assert not set(wanted) & connected(sandbox, "admin").read(ONLY_ACLS).bindings
 
 

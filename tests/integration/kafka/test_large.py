@@ -18,6 +18,7 @@ from reconciler.model import (
 )
 from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
 from tests.integration.kafka.conftest import settings_of
+from tests.verbs import creations
 
 pytestmark = [pytest.mark.broker, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -43,7 +44,7 @@ def fill(cluster: KafkaCluster, acls: int, resources: int) -> frozenset[AclBindi
     bindings = [AclBinding(pattern, entry) for pattern in patterns for entry in entries]
     for start in range(0, len(bindings), 1000):
         batch = bindings[start : start + 1000]
-        assert {answer.status for answer in cluster.create_acls(batch)} == {AnswerStatus.DONE}
+        assert {answer.status for answer in cluster.send(creations(batch))} == {AnswerStatus.DONE}
     return frozenset(bindings)
 
 

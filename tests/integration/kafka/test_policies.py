@@ -9,6 +9,7 @@ from reconciler.adapters.sandbox import Sandbox
 from reconciler.cli.exits import Exit
 from reconciler.cli.main import run
 from reconciler.model import Topic
+from tests.verbs import creations, deletions
 
 HEAD = "apiVersion: reconciler/v1\nkind: {}\nmetadata: {{name: {}}}\nspec:\n"
 TOPICS = HEAD.format("Topics", "tp") + "  topics: [{name: tp.new}]\n"
@@ -52,11 +53,11 @@ def test_init_on_a_live_cluster(
     settings = {"retention.ms": "86400000"}
     reach = ["--cluster", broker.name, "--connections", str(broker.connections)]
     names = [f"tpi.t{number}" for number in (1, 2, 3)]
-    admin.create_topics([Topic(name, number, 1, settings) for number, name in enumerate(names, 1)])
+    admin.send(creations([Topic(name, number, 1, settings) for number, name in enumerate(names, 1)]))
     try:
         assert run(["policy", "init", str(manifests), *reach]) == Exit.OK
     finally:
-        admin.delete_topics(names)
+        admin.send(deletions(map(Topic, names)))
     out = capsys.readouterr().out
     assert "partitions: {max: 3}" in out
     assert "retention.ms: {required: true, allowed: [1d]}" in out

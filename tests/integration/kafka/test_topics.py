@@ -18,6 +18,7 @@ from reconciler.model import (
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import Connect
 from tests.topic_changes import configs
+from tests.verbs import creations
 
 pytestmark = pytest.mark.broker
 
@@ -28,7 +29,7 @@ NAMES = ("seen.one", "seen.two", "hidden.one", "hidden.two")
 def topics(admin: KafkaCluster) -> None:
     """Four topics, one with settings of its own."""
     wanted = [Topic(name, 1, 1, {"retention.ms": "60000"} if name == "seen.one" else {}) for name in NAMES]
-    assert {a.code for a in admin.create_topics(wanted)} <= {"", "TOPIC_ALREADY_EXISTS"}
+    assert {a.code for a in admin.send(creations(wanted))} <= {"", "TOPIC_ALREADY_EXISTS"}
 
 
 def allow(
@@ -50,7 +51,7 @@ def list_acls(principal: str) -> AclBinding:
 
 
 def grant(admin: KafkaCluster, *bindings: AclBinding) -> None:
-    assert {answer.status for answer in admin.create_acls(bindings)} == {AnswerStatus.DONE}
+    assert {answer.status for answer in admin.send(creations(bindings))} == {AnswerStatus.DONE}
 
 
 def ask(principal: str, *names: str) -> ReadRequest:
@@ -71,10 +72,10 @@ def test_only_what_is_set_on_the_topic_is_read(admin: KafkaCluster, topics: None
 
 def test_a_setting_equal_to_the_default_is_still_set(admin: KafkaCluster, topics: None) -> None:
     change = configs("seen.two", {"cleanup.policy": None}, {"cleanup.policy": "delete"})
-    assert admin.alter_configs([change])[0].status is AnswerStatus.DONE
+    assert admin.send([change])[0].status is AnswerStatus.DONE
     request = ReadRequest(acls=False, all_topics=False, topic_names=["seen.two"])
     assert dict(admin.read(request).topics["seen.two"].configs) == {"cleanup.policy": "delete"}
-    admin.alter_configs([Update(change.after, change.before)])
+    admin.send([Update(change.after, change.before)])
     assert dict(admin.read(request).topics["seen.two"].configs) == {}
 
 

@@ -24,6 +24,7 @@ from reconciler.model import (
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import Connect
 from tests.topic_changes import configs, partitions
+from tests.verbs import creations, deletions
 
 pytestmark = pytest.mark.broker
 
@@ -51,28 +52,28 @@ def codes(answers: list[Answer]) -> list[str]:
 
 def test_what_the_client_would_cut_or_raise_on_fails_alone(admin: KafkaCluster) -> None:
     good, cut, long = binding("writes.cut"), binding("writes.cut\0off"), binding("x" * 32_768)
-    assert codes(admin.create_acls([good, cut, long])) == ["", "UNSUPPORTED_BY_CLIENT", "UNSUPPORTED_BY_CLIENT"]
-    assert codes(admin.delete_acls([cut])) == ["UNSUPPORTED_BY_CLIENT"]
+    assert codes(admin.send(creations([good, cut, long]))) == ["", "UNSUPPORTED_BY_CLIENT", "UNSUPPORTED_BY_CLIENT"]
+    assert codes(admin.send(deletions([cut]))) == ["UNSUPPORTED_BY_CLIENT"]
     for _ in range(50):
         if good in live(admin):
             break
         time.sleep(0.1)
     assert good in live(admin)
     too_many = Topic("writes.too-many", 100_001, 1)
-    assert codes(admin.create_topics([too_many, Topic("writes.beside", 1, 1)])) == ["UNSUPPORTED_BY_CLIENT", ""]
+    assert codes(admin.send(creations([too_many, Topic("writes.beside", 1, 1)]))) == ["UNSUPPORTED_BY_CLIENT", ""]
     increases = [
         partitions("writes.absent", 1, 100_001),
         partitions("writes.beside", 1, 2),
     ]
-    assert codes(admin.create_partitions(increases)) == ["UNSUPPORTED_BY_CLIENT", ""]
+    assert codes(admin.send(increases)) == ["UNSUPPORTED_BY_CLIENT", ""]
     nameless = configs("writes.absent", {"": None}, {"": "1"})
     changed = configs("writes.beside", {"retention.ms": None}, {"retention.ms": "1000"})
-    assert codes(admin.alter_configs([nameless, changed])) == ["UNSUPPORTED_BY_CLIENT", ""]
+    assert codes(admin.send([nameless, changed])) == ["UNSUPPORTED_BY_CLIENT", ""]
 
 
 def test_a_bad_acl_does_not_stop_the_others(admin: KafkaCluster) -> None:
     good, bad = binding("writes.good"), binding("not-the-cluster", ResourceType.CLUSTER, AclOperation.CREATE)
-    first, second, third = admin.create_acls([good, bad, binding("writes.more")])
+    first, second, third = admin.send(creations([good, bad, binding("writes.more")]))
     assert (first, third) == (DONE, DONE)
     assert (second.status, second.code, second.retriable) == (AnswerStatus.FAILED, "INVALID_REQUEST", False)
     assert "kafka-cluster" in second.message
@@ -86,57 +87,59 @@ def test_what_the_client_cannot_carry_fails_alone(admin: KafkaCluster) -> None:
         binding("tx", ResourceType.TRANSACTIONAL_ID, AclOperation.TWO_PHASE_COMMIT),
     ]
     good = binding("writes.beside-odd")
-    for call in (admin.create_acls, admin.delete_acls):
-        answers = call([odd[0], good, *odd[1:]])
+    for verb in (creations, deletions):
+        answers = admin.send(verb([odd[0], good, *odd[1:]]))
         assert answers[1] == DONE
         assert {a.code for a in (answers[0], *answers[2:])} == {"UNSUPPORTED_BY_CLIENT"}
-    assert codes(admin.create_acls(odd)) == ["UNSUPPORTED_BY_CLIENT"] * 3
+    assert codes(admin.send(creations(odd))) == ["UNSUPPORTED_BY_CLIENT"] * 3
 
 
 def test_creating_and_deleting_again_is_success(admin: KafkaCluster) -> None:
     item = binding("writes.again")
-    for call in (admin.create_acls, admin.create_acls, admin.delete_acls, admin.delete_acls):
-        assert call([item]) == [DONE]
+    for verb in (creations, creations, deletions, deletions):
+        assert admin.send(verb([item])) == [DONE]
     assert item not in live(admin)
 
 
 def test_a_delete_takes_exactly_what_it_names(admin: KafkaCluster) -> None:
     wide = binding("*")
     near = [binding("writes.near"), wide, binding("writes.near", operation=AclOperation.ALL)]
-    admin.create_acls(near)
-    assert admin.delete_acls([wide]) == [DONE]
+    admin.send(creations(near))
+    assert admin.send(deletions([wide])) == [DONE]
     assert live(admin) >= {near[0], near[2]}
     assert wide not in live(admin)
-    admin.delete_acls(near)
+    admin.send(deletions(near))
 
 
 def test_without_the_right_to_alter_every_item_is_refused(broker: Sandbox, connected: Connect) -> None:
     cluster = connected(broker, "nobody")
-    for call in (cluster.create_acls, cluster.delete_acls):
-        answers = call([binding("a"), binding("b")])
+    for verb in (creations, deletions):
+        answers = cluster.send(verb([binding("a"), binding("b")]))
         assert codes(answers) == ["CLUSTER_AUTHORIZATION_FAILED"] * 2
         assert {answer.status for answer in answers} == {AnswerStatus.FAILED}
 
 
 def test_without_an_authorizer_every_item_is_refused(broker_no_authorizer: Sandbox, connected: Connect) -> None:
     cluster = connected(broker_no_authorizer, "admin")
-    assert codes(cluster.create_acls([binding("a")])) == ["SECURITY_DISABLED"]
-    assert codes(cluster.delete_acls([binding("a")])) == ["SECURITY_DISABLED"]
+    assert codes(cluster.send(creations([binding("a")]))) == ["SECURITY_DISABLED"]
+    assert codes(cluster.send(deletions([binding("a")]))) == ["SECURITY_DISABLED"]
 
 
 def test_topics_are_created_changed_and_deleted_one_by_one(admin: KafkaCluster) -> None:
-    created = admin.create_topics(
-        [
-            Topic("writes-a", 2, 1, {"retention.ms": "1000"}),
-            Topic("writes bad name", 1, 1),
-            Topic("writes-c", replica_assignments=((1,), (1,), (1,))),
-            Topic("writes-many", 1, 7),
-            Topic("writes-default"),
-            Topic("writes-config", 1, 1, {"no.such.setting": "1"}),
-        ]
+    created = admin.send(
+        creations(
+            [
+                Topic("writes-a", 2, 1, {"retention.ms": "1000"}),
+                Topic("writes bad name", 1, 1),
+                Topic("writes-c", replica_assignments=((1,), (1,), (1,))),
+                Topic("writes-many", 1, 7),
+                Topic("writes-default"),
+                Topic("writes-config", 1, 1, {"no.such.setting": "1"}),
+            ]
+        )
     )
     assert codes(created) == ["", "INVALID_TOPIC_EXCEPTION", "", "INVALID_REPLICATION_FACTOR", "", "INVALID_CONFIG"]
-    assert codes(admin.create_topics([Topic("writes-a", 1, 1)])) == ["TOPIC_ALREADY_EXISTS"]
+    assert codes(admin.send(creations([Topic("writes-a", 1, 1)]))) == ["TOPIC_ALREADY_EXISTS"]
     made = topics(admin, "writes-a", "writes-c", "writes-default", "writes-many")
     assert {name: topic.num_partitions for name, topic in made.items()} == {
         "writes-a": 2,
@@ -144,7 +147,7 @@ def test_topics_are_created_changed_and_deleted_one_by_one(admin: KafkaCluster) 
         "writes-default": 1,
     }
 
-    grown = admin.create_partitions(
+    grown = admin.send(
         [
             partitions("writes-a", 2, 4),
             partitions("writes-c", 3, 3),
@@ -155,7 +158,7 @@ def test_topics_are_created_changed_and_deleted_one_by_one(admin: KafkaCluster) 
     assert codes(grown) == ["", "INVALID_PARTITIONS", "UNKNOWN_TOPIC_OR_PARTITION", "INVALID_PARTITIONS"]
     assert {answer.status for answer in grown[1:]} == {AnswerStatus.FAILED}
 
-    altered = admin.alter_configs(
+    altered = admin.send(
         [
             configs(
                 "writes-a", {"retention.ms": "1000", "segment.ms": None}, {"retention.ms": None, "segment.ms": "9999"}
@@ -173,36 +176,35 @@ def test_topics_are_created_changed_and_deleted_one_by_one(admin: KafkaCluster) 
         time.sleep(0.1)
     assert (changed.num_partitions, dict(changed.configs)) == (4, {"segment.ms": "9999"})
 
-    gone = admin.delete_topics(["writes-a", "writes-none", "writes-c", "writes-default"])
+    gone = admin.send(deletions(map(Topic, ["writes-a", "writes-none", "writes-c", "writes-default"])))
     assert codes(gone) == ["", "UNKNOWN_TOPIC_OR_PARTITION", "", ""]
     assert topics(admin, "writes-a", "writes-c") == {}
 
 
 def test_nothing_is_sent_for_nothing(admin: KafkaCluster) -> None:
-    assert admin.create_acls([]) == admin.delete_acls([]) == admin.delete_topics([]) == []
-    assert admin.create_topics([]) == admin.create_partitions([]) == admin.alter_configs([]) == []
+    assert admin.send([]) == admin.validate([]) == []
 
 
 def test_doubles_and_crowds_are_refused_before_anything_is_sent(admin: KafkaCluster) -> None:
     item = binding("writes.twice")
     calls: list[Callable[[], object]] = [
-        lambda: admin.create_acls([item, item]),
-        lambda: admin.delete_acls([item, item]),
-        lambda: admin.create_topics([Topic("writes-twice", 1), Topic("writes-twice", 2)]),
-        lambda: admin.delete_topics(["writes-twice", "writes-twice"]),
-        lambda: admin.create_partitions(
+        lambda: admin.send(creations([item, item])),
+        lambda: admin.send(deletions([item, item])),
+        lambda: admin.send(creations([Topic("writes-twice", 1), Topic("writes-twice", 2)])),
+        lambda: admin.send(deletions(map(Topic, ["writes-twice", "writes-twice"]))),
+        lambda: admin.send(
             [
                 partitions("t", 1, 2),
                 partitions("t", 1, 3),
             ]
         ),
-        lambda: admin.alter_configs(
+        lambda: admin.send(
             [
                 configs("t", {}, {}),
                 configs("t", {"a": None}, {"a": "1"}),
             ]
         ),
-        lambda: admin.create_acls([binding(f"writes.{number}") for number in range(1001)]),
+        lambda: admin.send(creations([binding(f"writes.{number}") for number in range(1001)])),
     ]
     for call in calls:
         with pytest.raises(ValueError, match=r"twice|at most 1000"):
@@ -215,9 +217,9 @@ def test_after_a_timeout_the_outcome_is_unknown_and_the_write_may_still_come(
 ) -> None:
     item = binding("writes.late")
     impatient = connected(broker, "admin", request_timeout_ms="1500")
-    assert impatient.create_acls([binding("writes.warm")]) == [DONE]
+    assert impatient.send(creations([binding("writes.warm")])) == [DONE]
     with _frozen(broker):
-        answer = impatient.create_acls([item])[0]
+        answer = impatient.send(creations([item]))[0]
     assert (answer.status, answer.code, answer.retriable) == (AnswerStatus.UNKNOWN, "_TIMED_OUT", False)
     deadline = time.monotonic() + 30
     while item not in live(admin):
@@ -230,9 +232,9 @@ def test_after_a_cut_connection_the_outcome_is_unknown(sandbox_root: Path, conne
     spec = SandboxSpec(name="cut", users=generated_users("admin"))
     with running(spec, root=sandbox_root) as sandbox:
         cluster = connected(sandbox, "admin")
-        assert cluster.create_acls([binding("writes.warm")]) == [DONE]
+        assert cluster.send(creations([binding("writes.warm")])) == [DONE]
         with ThreadPoolExecutor(1) as pool, _frozen(sandbox):
-            answers = pool.submit(cluster.create_acls, [item])
+            answers = pool.submit(cluster.send, creations([item]))
             time.sleep(0.5)  # the request is on its way to a broker that will never read it
             stop_node(sandbox, 1, kill=True)
             answer = answers.result()[0]

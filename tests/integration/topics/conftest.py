@@ -16,6 +16,7 @@ from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, r
 from reconciler.cli.main import run
 from reconciler.ports import ReadRequest
 from tests.integration.topics.java_classes import compiled
+from tests.verbs import deletions
 
 CLUSTER = """\
 apiVersion: reconciler/v1
@@ -83,7 +84,7 @@ def _without_acls(admin: KafkaCluster, patience_seconds: float = 20.0) -> None:
     until = time.monotonic() + patience_seconds
     while left := admin.read(ReadRequest(all_topics=False)).bindings:
         assert time.monotonic() < until, "the broker keeps ACLs"
-        admin.delete_acls(sorted(left))
+        admin.send(deletions(sorted(left)))
         time.sleep(0.05)
 
 

@@ -15,6 +15,7 @@ from reconciler.ports import AnswerStatus
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.topics.conftest import Asked
 from tests.integration.topics.test_validate_with_broker import make, topics_document
+from tests.verbs import creations, deletions
 
 pytestmark = pytest.mark.broker
 
@@ -60,12 +61,12 @@ def test_what_goes_is_told_before_it_goes(policed: Sandbox, admin: KafkaCluster,
 
 
 def test_another_topic_of_that_name_is_not_deleted(admin: KafkaCluster, asked: Asked, tmp_path: Path) -> None:
-    (answer,) = admin.create_topics([Topic("goes", 1, 1)])
+    (answer,) = admin.send(creations([Topic("goes", 1, 1)]))
     assert answer.status is AnswerStatus.DONE or answer.code == "TOPIC_ALREADY_EXISTS"
     out = tmp_path / "plan.json"
     status, text = asked(_GOES, "plan", *_DELETE, "--out", str(out), expect_json=False)
     assert status == 0, text
-    admin.delete_topics(["goes"])
+    admin.send(deletions([Topic("goes")]))
     remade(admin, "goes")
     status, text = asked(_GOES, "apply", str(out), "--yes", expect_json=False, saved=True)
     assert status == 4, text
@@ -74,7 +75,7 @@ def test_another_topic_of_that_name_is_not_deleted(admin: KafkaCluster, asked: A
 
 def remade(admin: KafkaCluster, name: str) -> None:
     for _ in range(100):
-        if admin.create_topics([Topic(name, 1, 1)])[0].status is AnswerStatus.DONE:
+        if admin.send(creations([Topic(name, 1, 1)]))[0].status is AnswerStatus.DONE:
             return
     raise AssertionError(f"{name} could not be made again")
 

@@ -13,6 +13,7 @@ from reconciler.cli.main import run
 from reconciler.model import TOPIC_CONFIGS, ClusterState, ConfigType, Topic
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import settings_of
+from tests.verbs import creations
 
 _OF_TYPE = {
     ConfigType.BOOLEAN: "false",
@@ -117,6 +118,6 @@ def fill(sandbox: Sandbox, names: list[str], configs: dict[str, str]) -> None:
     with connect(settings_of(sandbox.settings("admin"))) as cluster:
         for start in range(0, len(names), 200):
             topics = [Topic(name, 1, 1, configs) for name in names[start : start + 200]]
-            assert {answer.status for answer in cluster.create_topics(topics)} == {AnswerStatus.DONE}
+            assert {answer.status for answer in cluster.send(creations(topics))} == {AnswerStatus.DONE}
         while len(cluster.read(ReadRequest(acls=False)).topics) < len(names):
             time.sleep(1)

@@ -12,6 +12,7 @@ from reconciler.cli.main import run
 from reconciler.model import TOPIC_CONFIGS, ConfigType, Topic
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
+from tests.verbs import creations
 
 pytestmark = pytest.mark.broker
 
@@ -54,7 +55,7 @@ spec:
 def settings_of_the_broker(broker: Sandbox) -> set[str]:
     """The names of all topic settings, as the broker tells of any topic."""
     with connect(settings_of(broker.settings("admin"))) as cluster:
-        cluster.create_topics([Topic("rt.any", 1, 1)])
+        cluster.send(creations([Topic("rt.any", 1, 1)]))
         request = ReadRequest(acls=False, topic_names=["rt.any"], all_topics=False, broker_defaults=True)
         defaults = cluster.read(request).broker_defaults
     return set(defaults) - {"auto.create.topics.enable", "default.replication.factor", "num.partitions"}

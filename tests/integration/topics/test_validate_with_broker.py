@@ -12,6 +12,7 @@ from reconciler.model import Topic
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.topics.conftest import CLUSTER, Asked
 from tests.integration.topics.java_classes import compiled
+from tests.verbs import creations
 
 pytestmark = pytest.mark.broker
 
@@ -30,7 +31,7 @@ def topics_document(*topics: dict[str, Any]) -> str:
 
 
 def make(admin: KafkaCluster, *topics: Topic) -> None:
-    answers = admin.create_topics(topics)
+    answers = admin.send(creations(topics))
     assert {answer.status for answer in answers} == {AnswerStatus.DONE}, answers
 
 

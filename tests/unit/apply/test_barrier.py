@@ -26,6 +26,7 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    Change,
     ClusterState,
     Declaration,
     Origin,
@@ -33,6 +34,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
     is_reserved,
+    resource_of,
 )
 from reconciler.plan import Plan
 from reconciler.ports import CONTROLLER, Answer
@@ -133,10 +135,10 @@ def test_a_broker_that_gets_stuck_meanwhile_is_found_at_the_next_barrier() -> No
     stage = Stage()
 
     class StickingCluster(MemoryCluster):
-        def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-            if bindings[0].pattern.name == "__kr.run.1":
+        def send(self, changes: Sequence[Change]) -> list[Answer]:
+            if resource_of(changes[0]).pattern.name == "__kr.run.1":
                 stage.nodes.stick(2)
-            return super().create_acls(bindings)
+            return super().send(changes)
 
     stage.cluster = stage.nodes.cluster = StickingCluster(stage.live)
     result = stage.apply()

@@ -14,7 +14,9 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    Change,
     ClusterState,
+    Create,
     ResourcePattern,
     ResourceType,
     Topic,
@@ -31,6 +33,7 @@ from tests.faults.scenario import DAY, acl
 from tests.property.clock import StillClock
 from tests.property.naive import Ask, permitted
 from tests.property.transitions import declared
+from tests.verbs import creations, deletions
 
 PROBE = "User:probe"
 DENY = AclPermissionType.DENY
@@ -51,17 +54,12 @@ class Recording(MemoryCluster):
             raise ClusterError("_TRANSPORT", "gone")
         return super().read(request)
 
-    def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
         answers: list[Answer] = []
-        for binding in bindings:  # a broker shows one after the other
-            answers += super().create_acls([binding])
+        # A broker shows one creation after the other.
+        for part in [[change] for change in changes] if isinstance(changes[0], Create) else [changes]:
+            answers += super().send(part)
             self.history.append(self.state.bindings)
-        self.between()
-        return answers
-
-    def delete_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-        answers = super().delete_acls(bindings)
-        self.history.append(self.state.bindings)
         self.between()
         return answers
 
@@ -224,7 +222,7 @@ def test_the_very_binding_needs_no_bridge_and_comes_first_or_goes_last(closing: 
 
 def test_the_very_binding_stays_where_another_one_that_should_go_does_not() -> None:
     own, grant = bridge_on(acl("x", "").pattern), acl("x", "User:b")
-    never = Fault("delete_acls", grant, Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no"), times=99)
+    never = Fault("DeleteAcl", grant, Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no"), times=99)
     stage = Stage(OPEN | {own, grant}, OPEN, faults=[never])
     result = stage.apply()
     assert {str(item.outcome) for item in result.outcomes} == {"failed", "blocked"}
@@ -238,7 +236,7 @@ def _appearing(stage: Stage, stranger: AclBinding) -> Callable[[], None]:
     def between() -> None:
         if standing_bridges(stage.bindings) and stranger not in stage.bindings:
             stage.clock.seconds += 1.0
-            MemoryCluster.create_acls(stage.cluster, [stranger])
+            MemoryCluster.send(stage.cluster, creations([stranger]))
 
     return between
 
@@ -262,7 +260,7 @@ def test_a_strangers_binding_that_only_the_reading_before_a_phase_shows_removes_
 
     def between() -> None:
         if acl("x", "User:b", AclOperation.WRITE, DENY) in stage.bindings and stranger not in stage.bindings:
-            MemoryCluster.create_acls(stage.cluster, [stranger])
+            MemoryCluster.send(stage.cluster, creations([stranger]))
 
     stage.cluster.between = between
     result = stage.apply()
@@ -280,7 +278,7 @@ NO = Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no")
 
 
 def test_a_bridge_that_keeps_somebody_in_stays_and_is_named_and_cleanup_finishes() -> None:
-    stage = Stage(OPEN, CLOSED, faults=[Fault("create_acls", acl("x", "User:b"), NO)])
+    stage = Stage(OPEN, CLOSED, faults=[Fault("CreateAcl", acl("x", "User:b"), NO)])
     result = stage.apply()
     assert not result.succeeded
     assert any("the bridge on TOPIC x still stands" in text and "cleanup" in text for text in result.differences)
@@ -295,7 +293,7 @@ def test_a_bridge_that_keeps_somebody_in_stays_and_is_named_and_cleanup_finishes
 
 def test_a_bridge_that_keeps_nobody_in_goes_after_a_failure() -> None:
     elsewhere = acl("y", "User:a")
-    stage = Stage(OPEN, CLOSED | {elsewhere}, faults=[Fault("create_acls", elsewhere, NO)])
+    stage = Stage(OPEN, CLOSED | {elsewhere}, faults=[Fault("CreateAcl", elsewhere, NO)])
     result = stage.apply()
     assert not result.succeeded
     assert not any("bridge" in text for text in result.differences)
@@ -324,7 +322,7 @@ def test_an_interruption_leaves_a_bridge_only_where_it_keeps_somebody_in(after: 
 
 def test_a_bridge_that_cannot_be_created_stops_the_run_before_its_first_step() -> None:
     bridge = bridge_on(acl("x", "").pattern)
-    stage = Stage(OPEN, CLOSED, faults=[Fault("create_acls", bridge, NO, times=99)])
+    stage = Stage(OPEN, CLOSED, faults=[Fault("CreateAcl", bridge, NO, times=99)])
     result = stage.apply()
     assert "bridges could not be created" in result.stopped
     assert stage.bindings == OPEN
@@ -398,7 +396,7 @@ def test_a_bridge_whose_marker_somebody_took_away_is_theirs() -> None:
 
     def take() -> None:
         if stage.bindings >= CLOSED and marker in stage.bindings:
-            MemoryCluster.delete_acls(stage.cluster, [marker])
+            MemoryCluster.send(stage.cluster, deletions([marker]))
 
     stage.cluster.between = take
     stage.apply()

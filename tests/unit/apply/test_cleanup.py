@@ -1,12 +1,13 @@
 """Sweeping: what is on reserved names goes, whoever left it, and nothing else does."""
 
 import datetime
+from collections.abc import Sequence
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply.barriers.sentinels import barrier_name, deny_sentinels, start_sentinels
 from reconciler.apply.cleanup import clean_up, holding, leftovers
 from reconciler.apply.lease import marker
-from reconciler.model import ClusterState, bridge_on, marker_of
+from reconciler.model import Change, ClusterState, bridge_on, marker_of
 from reconciler.ports import Answer, AnswerStatus, ClusterError
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.faults.scenario import acl
@@ -35,7 +36,7 @@ def test_only_what_was_asked_for_goes() -> None:
 
 def test_what_could_not_be_removed_is_told_and_what_was_unknown_is_read_again() -> None:
     never = Answer(AnswerStatus.FAILED, "CLUSTER_AUTHORIZATION_FAILED", "no")
-    faults = [Fault("delete_acls", OLD[0], never, times=99), Fault("delete_acls", OLD[1], effect=Effect.NOW)]
+    faults = [Fault("DeleteAcl", OLD[0], never, times=99), Fault("DeleteAcl", OLD[1], effect=Effect.NOW)]
     cluster = MemoryCluster(LIVE)
     assert clean_up(FaultyCluster(cluster, faults), leftovers(LIVE), StillClock()) == (OLD[0],)
     assert cluster.state.bindings == {OLD[0], *OTHERS}
@@ -58,7 +59,7 @@ def test_a_marker_stays_as_long_as_its_bridge_does() -> None:
     live = ClusterState("cluster", frozenset({marker_of("a", pattern), bridge_on(pattern)}))
     never = Answer(AnswerStatus.FAILED, "CLUSTER_AUTHORIZATION_FAILED", "no")
     cluster = MemoryCluster(live)
-    faults = [Fault("delete_acls", bridge_on(pattern), never, times=99)]
+    faults = [Fault("DeleteAcl", bridge_on(pattern), never, times=99)]
     assert set(clean_up(FaultyCluster(cluster, faults), leftovers(live), StillClock())) == live.bindings
     assert cluster.state == live
 
@@ -67,11 +68,11 @@ def test_a_request_that_fails_as_a_whole_is_repeated() -> None:
     class Flaky(MemoryCluster):
         failures = 2
 
-        def delete_acls(self, bindings: object) -> list[Answer]:
+        def send(self, changes: Sequence[Change]) -> list[Answer]:
             if self.failures:
                 self.failures -= 1
                 raise ClusterError("_TRANSPORT", "gone")
-            return super().delete_acls(bindings)  # type: ignore[arg-type]
+            return super().send(changes)
 
     assert clean_up(Flaky(LIVE), leftovers(LIVE), StillClock()) == ()
 

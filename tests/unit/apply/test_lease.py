@@ -24,11 +24,12 @@ from reconciler.apply import (
 )
 from reconciler.apply.lease import GRACE, Lease, lasting, marker
 from reconciler.apply.run import Run, StoppedError
-from reconciler.model import AclBinding, ClusterState
-from reconciler.plan import Plan, Terms
+from reconciler.model import Change, ClusterState
+from reconciler.plan import Plan, Terms, created_bindings
 from reconciler.ports import Answer, ReadRequest
 from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
+from tests.verbs import creations, deletions
 
 LIVE = ClusterState("cluster", frozenset())
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -143,10 +144,11 @@ def test_an_apply_holds_it_from_before_its_first_request_to_its_end() -> None:
     seen: list[int] = []
 
     class Watched(MemoryCluster):
-        def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-            if not all(binding.pattern.name.startswith("__kr") for binding in bindings):
+        def send(self, changes: Sequence[Change]) -> list[Answer]:
+            created = created_bindings(changes)
+            if not all(binding.pattern.name.startswith("__kr") for binding in created):
                 seen.append(len(lease_claims(self.state.bindings)))
-            return super().create_acls(bindings)
+            return super().send(changes)
 
     cluster = Watched(before(2))
     result = _applied(
@@ -170,11 +172,12 @@ def test_every_apply_stands_back_from_a_lease(lease_request: LeaseRequest | None
 
 def test_an_apply_whose_lease_is_broken_stops_behind_the_phase() -> None:
     class Broken(MemoryCluster):
-        def create_acls(self, bindings: Sequence[AclBinding]) -> list[Answer]:
-            answers = super().create_acls(bindings)
-            if not bindings[0].pattern.name.startswith("__kr"):
-                super().delete_acls([claim.binding for claim in lease_claims(self.state.bindings)])
-                super().create_acls([marker("erin", "2", START + datetime.timedelta(days=1))])
+        def send(self, changes: Sequence[Change]) -> list[Answer]:
+            answers = super().send(changes)
+            created = created_bindings(changes)
+            if created and not created[0].pattern.name.startswith("__kr"):
+                super().send(deletions([claim.binding for claim in lease_claims(self.state.bindings)]))
+                super().send(creations([marker("erin", "2", START + datetime.timedelta(days=1))]))
             return answers
 
     cluster = Broken(before(2))

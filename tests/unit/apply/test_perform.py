@@ -38,6 +38,7 @@ from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRe
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY, declared
+from tests.verbs import creations
 
 NOT_NOW = Answer(AnswerStatus.FAILED, "NOT_CONTROLLER", "try again", retriable=True)
 NO = Answer(AnswerStatus.FAILED, "POLICY_VIOLATION", "no")
@@ -77,7 +78,7 @@ EMPTY = ClusterState("cluster")
 def test_what_may_be_repeated_is_repeated_and_then_done() -> None:
     plan = planned(EMPTY, acl("x"))
     clock = StillClock()
-    cluster = FaultyCluster(MemoryCluster(EMPTY), [Fault("create_acls", acl("x"), NOT_NOW, times=3)])
+    cluster = FaultyCluster(MemoryCluster(EMPTY), [Fault("CreateAcl", acl("x"), NOT_NOW, times=3)])
     assert applied(plan, cluster, EMPTY, clock).succeeded
     assert clock.slept[:3] == sorted(clock.slept[:3])
     assert len(clock.slept) == 3
@@ -85,35 +86,68 @@ def test_what_may_be_repeated_is_repeated_and_then_done() -> None:
 
 def test_repeating_ends() -> None:
     plan = planned(EMPTY, acl("x"))
-    cluster = FaultyCluster(MemoryCluster(EMPTY), [Fault("create_acls", acl("x"), NOT_NOW, times=99)])
+    cluster = FaultyCluster(MemoryCluster(EMPTY), [Fault("CreateAcl", acl("x"), NOT_NOW, times=99)])
     result = applied(plan, cluster, EMPTY)
     assert outcomes(result) == {str(acl("x")): "failed"}
     assert not result.succeeded
-    assert sum(name == "create_acls" for name, _ in cluster.calls) == 5
+    assert sum(name == "CreateAcl" for name, _ in cluster.calls) == 5
 
 
 def test_only_the_items_that_may_be_repeated_are_sent_again() -> None:
     plan = planned(EMPTY, acl("x"), acl("y"))
-    cluster = FaultyCluster(MemoryCluster(EMPTY), [Fault("create_acls", acl("x"), NOT_NOW)])
+    cluster = FaultyCluster(MemoryCluster(EMPTY), [Fault("CreateAcl", acl("x"), NOT_NOW)])
     assert applied(plan, cluster, EMPTY).succeeded
-    assert [items for name, items in cluster.calls if name == "create_acls"] == [(acl("x"), acl("y")), (acl("x"),)]
+    assert [items for name, items in cluster.calls if name == "CreateAcl"] == [(acl("x"), acl("y")), (acl("x"),)]
 
 
 @pytest.mark.parametrize(("effect", "outcome"), [(Effect.NOW, "done"), (Effect.NEVER, "unknown")])
 def test_an_unknown_outcome_is_settled_by_reading_again(effect: Effect, outcome: str) -> None:
     plan = planned(EMPTY, acl("x"))
-    cluster = FaultyCluster(MemoryCluster(EMPTY), [Fault("create_acls", acl("x"), effect=effect)])
+    cluster = FaultyCluster(MemoryCluster(EMPTY), [Fault("CreateAcl", acl("x"), effect=effect)])
     result = applied(plan, cluster, EMPTY)
     assert outcomes(result) == {str(acl("x")): outcome}
     assert result.succeeded is (outcome == "done")
-    assert sum(name == "create_acls" for name, _ in cluster.calls) == 1, "never repeated blindly"
+    assert sum(name == "CreateAcl" for name, _ in cluster.calls) == 1, "never repeated blindly"
+
+
+_TOPICS = {"grows": Topic("grows", 1, 1), "goes": Topic("goes", 1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "code"),
+    [
+        ("CreateTopic", "new", "TOPIC_ALREADY_EXISTS"),
+        ("CreatePartitions", "grows", "INVALID_PARTITIONS"),
+        ("DeleteTopic", "goes", "UNKNOWN_TOPIC_OR_PARTITION"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("effect", "outcome"), [(Effect.NOW, "done"), (Effect.LATER, "done"), (Effect.NEVER, "failed")]
+)
+def test_a_refusal_that_a_repeated_request_of_ours_may_have_caused_is_read_again(
+    call: str, name: str, code: str, effect: Effect, outcome: str
+) -> None:
+    live = replace(EMPTY, topics=_TOPICS)
+    wishes = {
+        "new": DesiredTopic(Topic("new", 1, 1), Origin("t.yaml", 1, 1)),
+        "grows": DesiredTopic(Topic("grows", 3, 1), Origin("t.yaml", 1, 1)),
+        "goes": DesiredTopic(Topic("goes"), Origin("t.yaml", 1, 1), absent=True),
+    }
+    agreed = (Acknowledgement(Guard.TOPIC_DELETE, "goes"),)
+    request = Request(DAY, Options(allow_deletes=True), acknowledgements=agreed)
+    plan = propose(DesiredState({}, wishes), live, Terms("c", default_allow=False), request)
+    fault = Fault(call, name, Answer(AnswerStatus.FAILED, code, "seen twice"), effect)
+    result = applied(plan, FaultyCluster(MemoryCluster(live), [fault]), live)
+    told = {item.step.action: (str(item.outcome), item.code) for item in result.outcomes}
+    assert told[call] == (outcome, "" if outcome == "done" else code)
+    assert result.succeeded is (outcome == "done")
 
 
 def test_a_refused_deny_holds_back_its_allow_and_nothing_else() -> None:
     deny, reached, other = acl("x", "DENY"), acl("x", operation="WRITE"), acl("y")
     plan = planned(EMPTY, deny, reached, other)
     memory = MemoryCluster(EMPTY)
-    result = applied(plan, FaultyCluster(memory, [Fault("create_acls", deny, NO)]), EMPTY)
+    result = applied(plan, FaultyCluster(memory, [Fault("CreateAcl", deny, NO)]), EMPTY)
     assert outcomes(result) == {str(deny): "failed", str(reached): "blocked", str(other): "done"}
     assert memory.state.bindings == {other}
     blocked = next(item for item in result.outcomes if item.outcome is Outcome.BLOCKED)
@@ -125,7 +159,7 @@ def test_a_failed_grant_holds_back_the_revocation_it_replaces_and_the_denys_behi
     live = replace(EMPTY, bindings=frozenset({old, deny}))
     plan = planned(live, new)
     memory = MemoryCluster(live)
-    result = applied(plan, FaultyCluster(memory, [Fault("create_acls", new, NO)]), live)
+    result = applied(plan, FaultyCluster(memory, [Fault("CreateAcl", new, NO)]), live)
     assert outcomes(result) == {str(new): "failed", str(old): "blocked", str(deny): "blocked"}
     assert memory.state.bindings == {old, deny}
 
@@ -134,7 +168,7 @@ def test_a_failed_topic_holds_back_no_revocation() -> None:
     live = replace(EMPTY, bindings=frozenset({acl("old")}))
     desired = declared(frozenset({acl("a.b")}), {})
     plan = propose(desired, live, Terms("c", default_allow=False), Request(DAY, Options(allow_deletes=True)))
-    result = applied(plan, FaultyCluster(MemoryCluster(live), [Fault("create_topics", "a.b", NO)]), live)
+    result = applied(plan, FaultyCluster(MemoryCluster(live), [Fault("CreateTopic", "a.b", NO)]), live)
     assert set(outcomes(result).values()) == {"done"}
 
 
@@ -148,7 +182,7 @@ class Meddled:
         return getattr(self._inner, name)
 
     def read(self, request: ReadRequest) -> ClusterState:
-        self._inner.create_acls([self._foreign])
+        self._inner.send(creations([self._foreign]))
         return self._inner.read(request)
 
 
@@ -171,7 +205,7 @@ def test_an_interruption_finishes_the_batch_and_leaves_the_rest() -> None:
     plan = planned(live, *(acl(f"t{number:04}") for number in range(1_500)))
     memory = MemoryCluster(live)
     cluster = FaultyCluster(memory)
-    result = applied(plan, cluster, live, stop=lambda: any(name == "create_acls" for name, _ in cluster.calls))
+    result = applied(plan, cluster, live, stop=lambda: any(name == "CreateAcl" for name, _ in cluster.calls))
     assert result.interrupted
     assert result.count(Outcome.DONE) == 1_000
     assert result.count(Outcome.NOT_ATTEMPTED) == 501

@@ -4,19 +4,21 @@ from collections.abc import Sequence
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Result, Silent, check, perform
-from reconciler.model import ClusterState, DesiredState, DesiredTopic, Origin, Topic
-from reconciler.plan import Acknowledgement, Guard, Options, Request, Terms, propose
+from reconciler.model import Change, ClusterState, DesiredState, DesiredTopic, Origin, Topic
+from reconciler.plan import Acknowledgement, Guard, Options, Request, Terms, deleted_topics, propose
 from reconciler.ports import Answer
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
+from tests.verbs import creations
 
 
 class OnDemand(MemoryCluster):
     """Makes a deleted topic again at once, as a broker does for a client that still asks for it."""
 
-    def delete_topics(self, names: Sequence[str]) -> list[Answer]:
-        answers = super().delete_topics(names)
-        self.create_topics([Topic(name, 1, 1) for name in names])
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        answers = super().send(changes)
+        if gone := deleted_topics(changes):
+            super().send(creations([Topic(topic.name, 1, 1) for topic in gone]))
         return answers
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Outcome, PastRun, Silent, check, perform
-from reconciler.apply.undo import UndoRequest, performed_steps, reversal
+from reconciler.apply.undo import UndoRequest, performed_steps, revert_steps
 from reconciler.model import (
     ClusterState,
     Declaration,
@@ -39,7 +39,7 @@ def after(plan: Plan, live: ClusterState) -> ClusterState:
 
 
 def back(steps: tuple[Step, ...], live: ClusterState, declared: DesiredState = NOTHING) -> UndoRequest:
-    return reversal(steps, live, Scope(), declared, PLACE)
+    return revert_steps(steps, live, Scope(), declared, PLACE)
 
 
 def undo_plan(found: UndoRequest, live: ClusterState) -> Plan:
@@ -139,7 +139,7 @@ def test_a_topic_that_left_the_scope_stays_and_is_said() -> None:
     plan = plan_for(live, wish(4))
     now = after(plan, live)
     nothing = Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefix="kept1")),))
-    found = reversal(plan.steps, now, nothing, NOTHING, PLACE)
+    found = revert_steps(plan.steps, now, nothing, NOTHING, PLACE)
     assert set(found.desired.topics) == {"kept1"}
     assert "“create topic new0” stays: it is not in the cluster's scope any more" in found.kept
 

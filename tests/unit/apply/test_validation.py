@@ -10,6 +10,7 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    Change,
     ClusterState,
     Declaration,
     DesiredState,
@@ -18,8 +19,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
     Topic,
-    TopicConfigs,
-    Update,
+    resource_of,
 )
 from reconciler.plan import Facts, Plan, Request, Ruling, Terms, Validation, parse_plan, plan_text, propose
 from reconciler.ports import Answer, AnswerStatus
@@ -48,13 +48,9 @@ class Scripted(MemoryCluster):
         self.script = script
         self.batches: list[int] = []
 
-    def validate_topics(self, topics: Sequence[Topic]) -> list[Answer]:
-        self.batches.append(len(topics))
-        return [self.script.get(topic.name, Answer(AnswerStatus.DONE)) for topic in topics]
-
-    def validate_configs(self, changes: Sequence[Update[TopicConfigs]]) -> list[Answer]:
+    def validate(self, changes: Sequence[Change]) -> list[Answer]:
         self.batches.append(len(changes))
-        return [self.script.get(change.after.name, Answer(AnswerStatus.DONE)) for change in changes]
+        return [self.script.get(resource_of(change).name, Answer(AnswerStatus.DONE)) for change in changes]
 
 
 def test_each_kind_of_step_is_asked_and_nothing_is_done() -> None:

@@ -7,27 +7,48 @@ not touched (a broker that hides a topic refuses to change it too). Replicas are
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
-from reconciler.adapters.snapshot.acl_rules import MAX_RECORDS
 from reconciler.adapters.snapshot.answers import DONE, failed
-from reconciler.adapters.snapshot.broker import Snapshot, topic_id
+from reconciler.adapters.snapshot.broker import MAX_RECORDS, Snapshot, topic_id
 from reconciler.adapters.snapshot.configs import ConfigError, normal_value
 from reconciler.adapters.snapshot.replicas import placed
 from reconciler.model import (
     INTERNAL_TOPICS,
     METADATA_TOPIC,
+    Change,
     ClusterState,
+    Create,
+    Delete,
     Topic,
     TopicConfigs,
     TopicPartitions,
     Update,
     collision_key,
+    resource_of,
     topic_name_problem,
 )
 from reconciler.ports import Answer, AnswerStatus
 
+TYPES: Final = (Topic, TopicPartitions, TopicConfigs)
 
-def create_topics(before: Snapshot, wanted: Sequence[Topic]) -> tuple[Snapshot, list[Answer]]:
+
+def send(before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
+    """The snapshot afterwards, and an answer for each change."""
+    sides = [resource_of(change) for change in changes]
+    match changes[0]:
+        case Create():
+            return _create(before, sides)
+        case Delete():
+            state, answers = _delete(before.state, [topic.name for topic in sides])
+        case Update(_, TopicPartitions()):
+            state, answers = _add_partitions(before, sides)
+        case _:
+            state, answers = _alter_configs(before.state, sides)
+    return replace(before, state=state), answers
+
+
+def _create(before: Snapshot, wanted: Sequence[Topic]) -> tuple[Snapshot, list[Answer]]:
     """The snapshot afterwards, and an answer for each topic, in Kafka's order of checks.
 
     Collisions of ``.`` and ``_`` are looked for among existing topics only, as Kafka does.
@@ -79,7 +100,7 @@ def _with_new(before: Snapshot, created: Sequence[Topic]) -> Snapshot:
     return Snapshot(state, replace(before.broker, topics_created=count + len(created)))
 
 
-def delete_topics(state: ClusterState, names: Sequence[str]) -> tuple[ClusterState, list[Answer]]:
+def _delete(state: ClusterState, names: Sequence[str]) -> tuple[ClusterState, list[Answer]]:
     """The state afterwards, and an answer for each name."""
     twice = _repeated(names)
     answers = [_duplicate() if name in twice else _deletion(state, name) for name in names]
@@ -94,12 +115,9 @@ def _deletion(state: ClusterState, name: str) -> Answer:
     return _missing(state, name) or DONE
 
 
-def create_partitions(
-    before: Snapshot, changes: Sequence[Update[TopicPartitions]]
-) -> tuple[ClusterState, list[Answer]]:
+def _add_partitions(before: Snapshot, wanted: Sequence[TopicPartitions]) -> tuple[ClusterState, list[Answer]]:
     """The state afterwards, and an answer for each change; the same count is no success (``INVALID_PARTITIONS``)."""
     state = before.state
-    wanted = [change.after for change in changes]
     twice = _repeated(side.name for side in wanted)
     answers = [_duplicate() if side.name in twice else _increase(before, side) for side in wanted]
     raised = {
@@ -139,9 +157,8 @@ def _increase(before: Snapshot, wanted: TopicPartitions) -> Answer:
     return DONE if isinstance(result, Topic) else failed("INVALID_REPLICA_ASSIGNMENT", result.message)
 
 
-def alter_configs(state: ClusterState, changes: Sequence[Update[TopicConfigs]]) -> tuple[ClusterState, list[Answer]]:
+def _alter_configs(state: ClusterState, wanted: Sequence[TopicConfigs]) -> tuple[ClusterState, list[Answer]]:
     """The state afterwards, and an answer for each topic: all of its settings or none (IncrementalAlterConfigs)."""
-    wanted = [change.after for change in changes]
     twice = _repeated(side.name for side in wanted)
     topics, answers = dict(state.topics), []
     for side in wanted:

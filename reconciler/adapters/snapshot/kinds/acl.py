@@ -1,19 +1,26 @@
 """What a Kafka 4.x controller answers to CreateAcls and DeleteAcls (``AclApis``, ``AclControlManager``)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from reconciler.adapters.snapshot.answers import DONE, failed
-from reconciler.model import CLUSTER_NAME, AclBinding, ResourceType
+from reconciler.adapters.snapshot.broker import MAX_RECORDS, Snapshot
+from reconciler.model import CLUSTER_NAME, AclBinding, Change, Create, ResourceType, resource_of
 from reconciler.ports import Answer, AnswerStatus
 
-#: ``QuorumController.MAX_RECORDS_PER_USER_OP``: no request changes more.
-MAX_RECORDS: Final = 10_000
+TYPES: Final = (AclBinding,)
 
 
-def create_acls(
-    live: frozenset[AclBinding], wanted: Sequence[AclBinding]
-) -> tuple[frozenset[AclBinding], list[Answer]]:
+def send(before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
+    """The snapshot afterwards, and an answer for each change."""
+    bindings = [resource_of(change) for change in changes]
+    perform = _create if isinstance(changes[0], Create) else _delete
+    after, answers = perform(before.state.bindings, bindings)
+    return replace(before, state=replace(before.state, bindings=after)), answers
+
+
+def _create(live: frozenset[AclBinding], wanted: Sequence[AclBinding]) -> tuple[frozenset[AclBinding], list[Answer]]:
     """The bindings afterwards, and an answer for each wanted one.
 
     A bad one does not stop the others; an existing one is done without a record. More than 10,000 new ones are
@@ -37,9 +44,7 @@ def _refusal(binding: AclBinding) -> Answer | None:
     return None
 
 
-def delete_acls(
-    live: frozenset[AclBinding], unwanted: Collection[AclBinding]
-) -> tuple[frozenset[AclBinding], list[Answer]]:
+def _delete(live: frozenset[AclBinding], unwanted: Sequence[AclBinding]) -> tuple[frozenset[AclBinding], list[Answer]]:
     """The bindings afterwards, and an answer for each filter; one that matches nothing is done."""
     gone = live.intersection(unwanted)
     if len(gone) > MAX_RECORDS:

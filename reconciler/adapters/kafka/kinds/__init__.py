@@ -1,0 +1,12 @@
+"""The kinds of resources that a Kafka cluster is asked to change: one module each."""
+
+from typing import Final
+
+from reconciler.adapters.kafka.kinds import acl, topic
+from reconciler.adapters.kafka.kinds.interface import Kind
+from reconciler.model import kind_finder
+
+__all__ = ["KINDS", "Kind", "kind_of"]
+
+KINDS: Final[tuple[Kind, ...]] = (acl, topic)
+kind_of: Final = kind_finder(KINDS)

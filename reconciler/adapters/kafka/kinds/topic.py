@@ -1,0 +1,70 @@
+"""Topics: created, deleted, given more partitions or other configs. Kafka can be asked about all but deletions."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic, ResourceType
+
+from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.adapters.kafka.limits import increase_problem, settings_problem, topic_problem
+from reconciler.adapters.kafka.requests import DONE, Item, request, unsupported
+from reconciler.model import Change, Create, Delete, Topic, TopicConfigs, TopicPartitions, Update, resource_of
+from reconciler.ports import Answer, AnswerStatus
+
+TYPES: Final = (Topic, TopicPartitions, TopicConfigs)
+
+_NOT_VALIDATED: Final = Answer(AnswerStatus.UNKNOWN, "not_validated", "Kafka cannot be asked about deletions")
+
+
+def send(connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False) -> list[Answer]:
+    """Perform changes of one verb and one type, in one request."""
+    admin = connection.admin
+    sides = [resource_of(change) for change in changes]
+    match changes[0]:
+        case Create():
+            call = partial(admin.create_topics, validate_only=only_validate)
+            items = [Item(t.name, unsupported(topic_problem(t)), partial(_new_topic, t), t.name) for t in sides]
+            return request(connection, call, items)
+        case Delete() if only_validate:
+            return [_NOT_VALIDATED] * len(changes)
+        case Delete():
+            items = [Item(topic.name, None, partial(str, topic.name), topic.name) for topic in sides]
+            return request(connection, admin.delete_topics, items)
+        case Update(_, TopicPartitions()):
+            call = partial(admin.create_partitions, validate_only=only_validate)
+            items = [Item(p.name, unsupported(increase_problem(p)), partial(_new_partitions, p), p.name) for p in sides]
+            return request(connection, call, items)
+        case Update(_, TopicConfigs()):
+            alter = partial(admin.incremental_alter_configs, validate_only=only_validate)
+            # The client refuses a topic without any config; there is nothing to do for it.
+            items = [
+                Item(c.name, unsupported(settings_problem(c.configs)) if c.configs else DONE, partial(_alteration, c))
+                for c in sides
+            ]
+            return request(connection, alter, items)
+    raise TypeError(f"{changes[0]!r} is not a change of a topic")
+
+
+def _new_topic(topic: Topic) -> NewTopic:
+    configs = dict(topic.configs)
+    if topic.replica_assignments is not None:
+        assignment = [list(replicas) for replicas in topic.replica_assignments]
+        return NewTopic(topic.name, len(assignment), replica_assignment=assignment, config=configs)
+    return NewTopic(topic.name, topic.num_partitions or -1, topic.replication_factor or -1, config=configs)
+
+
+def _new_partitions(wanted: TopicPartitions) -> NewPartitions:
+    if wanted.assignments is None:
+        return NewPartitions(wanted.name, wanted.count)
+    return NewPartitions(wanted.name, wanted.count, replica_assignment=[list(ids) for ids in wanted.assignments])
+
+
+def _alteration(wanted: TopicConfigs) -> ConfigResource:
+    entries = [
+        ConfigEntry(
+            key, value, incremental_operation=AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
+        )
+        for key, value in wanted.configs.items()
+    ]
+    return ConfigResource(ResourceType.TOPIC, wanted.name, incremental_configs=entries)

@@ -1,0 +1,21 @@
+"""What a cluster in memory asks of a kind of resource. Each other module of this folder is one kind."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from reconciler.adapters.snapshot.broker import Snapshot
+from reconciler.model import Change
+from reconciler.ports import Answer
+
+
+class Kind(Protocol):
+    """A kind of resource. It takes changes of this kind only, all of one verb and one type."""
+
+    @property
+    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
+        """Which types the sides of its changes have."""
+        ...
+
+    def send(self, before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
+        """The snapshot after the changes, by Kafka's rules, and an answer for each."""
+        ...

@@ -1,0 +1,23 @@
+"""The kinds of resources that an apply performs: one module each."""
+
+from typing import Final
+
+from reconciler.apply.kinds import acl, topic
+from reconciler.apply.kinds.interface import Kind
+from reconciler.model import kind_finder
+from reconciler.plan import Plan
+from reconciler.ports import ReadRequest
+
+__all__ = ["KINDS", "Kind", "kind_of", "request_for"]
+
+KINDS: Final[tuple[Kind, ...]] = (acl, topic)
+kind_of: Final = kind_finder(KINDS)
+
+
+def request_for(plan: Plan) -> ReadRequest:
+    """What has to be read to hold the steps of a plan against a cluster."""
+    changes = [step.change for step in plan.steps]
+    request = ReadRequest(acls=False, all_topics=False)
+    for kind in KINDS:
+        request = kind.request(changes, request)
+    return request

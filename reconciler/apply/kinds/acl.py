@@ -1,0 +1,122 @@
+"""ACL bindings: how many go into a request, what somebody else moved, and how one is reverted.
+
+The controller scans every live binding for each filter of a deletion, on the thread that also keeps brokers alive, so
+a request gets about half a second of its time and is followed by a pause as long.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from reconciler.apply.kinds.interface import Moved, Right, Wish
+from reconciler.model import (
+    AclBinding,
+    AclPermissionType,
+    Change,
+    ClusterState,
+    Create,
+    Declaration,
+    Delete,
+    Scope,
+    is_reserved,
+    resource_of,
+)
+from reconciler.plan import Step, bindings_after, describe, touched_bindings
+from reconciler.plan.overlap import pattern_indexes
+from reconciler.ports import ReadRequest
+
+TYPES: Final = (AclBinding,)
+#: Kafka calls a binding that is there already, or gone already, done.
+REPEATED: Final[frozenset[str]] = frozenset()
+
+#: Far below the 10,000 records that some brokers do not survive (KAFKA-19347).
+MAX_BINDINGS: Final = 1_000
+#: Seconds for one filter against one live binding, measured on Kafka 4.3.
+SECONDS_PER_SCAN: Final = 0.35e-6
+#: Seconds of the controller's time that one delete request may take.
+DELETE_BUDGET: Final = 0.5
+
+
+def request(changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
+    """All bindings, always: coverage and foreign changes are about more than what changes."""
+    return replace(request, acls=True)
+
+
+def batches(steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
+    """Creates by number, deletions by what the controller has to scan, which every request makes less."""
+    deletes = isinstance(steps[0].change, Delete)
+    start = 0
+    while start < len(steps):
+        size = delete_batch(len(live.bindings) - start) if deletes else MAX_BINDINGS
+        yield steps[start : start + size]
+        start += size
+
+
+def delete_batch(live_bindings: int) -> int:
+    """How many exact filters one delete request may hold."""
+    return max(1, min(MAX_BINDINGS, int(DELETE_BUDGET / (SECONDS_PER_SCAN * max(1, live_bindings)))))
+
+
+def pause_after(change: Change, seconds: float) -> float:
+    """After a deletion as long as it took, within bounds."""
+    return min(seconds, 2 * DELETE_BUDGET) if isinstance(change, Delete) else 0.0
+
+
+def outside(change: Change, scope: Scope) -> str | None:
+    """The binding, if it is not in scope."""
+    binding: AclBinding = resource_of(change)
+    return None if scope.owns(binding) else str(binding)
+
+
+def foreign_changes(moved: Moved) -> tuple[str, ...]:
+    """Bindings that neither were there nor are ours, on a pattern that shares a name with one that the plan touches.
+
+    Sentinels, ours or another run's, are none.
+    """
+    own = set(touched_bindings(step.change for step in moved.touched))
+    others = (bindings_after(moved.start.bindings, moved.done) ^ moved.now.bindings) - own
+    found = sorted(binding for binding in others if not is_reserved(binding.pattern.name))
+    if not found:
+        return ()
+    touched = pattern_indexes(binding.pattern for binding in touched_bindings(step.change for step in moved.planned))
+    return tuple(
+        f"{binding} {'went' if binding in moved.start.bindings else 'appeared'}"
+        for binding in found
+        if (index := touched.get(binding.pattern.resource_type)) is not None
+        and any(True for _ in index.overlapping(binding.pattern))
+    )
+
+
+def is_recreated(change: Change, live: ClusterState) -> bool:
+    """A binding has no identity but its fields."""
+    return False
+
+
+def right(change: Change) -> Right | None:
+    """Kafka cannot be asked about ACLs."""
+    return None
+
+
+def keep(wish: Wish) -> None:
+    """Every live binding in scope: what a wish leaves out would be deleted."""
+    place = Declaration(wish.origin)
+    wish.bindings.update((binding, place) for binding in sorted(wish.live.bindings) if wish.scope.owns(binding))
+
+
+def revert(step: Step, wish: Wish) -> Iterator[str]:
+    """Take a created binding out; put a deleted one back, unless its grant has expired."""
+    binding: AclBinding = resource_of(step.change)
+    if isinstance(step.change, Create):
+        wish.bindings.pop(binding, None)
+    elif _expired(step, binding, wish):
+        yield f"“{describe(step.change)}” stays: the grant has expired"
+    else:
+        wanted = wish.declared.bindings.get(binding)
+        wish.bindings[binding] = Declaration(wish.origin, expires=wanted.expires if wanted else None)
+
+
+def _expired(step: Step, binding: AclBinding, wish: Wish) -> bool:
+    """Whether the grant went because its day was over; manifests that want it again decide otherwise."""
+    if binding.entry.permission_type is not AclPermissionType.ALLOW or binding in wish.declared.bindings:
+        return False
+    return binding in wish.declared.expired or step.origin is not None

@@ -1,0 +1,105 @@
+"""What applying asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from reconciler.model import (
+    AclBinding,
+    AclOperation,
+    Change,
+    ClusterState,
+    Declaration,
+    DesiredState,
+    DesiredTopic,
+    Origin,
+    ResourceType,
+    Scope,
+)
+from reconciler.plan import Step
+from reconciler.ports import ReadRequest
+
+
+class Right(NamedTuple):
+    """What a broker asks of us before it performs a change: ``operation`` on any one of ``places``."""
+
+    operation: AclOperation
+    places: tuple[tuple[ResourceType, str], ...]
+
+
+class Moved(NamedTuple):
+    """What a reading is held against: the state before the run, and what the run has done since.
+
+    ``done`` are steps whose after-state stands, ``touched`` those with any outcome, ``planned`` all of the plan.
+    """
+
+    start: ClusterState
+    now: ClusterState
+    done: Sequence[Step]
+    touched: Sequence[Step]
+    planned: Sequence[Step]
+
+
+@dataclass(slots=True)
+class Wish:
+    """A desired state under construction that reverts steps; each kind begins with what has to stay as it is.
+
+    ``declared`` is what the manifests say today, ``origin`` what asks for the undo.
+    """
+
+    live: ClusterState
+    scope: Scope
+    declared: DesiredState
+    origin: Origin
+    bindings: dict[AclBinding, Declaration] = field(default_factory=dict)
+    topics: dict[str, DesiredTopic] = field(default_factory=dict)
+
+
+class Kind(Protocol):
+    """A kind of resource. Changes and steps are of this kind only, unless a function says otherwise."""
+
+    @property
+    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
+        """Which types the sides of its changes have."""
+        ...
+
+    @property
+    def REPEATED(self) -> frozenset[str]:  # noqa: N802
+        """Refusals by which a broker also answers to a request of ours that it performed and then saw once more."""
+        ...
+
+    def request(self, changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
+        """``request``, and what has to be read to hold changes, of every kind, against the cluster."""
+        ...
+
+    def batches(self, steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
+        """Steps of one action, cut into requests that no broker is harmed by; order kept."""
+        ...
+
+    def pause_after(self, change: Change, seconds: float) -> float:
+        """Seconds to leave the controller alone after a request of such changes that took ``seconds``."""
+        ...
+
+    def outside(self, change: Change, scope: Scope) -> str | None:
+        """The name of what a change touches, if ``scope`` does not own it."""
+        ...
+
+    def foreign_changes(self, moved: Moved) -> tuple[str, ...]:
+        """What somebody else changed of what the plan touches, a few words each."""
+        ...
+
+    def is_recreated(self, change: Change, live: ClusterState) -> bool:
+        """Whether what a change deletes is there again, as another one of the same name."""
+        ...
+
+    def right(self, change: Change) -> Right | None:
+        """What we need to be asked in advance about a change (KIP-108); ``None``: Kafka cannot be asked about it."""
+        ...
+
+    def keep(self, wish: Wish) -> None:
+        """Put into ``wish`` what stays as it is, before any step is reverted."""
+        ...
+
+    def revert(self, step: Step, wish: Wish) -> Iterator[str]:
+        """Revert one step in ``wish``; yields a sentence for what cannot be restored, or only in part."""
+        ...

@@ -1,0 +1,150 @@
+"""Topics: how many go into a request, what Kafka can be asked about in advance, and how a change is reverted."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from reconciler.apply.kinds.interface import Moved, Right, Wish
+from reconciler.model import (
+    CLUSTER_NAME,
+    THROTTLE_CONFIGS,
+    AclOperation,
+    Change,
+    ClusterState,
+    Create,
+    Delete,
+    DesiredTopic,
+    ResourceType,
+    Scope,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
+    normal_form,
+    resource_of,
+)
+from reconciler.plan import Step
+from reconciler.plan.kinds.topic import touched_names
+from reconciler.ports import ReadRequest
+
+TYPES: Final = (Topic, TopicPartitions, TopicConfigs)
+#: A broker that forwards a request sends it again if the controller dies before it answers.
+REPEATED: Final = frozenset({"TOPIC_ALREADY_EXISTS", "UNKNOWN_TOPIC_OR_PARTITION", "INVALID_PARTITIONS"})
+
+_MAX_TOPICS: Final = 100
+#: A request of more than 10,000 records is refused as a whole; topics whose partitions the broker chooses count 1.
+_MAX_RECORDS: Final = 5_000
+
+
+def request(changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
+    """The topics that change, by name."""
+    return replace(request, topic_names=touched_names(changes))
+
+
+def batches(steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
+    """No request makes more records than a broker takes."""
+    batch: list[Step] = []
+    records = 0
+    for step in steps:
+        weight = _records(step.change)
+        if batch and (len(batch) == _MAX_TOPICS or records + weight > _MAX_RECORDS):
+            yield batch
+            batch, records = [], 0
+        batch.append(step)
+        records += weight
+    if batch:
+        yield batch
+
+
+def _records(change: Change) -> int:
+    match change:
+        case Create(Topic() as topic):
+            return 1 + (topic.num_partitions or 1) + len(topic.configs)
+        case Update(TopicPartitions(_, before), TopicPartitions(_, after)):
+            return after - before
+        case Update(_, TopicConfigs(_, new)):
+            return len(new)
+    return 1
+
+
+def pause_after(change: Change, seconds: float) -> float:
+    """None."""
+    return 0.0
+
+
+def outside(change: Change, scope: Scope) -> str | None:
+    """The topic, if it is not in scope."""
+    name = resource_of(change).name
+    return None if scope.owns_topic(name, declared=True) else f"topic {name}"
+
+
+def foreign_changes(moved: Moved) -> tuple[str, ...]:
+    """None are looked for: each step finds a topic that is not as it expects."""
+    return ()
+
+
+def is_recreated(change: Change, live: ClusterState) -> bool:
+    """Whether the topic that a change deletes is there under the same name with another id."""
+    if not isinstance(change, Delete):
+        return False
+    before, now = change.before, live.topics.get(change.before.name)
+    return now is not None and before.topic_id is not None and now.topic_id not in (None, before.topic_id)
+
+
+def right(change: Change) -> Right | None:
+    """On the topic; a topic can also be created by whoever may on the cluster. Nobody is asked about deletions."""
+    match change:
+        case Create(Topic(name)):
+            return Right(AclOperation.CREATE, ((ResourceType.TOPIC, name), (ResourceType.CLUSTER, CLUSTER_NAME)))
+        case Update(_, TopicPartitions(name)):
+            return Right(AclOperation.ALTER, ((ResourceType.TOPIC, name),))
+        case Update(_, TopicConfigs(name)):
+            return Right(AclOperation.ALTER_CONFIGS, ((ResourceType.TOPIC, name),))
+    return None
+
+
+def keep(wish: Wish) -> None:
+    """Nothing: a topic that a wish leaves out stays as it is."""
+
+
+def revert(step: Step, wish: Wish) -> Iterator[str]:
+    """Take a created topic away, make a deleted one again, and put configs back that nobody has changed since."""
+    match step.change:
+        case Create(Topic() as topic):
+            _wish(wish, Topic(topic.name), absent=True)
+        case Delete(Topic() as topic) if topic.name in wish.live.topics:
+            yield f"topic {topic.name} stays as it is: somebody has made it again"
+        case Delete(Topic() as topic):
+            _wish(wish, replace(topic, topic_id=None, replica_assignments=None))
+            yield f"topic {topic.name} is made again without its records: they are gone"
+        case Update(TopicPartitions(name, before), TopicPartitions(_, after)):
+            yield f"topic {name} keeps {after} partitions: they cannot be reduced to {before}"
+        case Update(TopicConfigs() as old, TopicConfigs() as new):
+            yield from _revert_configs(old, new, wish)
+
+
+def _revert_configs(before: TopicConfigs, after: TopicConfigs, wish: Wish) -> Iterator[str]:
+    topic = wish.live.topics.get(after.name)
+    if topic is None:
+        yield f"the settings of topic {after.name} stay: there is no such topic any more"
+        return
+    wished = wish.topics.get(after.name)
+    configs = dict(wished.topic.configs if wished else topic.configs)
+    for key, value in after.configs.items():
+        if _normal(key, topic.configs.get(key)) != _normal(key, value):
+            yield f"{key} of topic {after.name} stays: somebody has changed it since"
+        elif (old := before.configs[key]) is None and key in THROTTLE_CONFIGS:
+            yield f"{key} of topic {after.name} stays: a throttle is lifted by whoever moves replicas"
+        elif old is None:
+            configs.pop(key, None)
+        else:
+            configs[key] = old
+    _wish(wish, Topic(after.name, configs=configs))
+
+
+def _wish(wish: Wish, topic: Topic, *, absent: bool = False) -> None:
+    wish.topics[topic.name] = DesiredTopic(topic, wish.origin, absent=absent)
+
+
+def _normal(key: str, value: str | None) -> str | None:
+    return None if value is None else normal_form(key, value)
