@@ -3,43 +3,33 @@
 import datetime
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
 from reconciler import __version__
 from reconciler.adapters.atomic_write import write_atomically
-from reconciler.adapters.spark.comparing import Rules, compare_fleet
-from reconciler.adapters.spark.compiling import compile_desired
 from reconciler.adapters.spark.results import changes_of
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.cli.console import error, out, out_json, paint_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import (
     SparkOptions,
-    fleet_in,
     fleet_option,
+    info_unassigned,
     run_option,
     session_for,
     spark_options,
     store_option,
-    stored_run,
 )
-from reconciler.cli.fleet_teams import differences_by_team
 from reconciler.cli.options import as_of_option, output_option, path_argument
-from reconciler.diff import TopicRules
 from reconciler.fleet import FleetDrift, FleetRun
-from reconciler.manifest import Manifests, Source
+from reconciler.manifest import Manifests
 from reconciler.report.fleet_text import drift_lines
 from reconciler.report.formats import format_named
 from reconciler.report.formats.interface import Options
 from reconciler.report.results import fleet_result
 from reconciler.report.results.fleet import FleetReport, fleet_document, fleet_report
-from reconciler.workflow.manifests import checked, read_sources
-from reconciler.workflow.options import today
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from reconciler.workflow.fleet import FleetStore, drift_fleet, stored_run, wanted
+from reconciler.workflow.fleet.teams import differences_by_team
 
 
 @click.command("drift", short_help="Detect drift of all clusters")
@@ -76,12 +66,11 @@ def command(
     """
     place = FleetStore.at(store)
     run = stored_run(place, run_id)
-    texts = read_sources(path)
-    manifests = checked(texts)
-    clusters = fleet_in(manifests, fleet_name).clusters
+    given = wanted(path, fleet_name, as_of)
+    info_unassigned(given.fleet)
     with session_for(spark) as session:
-        drift = drift_of(session, place, run, Wanted(texts, manifests, clusters, as_of or today()))
-    fleet = report_of(drift, place, manifests, run, Shown(show, teams=output == "json" or html is not None))
+        drift = drift_fleet(session, place, run, given)
+    fleet = report_of(drift, place, given.manifests, run, Shown(show, teams=output == "json" or html is not None))
     if output == "json":
         out_json(fleet_document(fleet))
     else:
@@ -92,29 +81,6 @@ def command(
     if drift.failed:
         error(f"of {len(drift.failed)} clusters nothing can be said")
     return worst(Exit.ERROR if drift.failed else Exit.OK, Exit.DIFFERENT if drift.differing else Exit.OK)
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the manifests say, of which clusters, on which day."""
-
-    texts: list[Source]
-    manifests: Manifests
-    clusters: tuple[str, ...]
-    as_of: datetime.date
-
-
-def drift_of(session: "SparkSession", store: FleetStore, run: FleetRun, wanted: Wanted) -> FleetDrift:
-    """Compile, compare, and keep what was found."""
-    rules = {
-        name: Rules(cluster.scope, TopicRules(cluster.prune_topics, cluster.ignore_configs))
-        for name, cluster in wanted.manifests.clusters.items()
-    }
-    desired = compile_desired(session, store, wanted.texts, wanted.clusters, wanted.as_of)
-    name = f"{run.id}-{desired.id[:12]}"
-    drift = compare_fleet(session, store, desired, run, rules, name)
-    store.keep_drift(name, drift)
-    return drift
 
 
 @dataclass(frozen=True, slots=True)

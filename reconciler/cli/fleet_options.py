@@ -1,23 +1,19 @@
 """Options that the fleet's subcommands share, and what follows from them: a session, a store, members."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli.console import info
-from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import gathered, with_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from reconciler.adapters.spark.store import FleetStore
-    from reconciler.fleet import Fleet, FleetRun
-    from reconciler.manifest import Manifests
+    from reconciler.fleet import Fleet
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,56 +56,16 @@ spark_options = with_options(
 )
 
 
-@contextmanager
-def session_for(spark: SparkOptions) -> "Iterator[SparkSession]":
+def session_for(options: SparkOptions) -> "AbstractContextManager[SparkSession]":
     """A session for one command."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    from reconciler.adapters.spark.session import spark_session
+    from reconciler.workflow.fleet import spark
 
     if sys.stderr.isatty():
         info("starting Spark …")
-    try:
-        with spark_session(spark.master, ui=spark.ui) as session:
-            yield session
-    except (PySparkException, Py4JError) as error:
-        raise CommandError(
-            f"Spark failed: {_cause(error)}", "a run that is not complete is not there; start again"
-        ) from error
+    return spark(options.master, ui=options.ui)
 
 
-def _cause(error: Exception) -> str:
-    """One line; py4j puts what was called before it, which tells nobody anything."""
-    lines = [line.strip(": ") for line in str(error).splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
-        lines = lines[1:]
-    return lines[0] if lines else type(error).__name__
-
-
-def fleet_in(manifests: "Manifests", name: str | None) -> "Fleet":
-    """The fleet that is meant; says which clusters belong to no wave."""
-    from reconciler.fleet import UnknownFleetError, fleet_of
-
-    try:
-        fleet = fleet_of(manifests, name)
-    except UnknownFleetError as error:
-        raise CommandError(str(error), "give --fleet NAME", Exit.USAGE) from error
+def info_unassigned(fleet: "Fleet") -> None:
+    """Say which clusters belong to no wave."""
     if fleet.unassigned:
         info(f"in no wave of fleet {fleet.name}, and left alone: {', '.join(fleet.unassigned)}")
-    if not fleet.clusters:
-        raise CommandError(f"no declared cluster belongs to fleet {fleet.name}", "declare Cluster documents")
-    return fleet
-
-
-def stored_run(store: "FleetStore", run_id: str | None) -> "FleetRun":
-    """A run of the store, or the end of the command."""
-    from reconciler.adapters.spark.store import NoRunError
-    from reconciler.fleet import HeaderError
-
-    try:
-        return store.run(run_id)
-    except NoRunError as error:
-        raise CommandError(str(error), "take one with `reconciler fleet snapshot`") from error
-    except (HeaderError, OSError) as error:
-        raise CommandError(f"the snapshot cannot be read: {error}") from error

@@ -1,6 +1,7 @@
 """``reconciler fleet query``: questions about a whole fleet, ready-made or in SQL."""
 
 import re
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +11,19 @@ from reconciler.adapters.spark.store import FleetStore, NoRunError
 from reconciler.adapters.spark.views import moved, register, register_changes
 from reconciler.cli.console import error, out, out_json
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.fleet_access import Answer, access_frame, holders
 from reconciler.cli.fleet_options import (
     SparkOptions,
     run_option,
     session_for,
     spark_options,
     store_option,
-    stored_run,
 )
 from reconciler.cli.options import output_option, path_argument
 from reconciler.fleet import Failure, FleetDrift, FleetRun, fleet_of
 from reconciler.fleet.queries import BLAST_RADIUS, UNDECLARED, outliers
 from reconciler.report.fleet_table import table_lines
+from reconciler.workflow.fleet import stored_run
+from reconciler.workflow.fleet.access import Answer, WhoCan, access_frame, holders
 from reconciler.workflow.manifests import load
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FleetQuestion:
     """What the command line asks; exactly one of these is given, or SQL over what moved since a run."""
 
     sql: str | None = None
@@ -103,8 +104,8 @@ def command(
 
     PATH's Cluster documents supply labels, super users and allowEveryoneIfNoAclFound.
     """
-    asked = Asked(**questions)
-    given = {name for name in Asked.__slots__ if getattr(asked, name)}
+    asked = FleetQuestion(**questions)
+    given = {name for name in FleetQuestion.__slots__ if getattr(asked, name)}
     if len(given) != 1 and given != {"sql", "since"}:
         raise CommandError("ask one question", "give one of --sql, --who-can, --outliers and so on", Exit.USAGE)
     place = FleetStore.at(store)
@@ -154,14 +155,14 @@ def _answer(  # noqa: PLR0917 - all of it is the question
     store: FleetStore,
     run: FleetRun,
     manifests: "Manifests",
-    asked: Asked,
+    asked: FleetQuestion,
     outliers_sql: str,
     limit: int,
     drift: FleetDrift | None,
 ) -> tuple[Answer, frozenset[str]]:
     """The answer, and the clusters that are not in it because nobody can tell what their ACLs mean."""
     if asked.who_can is not None:
-        return holders(session, store, run, manifests, asked.who_can), frozenset()
+        return holders(session, store, run, manifests, _who_can(asked.who_can)), frozenset()
     if not asked.blast_radius:
         labels = {name: dict(cluster.labels) for name, cluster in manifests.clusters.items()}
         register(session, store, run, labels)
@@ -225,3 +226,18 @@ def _furthest(drift: FleetDrift) -> Answer:
     found.sort(key=lambda row: (-row[0], -row[1], row[2]))
     rows: list[list[Any]] = [[name, count, round(100 * share, 2)] for share, count, name in found]
     return ["cluster", "differences", "percent"], rows
+
+
+def _who_can(text: str) -> WhoCan:
+    """``OPERATION TYPE NAME`` as a question; a name that ends with ``*`` is a prefix."""
+    from reconciler.cli.questions import asked_operation, asked_pattern
+
+    words = shlex.split(text)
+    if len(words) < 2:
+        raise CommandError(
+            f"--who-can {text!r}: write 'OPERATION TYPE NAME', as in 'WRITE topic orders'", status=Exit.USAGE
+        )
+    name = words[2] if len(words) > 2 else None
+    prefix = name is not None and name.endswith("*") and name != "*"
+    pattern = asked_pattern(words[1], name.rstrip("*") if name and prefix else name, prefix=prefix, any_name=False)
+    return WhoCan(asked_operation(words[0], pattern), pattern)

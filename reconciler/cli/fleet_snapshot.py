@@ -1,30 +1,33 @@
 """``reconciler fleet snapshot``: read all clusters into a store."""
 
 import dataclasses
-import datetime
-import secrets
-from collections.abc import Sequence
 
 import click
 
-from reconciler.adapters.clock import SystemClock
-from reconciler.adapters.spark.collecting import CollectionLimits, carried, collect
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.cli.console import error, info, out, out_json
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.fleet_members import Means, everywhere, file_sources, live_sources
 from reconciler.cli.fleet_options import (
     SparkOptions,
-    fleet_in,
     fleet_option,
+    info_unassigned,
     session_for,
     snapshots_option,
     spark_options,
     store_option,
 )
 from reconciler.cli.options import connection_options, output_option, path_argument
-from reconciler.fleet import FleetRun, HeaderError, Reading
+from reconciler.fleet import FleetRun, HeaderError
 from reconciler.report.fleet_text import run_lines
+from reconciler.workflow.fleet import (
+    CollectionLimits,
+    FleetStore,
+    MemberConnections,
+    everywhere,
+    file_readers,
+    fleet_in,
+    live_readers,
+    take,
+)
 from reconciler.workflow.manifests import load
 from reconciler.workflow.options import ConnectionOptions, today
 
@@ -78,19 +81,19 @@ def command(
     if files and (only or snapshots):
         raise CommandError("--from goes without --cluster and --snapshots", status=Exit.USAGE)
     if files:
-        sources = file_sources(manifests, files)
+        readers = file_readers(manifests, files)
     else:
         fleet = fleet_in(manifests, fleet_name)
+        info_unassigned(fleet)
         unknown = sorted(set(only) - set(fleet.clusters))
         if unknown:
             raise CommandError(f"not in fleet {fleet.name}: {', '.join(unknown)}", status=Exit.USAGE)
-        sources = live_sources(manifests, only or fleet.clusters, Means(everywhere(connection), snapshots), today())
+        members = MemberConnections(everywhere(connection), snapshots)
+        readers = live_readers(manifests, only or fleet.clusters, members, today())
     place = FleetStore.at(store)
-    taken = SystemClock().now()
-    before = _carried(place, [source.cluster for source in sources]) if only or files else ()
-    run = FleetRun(new_run_id(), taken, before)
     with session_for(spark) as session:
-        run = collect(session, place, sources, run, CollectionLimits(at_once, timeout, attempts))
+        patience = CollectionLimits(at_once, timeout, attempts)
+        run = take(session, place, readers, patience, carry=bool(only or files))
     forgotten = _forgotten(place, keep)
     if output == "json":
         out_json(run_document(run))
@@ -103,13 +106,6 @@ def command(
     return Exit.ERROR if run.failures else Exit.OK
 
 
-def _carried(place: FleetStore, but: Sequence[str]) -> tuple[Reading, ...]:
-    try:
-        return carried(place, but)
-    except (HeaderError, OSError) as error:
-        raise CommandError(f"the run before cannot be read: {error}", "read the whole fleet") from error
-
-
 def _forgotten(place: FleetStore, keep: int) -> list[str]:
     """The runs that went; the new one is there whatever becomes of the old ones."""
     try:
@@ -117,11 +113,6 @@ def _forgotten(place: FleetStore, keep: int) -> list[str]:
     except (HeaderError, OSError) as trouble:
         error(f"no run was forgotten: {trouble}", "remove the record that is damaged")
         return []
-
-
-def new_run_id() -> str:
-    """Sorts by time, to the microsecond, and is unique all the same."""
-    return f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(2)}"
 
 
 def run_document(run: FleetRun) -> dict[str, object]:

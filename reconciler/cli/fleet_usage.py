@@ -7,28 +7,24 @@ from typing import Any
 
 import click
 
-from reconciler.adapters.spark.compiling import compile_desired
-from reconciler.adapters.spark.log_reading import LogFindings, read_logs
-from reconciler.adapters.spark.store import FleetStore
+from reconciler.adapters.spark.log_reading import LogFindings
 from reconciler.cli.console import error, out, out_json, paint_for
 from reconciler.cli.exits import CommandError, Exit, worst
-from reconciler.cli.fleet_logs import Judged, log_parts, planned_changes, subjects_of
 from reconciler.cli.fleet_options import (
     SparkOptions,
-    fleet_in,
     fleet_option,
+    info_unassigned,
     run_option,
     session_for,
     spark_options,
     store_option,
-    stored_run,
 )
 from reconciler.cli.options import Date, as_of_option, output_option, path_argument
 from reconciler.fleet.usage import ClusterUsage, UsageQuestion, Window
 from reconciler.report.usage_json import reading_document, usage_document
 from reconciler.report.usage_text import usage_lines
-from reconciler.workflow.manifests import checked, read_sources
-from reconciler.workflow.options import today
+from reconciler.workflow.fleet import FleetStore, stored_run, wanted
+from reconciler.workflow.fleet.logs import Logs, fleet_usage, log_parts, planned_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +115,14 @@ def _check(asked: _Asked) -> None:
 
 def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, LogFindings]:
     store = FleetStore.at(asked.store)
-    texts = read_sources(asked.path)
-    manifests = checked(texts)
-    clusters = fleet_in(manifests, asked.fleet_name).clusters
+    given = wanted(asked.path, asked.fleet_name, asked.as_of)
+    info_unassigned(given.fleet)
     run = None if asked.declared else stored_run(store, asked.run_id)
-    parts = log_parts(asked.places, clusters)
+    logs = Logs(log_parts(asked.places, given.fleet.clusters), asked.question)
     plans = planned_changes(asked.plan, run) if asked.plan is not None and run is not None else None
     with session_for(spark) as session:
-        desired = compile_desired(session, store, texts, clusters, asked.as_of or today())
-        subjects, failed = subjects_of(Judged(manifests, run, desired, plans, asked.replay), clusters)
-        told = read_logs(session, store.files, parts, subjects, asked.question)
-    usages = sorted((*told.clusters, *failed), key=lambda usage: usage.cluster)
-    return None if run is None else run.id, LogFindings(tuple(usages), told.unassigned)
+        told = fleet_usage(session, store, given, logs, run, plans=plans, replay=asked.replay)
+    return None if run is None else run.id, told
 
 
 def _document(run_id: str | None, asked: _Asked, told: LogFindings) -> dict[str, Any]:

@@ -6,24 +6,28 @@ from typing import Final
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.report.paint import safe
 from reconciler.workflow import reasons
-from reconciler.workflow.reasons import WorkflowError
+from reconciler.workflow.reasons import INTERRUPTED, WorkflowError
 
-#: The first that a reason is an instance of; any other is an error.
-_STATUSES: Final = (
-    (reasons.RequestError, Exit.USAGE),
-    (reasons.StaleError, Exit.STALE),
-    (reasons.PlanRefusedError, Exit.REFUSED),
-    (reasons.FailedChecksError, Exit.FAILED_CHECK),
-    (reasons.HeldError, Exit.LOCKED),
-    (reasons.DeclinedError, Exit.INTERRUPTED),
-)
+_STATUSES: Final = {
+    "": Exit.OK,
+    INTERRUPTED: Exit.INTERRUPTED,
+    reasons.RequestError.reason: Exit.USAGE,
+    reasons.StaleError.reason: Exit.STALE,
+    reasons.PlanRefusedError.reason: Exit.REFUSED,
+    reasons.FailedChecksError.reason: Exit.FAILED_CHECK,
+    reasons.HeldError.reason: Exit.LOCKED,
+    reasons.DeclinedError.reason: Exit.INTERRUPTED,
+}
+
+
+def status_of(reason: str) -> Exit:
+    """The exit status that a reason means, as the word that records have of it; any other is an error."""
+    return _STATUSES.get(reason, Exit.ERROR)
 
 
 def command_error(error: WorkflowError) -> CommandError:
     """A reason as the end of a command."""
-    status = next((status for kind, status in _STATUSES if isinstance(error, kind)), Exit.ERROR)
-    message, advice = _words(error)
-    return CommandError(message, advice, status)
+    return CommandError(*_words(error), status_of(error.reason))
 
 
 def _words(error: WorkflowError) -> tuple[str, str]:
@@ -39,6 +43,10 @@ def _words(error: WorkflowError) -> tuple[str, str]:
             advice = "give --connections FILE, from the base branch or the environment"
         case reasons.NoConnectionError():
             advice = "declare bootstrapServers in its Cluster document, or give --connections FILE"
+        case reasons.UnknownFleetNameError():
+            advice = "give --fleet NAME"
+        case reasons.NoStoredRunError():
+            advice = "take one with `reconciler fleet snapshot`"
         case reasons.NoAuditTopicError():
             message = "a snapshot has no topic for --audit-topic"
         case reasons.NoJournalError():

@@ -3,10 +3,9 @@
 After Ctrl-C what is in flight is finished, and nothing more is begun.
 """
 
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import click
@@ -18,6 +17,7 @@ from reconciler.cli.progress import progress_for
 from reconciler.plan import Plan
 from reconciler.report.paint import safe
 from reconciler.report.plan_text import plan_lines, summary
+from reconciler.workflow import attendant
 from reconciler.workflow.options import Note
 
 
@@ -55,21 +55,7 @@ class Terminal:
         return stoppable("batch")
 
 
-@contextmanager
-def stoppable(in_flight: str) -> Iterator[Callable[[], bool]]:
-    """Yields whether somebody has asked to stop; a second Ctrl-C ends at once, with unknown outcomes."""
-    stopped = False
-
-    def stop(_signal: int, _frame: object) -> None:
-        nonlocal stopped
-        if stopped:
-            raise KeyboardInterrupt
-        stopped = True
-        info(f"stopping behind the {in_flight} in flight; press Ctrl-C again to end at once (outcomes will be unknown)")
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: stopped
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def stoppable(in_flight: str) -> AbstractContextManager[Callable[[], bool]]:
+    """Whether somebody has asked to stop; a second Ctrl-C ends at once, with unknown outcomes."""
+    text = f"stopping behind the {in_flight} in flight; press Ctrl-C again to end at once (outcomes will be unknown)"
+    return attendant.stoppable(lambda: info(text))

@@ -12,11 +12,11 @@ from reconciler.fleet.proposal import FleetPlan, Member, PlannedWave
 
 @dataclass(frozen=True, slots=True)
 class ApplyRecord:
-    """How the apply of one cluster's plan ended: the exit status of the apply, its message, and when."""
+    """How the apply of one cluster's plan ended: well, or by ``reason``, one word why not; ``message`` says more."""
 
     cluster: str
     plan_id: str
-    status: int
+    reason: str
     finished: float
     message: str = ""
     done: int = 0
@@ -25,7 +25,7 @@ class ApplyRecord:
     @property
     def succeeded(self) -> bool:
         """Whether every step's after-state stands, verified."""
-        return self.status == 0
+        return not self.reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def fleet_result_lines(
         done = sum(1 for item in found if item is not None and item.succeeded)
         for item in found:
             if item is not None and not item.succeeded:
-                yield paint("error", f"  {safe(item.cluster)}: ended with {item.status}: {safe(item.message)}")
+                yield paint("error", f"  {safe(item.cluster)}: {safe(item.reason)}: {safe(item.message)}")
         waiting = sum(1 for item in found if item is None)
         yield (
             f"wave {safe(wave.name)}: {done:,} of {counted(len(wave.members), 'cluster')} as planned, "

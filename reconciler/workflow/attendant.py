@@ -1,7 +1,8 @@
 """Who attends an apply: is told, reviews, agrees, watches, and may interrupt."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
 from reconciler.apply import Progress, Silent
@@ -53,3 +54,23 @@ class Unattended:
     def interruptions(self) -> AbstractContextManager[Callable[[], bool]]:
         """See :class:`Attendant`."""
         return nullcontext(lambda: False)
+
+
+@contextmanager
+def stoppable(asked: Callable[[], None]) -> Iterator[Callable[[], bool]]:
+    """Yields whether SIGINT or SIGTERM has asked to stop; ``asked`` is called then. A second one ends at once."""
+    stopped = False
+
+    def stop(_signal: int, _frame: object) -> None:
+        nonlocal stopped
+        if stopped:
+            raise KeyboardInterrupt
+        stopped = True
+        asked()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -4,7 +4,7 @@
 and which option of a command helps, is the command line's business.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,9 +14,17 @@ if TYPE_CHECKING:
     from reconciler.plan import Finding, Plan, Refusal
     from reconciler.report.checks import Checks
 
+#: The reason of what was stopped by a person or because its time was over, which is no error of the use case.
+INTERRUPTED: Final = "interrupted"
+
 
 class WorkflowError(Exception):
-    """A use case ended without its result: something failed, and no subclass says more."""
+    """A use case ended without its result: something failed, and no subclass says more.
+
+    ``reason`` is the same as a word, for records and other processes.
+    """
+
+    reason: ClassVar[str] = "failed"
 
     def __init__(self, message: str, advice: str = "") -> None:
         """``message`` and ``advice`` are sentences for a person."""
@@ -26,6 +34,8 @@ class WorkflowError(Exception):
 
 class RequestError(WorkflowError):
     """What was asked cannot be done as it was asked: the arguments have to change."""
+
+    reason = "request"
 
 
 class AmbiguousClusterError(RequestError):
@@ -75,6 +85,8 @@ class InvalidManifestsError(WorkflowError):
 class UndeclaredClusterError(InvalidManifestsError, RequestError):
     """The manifests do not declare the cluster that is meant."""
 
+    reason = RequestError.reason
+
 
 class NoConnectionError(WorkflowError):
     """Nothing says how to reach ``cluster``."""
@@ -88,6 +100,8 @@ class NoConnectionError(WorkflowError):
 class StaleError(WorkflowError):
     """A plan is not, or no longer, the one for this state; ``findings`` name each object, expected and found."""
 
+    reason = "stale"
+
     def __init__(self, message: str, advice: str = "", findings: "Sequence[Finding]" = ()) -> None:
         """Keep the findings."""
         super().__init__(message, advice)
@@ -96,6 +110,8 @@ class StaleError(WorkflowError):
 
 class PlanRefusedError(WorkflowError):
     """A guard refuses; ``refusals`` name each guard and object, ``plan`` is what was about to be performed."""
+
+    reason = "refused"
 
     def __init__(
         self, message: str, advice: str = "", *, plan: "Plan | None" = None, refusals: "Sequence[Refusal]" = ()
@@ -108,6 +124,8 @@ class PlanRefusedError(WorkflowError):
 class FailedChecksError(WorkflowError):
     """An access test, an owner or a topic policy stands against a plan; ``checks`` has what."""
 
+    reason = "failed checks"
+
     def __init__(self, message: str, checks: "Checks") -> None:
         """Keep the checks."""
         super().__init__(message)
@@ -117,6 +135,8 @@ class FailedChecksError(WorkflowError):
 class HeldError(WorkflowError):
     """Somebody else is applying: by ``claim`` where they hold the cluster's lease, else at the same journal."""
 
+    reason = "held"
+
     def __init__(self, message: str, claim: "LeaseClaim | None" = None) -> None:
         """Keep the claim."""
         super().__init__(message)
@@ -125,6 +145,8 @@ class HeldError(WorkflowError):
 
 class DeclinedError(WorkflowError):
     """Whoever was asked did not agree: nothing was sent."""
+
+    reason = "declined"
 
 
 class RecordsError(WorkflowError):
@@ -138,3 +160,11 @@ class RecordsError(WorkflowError):
 
 class UnreadableJournalError(WorkflowError):
     """A journal is there and cannot be read."""
+
+
+class UnknownFleetNameError(RequestError):
+    """The manifests declare several fleets, or none of that name, so it is not known which one is meant."""
+
+
+class NoStoredRunError(WorkflowError):
+    """The store has no run, or not the one that was asked for."""

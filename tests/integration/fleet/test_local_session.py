@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from reconciler.cli.exits import CommandError
-from reconciler.cli.fleet_options import SparkOptions, session_for
+from reconciler.workflow import WorkflowError
+from reconciler.workflow.fleet import spark as spark_of
 
 pytestmark = pytest.mark.spark
 
@@ -56,7 +56,7 @@ def test_nothing_in_the_directory_is_run_by_workers(tmp_path: Path) -> None:
 
 def test_a_failure_of_spark_says_why(spark: SparkSession) -> None:
     with (
-        pytest.raises(CommandError, match=r'Spark failed: .*No FileSystem for scheme "nowhere"'),
-        session_for(SparkOptions(None, False)),
+        pytest.raises(WorkflowError, match=r'Spark failed: .*No FileSystem for scheme "nowhere"'),
+        spark_of(),
     ):
         spark.read.schema("a string").parquet("nowhere://place/file.parquet").collect()

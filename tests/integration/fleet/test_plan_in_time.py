@@ -6,8 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
-from reconciler.cli.fleet_members import Means
-from reconciler.cli.fleet_planning import Order, plan_all
+from reconciler.workflow.fleet.members import MemberConnections
+from reconciler.workflow.fleet.planning import PlanTerms, plan_members
 from reconciler.workflow.manifests import read_sources
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
@@ -34,9 +34,9 @@ def test_one_that_is_silent_is_named_in_time(tmp_path: Path) -> None:
         text = "".join(CLUSTER.format(name=name, port=port) for name, port in ports.items())
         (tmp_path / "clusters.yaml").write_text(text, encoding="utf-8")
         texts = cast("Broadcast[tuple[Source, ...]]", SimpleNamespace(value=tuple(read_sources(str(tmp_path)))))
-        order = Order(texts, Means(ConnectionOptions()), PlanOptions(), None, at_once=1, timeout=1.5)
-        sides = [json.loads(line) for line in plan_all(["silent", "closed"], "0", order=order)]
-    assert [(side["cluster"], side["code"], side["message"]) for side in sides] == [
+        terms = PlanTerms(texts, MemberConnections(ConnectionOptions()), PlanOptions(), None, at_once=1, timeout=1.5)
+        sides = [json.loads(line) for line in plan_members(["silent", "closed"], "0", terms=terms)]
+    assert [(side["cluster"], side["reason"], side["message"]) for side in sides] == [
         ("silent", "timed_out", "no plan in 1.5 s"),
         ("closed", "timed_out", "no plan in 1.5 s"),
     ]

@@ -44,13 +44,13 @@ _DRIVER = """
 import json, sys, time
 from functools import partial
 from pathlib import Path
-from reconciler.adapters.spark.collecting import Patience, Source, collect
+from reconciler.adapters.spark.collecting import SnapshotSource, CollectionLimits, collect
 from reconciler.adapters.spark.session import spark_session
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import run_tasks
-from reconciler.cli.fleet_members import read_file
+from reconciler.workflow.fleet.members import read_file
 from reconciler.cli.main import run
-from reconciler.fleet import Run
+from reconciler.fleet import FleetRun
 from reconciler.model import Scope
 
 live, marks, *where = sys.argv[1:]
@@ -73,8 +73,8 @@ with spark_session() as session:
     print("===", flush=True)
     print(json.dumps(run_tasks(session, [[None]] * 2, place)), flush=True)
     files = sorted(Path(live).glob("*.json"))
-    sources = [Source(file.stem, Scope(), partial(slowly, str(file), marks)) for file in files]
-    collect(session, FleetStore.at(store), sources, Run("slow", "now", ()), Patience(at_once=1))
+    sources = [SnapshotSource(file.stem, Scope(), partial(slowly, str(file), marks)) for file in files]
+    collect(session, FleetStore.at(store), sources, FleetRun("slow", "now", ()), CollectionLimits(at_once=1))
 sys.exit(0 if (taken, compared) == (0, 2) else 1)
 """
 

@@ -43,8 +43,8 @@ PLAN = FleetPlan(
 )
 
 
-def ended(name: str, status: int, finished: float = 100.0) -> ApplyRecord:
-    return ApplyRecord(name, f"plan-{name}", status, finished)
+def ended(name: str, reason: str, finished: float = 100.0) -> ApplyRecord:
+    return ApplyRecord(name, f"plan-{name}", reason, finished)
 
 
 def test_a_plan_reads_back_equal() -> None:
@@ -87,15 +87,15 @@ def test_one_approval_covers_all_clusters_with_the_same_change() -> None:
 
 
 def test_a_gate_opens_when_the_last_cluster_has_stood_long_enough() -> None:
-    gate = gate_after(WAVE, latest([ended("a", 0, 100.0), ended("b", 0, 250.0)]))
+    gate = gate_after(WAVE, latest([ended("a", "", 100.0), ended("b", "", 250.0)]))
     assert not gate.shut
     assert gate.opens == 310.0
 
 
 def test_failures_and_what_was_not_begun_shut_a_gate() -> None:
-    assert gate_after(WAVE, latest([ended("a", 0)])).unfinished == ("b",)
-    assert gate_after(WAVE, latest([ended("a", 0)])).shut
-    failed = latest([ended("a", 0), ended("b", 1)])
+    assert gate_after(WAVE, latest([ended("a", "")])).unfinished == ("b",)
+    assert gate_after(WAVE, latest([ended("a", "")])).shut
+    failed = latest([ended("a", ""), ended("b", "failed")])
     assert gate_after(WAVE, failed).failed == ("b",)
     assert gate_after(WAVE, failed).shut
     assert failures_exceeded(WAVE, failed)
@@ -113,7 +113,7 @@ def test_a_cluster_without_a_plan_counts_as_a_failure_of_its_wave() -> None:
 
 
 def test_the_last_ending_counts_and_only_of_this_plan() -> None:
-    records = latest([ended("a", 1), ended("a", 0, 200.0), ApplyRecord("b", "plan-of-yesterday", 0, 1.0)])
+    records = latest([ended("a", "failed"), ended("a", "", 200.0), ApplyRecord("b", "plan-of-yesterday", "", 1.0)])
     assert [item.cluster for item in pending(WAVE, records)] == ["b"]
 
 
@@ -122,7 +122,7 @@ def test_a_wave_without_members_is_no_obstacle() -> None:
 
 
 def test_a_record_reads_back_without_a_line_cut_off_by_a_crash() -> None:
-    text = "".join(f"{apply_record_text(item)}\n" for item in (ended("a", 0), ended("zz", 0), ended("b", 4)))
-    assert parse_apply_records(text + '{"cluster":"c","pl', PLAN) == [ended("a", 0), ended("b", 4)]
+    text = "".join(f"{apply_record_text(item)}\n" for item in (ended("a", ""), ended("zz", ""), ended("b", "stale")))
+    assert parse_apply_records(text + '{"cluster":"c","pl', PLAN) == [ended("a", ""), ended("b", "stale")]
     with pytest.raises(ValueError, match="line 1"):
         parse_apply_records('{"cluster\n' + text, PLAN)

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from reconciler.cli.fleet_saved import RECORD_FILE, add_to_record, read_record
 from reconciler.fleet import ApplyRecord, FleetPlan, Member, PlannedWave, apply_record_text
+from reconciler.workflow.fleet.saved import RECORD_FILE, add_to_record, read_record
 
 _MEMBERS = tuple(Member(name, f"plan-{name}", "change-1", f"plans/{name}.json", "file-1", 1, 0) for name in "abc")
 _PLAN = FleetPlan("world", "2026-11-21", (PlannedWave("all", _MEMBERS),))
 
 
 def _ended(name: str) -> ApplyRecord:
-    return ApplyRecord(name, f"plan-{name}", 0, 1.0, "größer")
+    return ApplyRecord(name, f"plan-{name}", "", 1.0, "größer")
 
 
 def test_what_a_crash_cut_off_damages_nothing_that_is_noted_later(tmp_path: Path) -> None:

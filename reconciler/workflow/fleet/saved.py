@@ -5,10 +5,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from reconciler.cli.exits import CommandError, Exit
-from reconciler.fleet import ApplyRecord, FleetPlan, FleetPlanError, parse_apply_records, parse_fleet_plan
+from reconciler.adapters.atomic_write import write_atomically
+from reconciler.fleet import (
+    ApplyRecord,
+    FleetPlan,
+    FleetPlanError,
+    fleet_plan_text,
+    parse_apply_records,
+    parse_fleet_plan,
+)
 from reconciler.plan import plan_id
+from reconciler.workflow.fleet.planning import PlannedFleet
 from reconciler.workflow.planning import saved_plan
+from reconciler.workflow.reasons import RequestError, StaleError, WorkflowError
 
 #: How the fleet's own plan is called.
 FLEET_FILE: Final = "fleet.json"
@@ -16,21 +25,38 @@ FLEET_FILE: Final = "fleet.json"
 RECORD_FILE: Final = "record.jsonl"
 
 
+def check_new(directory: Path) -> None:
+    """Refuse a directory that holds something already: it could be mistaken for part of the plan."""
+    if directory.exists() and any(directory.iterdir()):
+        raise RequestError(f"{directory} is not empty: nothing was planned", "give a new directory")
+
+
+def save_fleet_plan(planned: PlannedFleet, directory: Path) -> None:
+    """Write the plans first: without fleet.json there is no plan of the fleet."""
+    try:
+        (directory / "plans").mkdir(parents=True, exist_ok=True)
+        for member in planned.plan.members:
+            write_atomically(planned.texts[member.cluster], str(directory / member.file))
+        write_atomically(fleet_plan_text(planned.plan), str(directory / FLEET_FILE))
+    except OSError as error:
+        raise WorkflowError(f"the plans cannot be saved: {error}") from error
+
+
 def read_fleet_plan(directory: Path) -> tuple[FleetPlan, dict[str, str]]:
     """The fleet's plan and its clusters' plans by name, each checked against the id that the fleet's plan has of it."""
     try:
         plan = parse_fleet_plan((directory / FLEET_FILE).read_text(encoding="utf-8"))
     except FleetPlanError as error:
-        raise CommandError(f"{directory / FLEET_FILE}: {error}", "plan again", Exit.STALE) from error
+        raise StaleError(f"{directory / FLEET_FILE}: {error}", "plan again") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{directory / FLEET_FILE} cannot be read: {error}") from error
+        raise WorkflowError(f"{directory / FLEET_FILE} cannot be read: {error}") from error
     texts = {}
     for member in plan.members:
         file = directory / member.file
         found, _ = saved_plan(str(file))
         if plan_id(found) != member.plan_id or found.terms.cluster != member.cluster:
             message = f"{member.file} is not the plan that {FLEET_FILE} names for cluster {member.cluster}"
-            raise CommandError(message, "plan again", Exit.STALE)
+            raise StaleError(message, "plan again")
         texts[member.cluster] = file.read_text(encoding="utf-8")
     return plan, texts
 
@@ -52,4 +78,4 @@ def read_record(directory: Path, plan: FleetPlan) -> list[ApplyRecord]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
-        raise CommandError(f"{directory / RECORD_FILE} cannot be read: {error}") from error
+        raise WorkflowError(f"{directory / RECORD_FILE} cannot be read: {error}") from error

@@ -1,28 +1,24 @@
 """The members of a fleet as tasks meet them: picklable ways to read a cluster, by connection or snapshot file."""
 
+import datetime
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError
+from reconciler.adapters.spark.collecting import SnapshotSource
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, TopicsDeclaration, desired_state
 from reconciler.model import ClusterState, Scope, without_own
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow.clusters import Target, live
 from reconciler.workflow.options import ConnectionOptions
-from reconciler.workflow.reasons import WorkflowError
-
-if TYPE_CHECKING:
-    import datetime
-
-    from reconciler.adapters.spark.collecting import SnapshotSource
+from reconciler.workflow.reasons import RequestError, WorkflowError
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class MemberConnections:
     """How clusters are reached: as ``connection`` says, or where ``snapshots`` is given by its files."""
 
     connection: ConnectionOptions
@@ -33,37 +29,35 @@ class Means:
         return None if self.snapshots is None else str(Path(self.snapshots).resolve() / f"{cluster}.json")
 
 
-def live_sources(
-    manifests: Manifests, clusters: Iterable[str], means: Means, as_of: "datetime.date"
-) -> "list[SnapshotSource]":
+def live_readers(
+    manifests: Manifests, clusters: Iterable[str], members: MemberConnections, as_of: datetime.date
+) -> list[SnapshotSource]:
     """One way to read for each cluster."""
-    from reconciler.adapters.spark.collecting import SnapshotSource
-
     return [
-        SnapshotSource(name, cluster.scope, partial(read_live, cluster, means, topic_names(manifests, cluster, as_of)))
+        SnapshotSource(
+            name, cluster.scope, partial(read_live, cluster, members, topic_names(manifests, cluster, as_of))
+        )
         for name in clusters
         for cluster in [manifests.clusters[name]]
     ]
 
 
-def file_sources(manifests: "Manifests | None", files: Iterable[str]) -> "list[SnapshotSource]":
+def file_readers(manifests: Manifests | None, files: Iterable[str]) -> list[SnapshotSource]:
     """Snapshot files as clusters: ``NAME=FILE``, or ``FILE`` for the cluster of its stem."""
-    from reconciler.adapters.spark.collecting import SnapshotSource
-
     found: dict[str, SnapshotSource] = {}
     for text in files:
         name, equals, file = text.partition("=")
         if not equals or "/" in name:
             name, file = Path(text).stem, text
         if name in found:
-            raise CommandError(f"two files are given for cluster {name}", status=Exit.USAGE)
+            raise RequestError(f"two files are given for cluster {name}")
         declaration = manifests.clusters.get(name) if manifests else None
         scope = declaration.scope if declaration else Scope()
         found[name] = SnapshotSource(name, scope, partial(read_file, str(Path(file).resolve())))
     return list(found.values())
 
 
-def topic_names(manifests: Manifests, cluster: ClusterDeclaration, as_of: "datetime.date") -> tuple[str, ...]:
+def topic_names(manifests: Manifests, cluster: ClusterDeclaration, as_of: datetime.date) -> tuple[str, ...]:
     """The declared topics: where a listing is partial, each is asked for by name."""
     if any(item.heading.kind == "Topics" and item.heading.applies_to(cluster.labels) for item in manifests.templates):
         try:
@@ -86,23 +80,21 @@ def everywhere(connection: ConnectionOptions) -> ConnectionOptions:
 
 
 @contextmanager
-def opened_member(declaration: ClusterDeclaration, means: Means) -> Iterator[Target]:
+def opened_member(declaration: ClusterDeclaration, members: MemberConnections) -> Iterator[Target]:
     """One cluster, ready to be asked."""
-    from reconciler.adapters.snapshot import SnapshotCluster
-
-    file = means.file_of(declaration.name)
+    file = members.file_of(declaration.name)
     if file is not None:
         yield Target(declaration.name, SnapshotCluster(Path(file)), declaration)
         return
-    with live(declaration.name, declaration, means.connection) as target:
+    with live(declaration.name, declaration, members.connection) as target:
         yield target
 
 
-def read_live(declaration: ClusterDeclaration, means: Means, names: tuple[str, ...]) -> ClusterState:
+def read_live(declaration: ClusterDeclaration, members: MemberConnections, names: tuple[str, ...]) -> ClusterState:
     """Everything of one cluster; raises :class:`ClusterError`."""
     request = ReadRequest(topic_names=names, principal=declaration.principal, super_users=declaration.super_users)
     try:
-        with opened_member(declaration, means) as target:
+        with opened_member(declaration, members) as target:
             return without_own(target.cluster.read(request))
     except WorkflowError as error:
         raise ClusterError("connection_unusable", error.message, error.advice) from error
@@ -110,8 +102,6 @@ def read_live(declaration: ClusterDeclaration, means: Means, names: tuple[str, .
 
 def read_file(file: str) -> ClusterState:
     """The state in a snapshot file; raises :class:`ClusterError`."""
-    from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError
-
     try:
         return without_own(SnapshotCluster(Path(file)).read(ReadRequest()))
     except SnapshotError as error:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.cli.fleet_members import file_sources
+from reconciler.workflow.fleet import file_readers
 
 
 @pytest.mark.parametrize(
@@ -15,4 +15,4 @@ from reconciler.cli.fleet_members import file_sources
     ],
 )
 def test_a_file_is_of_the_cluster_that_is_named_or_of_its_stem(text: str, name: str) -> None:
-    assert [source.cluster for source in file_sources(None, [text])] == [name]
+    assert [source.cluster for source in file_readers(None, [text])] == [name]

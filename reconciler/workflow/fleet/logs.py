@@ -1,27 +1,40 @@
-"""What ``fleet usage`` reads and judges: log files by cluster, states and plans, as the command line names them."""
+"""What a fleet's usage is read from and judged by: log files by cluster, states and plans."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from pyspark.sql import SparkSession
+
+from reconciler.adapters.spark.compiling import compile_desired
 from reconciler.adapters.spark.log_files import LogPart, directories, find_parts
-from reconciler.adapters.spark.log_reading import LoggedCluster
-from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.fleet_saved import FLEET_FILE, read_fleet_plan
+from reconciler.adapters.spark.log_reading import LogFindings, LoggedCluster, read_logs
+from reconciler.adapters.spark.store import FleetStore
 from reconciler.fleet import FleetRun
-from reconciler.fleet.usage import ClusterUsage
+from reconciler.fleet.usage import ClusterUsage, UsageQuestion
 from reconciler.manifest import Manifests
 from reconciler.model import AclBinding
 from reconciler.plan import Plan, created_bindings, deleted_bindings, parse_plan
+from reconciler.workflow.fleet.runs import Wanted
+from reconciler.workflow.fleet.saved import FLEET_FILE, read_fleet_plan
 from reconciler.workflow.planning import saved_plan
+from reconciler.workflow.reasons import RequestError, StaleError, WorkflowError
 
 #: Bindings that a plan adds, and those that it takes away, by cluster.
 Changes: TypeAlias = dict[str, tuple[tuple[AclBinding, ...], tuple[AclBinding, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Logs:
+    """Files in the parts in which they are read, and what is asked of them."""
+
+    parts: Sequence[LogPart]
+    question: UsageQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
     """What is judged: a snapshot, or what is declared where there is none; and under which change."""
 
     manifests: Manifests
@@ -32,7 +45,7 @@ class Judged:
 
 
 def log_parts(places: Sequence[str], clusters: Sequence[str]) -> list[LogPart]:
-    """The files that ``--logs`` names, in the parts in which they are read, or the end of the command."""
+    """The files that ``places`` name, in the parts in which they are read; ``[NAME=]PLACE`` each."""
     parts: set[LogPart] = set()
     for text in places:
         name, equals, place = text.partition("=")
@@ -42,16 +55,14 @@ def log_parts(places: Sequence[str], clusters: Sequence[str]) -> list[LogPart]:
             else:
                 parts.update(_by_directory(text, clusters))
         except OSError as error:
-            raise CommandError(f"--logs {text}: {error}") from error
+            raise WorkflowError(f"the logs {text}: {error}") from error
     return sorted(parts)
 
 
 def _known(name: str, clusters: Sequence[str]) -> str:
     if name not in clusters:
-        raise CommandError(
-            f"--logs names {name!r}, which is no cluster of the fleet",
-            f"clusters are: {', '.join(clusters)}",
-            Exit.USAGE,
+        raise RequestError(
+            f"the logs are named for {name!r}, which is no cluster of the fleet", f"clusters are: {', '.join(clusters)}"
         )
     return name
 
@@ -63,7 +74,7 @@ def _by_directory(place: str, clusters: Sequence[str]) -> list[LogPart]:
         if not name.startswith("."):
             found += find_parts(_known(name, clusters), f"{place.rstrip('/')}/{name}")
     if not found:
-        raise CommandError(f"there are no logs in {place}", "it holds a directory for each cluster", Exit.USAGE)
+        raise RequestError(f"there are no logs in {place}", "it holds a directory for each cluster")
     return found
 
 
@@ -71,18 +82,17 @@ def planned_changes(place: str, run: FleetRun) -> Changes:
     """What a saved plan, or each one of a fleet's, adds and removes; refuses a plan for another cluster."""
     if Path(place).is_dir():
         if not (Path(place) / FLEET_FILE).is_file():
-            raise CommandError(f"there is no {FLEET_FILE} in {place}", "`reconciler fleet plan` writes it", Exit.USAGE)
+            raise RequestError(f"there is no {FLEET_FILE} in {place}", "`reconciler fleet plan` writes it")
         plans = [parse_plan(text) for text in read_fleet_plan(Path(place))[1].values()]
     else:
         plans = [saved_plan(place)[0]]
     for plan in plans:
         reading = run.reading(plan.terms.cluster)
         if reading is None:
-            raise CommandError(f"the plan is for {plan.terms.cluster}, which was not read in run {run.id}")
+            raise WorkflowError(f"the plan is for {plan.terms.cluster}, which was not read in run {run.id}")
         if reading.cluster_id != plan.cluster_id:
-            raise CommandError(
-                f"the plan is for the cluster {plan.cluster_id}, {plan.terms.cluster} is {reading.cluster_id}",
-                status=Exit.STALE,
+            raise StaleError(
+                f"the plan is for the cluster {plan.cluster_id}, {plan.terms.cluster} is {reading.cluster_id}"
             )
     return {plan.terms.cluster: _bindings(plan) for plan in plans}
 
@@ -95,7 +105,30 @@ def _bindings(plan: Plan) -> tuple[tuple[AclBinding, ...], tuple[AclBinding, ...
     )
 
 
-def subjects_of(judged: Judged, clusters: Sequence[str]) -> tuple[list[LoggedCluster], list[ClusterUsage]]:
+def fleet_usage(
+    session: SparkSession,
+    store: FleetStore,
+    given: Wanted,
+    logs: Logs,
+    run: FleetRun | None = None,
+    *,
+    plans: Changes | None = None,
+    replay: bool = False,
+) -> LogFindings:
+    """What logs show of the bindings of a run, or of what is declared where there is none.
+
+    ``plans``, or with ``replay`` what the manifests would change, are tried on the accesses that were seen. A cluster
+    that cannot be judged is there with the reason.
+    """
+    clusters = given.fleet.clusters
+    desired = compile_desired(session, store, given.sources, clusters, given.as_of)
+    subjects, failed = _subjects_of(_Judged(given.manifests, run, desired, plans, replay), clusters)
+    told = read_logs(session, store.files, logs.parts, subjects, logs.question)
+    usages = sorted((*told.clusters, *failed), key=lambda usage: usage.cluster)
+    return LogFindings(tuple(usages), told.unassigned)
+
+
+def _subjects_of(judged: _Judged, clusters: Sequence[str]) -> tuple[list[LoggedCluster], list[ClusterUsage]]:
     """The clusters that can be judged, and those that cannot, with the reason."""
     subjects, failed = [], []
     failures = {item.cluster: item for run in (judged.desired, judged.run) if run for item in run.failures}
@@ -124,6 +157,6 @@ def subjects_of(judged: Judged, clusters: Sequence[str]) -> tuple[list[LoggedClu
     return subjects, failed
 
 
-def _changed(subject: LoggedCluster, judged: Judged) -> LoggedCluster:
+def _changed(subject: LoggedCluster, judged: _Judged) -> LoggedCluster:
     plan = (judged.plans or {}).get(subject.cluster)
     return subject if plan is None else replace(subject, planned=True, added=plan[0], removed=plan[1])

@@ -1,24 +1,21 @@
 """What the bindings of a fleet mean, by Kafka's own rules: who may do something anywhere, how far principals reach."""
 
 import json
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from pyspark.sql import DataFrame, SparkSession
+
+from reconciler.access import Authorizer, who_can
 from reconciler.adapters.spark.readings import read_live
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import reason, run_tasks, task_count, task_frame
-from reconciler.cli.exits import CommandError, Exit
 from reconciler.fleet import FleetRun, Reading, partition
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from reconciler.access import Authorizer
-    from reconciler.manifest import ClusterDeclaration, Manifests
-    from reconciler.model import AclOperation, ClusterState, ResourcePattern
+from reconciler.fleet.access_reach import reaches
+from reconciler.manifest import ClusterDeclaration, Manifests
+from reconciler.model import AclOperation, ClusterState, ResourcePattern
 
 Answer: TypeAlias = tuple[list[str], list[list[Any]]]
 Unit: TypeAlias = "tuple[Reading, ClusterDeclaration | None]"
@@ -31,33 +28,20 @@ _ACCESS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class WhoCan:
     """Who has an operation on some name of a pattern."""
 
     operation: "AclOperation"
     pattern: "ResourcePattern"
 
 
-def holders(session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests", text: str) -> Answer:
-    """Who may do what ``text`` says, on every cluster."""
-    work = partial(_holders, store=store, question=asked(text))
+def holders(
+    session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests", question: WhoCan
+) -> Answer:
+    """Who may do what is asked, on every cluster."""
+    work = partial(_holders, store=store, question=question)
     lines = run_tasks(session, _lists(session, run, manifests), work)
     return ["cluster", "principal", "names", "hosts", "certain"], sorted(json.loads(line) for line in lines)
-
-
-def asked(text: str) -> Question:
-    """``OPERATION TYPE NAME`` as a question; a name that ends with ``*`` is a prefix."""
-    from reconciler.cli.questions import asked_operation, asked_pattern
-
-    words = shlex.split(text)
-    if len(words) < 2:
-        raise CommandError(
-            f"--who-can {text!r}: write 'OPERATION TYPE NAME', as in 'WRITE topic orders'", status=Exit.USAGE
-        )
-    name = words[2] if len(words) > 2 else None
-    prefix = name is not None and name.endswith("*") and name != "*"
-    pattern = asked_pattern(words[1], name.rstrip("*") if name and prefix else name, prefix=prefix, any_name=False)
-    return Question(asked_operation(words[0], pattern), pattern)
 
 
 def access_frame(session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests") -> "DataFrame":
@@ -71,8 +55,6 @@ def _lists(session: "SparkSession", run: FleetRun, manifests: "Manifests") -> li
 
 
 def _judge(reading: Reading, declaration: "ClusterDeclaration | None", store: FleetStore) -> "_Judged":
-    from reconciler.access import Authorizer
-
     if reading.acl_gap:
         raise NotWholeError(f"the ACL listing may not be whole: {reading.acl_gap}")
     state = read_live(store.files, reading)
@@ -97,8 +79,6 @@ _Judged: TypeAlias = "tuple[ClusterState, Authorizer]"
 
 
 def _reaches(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Iterator[str]:
-    from reconciler.fleet.access_reach import reaches
-
     for reading, declaration in units:
         try:
             state, authorizer = _judge(reading, declaration, store)
@@ -110,10 +90,8 @@ def _reaches(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Itera
             yield json.dumps([reading.cluster, *row], ensure_ascii=False)
 
 
-def _holders(units: Sequence[Unit], attempt: str, *, store: FleetStore, question: Question) -> Iterator[str]:
+def _holders(units: Sequence[Unit], attempt: str, *, store: FleetStore, question: WhoCan) -> Iterator[str]:
     """Rows of each cluster; a super user and whoever may ALTER the cluster are told apart by their names column."""
-    from reconciler.access import who_can
-
     for reading, declaration in units:
         try:
             _, authorizer = _judge(reading, declaration, store)

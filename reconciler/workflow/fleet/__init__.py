@@ -1,0 +1,48 @@
+"""Many clusters at once, on Spark: snapshots of a fleet, drift, plans, waves. Needs the extra ``fleet``.
+
+``spark()`` gives a session, ``FleetStore.at(place)`` a store; the functions take both, and raise a
+:class:`reconciler.workflow.WorkflowError`.
+"""
+
+from reconciler.adapters.spark.collecting import CollectionLimits, SnapshotSource
+from reconciler.adapters.spark.store import FleetStore
+from reconciler.workflow.fleet.members import MemberConnections, everywhere, file_readers, live_readers
+from reconciler.workflow.fleet.performing import ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
+from reconciler.workflow.fleet.planning import PlannedFleet, plan_fleet
+from reconciler.workflow.fleet.runs import (
+    Wanted,
+    drift_fleet,
+    fleet_in,
+    stored_run,
+    take,
+    wanted,
+)
+from reconciler.workflow.fleet.saved import check_new, read_fleet_plan, save_fleet_plan
+from reconciler.workflow.fleet.session import spark
+
+__all__ = [
+    "ApplyTerms",
+    "BatchBegun",
+    "CollectionLimits",
+    "FleetApply",
+    "FleetEvent",
+    "FleetStore",
+    "GateClosed",
+    "MemberConnections",
+    "PlannedFleet",
+    "SnapshotSource",
+    "Wanted",
+    "check_new",
+    "drift_fleet",
+    "everywhere",
+    "file_readers",
+    "fleet_in",
+    "live_readers",
+    "plan_fleet",
+    "read_fleet_plan",
+    "save_fleet_plan",
+    "spark",
+    "stored_run",
+    "take",
+    "wanted",
+]

@@ -1,0 +1,226 @@
+"""A fleet's plans performed, wave by wave: each cluster by a process of its own, which says by a record how it ended.
+
+So one client library that dies takes one cluster's apply with it, not the task. Applying again is safe: finished
+clusters are known by the record, finished steps are recognised.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from pyspark import Broadcast
+from pyspark.sql import SparkSession
+
+from reconciler.adapters.spark.tasks import run_tasks
+from reconciler.fleet import (
+    ApplyRecord,
+    FleetPlan,
+    Gate,
+    Member,
+    PlannedWave,
+    apply_record_text,
+    failures_exceeded,
+    gate_after,
+    latest,
+    parse_apply_records,
+    partition,
+    pending,
+)
+from reconciler.manifest import Source
+from reconciler.workflow.fleet.child import ChildResult, ChildTask
+from reconciler.workflow.fleet.saved import add_to_record, read_fleet_plan, read_record
+from reconciler.workflow.options import ConnectionOptions
+
+_CHILD: Final = "from reconciler.workflow.fleet.child import main; main()"
+#: Seconds that a process gets to finish the batch in flight after it was asked to stop.
+_GRACE: Final = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class MemberJob:
+    """One cluster's plan; ``journal`` is where it is kept if that directory is there where the task runs."""
+
+    cluster: str
+    plan_id: str
+    text: str
+    journal: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyTerms:
+    """What every apply of a fleet has in common: how many at once in a task, and how many seconds for one cluster."""
+
+    connection: ConnectionOptions
+    at_once: int = 4
+    timeout: float = 3600.0
+    operator: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchBegun:
+    """These clusters of a wave begin now."""
+
+    wave: str
+    clusters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GateClosed:
+    """The next wave may not begin: the gate after ``wave`` is shut, or opens later, at ``gate.opens``."""
+
+    wave: str
+    gate: Gate
+
+
+#: What is told of a fleet's apply while it goes on: each batch, each cluster that has ended, where it does not go on.
+FleetEvent: TypeAlias = BatchBegun | ApplyRecord | GateClosed
+
+
+@dataclass(slots=True)
+class FleetApply:
+    """A saved plan of a fleet, and how far it has come: ``records`` has the last of each plan, by cluster and id."""
+
+    directory: Path
+    plan: FleetPlan
+    plans: dict[str, str]
+    records: dict[tuple[str, str], ApplyRecord]
+    _began: list[ApplyRecord] = field(default_factory=list)
+
+    @classmethod
+    def saved(cls, directory: Path) -> "FleetApply":
+        """What a directory of plans holds; raises a :class:`WorkflowError`."""
+        plan, plans = read_fleet_plan(directory)
+        return cls(directory, plan, plans, latest(read_record(directory, plan)))
+
+    @property
+    def finished(self) -> bool:
+        """Whether every cluster has ended well."""
+        return not any(pending(wave, self.records) for wave in self.plan.waves)
+
+    def perform(
+        self,
+        session: SparkSession,
+        sources: Sequence[Source],
+        terms: ApplyTerms,
+        *,
+        wait: bool = False,
+        interrupted: Callable[[], bool] = lambda: False,
+    ) -> Iterator[FleetEvent]:
+        """Perform what is not finished, an event at a time, as the manifests in ``sources`` declare the clusters.
+
+        With ``wait``, waits at gates that open later. Stops where a gate is closed, and once ``interrupted``; clusters
+        that have begun are finished.
+        """
+        texts = session.sparkContext.broadcast(tuple(sources))
+        # As many clusters as are performed side by side: after each batch the record is written.
+        size = int(session.sparkContext.defaultParallelism) * terms.at_once
+        for number, wave in enumerate(self.plan.waves):
+            if number and (closed := self._closed(self.plan.waves[number - 1], interrupted, wait=wait)):
+                yield closed
+                return
+            left = pending(wave, self.records)
+            for batch in (left[start : start + size] for start in range(0, len(left), size)):
+                if interrupted() or failures_exceeded(wave, latest(self._began)):
+                    break
+                yield BatchBegun(wave.name, tuple(member.cluster for member in batch))
+                yield from self._perform(session, batch, partial(apply_members, terms=terms, texts=texts))
+            if interrupted():
+                return
+
+    def _closed(self, wave: PlannedWave, interrupted: Callable[[], bool], *, wait: bool) -> GateClosed | None:
+        """Why the wave after this one may not begin, if so."""
+        gate = gate_after(wave, self.records)
+        if gate.shut:
+            return GateClosed(wave.name, gate)
+        while (left := gate.opens - time.time()) > 0:
+            if not wait or interrupted():
+                return GateClosed(wave.name, gate)
+            time.sleep(min(left, 1.0))
+        return None
+
+    def _perform(
+        self, session: SparkSession, batch: Sequence[Member], work: Callable[[Sequence[MemberJob], str], Iterator[str]]
+    ) -> Iterator[ApplyRecord]:
+        jobs = []
+        for member in batch:
+            journal = (self.directory / f"{member.file}.journal").resolve()
+            jobs.append(MemberJob(member.cluster, member.plan_id, self.plans[member.cluster], str(journal)))
+        weights = [1 + member.steps for member in batch]
+        lines = run_tasks(session, partition(jobs, weights, int(session.sparkContext.defaultParallelism)), work)
+        add_to_record(self.directory, lines)
+        for record in parse_apply_records("".join(f"{line}\n" for line in lines), self.plan):
+            self._began.append(record)
+            self.records[(record.cluster, record.plan_id)] = record
+            yield record
+
+
+def apply_members(
+    jobs: Sequence[MemberJob], attempt: str, *, terms: ApplyTerms, texts: "Broadcast[tuple[Source, ...]]"
+) -> Iterator[str]:
+    """One record for each cluster, in order."""
+    with tempfile.TemporaryDirectory(prefix="reconciler-fleet-") as scratch:
+        manifests = Path(scratch, "manifests")
+        for source in texts.value:
+            target = manifests / source.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(source.text, encoding="utf-8", newline="")
+        with ThreadPoolExecutor(terms.at_once) as pool:
+            for record in pool.map(lambda job: _apply_one(job, Path(scratch), terms), jobs):
+                yield apply_record_text(record)
+
+
+def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
+    plan, result = scratch / f"{job.cluster}.json", scratch / f"{job.cluster}.result"
+    plan.write_text(job.text, encoding="utf-8")
+    kept = os.path.isdir(os.path.dirname(job.journal))
+    task = ChildTask(
+        str(plan),
+        str(scratch / "manifests"),
+        str(result),
+        job.plan_id,
+        job.journal if kept else None,
+        terms.operator,
+        terms.connection,
+    )
+    process = subprocess.Popen(
+        # Safe path: else a json.py where the task runs would be run.
+        [sys.executable, "-P", "-c", _CHILD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    stopped = ""
+    try:
+        process.communicate(task.text(), timeout=terms.timeout)
+    except subprocess.TimeoutExpired:
+        stopped = f"stopped after {terms.timeout:g} s; "
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            stopped += "it did not stop, so outcomes are unknown; "
+    return _record(job, result, process.returncode, stopped)
+
+
+def _record(job: MemberJob, result: Path, status: int, stopped: str) -> ApplyRecord:
+    """How the process ended, as it says itself; one that says nothing was killed, and its outcomes are unknown."""
+    try:
+        ended = ChildResult.parse(result.read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        how = f"was ended by signal {-status}" if status < 0 else f"ended with {status} and no result"
+        ended = ChildResult("unknown", f"the process {how}: its outcomes are unknown")
+    message = f"{stopped}{ended.message}" if ended.reason else ""
+    return ApplyRecord(job.cluster, job.plan_id, ended.reason, time.time(), message[:2000], ended.done, ended.already)

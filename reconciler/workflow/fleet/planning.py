@@ -1,0 +1,159 @@
+"""A fleet planned: each cluster in a task, by the same code as a single plan; one plan of the fleet that names them."""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from pyspark import Broadcast
+from pyspark.sql import SparkSession
+
+from reconciler import __version__
+from reconciler.adapters.spark.compiling import loaded
+from reconciler.adapters.spark.tasks import in_time, reason, run_tasks, task_count
+from reconciler.fleet import Failure, Fleet, FleetPlan, Member, PlannedWave, limit_refusals, partition
+from reconciler.manifest import Manifests, Source
+from reconciler.model import Delete
+from reconciler.plan import Plan, change_id, file_digest, plan_id, plan_text
+from reconciler.workflow.checks import checks_of
+from reconciler.workflow.fleet.members import MemberConnections, opened_member
+from reconciler.workflow.options import PlanOptions, today
+from reconciler.workflow.planning import plan_on
+from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
+
+
+@dataclass(frozen=True, slots=True)
+class MemberPlan:
+    """What came of planning one cluster: a plan as ``text``, nothing to do, or by ``reason`` why there is no plan.
+
+    A reason is ``refused`` (a guard), ``disagreed`` (a check), ``not_planned``, ``timed_out`` or ``unexpected``.
+    ``seconds`` is the estimated time of applying it.
+    """
+
+    cluster: str
+    text: str = ""
+    plan_id: str = ""
+    change_id: str = ""
+    steps: int = 0
+    deletes: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+    message: str = ""
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTerms:
+    """What every task needs to plan: manifests, options, the commit that the driver sees, seconds to wait."""
+
+    texts: "Broadcast[tuple[Source, ...]]"
+    connections: MemberConnections
+    options: PlanOptions
+    commit: str | None
+    at_once: int = 4
+    timeout: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFleet:
+    """The plan of a fleet, and the text of each cluster's plan; ``refusals`` say which limit of the fleet it breaks."""
+
+    plan: FleetPlan
+    texts: dict[str, str]
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """Where there is one, the plan must not be saved."""
+        return tuple(limit_refusals(self.plan))
+
+
+def plan_fleet(
+    session: SparkSession,
+    sources: Sequence[Source],
+    fleet: Fleet,
+    connections: MemberConnections,
+    options: PlanOptions = PlanOptions(),
+    *,
+    commit: str | None = None,
+    at_once: int = 4,
+    timeout: float = 300.0,
+) -> PlannedFleet:
+    """Compare every cluster of ``fleet`` with the manifests in ``sources``; nothing is written.
+
+    ``at_once`` clusters are planned side by side in a task, each in at most ``timeout`` seconds. A cluster that cannot
+    be planned is in ``plan.failures`` with the reason; the others are planned.
+    """
+    shared = session.sparkContext.broadcast(tuple(sources))
+    terms = PlanTerms(shared, connections, options, commit, at_once, timeout)
+    lists = partition(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
+    lines = run_tasks(session, lists, partial(plan_members, terms=terms))
+    made = [MemberPlan(**json.loads(line)) for line in lines]
+    day = (options.as_of or today()).isoformat()
+    return PlannedFleet(assembled(fleet, made, day, commit), {one.cluster: one.text for one in made if one.text})
+
+
+def plan_members(clusters: Sequence[str], attempt: str, *, terms: PlanTerms) -> Iterator[str]:
+    """One :class:`MemberPlan` for each cluster, as a line of JSON."""
+    manifests = loaded(terms.texts.value)
+    for name, made in in_time(clusters, lambda name: _plan_one(name, manifests, terms), terms.at_once, terms.timeout):
+        late = f"no plan in {terms.timeout:g} s"
+        found = made or MemberPlan(name, reason="timed_out", message=late, advice="Is it reachable from here?")
+        yield json.dumps(dataclasses.asdict(found), ensure_ascii=False)
+
+
+def _plan_one(name: str, manifests: Manifests, terms: PlanTerms) -> MemberPlan:
+    try:
+        with opened_member(manifests.clusters[name], terms.connections) as target:
+            planned = plan_on(target, manifests, "", terms.options)
+        if checks_of(planned).stops:
+            advice = "plan this cluster alone: that shows which of AccessTests, Ownership, TopicPolicy"
+            return MemberPlan(name, reason="disagreed", message="the plan breaks what was agreed", advice=advice)
+    except PlanRefusedError as error:
+        return MemberPlan(name, reason="refused", message=error.message, advice=error.advice)
+    except WorkflowError as error:
+        return MemberPlan(name, reason="not_planned", message=error.message, advice=error.advice)
+    except Exception as error:  # one cluster's trouble, whatever it is, must not end the others
+        return MemberPlan(name, reason="unexpected", message=reason(error))
+    return _planned(name, replace(planned.plan, source_commit=terms.commit))
+
+
+def _planned(name: str, plan: Plan) -> MemberPlan:
+    if plan.refusals:
+        message = "; ".join(f"{refusal.guard}: {refusal.message}" for refusal in plan.refusals)
+        return MemberPlan(name, reason="refused", message=message, advice=plan.refusals[0].remedy)
+    if not plan.steps:
+        return MemberPlan(name)
+    deletes = sum(isinstance(step.change, Delete) for step in plan.steps)
+    ids = plan_id(plan), change_id(plan)
+    return MemberPlan(name, plan_text(plan), *ids, len(plan.steps), deletes, plan.estimated_seconds)
+
+
+def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | None) -> FleetPlan:
+    """The fleet's plan from what came of each cluster."""
+    by_name = {one.cluster: one for one in made}
+    ordered = [by_name[name] for name in sorted(by_name)]
+    return FleetPlan(
+        fleet.name,
+        day,
+        tuple(
+            PlannedWave(
+                wave.name,
+                tuple(_member(by_name[name]) for name in wave.clusters if by_name[name].text),
+                wave.soak,
+                wave.max_failures,
+                tuple(name for name in wave.clusters if by_name[name].reason),
+            )
+            for wave in fleet.waves
+        ),
+        tuple(one.cluster for one in ordered if not one.text and not one.reason),
+        tuple(Failure(one.cluster, one.reason, one.message, one.advice) for one in ordered if one.reason),
+        fleet.limits,
+        __version__,
+        commit,
+    )
+
+
+def _member(made: MemberPlan) -> Member:
+    file, digest = f"plans/{made.cluster}.json", file_digest(made.text)
+    return Member(made.cluster, made.plan_id, made.change_id, file, digest, made.steps, made.deletes, made.seconds)

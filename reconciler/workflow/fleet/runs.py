@@ -1,0 +1,101 @@
+"""Runs of a fleet in a store: taken, found again, compared with the manifests."""
+
+import datetime
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from reconciler.adapters.clock import SystemClock
+from reconciler.adapters.spark.collecting import CollectionLimits, SnapshotSource, carried, collect
+from reconciler.adapters.spark.comparing import Rules, compare_fleet
+from reconciler.adapters.spark.compiling import compile_desired
+from reconciler.adapters.spark.store import FleetStore, NoRunError
+from reconciler.diff import TopicRules
+from reconciler.fleet import Fleet, FleetDrift, FleetRun, HeaderError, Reading, UnknownFleetError, fleet_of
+from reconciler.manifest import Manifests, Source
+from reconciler.workflow.manifests import checked, read_sources
+from reconciler.workflow.options import today
+from reconciler.workflow.reasons import NoStoredRunError, UnknownFleetNameError, WorkflowError
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the manifests say, of which clusters, on which day."""
+
+    sources: Sequence[Source]
+    manifests: Manifests
+    fleet: Fleet
+    as_of: datetime.date
+
+
+def wanted(path: str, name: str | None = None, as_of: datetime.date | None = None) -> Wanted:
+    """The fleet that the manifests below ``path`` declare, or the one called ``name`` where there are several."""
+    sources = read_sources(path)
+    manifests = checked(sources)
+    return Wanted(sources, manifests, fleet_in(manifests, name), as_of or today())
+
+
+def fleet_in(manifests: Manifests, name: str | None) -> Fleet:
+    """The fleet that is meant; it has clusters."""
+    try:
+        fleet = fleet_of(manifests, name)
+    except UnknownFleetError as error:
+        raise UnknownFleetNameError(str(error)) from error
+    if not fleet.clusters:
+        raise WorkflowError(f"no declared cluster belongs to fleet {fleet.name}", "declare Cluster documents")
+    return fleet
+
+
+def stored_run(store: FleetStore, run_id: str | None = None) -> FleetRun:
+    """A run of the store, the newest by default."""
+    try:
+        return store.run(run_id)
+    except NoRunError as error:
+        raise NoStoredRunError(str(error)) from error
+    except (HeaderError, OSError) as error:
+        raise WorkflowError(f"the snapshot cannot be read: {error}") from error
+
+
+def take(
+    session: SparkSession,
+    store: FleetStore,
+    readers: Sequence[SnapshotSource],
+    patience: CollectionLimits = CollectionLimits(),
+    *,
+    carry: bool = False,
+) -> FleetRun:
+    """Read clusters into the store as a new run; one that cannot be read is in ``failures`` with the reason.
+
+    With ``carry``, the other clusters of the run before are taken over. Nothing is written to a cluster.
+    """
+    before: tuple[Reading, ...] = ()
+    if carry:
+        try:
+            before = carried(store, [reader.cluster for reader in readers])
+        except (HeaderError, OSError) as error:
+            raise WorkflowError(f"the run before cannot be read: {error}", "read the whole fleet") from error
+    run = FleetRun(_new_run_id(), SystemClock().now(), before)
+    return collect(session, store, readers, run, patience)
+
+
+def drift_fleet(session: SparkSession, store: FleetStore, run: FleetRun, given: Wanted) -> FleetDrift:
+    """How the clusters of a run differ from what is wanted, as the store keeps it too; nothing is asked of any cluster.
+
+    A cluster of which nothing is known is in ``failed`` with the reason, one that was not seen whole in ``doubtful``.
+    """
+    rules = {
+        name: Rules(cluster.scope, TopicRules(cluster.prune_topics, cluster.ignore_configs))
+        for name, cluster in given.manifests.clusters.items()
+    }
+    desired = compile_desired(session, store, given.sources, given.fleet.clusters, given.as_of)
+    name = f"{run.id}-{desired.id[:12]}"
+    drift = compare_fleet(session, store, desired, run, rules, name)
+    store.keep_drift(name, drift)
+    return drift
+
+
+def _new_run_id() -> str:
+    """Sorts by time, to the microsecond, and is unique all the same."""
+    return f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(2)}"
