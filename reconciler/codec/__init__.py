@@ -6,8 +6,9 @@ for each value whose JSON is not its fields (``benchmarks/codecs.py``).
 
 from reconciler.codec.choice import single, tagged
 from reconciler.codec.containers import TEXTS, array, mapping, nullable
-from reconciler.codec.document import Lines, canonical, compact, in_lines, known_minor, load, schema_text
+from reconciler.codec.document import canonical, compact, known_minor, load, schema_text
 from reconciler.codec.interface import Codec, SchemaError, same, unexpected
+from reconciler.codec.lines import Lines, document_text, in_lines
 from reconciler.codec.record import Field, Record, derived, field, flat, group, record
 from reconciler.codec.scalars import (
     BOOLEAN,
@@ -43,6 +44,7 @@ __all__ = [
     "constant",
     "converted",
     "derived",
+    "document_text",
     "field",
     "flat",
     "group",

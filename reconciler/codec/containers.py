@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from reconciler.codec.interface import Codec, SchemaError, same, unexpected
+from reconciler.codec.lines import Lines
 from reconciler.codec.scalars import TEXT
 from reconciler.model.frozen import FrozenMap
 
@@ -28,8 +29,8 @@ def nullable(inner: Codec[T]) -> Codec[T | None]:
     return Codec(read_it, same if write is same else write_it, schema)
 
 
-def array(inner: Codec[T]) -> Codec[tuple[T, ...]]:
-    """A tuple, as a JSON array."""
+def array(inner: Codec[T], *, lines: bool = False) -> Codec[tuple[T, ...]]:
+    """A tuple, as a JSON array; with ``lines``, :func:`in_lines` writes an item a line."""
     read, write = inner.read, inner.write
 
     def read_all(value: Any) -> tuple[T, ...]:
@@ -43,7 +44,9 @@ def array(inner: Codec[T]) -> Codec[tuple[T, ...]]:
             raise error.inside(len(found)) from None
         return tuple(found)
 
-    def write_all(value: tuple[T, ...]) -> list[Any]:
+    def write_all(value: tuple[T, ...]) -> list[Any] | Lines:
+        if lines:
+            return Lines(map(write, value))
         return list(value) if write is same else [write(item) for item in value]
 
     return Codec(read_all, write_all, {"type": "array", "items": inner.schema})

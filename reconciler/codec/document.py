@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, Never
 
 from reconciler.codec.interface import Codec, SchemaError, unexpected
@@ -33,24 +33,6 @@ def load(text: str) -> dict[str, Any]:
     if document.__class__ is not dict:
         raise unexpected("an object", document)
     return document
-
-
-class Lines:
-    """An array that is written with an item a line; the items are made while they are written."""
-
-    def __init__(self, items: Iterator[Any]) -> None:
-        """``items`` are JSON values, which may hold :class:`Lines` in turn as fields of objects."""
-        self.items = items
-
-
-def in_lines(value: Any, encode: Callable[[Any], str]) -> str:
-    """``value`` as text by ``encode``, with the lines that it asks for."""
-    if value.__class__ is Lines:
-        text = ",\n".join([encode(item) if item.__class__ is list else in_lines(item, encode) for item in value.items])
-        return f"[\n{text}\n]" if text else "[]"
-    if value.__class__ is dict and any(item.__class__ is Lines for item in value.values()):
-        return f"{{{', '.join(f'{encode(name)}: {in_lines(item, encode)}' for name, item in value.items())}}}"
-    return encode(value)
 
 
 def known_minor(document: Mapping[str, Any], version: str) -> bool:

@@ -10,9 +10,9 @@ import json
 import struct
 from collections.abc import Sequence
 
+from reconciler.codec.scope import SCOPE
 from reconciler.fleet.rows import COLUMNS, TEXT_COLUMNS, Row
 from reconciler.model import Scope
-from reconciler.plan.file.scope_form import scope_side
 
 
 def rows_digest(rows: Sequence[Row]) -> str:
@@ -30,5 +30,5 @@ def rows_digest(rows: Sequence[Row]) -> str:
 
 def scope_digest(scope: Scope) -> str:
     """What tells whether two readings were sorted into owned, ignored and outside by the same scope."""
-    text = json.dumps(scope_side(scope), ensure_ascii=False, sort_keys=True)
+    text = json.dumps(SCOPE.write(scope), ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

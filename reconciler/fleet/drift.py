@@ -2,10 +2,24 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
-from reconciler.fleet.header import Failure
+from reconciler.codec import (
+    COUNT,
+    TEXT,
+    TEXTS,
+    Record,
+    array,
+    compact,
+    derived,
+    field,
+    load,
+    mapping,
+    nullable,
+    record,
+)
+from reconciler.fleet.header import FAILURE, Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,56 +127,80 @@ def merge(
     return tuple(sorted((*known, *unknown), key=lambda item: item.cluster))
 
 
+def _cluster(counts: DriftCounts | None, **facts: Any) -> ClusterDrift:
+    return ClusterDrift(counts=counts or DriftCounts(), **facts)
+
+
+_WORDS: Final = {
+    "desired": "Bindings that are declared.",
+    "owned": "Live bindings in scope.",
+    "ignored": "Live bindings that somebody else manages.",
+    "outside": "Live bindings out of scope.",
+    "creates": "Bindings to create.",
+    "deletes": "Bindings to delete.",
+    "topics": "Changes of topics.",
+    "left": "Differences that stay.",
+}
+_COUNTS: Final[Record[DriftCounts]] = record(
+    DriftCounts, *(field(name, COUNT, words, 0) for name, words in _WORDS.items())
+)
+_PART: Final[Record[PartialDrift]] = record(
+    PartialDrift,
+    field("cluster", TEXT, "The cluster.", "prod"),
+    field("counts", _COUNTS, "What was compared."),
+    field("file", TEXT, "The file of the differing rows.", ""),
+    field("error", TEXT, "Why it could not be compared.", ""),
+    field("bytes_read", COUNT, "How much was read.", 4096),
+)
+_CLUSTER: Final[Record[ClusterDrift]] = record(
+    _cluster,
+    field("cluster", TEXT, "The cluster.", "prod"),
+    field("failure", nullable(FAILURE), "Why it is not known how it differs."),
+    field(
+        "counts",
+        nullable(_COUNTS),
+        "What was compared; null where it failed.",
+        get=lambda item: None if item.failure else item.counts,
+    ),
+    field("doubt", TEXT, "Why there may be more differences.", ""),
+)
+_DRIFT: Final[Record[FleetDrift]] = record(
+    FleetDrift,
+    field("run", TEXT, "The run that was compared.", "20261121T051700Z"),
+    field("taken", TEXT, "When it was taken.", "2026-11-21T05:17:00Z"),
+    derived("totals", _COUNTS, "The counts of all clusters together.", get=lambda drift: drift.totals),
+    field("buckets", COUNT, "Pairs of files that hold the same part of both sides.", 64),
+    field("bucketsSkipped", COUNT, "Pairs that were equal and never read.", 60, attr="skipped"),
+    field("bytesRead", COUNT, "How much was read.", 4096),
+    field("clusters", array(_CLUSTER), "The clusters, by name."),
+)
+_FILES: Final = mapping(TEXTS)
+
+
 def partial_drift_text(part: PartialDrift) -> str:
     """A part as a line of JSON."""
-    return json.dumps(asdict(part), ensure_ascii=False, separators=(",", ":"))
+    return compact(_PART.write(part))
 
 
 def parse_partial_drift(text: str) -> PartialDrift:
-    """The inverse of :func:`partial_drift_text`."""
-    side: dict[str, Any] = json.loads(text)
-    return PartialDrift(**{**side, "counts": DriftCounts(**side["counts"])})
+    """The inverse of :func:`partial_drift_text`; raises :class:`SchemaError`."""
+    return _PART.read(load(text))
 
 
 def drift_document(drift: FleetDrift) -> dict[str, Any]:
     """What ``fleet drift --output json`` prints, without the differing rows."""
-    return {
-        "run": drift.run,
-        "taken": drift.taken,
-        "totals": asdict(drift.totals),
-        "buckets": drift.buckets,
-        "bucketsSkipped": drift.skipped,
-        "bytesRead": drift.bytes_read,
-        "clusters": [_cluster_side(item) for item in drift.clusters],
-    }
+    return _DRIFT.write(drift)  # type: ignore[no-any-return]
 
 
 def drift_text(drift: FleetDrift) -> str:
     """The drift as the store keeps it, with the names of the files that hold the differing rows."""
-    files = {item.cluster: list(item.files) for item in drift.clusters if item.files}
-    return json.dumps({**drift_document(drift), "files": files}, ensure_ascii=False, indent=1) + "\n"
+    files = {item.cluster: item.files for item in drift.clusters if item.files}
+    return json.dumps({**drift_document(drift), "files": _FILES.write(files)}, ensure_ascii=False, indent=1) + "\n"
 
 
 def parse_drift(text: str) -> FleetDrift:
-    """The inverse of :func:`drift_text`."""
-    side = json.loads(text)
-    clusters = tuple(
-        ClusterDrift(
-            item["cluster"],
-            DriftCounts(**item["counts"]) if item["counts"] else DriftCounts(),
-            Failure(**item["failure"]) if item["failure"] else None,
-            tuple(side["files"].get(item["cluster"], ())),
-            item.get("doubt", ""),
-        )
-        for item in side["clusters"]
-    )
-    return FleetDrift(side["run"], side["taken"], clusters, side["buckets"], side["bucketsSkipped"], side["bytesRead"])
-
-
-def _cluster_side(item: ClusterDrift) -> dict[str, Any]:
-    return {
-        "cluster": item.cluster,
-        "failure": None if item.failure is None else asdict(item.failure),
-        "counts": None if item.failure else asdict(item.counts),
-        "doubt": item.doubt,
-    }
+    """The inverse of :func:`drift_text`; raises :class:`SchemaError`."""
+    document = load(text)
+    files = _FILES.read(document.get("files"))
+    drift = _DRIFT.read(document)
+    return replace(drift, clusters=tuple(replace(one, files=files.get(one.cluster, ())) for one in drift.clusters))

@@ -3,10 +3,11 @@
 The record is the fleet's own: a cluster is finished when a run of its very plan ended well.
 """
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Final
 
+from reconciler.codec import COUNT, NUMBER, TEXT, Record, SchemaError, compact, field, integer, load, record
 from reconciler.fleet.proposal import FleetPlan, Member, PlannedWave
 
 
@@ -26,6 +27,18 @@ class ApplyRecord:
     def succeeded(self) -> bool:
         """Whether every step's after-state stands, verified."""
         return not self.reason
+
+
+_RECORD: Final[Record[ApplyRecord]] = record(
+    ApplyRecord,
+    field("cluster", TEXT, "The cluster.", "prod"),
+    field("plan_id", TEXT, "The id of its plan.", f"plan-{'0' * 64}"),
+    field("status", integer(None), "The exit status of its apply.", 0),
+    field("finished", NUMBER, "When it ended, in seconds.", 1790000000.0),
+    field("message", TEXT, "Why it failed.", "the cluster cannot be reached"),
+    field("done", COUNT, "How many steps it performed.", 12),
+    field("already", COUNT, "How many were done before.", 0),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +86,9 @@ def failures_exceeded(wave: PlannedWave, records: Mapping[tuple[str, str], Apply
     return len(gate_after(wave, records).failed) > wave.max_failures
 
 
-def apply_record_text(record: ApplyRecord) -> str:
+def apply_record_text(ended: ApplyRecord) -> str:
     """One line of the record."""
-    return json.dumps(asdict(record), ensure_ascii=False, separators=(",", ":"))
+    return compact(_RECORD.write(ended))
 
 
 def parse_apply_records(text: str, plan: FleetPlan) -> list[ApplyRecord]:
@@ -87,11 +100,11 @@ def parse_apply_records(text: str, plan: FleetPlan) -> list[ApplyRecord]:
         if not line:
             continue
         try:
-            record = ApplyRecord(**json.loads(line))
-        except (ValueError, TypeError) as error:
+            ended = _RECORD.read(load(line))
+        except SchemaError as error:
             if number == len(lines) - 1:
                 continue
-            raise ValueError(f"line {number + 1} of the record is damaged") from error
-        if (record.cluster, record.plan_id) in wanted:
-            found.append(record)
+            raise ValueError(f"line {number + 1} of the record is damaged: {error}") from error
+        if (ended.cluster, ended.plan_id) in wanted:
+            found.append(ended)
     return found

@@ -5,11 +5,28 @@ to it. A cluster that could not be read is in it with the reason, never without 
 """
 
 import dataclasses
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
+from reconciler.codec import (
+    ANY_TEXT,
+    COUNT,
+    TEXT,
+    Record,
+    SchemaError,
+    array,
+    compact,
+    constant,
+    derived,
+    document_text,
+    field,
+    known_minor,
+    load,
+    mapping,
+    record,
+)
+from reconciler.codec.values import opaque_codec
 from reconciler.model import FrozenMap, OpaqueBinding
 
 FORMAT_VERSION: Final = "1.0"
@@ -50,7 +67,7 @@ class Reading:
     configs: str = ""
     expired: str = ""
     opaque: tuple[OpaqueBinding, ...] = ()
-    unreadable_topics: Mapping[str, str] = field(default_factory=FrozenMap)
+    unreadable_topics: Mapping[str, str] = dataclasses.field(default_factory=FrozenMap)
     acl_gap: str | None = None
     topic_gap: str | None = None
 
@@ -91,64 +108,99 @@ class FleetRun:
         return next((item for item in self.readings if item.cluster == cluster), None)
 
 
-#: Left out of a header where there is nothing to say.
-_OPTIONAL: Final = frozenset(("topics", "configs", "expired", "opaque", "unreadable_topics", "acl_gap", "topic_gap"))
+_DIGEST: Final = "0" * 64
+_BUCKET: Final[Record[Bucket]] = record(
+    Bucket,
+    field("file", TEXT, "The file, below the store.", "bindings/bucket=0/part.parquet"),
+    field("rows", COUNT, "How many bindings it holds.", 1200),
+    field("digest", TEXT, "A digest of all rows.", _DIGEST),
+    field("owned", COUNT, "How many rows are in scope.", 1000),
+    field("ignored", COUNT, "How many rows somebody else manages.", 0),
+    field("owned_digest", TEXT, "A digest of the rows in scope.", _DIGEST),
+    field("bytes", COUNT, "Its size on disk.", 4096),
+)
+READING: Final[Record[Reading]] = record(
+    Reading,
+    field("cluster", TEXT, "The cluster's name.", "prod"),
+    field("cluster_id", TEXT, "The id that the brokers gave it.", "4L6g3nShT-eMCtK--X86sw"),
+    field("taken", TEXT, "When it was read.", "2026-11-21T05:17:00Z"),
+    field("tool_version", TEXT, "The version that read it.", "0.1.0"),
+    field("scope", TEXT, "A digest of the scope.", "0" * 16),
+    field("buckets", array(_BUCKET), "The files of its bindings."),
+    field("topic_count", COUNT, "How many topics it has.", 40),
+    field("topics", TEXT, "The file of its topics.", "topics/part.parquet", default="", omit=True),
+    field("configs", TEXT, "The file of its topics' configs.", "configs/part.parquet", default="", omit=True),
+    field("expired", TEXT, "The file of what has expired.", "expired/part.parquet", default="", omit=True),
+    field("opaque", array(opaque_codec(closed=False)), "Entries that cannot be named.", default=(), omit=True),
+    field(
+        "unreadable_topics",
+        mapping(TEXT),
+        "Topics that could not be read: name to reason.",
+        default=FrozenMap(),
+        omit=True,
+    ),
+    field("acl_gap", TEXT, "Why the ACLs may be incomplete.", "one broker only", default=None, omit=True),
+    field("topic_gap", TEXT, "Why the topics may be incomplete.", "one broker only", default=None, omit=True),
+)
+FAILURE: Final[Record[Failure]] = record(
+    Failure,
+    field("cluster", TEXT, "The cluster's name.", "prod"),
+    field("code", TEXT, "What went wrong, as a stable word.", "timed_out"),
+    field("message", ANY_TEXT, "What went wrong, in words.", "no answer in 120 s"),
+    field("advice", ANY_TEXT, "What to do.", "Is it reachable from here?"),
+    field("attempts", COUNT, "How often it was tried.", 3),
+)
+RUN: Final[Record[FleetRun]] = record(
+    FleetRun,
+    field("id", TEXT, "The run's name; names sort by time.", "20261121T051700Z"),
+    field("taken", TEXT, "When it began.", "2026-11-21T05:17:00Z"),
+    field("readings", array(READING, lines=True), "The clusters that were read."),
+    field("failures", array(FAILURE, lines=True), "The clusters that were not."),
+    derived("complete", constant(True), "The record was written to its end.", get=lambda _: True),
+)
 
 
 def run_text(run: FleetRun) -> str:
     """The record as JSON, a reading a line."""
-    readings = ",\n".join(reading_text(item) for item in sorted(run.readings, key=lambda item: item.cluster))
-    failures = ",\n".join(_encode(dataclasses.asdict(item)) for item in sorted(run.failures))
-    head = f'"formatVersion":"{FORMAT_VERSION}",\n"id":{_encode(run.id)},\n"taken":{_encode(run.taken)}'
-    return f'{{\n{head},\n"readings":[\n{readings}\n],\n"failures":[\n{failures}\n],\n"complete":true\n}}\n'
+    ordered = replace(
+        run,
+        readings=tuple(sorted(run.readings, key=lambda item: item.cluster)),
+        failures=tuple(sorted(run.failures)),
+    )
+    return document_text({"formatVersion": FORMAT_VERSION, **RUN.write(ordered)}, compact)
 
 
 def parse_run(text: str) -> FleetRun:
     """The inverse of :func:`run_text`; raises :class:`HeaderError`."""
     try:
-        document = json.loads(text)
-        if str(document["formatVersion"]).partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
-            raise HeaderError(f"this version reads format {FORMAT_VERSION}, the run is {document['formatVersion']}")
-        return FleetRun(
-            document["id"],
-            document["taken"],
-            tuple(_reading(item) for item in document["readings"]),
-            tuple(Failure(**item) for item in document["failures"]),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise HeaderError(f"the record of the run is damaged: {error!r}") from error
+        document = load(text)
+        known_minor(document, FORMAT_VERSION)
+        return RUN.read(document)
+    except SchemaError as error:
+        raise HeaderError(f"the record of the run is damaged: {error}") from error
 
 
 def reading_text(reading: Reading) -> str:
     """One reading as a line of JSON."""
-    plain = {name: _plain(getattr(reading, name)) for name in Reading.__slots__}
-    return _encode({name: value for name, value in plain.items() if value or name not in _OPTIONAL})
+    return compact(READING.write(reading))
 
 
 def parse_reading(text: str) -> Reading:
     """The inverse of :func:`reading_text`; raises :class:`HeaderError`."""
     try:
-        return _reading(json.loads(text))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise HeaderError(f"the header of a reading is damaged: {error!r}") from error
+        return READING.read(load(text))
+    except SchemaError as error:
+        raise HeaderError(f"the header of a reading is damaged: {error}") from error
 
 
-def _reading(side: dict[str, Any]) -> Reading:
-    return Reading(
-        **{
-            **side,
-            "buckets": tuple(Bucket(**bucket) for bucket in side.get("buckets", ())),
-            "opaque": tuple(OpaqueBinding(**entry) for entry in side.get("opaque", ())),
-            "unreadable_topics": FrozenMap(side.get("unreadable_topics", {})),
-        }
-    )
+def failure_text(failure: Failure) -> str:
+    """One failure as a line of JSON."""
+    return compact(FAILURE.write(failure))
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [dataclasses.asdict(item) for item in value]
-    return dict(value) if isinstance(value, Mapping) else value
-
-
-def _encode(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def parse_failure(text: str) -> Failure:
+    """The inverse of :func:`failure_text`; raises :class:`HeaderError`."""
+    try:
+        return FAILURE.read(load(text))
+    except SchemaError as error:
+        raise HeaderError(f"the record of a failure is damaged: {error}") from error

@@ -7,10 +7,25 @@ to each of them, and to the waves, gates and limits.
 import hashlib
 import json
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.fleet.header import Failure
+from reconciler.codec import (
+    COUNT,
+    NUMBER,
+    TEXT,
+    TEXTS,
+    Record,
+    SchemaError,
+    array,
+    canonical,
+    field,
+    known_minor,
+    load,
+    nullable,
+    record,
+)
+from reconciler.fleet.header import FAILURE, Failure
 from reconciler.fleet.membership import NO_LIMITS, FleetLimits
 
 FORMAT_VERSION: Final = "1.0"
@@ -78,7 +93,7 @@ def fleet_plan_id(plan: FleetPlan) -> str:
     """``fleet-…``: the plans of all clusters by wave, gates and limits; neither date nor commit nor versions."""
     value = {
         "name": plan.name,
-        "limits": asdict(plan.limits),
+        "limits": _LIMITS.write(plan.limits),
         "waves": [
             [
                 wave.name,
@@ -90,8 +105,7 @@ def fleet_plan_id(plan: FleetPlan) -> str:
             for wave in plan.waves
         ],
     }
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return f"fleet-{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"fleet-{hashlib.sha256(canonical(value).encode()).hexdigest()}"
 
 
 def limit_refusals(plan: FleetPlan) -> tuple[str, ...]:
@@ -114,9 +128,48 @@ def not_covered(plan: FleetPlan, ids: Collection[str]) -> tuple[Member, ...]:
     return tuple(member for member in plan.members if not member.ids.intersection(ids))
 
 
+_ID: Final = f"plan-{'0' * 64}"
+_MEMBER: Final[Record[Member]] = record(
+    Member,
+    field("cluster", TEXT, "The cluster.", "prod"),
+    field("plan_id", TEXT, "The id of its plan.", _ID),
+    field("change_id", TEXT, "The id of its changes.", f"change-{'0' * 64}"),
+    field("file", TEXT, "Its plan, below the fleet plan's directory.", "plans/prod.json"),
+    field("digest", TEXT, "The digest of that file.", f"file-{'0' * 64}"),
+    field("steps", COUNT, "How many steps it has.", 12),
+    field("deletes", COUNT, "How many of them delete.", 0),
+    field("seconds", NUMBER, "How long it takes, about.", 5.1),
+)
+_WAVE: Final[Record[PlannedWave]] = record(
+    PlannedWave,
+    field("name", TEXT, "The wave.", "canary"),
+    field("members", array(_MEMBER), "Its clusters that change."),
+    field("soak", NUMBER, "Seconds to wait after it.", 600),
+    field("max_failures", COUNT, "How many clusters may fail before the gate stays shut.", 0),
+    field("unplanned", TEXTS, "Its clusters that could not be planned."),
+)
+_LIMIT: Final = nullable(COUNT)
+_LIMITS: Final[Record[FleetLimits]] = record(
+    FleetLimits,
+    field("max_changed_clusters_percent", _LIMIT, "The largest share of clusters that may change.", 20),
+    field("max_deletes", _LIMIT, "How many deletions there may be in all clusters together.", 200),
+)
+_PLAN: Final[Record[FleetPlan]] = record(
+    FleetPlan,
+    field("name", TEXT, "The fleet.", "all"),
+    field("as_of", TEXT, "The day that decides what has expired.", "2026-11-21"),
+    field("waves", array(_WAVE), "The waves, in order."),
+    field("unchanged", TEXTS, "Clusters that need no change."),
+    field("failures", array(FAILURE), "Clusters that could not be planned, and why."),
+    field("limits", _LIMITS, "How much one plan may change."),
+    field("tool_version", TEXT, "The version that made the plan.", "0.1.0"),
+    field("source_commit", nullable(TEXT), "The commit of the manifests.", "0123abc"),
+)
+
+
 def fleet_plan_document(plan: FleetPlan) -> dict[str, Any]:
     """The plan as JSON values; also what ``--output json`` prints."""
-    return {"formatVersion": FORMAT_VERSION, "fleetId": fleet_plan_id(plan), **asdict(plan)}
+    return {"formatVersion": FORMAT_VERSION, "fleetId": fleet_plan_id(plan), **_PLAN.write(plan)}
 
 
 def fleet_plan_text(plan: FleetPlan) -> str:
@@ -127,31 +180,11 @@ def fleet_plan_text(plan: FleetPlan) -> str:
 def parse_fleet_plan(text: str) -> FleetPlan:
     """The inverse of :func:`fleet_plan_text`; raises :class:`FleetPlanError`, also where it was altered."""
     try:
-        side = json.loads(text)
-        if str(side["formatVersion"]).partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
-            raise FleetPlanError(f"this version reads format {FORMAT_VERSION}, the plan is {side['formatVersion']}")
-        plan = FleetPlan(
-            side["name"],
-            side["as_of"],
-            tuple(
-                PlannedWave(
-                    **{
-                        **wave,
-                        "members": tuple(Member(**item) for item in wave["members"]),
-                        "unplanned": tuple(wave["unplanned"]),
-                    }
-                )
-                for wave in side["waves"]
-            ),
-            tuple(side["unchanged"]),
-            tuple(Failure(**item) for item in side["failures"]),
-            FleetLimits(**side["limits"]),
-            side["tool_version"],
-            side["source_commit"],
-        )
-        named = side["fleetId"]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FleetPlanError(f"not a plan of a fleet of format {FORMAT_VERSION}: {error!r}") from error
-    if named != fleet_plan_id(plan):
+        document = load(text)
+        known_minor(document, FORMAT_VERSION)
+        plan = _PLAN.read(document)
+    except SchemaError as error:
+        raise FleetPlanError(f"not a plan of a fleet of format {FORMAT_VERSION}: {error}") from error
+    if document.get("fleetId") != fleet_plan_id(plan):
         raise FleetPlanError("the fleet's id does not belong to its plans: the file was altered")
     return plan

@@ -17,12 +17,11 @@ from reconciler.codec import (
     COUNT,
     TEXT,
     Codec,
-    Lines,
     Record,
     SchemaError,
     array,
+    document_text,
     field,
-    in_lines,
     integer,
     known_minor,
     load,
@@ -46,8 +45,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 def snapshot_text(state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> str:
     """The snapshot of ``state``, ending in a newline; raises ``ValueError`` for text that is not Unicode."""
     document = {"formatVersion": FORMAT_VERSION, **_codec(closed=True).write(Snapshot(state, broker))}
-    lines = ",\n".join(f"{_encode(name)}: {in_lines(value, _encode)}" for name, value in document.items())
-    found = f"{{\n{lines}\n}}\n"
+    found = document_text(document, _encode, ": ")
     found.encode()
     return undisguised_json(found)
 
@@ -134,7 +132,7 @@ def _codec(*, closed: bool) -> Record[Snapshot]:
         field("topics", _topics_codec(closed=closed), "Sorted by name.", attr="state.topics"),
         field(
             "opaque",
-            _lines(opaque_codec(closed=closed)),
+            array(opaque_codec(closed=closed), lines=True),
             "Live ACL entries of a kind that the reader could not name.",
             attr="state.opaque",
         ),
@@ -156,12 +154,6 @@ def _snapshot(broker: BrokerFacts, acls: Any, unreadable_topics: Mapping[str, st
     return Snapshot(ClusterState(bindings=acls, unreadable_topics=unreadable_topics, **facts), broker)
 
 
-def _lines(inner: Codec[Any]) -> Codec[tuple[Any, ...]]:
-    """An array with an item a line."""
-    plain = array(inner)
-    return Codec(plain.read, lambda items: Lines(map(inner.write, items)), plain.schema)
-
-
 def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
     topic: Record[Topic] = record(
         Topic,
@@ -181,7 +173,7 @@ def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
         ),
         closed=closed,
     )
-    plain = _lines(topic)
+    plain = array(topic, lines=True)
 
     def read(value: Any) -> Mapping[str, Topic]:
         found: dict[str, Topic] = {}

@@ -1,7 +1,5 @@
 """Reads clusters in Spark tasks into a store: bounded, timed, repeated, and every failure a row that says why."""
 
-import dataclasses
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +11,16 @@ from pyspark.sql import SparkSession
 from reconciler.adapters.spark.readings import Place, write_live
 from reconciler.adapters.spark.store import FleetStore, NoRunError
 from reconciler.adapters.spark.tasks import in_time, reason, run_tasks, task_count
-from reconciler.fleet import Failure, FleetRun, Reading, parse_reading, partition, reading_text
+from reconciler.fleet import (
+    Failure,
+    FleetRun,
+    Reading,
+    failure_text,
+    parse_failure,
+    parse_reading,
+    partition,
+    reading_text,
+)
 from reconciler.model import ClusterState, Scope
 from reconciler.ports import ClusterError
 
@@ -66,7 +73,7 @@ def collect(
     readings, failures = list(run.readings), list(run.failures)
     for line in run_tasks(session, lists, work):
         if line.startswith(_FAILED):
-            failures.append(Failure(**json.loads(line.removeprefix(_FAILED))))
+            failures.append(parse_failure(line.removeprefix(_FAILED)))
         else:
             readings.append(parse_reading(line))
     done = replace(
@@ -123,4 +130,4 @@ def _read(source: SnapshotSource, patience: CollectionLimits) -> ClusterState | 
 
 
 def _failure(failure: Failure) -> str:
-    return _FAILED + json.dumps(dataclasses.asdict(failure), ensure_ascii=False)
+    return _FAILED + failure_text(failure)

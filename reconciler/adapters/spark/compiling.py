@@ -3,7 +3,6 @@
 Compiled once for the same texts, day and version: the key says which. Manifests are read once in each worker.
 """
 
-import dataclasses
 import datetime
 import hashlib
 import json
@@ -18,7 +17,7 @@ from reconciler import __version__
 from reconciler.adapters.spark.readings import Place, write_desired
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import run_tasks, task_count
-from reconciler.fleet import Failure, FleetRun, parse_reading, partition, reading_text
+from reconciler.fleet import Failure, FleetRun, failure_text, parse_failure, parse_reading, partition, reading_text
 from reconciler.manifest import ManifestError, Manifests, Source, desired_state, load, render_problem
 
 _FAILED: Final = "!"
@@ -40,7 +39,7 @@ def compile_desired(
     lists = partition(list(clusters), [1] * len(clusters), task_count(session))
     work = partial(_compile_all, store=store, key=key, as_of=as_of, texts=texts)
     lines = run_tasks(session, lists, work)
-    failures = tuple(Failure(**json.loads(line[1:])) for line in lines if line.startswith(_FAILED))
+    failures = tuple(parse_failure(line.removeprefix(_FAILED)) for line in lines if line.startswith(_FAILED))
     readings = tuple(parse_reading(line) for line in lines if not line.startswith(_FAILED))
     run = FleetRun(key, as_of.isoformat(), readings, failures)
     store.keep_compiled(run)
@@ -72,7 +71,7 @@ def _compile_all(
         except ManifestError as error:
             message = "\n\n".join(render_problem(problem) for problem in error.problems)
             failure = Failure(name, "invalid_manifests", message, "`reconciler validate` shows the same")
-            yield _FAILED + json.dumps(dataclasses.asdict(failure), ensure_ascii=False)
+            yield _FAILED + failure_text(failure)
             continue
         place = Place(store.files, f"key={key}", name, attempt)
         yield reading_text(write_desired(desired, manifests.clusters[name].scope, place, as_of.isoformat()))
