@@ -6,7 +6,6 @@ the cluster is asked instead.
 
 import errno
 import fcntl
-import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from reconciler.apply.history import JournalError
+from reconciler.codec import compact, load
 from reconciler.model.disguise import undisguised_json
 from reconciler.ports import RecordError
 
@@ -21,7 +21,6 @@ from reconciler.ports import RecordError
 _LONGEST_LINE: Final = 8 * 1024 * 1024
 #: How a file begins that holds no whole record: not at all, with one, or with what a crash left in its place.
 _BEGINNINGS: Final = (b"", b"{", b"\x00")
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class InUseError(RecordError):
@@ -60,7 +59,7 @@ class RecordFile:
 
     def write(self, *records: Mapping[str, Any]) -> None:
         """See ``ports``: the records are on disk when this returns."""
-        text = "".join(undisguised_json(_encode(record)) + "\n" for record in records).encode()
+        text = "".join(undisguised_json(compact(record)) + "\n" for record in records).encode()
         try:
             while text:
                 text = text[os.write(self._descriptor, text) :]
@@ -99,12 +98,9 @@ def read_records(path: str) -> Iterator[dict[str, Any]]:
 
 def _record(path: str, number: int, line: bytes) -> dict[str, Any]:
     try:
-        record = json.loads(line.decode("utf-8", "surrogatepass"))
-    except (ValueError, RecursionError) as error:
+        return load(line.decode("utf-8", "surrogatepass"))
+    except ValueError as error:
         raise JournalError(f"{path}: line {number} is no record: the file was altered") from error
-    if not isinstance(record, dict):
-        raise JournalError(f"{path}: line {number} is no record: the file was altered")
-    return record
 
 
 def _whole(descriptor: int) -> int:

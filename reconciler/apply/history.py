@@ -9,7 +9,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.apply.outcome import Outcome
-from reconciler.apply.records import JOURNAL_FORMAT
+from reconciler.apply.records import (
+    JOURNAL,
+    JOURNAL_FORMAT,
+    JOURNAL_RECORDS,
+    BridgesRecord,
+    EndRecord,
+    IntentRecord,
+    OutcomesRecord,
+    RunRecord,
+)
+from reconciler.codec import SchemaError
 
 
 class JournalError(Exception):
@@ -49,42 +59,32 @@ def past_runs(records: Iterable[Mapping[str, Any]]) -> tuple[PastRun, ...]:
     for number, record in enumerate(records, start=1):
         try:
             _take(record, runs)
-        except (KeyError, TypeError, ValueError) as error:
-            raise JournalError(f"record {number} is none of a journal: {error!r}") from error
+        except SchemaError as error:
+            raise JournalError(f"record {number} is none of a journal: {error}") from error
     return tuple(runs.values())
 
 
 def _take(record: Mapping[str, Any], runs: dict[str, PastRun]) -> None:
-    match record:
-        case {"record": "run", "format": int(version), "run": str(name)}:
-            if version > JOURNAL_FORMAT:
-                raise ValueError(f"format {version} was written by a newer version")
-            runs[name] = _opened(record, name)
-        case {"record": "intent", "run": str(name), "steps": list(steps)}:
-            runs[name].steps.update((_text(step), None) for step in steps)
-        case {"record": "outcomes", "run": str(name), "outcomes": list(items)}:
-            runs[name].steps.update((_text(item["step"]), Outcome(item["outcome"])) for item in items)
-        case {"record": "end", "run": str(name)}:
-            runs[name].ended = True
-        case {"record": str(), "run": str(name)} if name in runs:
-            pass  # a kind of record that a newer version added
-        case _:
-            raise ValueError("unknown fields")
+    kind, version = record.get("record"), record.get("format")
+    if kind == "run" and isinstance(version, int) and version > JOURNAL_FORMAT:
+        raise SchemaError(f"{version} was written by a newer version", "format")
+    name = record.get("run")
+    if isinstance(kind, str) and kind not in JOURNAL_RECORDS and isinstance(name, str) and name in runs:
+        return  # a kind of record that a newer version added
+    match JOURNAL.read(record):
+        case RunRecord(about=about, time=time):
+            runs[about.run] = PastRun(about.run, about.plan_id, about.cluster_id, about.operator, about.commit, time)
+        case IntentRecord(run=run, steps=steps):
+            _run(runs, run).steps.update((step, None) for step in steps)
+        case OutcomesRecord(run=run, outcomes=items):
+            _run(runs, run).steps.update((item.step, item.outcome) for item in items)
+        case EndRecord(run=run):
+            _run(runs, run).ended = True
+        case BridgesRecord(about=about):
+            _run(runs, about.run)
 
 
-def _opened(record: Mapping[str, Any], name: str) -> PastRun:
-    commit = record["commit"]
-    return PastRun(
-        name,
-        _text(record["planId"]),
-        _text(record["cluster"]["id"]),
-        _text(record["operator"]),
-        None if commit is None else _text(commit),
-        _text(record["time"]),
-    )
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} where a text belongs")
-    return value
+def _run(runs: dict[str, PastRun], name: str) -> PastRun:
+    if name not in runs:
+        raise SchemaError(f"no run {name!r} has begun", "run")
+    return runs[name]

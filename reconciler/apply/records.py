@@ -4,71 +4,257 @@ The journal says for each batch what is about to be sent, before it is sent, and
 answer. A step with an intent and no outcome may or may not have been applied: only the cluster can say.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 from reconciler.apply.environment import Identity
 from reconciler.apply.outcome import Outcome, Result, StepOutcome
+from reconciler.codec import (
+    ANY_TEXT,
+    BOOLEAN,
+    COUNT,
+    TEXT,
+    TEXTS,
+    Codec,
+    Record,
+    array,
+    by_value,
+    field,
+    flat,
+    group,
+    integer,
+    mapping,
+    nullable,
+    record,
+    tagged,
+)
+from reconciler.codec.values import BINDING
 from reconciler.model import AclBinding
-from reconciler.plan import Phase, Plan, Step, binding_side, ids, step_side
+from reconciler.plan import Phase, Plan, Step, ids, step_side
 
 #: Of a journal's records; a reader refuses a newer one.
 JOURNAL_FORMAT: Final = 1
 
 
-def opened(plan: Plan, facts: Mapping[str, Any], identity: Identity, time: str) -> dict[str, Any]:
-    """A run begins; ``facts`` are what :func:`about` says of it."""
-    return {
-        "record": "run",
-        "format": JOURNAL_FORMAT,
-        **facts,
-        "fileDigest": identity.file_digest,
-        "toolVersion": plan.tool_version,
-        "steps": len(plan.steps),
-        "time": time,
-    }
+@dataclass(frozen=True, slots=True)
+class About:
+    """Which run, whose, of which plan."""
+
+    run: str
+    operator: str
+    plan_id: str
+    change_id: str
+    cluster_id: str
+    cluster_name: str
+    commit: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run begins; ``steps`` is how many the plan has."""
+
+    format: int
+    about: About
+    file_digest: str | None
+    tool_version: str
+    steps: int
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class IntentRecord:
+    """A batch is about to be sent; ``steps`` are ids."""
+
+    run: str
+    batch: int
+    phase: int
+    steps: tuple[str, ...]
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """What became of one step, by its id."""
+
+    step: str
+    outcome: Outcome
+    code: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomesRecord:
+    """What became of steps; a later record about a step counts more. No batch: nothing was sent for them."""
+
+    run: str
+    batch: int | None
+    outcomes: tuple[StepRecord, ...]
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class BridgesRecord:
+    """Bridges are about to be created or removed, or were; ``action`` says which, ``reason`` why."""
+
+    about: About
+    action: str
+    bridges: tuple[AclBinding, ...]
+    reason: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndRecord:
+    """A run is over; ``counts`` are of steps by outcome."""
+
+    run: str
+    succeeded: bool
+    verified: bool
+    interrupted: bool
+    stopped: str
+    differences: tuple[str, ...]
+    counts: Mapping[str, int]
+    time: str
+
+
+JournalRecord: TypeAlias = RunRecord | IntentRecord | OutcomesRecord | BridgesRecord | EndRecord
+
+_RUN: Final = field("run", TEXT, "The run's name.", "r20261121-051700")
+_TIME: Final = field("time", TEXT, "When, in UTC.", "2026-11-21T05:17:00Z")
+ABOUT: Final[Record[About]] = record(
+    About,
+    _RUN,
+    field("operator", ANY_TEXT, "Who ran it.", "ci@build-7"),
+    field("planId", TEXT, "The plan's id.", f"plan-{'0' * 64}"),
+    field("changeId", TEXT, "The id of its changes.", f"change-{'0' * 64}"),
+    group(
+        "cluster",
+        "The cluster.",
+        field("id", TEXT, "The id that the brokers gave it.", "4L6g3nShT-eMCtK--X86sw", attr="cluster_id"),
+        field("name", TEXT, "Its name in the manifests.", "prod", attr="cluster_name"),
+    ),
+    field("commit", nullable(TEXT), "The commit of the manifests.", "0123abc"),
+)
+_ABOUT: Final = flat(ABOUT, "about")
+_STEP: Final[Record[StepRecord]] = record(
+    StepRecord,
+    field("step", TEXT, "The step's id.", "0123456789ab"),
+    field("outcome", by_value(Outcome), "What became of it.", "done"),
+    field("code", TEXT, "Kafka's name of the error.", "CLUSTER_AUTHORIZATION_FAILED", default="", omit=True),
+    field("message", ANY_TEXT, "The broker's message.", "Request is not authorized.", default="", omit=True),
+)
+_FORMS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
+    RunRecord: (
+        "run",
+        record(
+            RunRecord,
+            field("format", integer(1), "The journal's format.", JOURNAL_FORMAT),
+            _ABOUT,
+            field("fileDigest", nullable(TEXT), "The digest of the saved plan.", f"file-{'0' * 64}"),
+            field("toolVersion", TEXT, "The version that made the plan.", "0.1.0"),
+            field("steps", COUNT, "How many steps it has.", 12),
+            _TIME,
+        ),
+    ),
+    IntentRecord: (
+        "intent",
+        record(
+            IntentRecord,
+            _RUN,
+            field("batch", COUNT, "The number of the batch.", 1),
+            field("phase", COUNT, "The phase of its steps.", 2),
+            field("steps", TEXTS, "The ids of the steps that are about to be sent."),
+            _TIME,
+        ),
+    ),
+    OutcomesRecord: (
+        "outcomes",
+        record(
+            OutcomesRecord,
+            _RUN,
+            field("batch", nullable(COUNT), "The number of the batch; null: nothing was sent.", 1),
+            field("outcomes", array(_STEP), "What became of steps."),
+            _TIME,
+        ),
+    ),
+    BridgesRecord: (
+        "bridges",
+        record(
+            BridgesRecord,
+            _ABOUT,
+            field("action", TEXT, "What is done or was done.", "create"),
+            field("bridges", array(BINDING), "The bridges."),
+            field("reason", ANY_TEXT, "Why.", "default-allow is observed"),
+            _TIME,
+        ),
+    ),
+    EndRecord: (
+        "end",
+        record(
+            EndRecord,
+            _RUN,
+            field("succeeded", BOOLEAN, "Whether every step's after-state was observed.", True),
+            field("verified", BOOLEAN, "Whether the last reading took place.", True),
+            field("interrupted", BOOLEAN, "Whether somebody interrupted it.", False),
+            field("stopped", ANY_TEXT, "Why it ended early; empty: it did not.", ""),
+            field("differences", array(ANY_TEXT), "What the last reading does not show."),
+            field("counts", mapping(COUNT), "How many steps ended how."),
+            _TIME,
+        ),
+    ),
+}
+#: The kinds of records.
+JOURNAL_RECORDS: Final = frozenset(name for name, _ in _FORMS.values())
+#: One line of a journal.
+JOURNAL: Final[Codec[JournalRecord]] = tagged(
+    "record", dict(_FORMS.values()), lambda value: _FORMS[type(value)][0], "What kind of record it is."
+)
+
+
+def opened(plan: Plan, about: About, identity: Identity, time: str) -> dict[str, Any]:
+    """A run begins; :func:`about_run` says which."""
+    return _written(RunRecord(JOURNAL_FORMAT, about, identity.file_digest, plan.tool_version, len(plan.steps), time))
 
 
 def intent(run: str, batch: int, phase: Phase, steps: Sequence[Step], time: str) -> dict[str, Any]:
     """A batch is about to be sent."""
-    ids = [step.id for step in steps]
-    return {"record": "intent", "run": run, "batch": batch, "phase": int(phase), "steps": ids, "time": time}
+    return _written(IntentRecord(run, batch, int(phase), tuple(step.id for step in steps), time))
 
 
 def outcomes(run: str, batch: int | None, found: Iterable[StepOutcome], time: str) -> dict[str, Any]:
-    """What became of steps; a later record about a step counts more. No batch: nothing was sent for them."""
-    items = [dict(_outcome(item)) for item in found]
-    return {"record": "outcomes", "run": run, "batch": batch, "outcomes": items, "time": time}
+    """What became of steps."""
+    items = tuple(StepRecord(item.step.id, item.outcome, item.code, item.message) for item in found)
+    return _written(OutcomesRecord(run, batch, items, time))
 
 
-def bridged(
-    facts: Mapping[str, Any], action: str, bridges: Sequence[AclBinding], why: str, time: str
-) -> dict[str, Any]:
-    """Bridges are about to be created or removed, or were; ``action`` says which, ``why`` for which reason."""
-    found = [binding_side(bridge) for bridge in bridges]
-    return {"record": "bridges", **facts, "action": action, "bridges": found, "reason": why, "time": time}
+def bridged(about: About, action: str, bridges: Sequence[AclBinding], why: str, time: str) -> dict[str, Any]:
+    """What happens to bridges."""
+    return _written(BridgesRecord(about, action, tuple(bridges), why, time))
 
 
 def ended(run: str, result: Result, time: str) -> dict[str, Any]:
-    """A run is over, and was honest about it."""
-    return {
-        "record": "end",
-        "run": run,
-        "succeeded": result.succeeded,
-        "verified": result.verified,
-        "interrupted": result.interrupted,
-        "stopped": result.stopped,
-        "differences": list(result.differences),
-        "counts": {str(outcome): result.count(outcome) for outcome in Outcome if result.count(outcome)},
-        "time": time,
-    }
+    """A run is over."""
+    counts = {str(outcome): result.count(outcome) for outcome in Outcome if result.count(outcome)}
+    return _written(
+        EndRecord(
+            run,
+            result.succeeded,
+            result.verified,
+            result.interrupted,
+            result.stopped,
+            result.differences,
+            counts,
+            time,
+        )
+    )
 
 
-def audited(facts: Mapping[str, Any], item: StepOutcome, time: str) -> dict[str, Any]:
-    """Who did what by which plan (:func:`about`), and what became of it: complete in itself."""
+def audited(about: About, item: StepOutcome, time: str) -> dict[str, Any]:
+    """Who did what by which plan, and what became of it: complete in itself."""
     return {
         "record": "step",
-        **facts,
+        **ABOUT.write(about),
         **step_side(item.step),
         "outcome": str(item.outcome),
         "code": item.code,
@@ -77,23 +263,13 @@ def audited(facts: Mapping[str, Any], item: StepOutcome, time: str) -> dict[str,
     }
 
 
-def about(plan: Plan, identity: Identity) -> dict[str, Any]:
-    """Which run, whose, of which plan: computed once a run, for a plan's ids are digests of all of it."""
+def about_run(plan: Plan, identity: Identity) -> About:
+    """Computed once a run, for a plan's ids are digests of all of it."""
     change, whole = ids(plan)
-    return {
-        "run": identity.run,
-        "operator": identity.operator,
-        "planId": whole,
-        "changeId": change,
-        "cluster": {"id": plan.cluster_id, "name": plan.terms.cluster},
-        "commit": plan.source_commit,
-    }
+    cluster = plan.terms.cluster
+    return About(identity.run, identity.operator, whole, change, plan.cluster_id, cluster, plan.source_commit)
 
 
-def _outcome(item: StepOutcome) -> Iterator[tuple[str, str]]:
-    yield "step", item.step.id
-    yield "outcome", str(item.outcome)
-    if item.code:
-        yield "code", item.code
-    if item.message:
-        yield "message", item.message
+def _written(value: JournalRecord) -> dict[str, Any]:
+    written: dict[str, Any] = JOURNAL.write(value)
+    return written

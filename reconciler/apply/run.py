@@ -52,11 +52,11 @@ class Run:
     stopped: str = ""
     batches: int = 0
     lease_guard: LeaseGuard = field(default_factory=NoLeaseGuard)
-    facts: Mapping[str, Any] = field(init=False)
+    about: records.About = field(init=False)
 
     def __post_init__(self) -> None:
         """Compute what every audit record says."""
-        self.facts = records.about(self.plan, self.environment.identity)
+        self.about = records.about_run(self.plan, self.environment.identity)
 
     def all_outcomes(self) -> tuple[StepOutcome, ...]:
         """An outcome for every step, in the plan's order."""
@@ -76,7 +76,7 @@ class Run:
 
     def open(self) -> None:
         """Write down that the run begins."""
-        record = records.opened(self.plan, self.facts, self.environment.identity, self.environment.clock.now())
+        record = records.opened(self.plan, self.about, self.environment.identity, self.environment.clock.now())
         self._write_journal(record)
         self._write_audit(record)
 
@@ -103,11 +103,11 @@ class Run:
         if not isinstance(self.environment.journal, NoLedger):
             self._write_journal(records.outcomes(self.environment.identity.run, batch, found, now))
         if not isinstance(self.environment.audit, NoLedger):
-            self._write_audit(*(records.audited(self.facts, item, now) for item in found))
+            self._write_audit(*(records.audited(self.about, item, now) for item in found))
 
     def bridged(self, action: str, bridges: Sequence[AclBinding], why: str = "") -> None:
         """Write down what happens to bridges."""
-        record = records.bridged(self.facts, action, bridges, why, self.environment.clock.now())
+        record = records.bridged(self.about, action, bridges, why, self.environment.clock.now())
         self._write_journal(record)
         self._write_audit(record)
 

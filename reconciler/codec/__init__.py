@@ -9,24 +9,26 @@ from reconciler.codec.containers import TEXTS, array, mapping, nullable
 from reconciler.codec.document import canonical, compact, known_minor, load, schema_text
 from reconciler.codec.interface import Codec, SchemaError, same, unexpected
 from reconciler.codec.lines import Lines, document_text, in_lines
-from reconciler.codec.record import Field, Record, derived, field, flat, group, record
+from reconciler.codec.objects import Field, Record, derived, field, flat, group, record
 from reconciler.codec.scalars import (
+    ANY_TEXT,
     BOOLEAN,
     COUNT,
     DATE,
     NUMBER,
     TEXT,
+    by_name,
+    by_number,
+    by_value,
     constant,
     converted,
     integer,
-    names,
-    numbers,
     text,
-    values,
-    words,
+    word,
 )
 
 __all__ = [
+    "ANY_TEXT",
     "BOOLEAN",
     "COUNT",
     "DATE",
@@ -39,6 +41,9 @@ __all__ = [
     "Record",
     "SchemaError",
     "array",
+    "by_name",
+    "by_number",
+    "by_value",
     "canonical",
     "compact",
     "constant",
@@ -53,9 +58,7 @@ __all__ = [
     "known_minor",
     "load",
     "mapping",
-    "names",
     "nullable",
-    "numbers",
     "record",
     "same",
     "schema_text",
@@ -63,6 +66,5 @@ __all__ = [
     "tagged",
     "text",
     "unexpected",
-    "values",
-    "words",
+    "word",
 ]

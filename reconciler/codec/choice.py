@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from reconciler.codec.interface import Codec, SchemaError, unexpected
-from reconciler.codec.record import Field
+from reconciler.codec.objects import Field
 from reconciler.codec.scalars import TEXT
 
 T = TypeVar("T")

@@ -25,7 +25,15 @@ def _read_text(value: Any) -> str:
     return value
 
 
+def _read_any_text(value: Any) -> str:
+    if value.__class__ is not str:
+        raise unexpected("a string", value)
+    return value
+
+
 TEXT: Final[Codec[str]] = Codec(_read_text, same, {"type": "string"})
+#: Names of files and users, and what brokers say: they may hold half of a surrogate pair, and must read back.
+ANY_TEXT: Final[Codec[str]] = Codec(_read_any_text, same, {"type": "string"})
 
 
 def text(pattern: str = "", *, least: int = 0, form: str = "") -> Codec[str]:
@@ -116,26 +124,26 @@ def _one_of(words: Mapping[Any, T], names: Mapping[T, Any], schema: Mapping[str,
     return Codec(read, names.__getitem__, schema)
 
 
-def names(members: Iterable[E]) -> Codec[E]:
+def by_name(members: Iterable[E]) -> Codec[E]:
     """One of these members, by its name."""
     words = {member.name: member for member in members}
     return _one_of(words, {member: name for name, member in words.items()}, {"enum": list(words)})
 
 
-def values(members: Iterable[E]) -> Codec[E]:
+def by_value(members: Iterable[E]) -> Codec[E]:
     """One of these members, by its value as a string."""
     words = {str(member.value): member for member in members}
     return _one_of(words, {member: word for word, member in words.items()}, {"enum": list(words)})
 
 
-def numbers(members: Iterable[N]) -> Codec[N]:
+def by_number(members: Iterable[N]) -> Codec[N]:
     """One of these members, by its number."""
     words = {int(member): member for member in members}
     schema = {"type": "integer", "enum": list(words)}
     return _one_of(words, {member: number for number, member in words.items()}, schema)
 
 
-def words(*known: str) -> Codec[str]:
+def word(*known: str) -> Codec[str]:
     """One of these strings."""
     return _one_of({word: word for word in known}, {word: word for word in known}, {"enum": list(known)})
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 from reconciler.codec.choice import single
 from reconciler.codec.containers import TEXTS, array, nullable
 from reconciler.codec.interface import Codec
-from reconciler.codec.record import Record, field, record
+from reconciler.codec.objects import Record, field, record
 from reconciler.codec.scalars import TEXT, constant
 from reconciler.model.scope import RESOURCE_FIELDS, NameSelector, Scope, Selector
 

@@ -4,16 +4,16 @@ from typing import Any, Final
 
 from reconciler.codec.containers import array, nullable
 from reconciler.codec.interface import Codec, SchemaError
-from reconciler.codec.record import Record, field, record
-from reconciler.codec.scalars import COUNT, TEXT, converted, integer, names, text
+from reconciler.codec.objects import Record, field, record
+from reconciler.codec.scalars import ANY_TEXT, COUNT, TEXT, by_name, converted, integer, text
 from reconciler.model.acl import AccessControlEntry, AclBinding, OpaqueBinding, ResourcePattern
 from reconciler.model.enums import AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.model.origin import Origin
 
-RESOURCE_TYPE: Final = names(member for member in ResourceType if member >= ResourceType.TOPIC)
-PATTERN_TYPE: Final = names(member for member in PatternType if member >= PatternType.LITERAL)
-OPERATION: Final = names(member for member in AclOperation if member >= AclOperation.ALL)
-PERMISSION: Final = names(member for member in AclPermissionType if member >= AclPermissionType.DENY)
+RESOURCE_TYPE: Final = by_name(member for member in ResourceType if member >= ResourceType.TOPIC)
+PATTERN_TYPE: Final = by_name(member for member in PatternType if member >= PatternType.LITERAL)
+OPERATION: Final = by_name(member for member in AclOperation if member >= AclOperation.ALL)
+PERMISSION: Final = by_name(member for member in AclPermissionType if member >= AclPermissionType.DENY)
 NAME: Final = text(least=1)
 ASSIGNMENTS: Final = array(array(COUNT))
 
@@ -72,4 +72,4 @@ def _origin(place: str) -> Origin:
 
 
 #: A place in the manifests.
-ORIGIN: Final[Codec[Origin]] = converted(TEXT, _origin, str)
+ORIGIN: Final[Codec[Origin]] = converted(ANY_TEXT, _origin, str)

@@ -139,13 +139,35 @@ def test_spoilt_journals_are_refused_or_read(tmp_path: Path) -> None:
         "run": "r",
         "operator": "o",
         "planId": "p",
+        "changeId": "x",
+        "fileDigest": None,
+        "toolVersion": "0",
+        "steps": 2,
         "cluster": {"id": "c", "name": "n"},
         "commit": None,
         "time": "t",
     }
     intent = {"record": "intent", "run": "r", "batch": 1, "phase": 1, "steps": ["a", "b"], "time": "t"}
-    outcomes = {"record": "outcomes", "run": "r", "batch": 1, "outcomes": [{"step": "a", "outcome": "done"}]}
-    records = [run, intent, outcomes, {"record": "end", "run": "r"}]
+    outcomes = {
+        "record": "outcomes",
+        "run": "r",
+        "batch": 1,
+        "outcomes": [{"step": "a", "outcome": "done"}],
+        "time": "t",
+    }
+    end = {
+        "record": "end",
+        "run": "r",
+        "succeeded": True,
+        "verified": True,
+        "interrupted": False,
+        "stopped": "",
+        "differences": [],
+        "counts": {"done": 1},
+        "time": "t",
+    }
+    records = [run, intent, outcomes, end]
+    assert len(past_runs(records)) == 1
     text = "".join(json.dumps(record) + "\n" for record in records)
     places, random = list(_places(records)), Random(8)
     file = tmp_path / "journal"

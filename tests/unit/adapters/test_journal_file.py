@@ -18,8 +18,25 @@ RUN = {
     "run": "r",
     "operator": "o",
     "planId": "p",
+    "changeId": "x",
+    "fileDigest": None,
+    "toolVersion": "0",
+    "steps": 3,
     "cluster": {"id": "c", "name": "n"},
     "commit": None,
+    "time": "t",
+}
+
+
+END = {
+    "record": "end",
+    "run": "r",
+    "succeeded": True,
+    "verified": True,
+    "interrupted": False,
+    "stopped": "",
+    "differences": [],
+    "counts": {"done": 1},
     "time": "t",
 }
 
@@ -112,13 +129,33 @@ def test_a_newer_format_is_refused() -> None:
         past_runs([{**RUN, "format": 2}])
 
 
+def test_a_record_of_a_kind_that_a_newer_version_added_is_ignored() -> None:
+    (run,) = past_runs([RUN, {"record": "pause", "run": "r"}])
+    assert run.run == "r"
+
+
+@pytest.mark.parametrize(
+    ("record", "place"),
+    [
+        ({"record": "end", "run": "r", "succeeded": 1}, "succeeded"),
+        ({"record": "pause", "run": "other"}, "record"),
+        ({"record": "outcomes", "run": "r", "batch": None, "outcomes": [{"step": 1}]}, r"outcomes\[0\].step"),
+        ({"record": "intent", "run": "other", "batch": 1, "phase": 1, "steps": [], "time": "t"}, "run"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(record: dict[str, Any], place: str) -> None:
+    with pytest.raises(JournalError, match=f"record 2 .*: {place}: "):
+        past_runs([RUN, record])
+
+
 def test_a_later_record_about_a_step_counts_more() -> None:
     intent = {"record": "intent", "run": "r", "batch": 1, "phase": 2, "steps": ["a", "b", "c"], "time": "t"}
-    unknown = {"record": "outcomes", "run": "r", "batch": 1, "outcomes": [{"step": "a", "outcome": "unknown"}]}
-    done = {"record": "outcomes", "run": "r", "batch": 1, "outcomes": [{"step": "a", "outcome": "done"}]}
+    about = {"record": "outcomes", "run": "r", "batch": 1, "time": "t"}
+    unknown = {**about, "outcomes": [{"step": "a", "outcome": "unknown"}]}
+    done = {**about, "outcomes": [{"step": "a", "outcome": "done"}]}
     (run,) = past_runs([RUN, intent, unknown])
     assert (set(run.performed), set(run.doubtful), run.ended) == (set[str](), {"a", "b", "c"}, False)
-    (run,) = past_runs([RUN, intent, unknown, done, {"record": "end", "run": "r"}])
+    (run,) = past_runs([RUN, intent, unknown, done, END])
     assert (set(run.performed), set(run.doubtful), run.ended) == ({"a"}, {"b", "c"}, True)
 
 
