@@ -48,5 +48,5 @@ def closing_lines(plan: Plan, paint: Paint) -> Iterator[str]:
 
 
 def _bridge(bridge: Bridge) -> str:
-    how = _OWN.get(bridge.means, f"as open as {'before' if bridge.side == 'closing' else 'behind'} the plan")
+    how = _OWN.get(bridge.means, f"as open as {'before' if bridge.side == 'closing' else 'after'} the plan")
     return f"{safe(pattern_words(bridge.pattern))}: {how}"

@@ -2,22 +2,24 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby, repeat
-from typing import TypeAlias
+from itertools import groupby
+from typing import Final
 
 from reconciler.diff import Left
-from reconciler.model import AclBinding, Create, Delete, Impossible, Update
-from reconciler.plan import TITLES, Effect, Plan, Refusal, Step, ids, touched_bindings
+from reconciler.plan import TITLES, Plan, Refusal, change_id, plan_id
 from reconciler.plan.review.callouts import INTERRUPTED
 from reconciler.plan.review.lasting import lasting
 from reconciler.report.bridge_text import closing_lines, opening_lines
+from reconciler.report.kinds import KINDS, VERBS, kind_of, sign_of
 from reconciler.report.paint import Paint, counted, plain, safe
-from reconciler.report.review_text import effect_words, review_lines
-from reconciler.report.topic_crowds import crowd_lines, crowds
-from reconciler.report.topic_text import TopicWords, validation_lines
-from reconciler.report.words import binding_words, pattern_words
+from reconciler.report.review_text import review_lines
+from reconciler.report.step_lines import StepLine, step_lines
+from reconciler.report.validation_text import validation_lines
+from reconciler.report.words import pattern_words
 
-_Tagged: TypeAlias = tuple[Step, Effect | None]
+_STYLES: Final = {"+": "add", "-": "remove", "~": "change"}
+#: Of very many topics that get the same, so many names are shown.
+_NAMED: Final = 20
 
 
 def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False, drift: bool = False) -> Iterator[str]:
@@ -30,14 +32,14 @@ def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False, drift:
         yield ""
         yield from review_lines(plan.access, paint, expand=expand)
     yield from opening_lines(plan, paint)
-    words = TopicWords.of(plan)
-    tagged = zip(plan.steps, plan.access.effects or repeat(None), strict=False)
-    for phase, steps in groupby(tagged, key=lambda item: item[0].phase):
+    phases = [step.phase for step in plan.steps]
+    for phase, lines in groupby(step_lines(plan, expand=expand), key=lambda line: line.phase):
         yield ""
         yield paint("title", f"{int(phase)}. {TITLES[phase]}")
-        yield from _steps(list(steps), words, paint, expand=expand)
-        following = [step.phase for step in plan.steps if step.phase > phase]
-        if following and any(phase <= barrier < following[0] for barrier in plan.barriers):
+        for line in lines:
+            yield from _line(line, paint)
+        following = next((later for later in phases if later > phase), None)
+        if following is not None and any(phase <= barrier < following for barrier in plan.barriers):
             yield paint("dim", f"── barrier: {_barrier(plan)} ──")
     yield from closing_lines(plan, paint)
     yield from _lasting(plan, paint)
@@ -47,7 +49,7 @@ def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False, drift:
     yield from validation_lines(plan.topics.validation, paint)
     yield from refusal_lines(plan.refusals, paint)
     yield ""
-    yield from _summary(plan, paint)
+    yield from _summary(plan, paint, expand=expand, drift=drift)
 
 
 def _barrier(plan: Plan) -> str:
@@ -69,60 +71,23 @@ def _head(plan: Plan, what: str, paint: Paint) -> Iterator[str]:
     )
 
 
-def _steps(steps: list[_Tagged], words: TopicWords, paint: Paint, *, expand: bool) -> Iterator[str]:
-    together = [] if expand else crowds([step for step, _ in steps], words)
-    for alike in together:
-        yield from crowd_lines(alike, words, paint)
-    shown = {step.id for alike in together for step in alike}
-    alone = [item for item in steps if item[0].id not in shown] if shown else steps
-    for _, group in groupby(alone, key=lambda item: _line_key(*item, expand=expand)):
-        same = list(group)
-        yield from _line([step for step, _ in same], effect_words(same[0][1]), words, paint)
-
-
-def _line_key(step: Step, effect: Effect | None, *, expand: bool) -> object:
-    match step.change:
-        case Create(AclBinding() as binding) | Delete(AclBinding() as binding) if not expand:
-            entry = binding.entry
-            who = entry.principal, entry.host, entry.permission_type
-            return type(step.change), binding.pattern, who, effect, step.origin, step.expires
-        case _:
-            return step.id
-
-
-def _line(steps: list[Step], effect: str, words: TopicWords, paint: Paint) -> Iterator[str]:
-    end = _origin(steps[0], paint)
-    match steps[0].change:
-        case Create(AclBinding()):
-            yield paint("add", f"  + {_bindings(steps)}") + _tag(effect, paint) + end
-        case Delete(AclBinding()):
-            yield paint("remove", f"  - {_bindings(steps)}") + _tag(effect, paint) + end
-        case Create() | Delete() | Update():
-            yield from words.lines(steps[0], paint, end)
-        case Impossible():
-            return
-
-
-def _tag(effect: str, paint: Paint) -> str:
-    return paint("dim", f"  [{safe(effect)}]") if effect else ""
-
-
-def _bindings(steps: list[Step]) -> str:
-    bindings = touched_bindings(step.change for step in steps)
-    return safe(binding_words(bindings[0], ", ".join(binding.entry.operation.name for binding in bindings)))
-
-
-def _origin(step: Step, paint: Paint) -> str:
-    until = "" if step.expires is None else f"  until {step.expires}"
-    place = "" if step.origin is None else f"  {safe(str(step.origin))}"
-    return paint("dim", until + place) if until or place else ""
+def _line(line: StepLine, paint: Paint) -> Iterator[str]:
+    style = _STYLES[line.sign]
+    effect = paint("dim", f"  [{safe(line.effect)}]") if line.effect else ""
+    place = "" if line.origin is None else str(line.origin)
+    end = "".join(f"  {safe(text)}" for text in (line.until, place) if text)
+    yield paint(style, f"  {line.sign} {safe(line.words)}") + effect + (paint("dim", end) if end else "")
+    yield from (paint(detail.role, f"      {safe(detail.text)}") for detail in line.details)
+    if line.names:
+        more = f" and {len(line.names) - _NAMED:,} more; --expand shows each" if len(line.names) > _NAMED else ""
+        yield paint("dim", f"      {', '.join(map(safe, line.names[:_NAMED]))}{more}")
 
 
 def _lasting(plan: Plan, paint: Paint) -> Iterator[str]:
     sentences = list(lasting(plan.steps))
     if sentences:
         yield ""
-        yield paint("title", f"For good, whatever is undone later ({len(sentences):,})")
+        yield paint("title", f"Cannot be undone ({len(sentences):,})")
         yield from (f"  {safe(sentence)}" for sentence in sentences)
 
 
@@ -130,7 +95,7 @@ def _left(left: tuple[Left, ...], paint: Paint) -> Iterator[str]:
     if not left:
         return
     yield ""
-    yield paint("title", f"Left as it is ({len(left):,})")
+    yield paint("title", f"Not changed ({len(left):,})")
     for (reason, detail), group in groupby(left, key=lambda item: (item.reason, item.detail)):
         yield paint("warn", f"  {reason}: {safe(detail)}")
         for item in group:
@@ -140,8 +105,8 @@ def _left(left: tuple[Left, ...], paint: Paint) -> Iterator[str]:
 
 def _coverage(plan: Plan, paint: Paint) -> Iterator[str]:
     for title, patterns in (
-        ("Gets its first binding: closed to everyone else, if default-allow is on", plan.coverage.closed),
-        ("Loses its last binding: opened to everyone, if default-allow is on", plan.coverage.opened),
+        ("Gets its first binding: closed to everybody else if default-allow is on", plan.coverage.closed),
+        ("Loses its last binding: open to everybody if default-allow is on", plan.coverage.opened),
     ):
         if patterns:
             yield ""
@@ -166,33 +131,29 @@ def refusal_lines(refusals: tuple[Refusal, ...], paint: Paint = plain) -> Iterat
         yield f"    {safe(refusal.remedy)}"
 
 
-def _summary(plan: Plan, paint: Paint) -> Iterator[str]:
+def _summary(plan: Plan, paint: Paint, *, expand: bool, drift: bool) -> Iterator[str]:
     if not plan.steps:
-        yield paint("title", "Nothing to do." if not plan.left else "Nothing that this plan may do.")
+        yield paint("title", "Nothing to do." if not plan.left else "Nothing that this plan is allowed to do.")
         return
     yield paint("title", f"{summary(plan)}. About {plan.estimated_seconds:g} s.")
     if plan.moves_access:
         yield paint("dim", f"Proven: {_proven(plan)}.")
-    yield from (paint("dim", name) for name in ids(plan))
+    if not drift and not plan.refusals:
+        yield f"Approve with --require-id {change_id(plan)}"
+    if expand:
+        yield paint("dim", f"On this cluster only: {plan_id(plan)}")
 
 
 def _proven(plan: Plan) -> str:
     """What the proof of the order says; what is interrupted, or may be under default-allow, is listed elsewhere."""
     interrupted = any(callout.rule == INTERRUPTED for callout in plan.access.callouts)
     if plan.terms.default_allow is False and not interrupted:
-        return "no moment of it permits what neither state permits, or refuses what both permit"
-    return "no moment of it permits what neither state permits"
+        return "at no point does it permit what neither state permits, or refuse what both permit"
+    return "at no point does it permit what neither state permits"
 
 
 def summary(plan: Plan) -> str:
     """``3 bindings to create, 1 topic to alter``: one line that counts the steps."""
-    kinds = (
-        ("binding", "create", ("CreateAcl",)),
-        ("binding", "delete", ("DeleteAcl",)),
-        ("topic", "create", ("CreateTopic",)),
-        ("topic", "alter", ("CreatePartitions", "AlterConfigs")),
-        ("topic", "delete", ("DeleteTopic",)),
-    )
-    actions = Counter(step.action for step in plan.steps)
-    found = ((noun, verb, sum(actions[action] for action in names)) for noun, verb, names in kinds)
-    return ", ".join(f"{counted(number, noun)} to {verb}" for noun, verb, number in found if number)
+    counts = Counter((kind_of(step.change).NOUN, sign_of(step.change)) for step in plan.steps)
+    found = ((counts[kind.NOUN, sign], kind.NOUN, verb) for kind in KINDS for sign, verb in VERBS.items())
+    return ", ".join(f"{counted(number, noun)} to {verb}" for number, noun, verb in found if number)

@@ -176,7 +176,7 @@ def test_a_right_that_moves_to_another_resource_is_told_where_it_is_missed() -> 
         "on two resources, and the one goes before the other comes"
     ]
     shown = "\n".join(plan_lines(plan))
-    assert "Proven: no moment of it permits what neither state permits." in shown
+    assert "Proven: at no point does it permit what neither state permits." in shown
     smooth = Transition(live, declared(frozenset({topics}), {})).plan()
     assert not [callout for callout in smooth.access.callouts if callout.rule == "interrupted"]
 

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from reconciler.plan import Plan, plan_id, step_side
+from reconciler.plan import EVERYBODY_ELSE, Plan, plan_id, step_side
 from reconciler.report.formats.document import access_summary, check_summary, finding_summary, plan_summary
 from reconciler.report.formats.escaping import json_text
 from reconciler.report.formats.interface import Options
 from reconciler.report.paint import safe
 from reconciler.report.results import Report
-from reconciler.report.results.lines import access_lines
 
 _TYPE = "reconciler.{}.v1"
 
@@ -40,8 +39,8 @@ def _plan_events(plan: Plan, at: datetime.datetime, *, drift: bool) -> Iterator[
     cluster, kind = plan.terms.cluster, "drift" if drift else "plan"
     yield _event(kind, cluster, plan_id(plan), plan_summary(plan, drift=drift), at)
     tags = {"planId": plan_id(plan)}
-    for line in access_lines(plan.access.consequences):
-        yield _event(f"{kind}.access", cluster, line.who, {**tags, **access_summary(line)}, at)
+    for row in plan.access.consequences:
+        yield _event(f"{kind}.access", cluster, row.principal or EVERYBODY_ELSE, {**tags, **access_summary(row)}, at)
     for step in plan.steps:
         yield _event(f"{kind}.step", cluster, step.id, {**tags, **step_side(step)}, at)
 

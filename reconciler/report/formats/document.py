@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from reconciler.plan import Plan, change_id, plan_id
+from reconciler.access.hosts import ANY_HOST
+from reconciler.plan import EVERYBODY_ELSE, Consequence, Plan, change_id, operations_words, plan_id
 from reconciler.report.formats.escaping import json_text
 from reconciler.report.formats.interface import Options
 from reconciler.report.results import Check, Finding, Report, plan_verdict, verdict
 from reconciler.report.results.fleet import fleet_document
-from reconciler.report.results.lines import AccessLine, access_lines
-from reconciler.report.results.report import tally
+from reconciler.report.results.report import step_counts
 
 
 def write(report: Report, _: Options) -> str:
@@ -28,27 +28,28 @@ def write(report: Report, _: Options) -> str:
 
 
 def _plan(plan: Plan, *, drift: bool) -> dict[str, Any]:
-    rows = [access_summary(line) for line in access_lines(plan.access.consequences)]
+    rows = [access_summary(row) for row in plan.access.consequences]
     callouts = [{"rule": one.rule, "principal": one.principal, "text": one.text} for one in plan.access.callouts]
     return {**plan_summary(plan, drift=drift), "access": rows, "callouts": callouts}
 
 
-def access_summary(line: AccessLine) -> dict[str, Any]:
+def access_summary(row: Consequence) -> dict[str, Any]:
     """A row of gained and lost access."""
+    kind = row.region.resource_type
     return {
-        "principal": line.who,
-        "resourceType": line.kind,
-        "names": line.names,
-        "hosts": line.hosts,
-        "gained": line.gained,
-        "lost": line.lost,
-        "certain": line.certain,
+        "principal": row.principal or EVERYBODY_ELSE,
+        "resourceType": kind.name,
+        "names": row.region.describe(),
+        "hosts": "" if row.hosts == str(ANY_HOST) else row.hosts,
+        "gained": operations_words(row.gained, kind),
+        "lost": operations_words(row.lost, kind),
+        "certain": row.reading is None,
     }
 
 
 def plan_summary(plan: Plan, *, drift: bool) -> dict[str, Any]:
     """A plan's ids, verdict and counts."""
-    counts = tally(plan)
+    counts = step_counts(plan)
     found = plan_verdict(plan, drift=drift)
     return {
         "cluster": plan.terms.cluster,

@@ -3,16 +3,16 @@
 from reconciler.report.formats.escaping import json_text
 from reconciler.report.formats.interface import Options
 from reconciler.report.results import Report
-from reconciler.report.results.report import tally
+from reconciler.report.results.report import step_counts
 
 
 def write(report: Report, _: Options) -> str:
     """``artifacts:reports:terraform``: how much is created, updated and deleted."""
-    tallies = [tally(plan) for plan in report.all_plans]
+    plans = [step_counts(plan) for plan in report.all_plans]
     fleets = [fleet.totals for fleet in report.fleets]
     counts = {
-        "create": sum(one.create for one in tallies) + sum(one.creates for one in fleets),
-        "update": sum(one.update for one in tallies) + sum(one.topics for one in fleets),
-        "delete": sum(one.delete for one in tallies) + sum(one.deletes for one in fleets),
+        "create": sum(one.create for one in plans) + sum(one.creates for one in fleets),
+        "update": sum(one.update for one in plans) + sum(one.topics for one in fleets),
+        "delete": sum(one.delete for one in plans) + sum(one.deletes for one in fleets),
     }
     return json_text(counts) + "\n"

@@ -11,7 +11,8 @@ from itertools import groupby
 from typing import Final
 
 from reconciler.model import Origin
-from reconciler.plan import TITLES, Plan, change_id, plan_id
+from reconciler.plan import TITLES, Plan, change_id
+from reconciler.report.access_lines import AccessLine, access_lines
 from reconciler.report.formats.escaping import markdown_cell as cell
 from reconciler.report.formats.escaping import markdown_code as code
 from reconciler.report.formats.escaping import markdown_element as element
@@ -20,9 +21,9 @@ from reconciler.report.formats.sections import Measure, Section, fitted
 from reconciler.report.paint import counted
 from reconciler.report.results import Check, Finding, Level, Report, Standing, Tone, plan_verdict, verdict
 from reconciler.report.results.fleet import FleetCluster
-from reconciler.report.results.lines import AccessLine, StepLine, access_lines, step_lines
 from reconciler.report.results.notes import plan_notes
 from reconciler.report.results.verdict import plan_counts
+from reconciler.report.step_lines import StepLine, step_lines
 
 _SIGNS: Final = {Tone.STOP: "🛑", Tone.CAUTION: "⚠️", Tone.CALM: "✅"}
 _LEVELS: Final = {Level.ERROR: "🛑 error", Level.WARNING: "⚠️ warning", Level.NOTE: "note"}
@@ -33,6 +34,9 @@ _LONGEST_MARKER: Final = 200
 #: So many plans are shown; of others only their number, and what stands out in them.
 _MOST_PLANS: Final = 20
 _LONGEST_NAME: Final = 100
+#: Names shown of rows that differ in their name only, and of very many steps that are alike.
+_NAMES_SHOWN: Final = 4
+_STEPS_NAMED: Final = 20
 #: The same as it is written: a sign that Markdown could take for something becomes up to nine.
 _LONGEST_CODE: Final = 200
 
@@ -85,12 +89,11 @@ def _plan_line(plan: Plan, *, drift: bool = False) -> str:
 def _tail(report: Report) -> str:
     if not report.all_plans:
         return ""
-    lines = ["", "<details><summary>Ids</summary>", ""]
-    for plan in report.all_plans[:_MOST_PLANS]:
-        lines += [f"- {code(_cut(plan.terms.cluster))} {code(plan_id(plan))}", f"  {code(change_id(plan))}"]
-        if plan.source_commit:
-            lines.append(f"  manifests of {code(_cut(plan.source_commit))}")
-    return "\n".join([*lines, "", "</details>", ""])
+    lines = ["", "<details><summary>Approve with --require-id</summary>", ""] if report.plans else []
+    lines += [f"- {code(_cut(plan.terms.cluster))} {code(change_id(plan))}" for plan in report.plans[:_MOST_PLANS]]
+    commits = {plan.source_commit: None for plan in report.all_plans[:_MOST_PLANS] if plan.source_commit}
+    lines += ["", "</details>"] if report.plans else []
+    return "\n".join([*lines, *(f"\nManifests of {code(_cut(commit))}" for commit in commits), ""])
 
 
 def _sections(report: Report) -> Iterator[Section]:
@@ -147,11 +150,11 @@ def _callouts(report: Report) -> Iterator[Section]:
 def _access(report: Report) -> Iterator[Section]:
     drifts = set(map(id, report.drifts))
     for plan in report.all_plans[:_MOST_PLANS]:
-        rows = [_access_row(line) for line in access_lines(plan.access.consequences)]
+        rows = [_access_row(line) for line in access_lines(plan.access.consequences, most_names=_NAMES_SHOWN)]
         if not rows:
             continue
         of = f" on {code(_cut(plan.terms.cluster))}" if len(report.all_plans) > 1 else ""
-        opening = "| who | gains | loses | on | from |\n|---|---|---|---|---|\n"
+        opening = "| who | gains or loses | on | from |\n|---|---|---|---|\n"
         closing = ""
         if plan.access.more_principals:
             closing = f"\n{counted(plan.access.more_principals, 'more principal')} through `User:*`, not listed.\n"
@@ -164,9 +167,8 @@ def _access(report: Report) -> Iterator[Section]:
 def _access_row(line: AccessLine) -> str:
     doubt = "" if line.certain else " *perhaps*"
     names = prose(line.names) + (f"<br>{prose(line.topics)}" if line.topics else "")
-    gained = f"➕ {line.gained}{doubt}" if line.gained else ""
-    lost = f"➖ {line.lost}{doubt}" if line.lost else ""
-    return f"| {cell(line.who)} | {gained} | {lost} | {names} | {cell(line.hosts) if line.hosts else 'anywhere'} |\n"
+    moved = f"{'➕' if line.sign == '+' else '➖'} {line.operations}{doubt}"
+    return f"| {cell(line.who)} | {moved} | {names} | {cell(line.hosts) if line.hosts else 'any host'} |\n"
 
 
 def _checks(checks: Iterable[Check]) -> Iterator[Section]:
@@ -225,8 +227,13 @@ def _steps(plan: Plan, *, many: bool) -> Iterator[Section]:
 
 def _step_row(line: StepLine) -> str:
     effect = f" *{prose(line.effect)}*" if line.effect else ""
-    details = "".join(f"  - {code(text)}\n" for text in line.details)
-    return f"- {code(f'{line.sign} {line.words}')}{effect}{_at(line.origin)}\n{details}"
+    until = f" *{prose(line.until)}*" if line.until else ""
+    details = [detail.text for detail in line.details]
+    if line.names:
+        more = f" and {len(line.names) - _STEPS_NAMED:,} more" if len(line.names) > _STEPS_NAMED else ""
+        details.append(", ".join(line.names[:_STEPS_NAMED]) + more)
+    below = "".join(f"  - {code(text)}\n" for text in details)
+    return f"- {code(f'{line.sign} {line.words}')}{effect}{until}{_at(line.origin)}\n{below}"
 
 
 def _cut(text: str) -> str:

@@ -13,20 +13,10 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from reconciler.diff import LeftReason
 from reconciler.plan import AccessChange, Plan
 from reconciler.report.formats.interface import Options
+from reconciler.report.kinds import KINDS
 from reconciler.report.paint import safe
 from reconciler.report.results import Finding, Level, Report, Standing
 from reconciler.report.results.fleet import FleetReport
-
-#: Kind and action of a step; every pair has a series, so that nought is said and not left out.
-_KINDS: Final = {
-    "CreateAcl": ("acl", "create"),
-    "DeleteAcl": ("acl", "delete"),
-    "CreateTopic": ("topic", "create"),
-    "DeleteTopic": ("topic", "delete"),
-    "CreatePartitions": ("topic", "add-partitions"),
-    "AlterConfigs": ("topic", "alter-configs"),
-}
-
 
 #: Gauges of a fleet's clusters, by the count that each shows.
 _FLEET: Final = {
@@ -66,9 +56,11 @@ def _steps(registry: CollectorRegistry, name: str, words: str, plans: Iterable[P
         return
     gauge = Gauge(name, words, ["cluster", "kind", "action"], registry=registry)
     for plan in plans:
-        counts = Counter(type(step.change).__name__ for step in plan.steps)
-        for change, (kind, action) in _KINDS.items():
-            gauge.labels(_label(plan.terms.cluster), kind, action).inc(counts[change])
+        counts = Counter(step.action for step in plan.steps)
+        # Every pair has a series, so that zero is said and not left out.
+        for kind in KINDS:
+            for action, label in kind.ACTIONS.items():
+                gauge.labels(_label(plan.terms.cluster), kind.METRIC, label).inc(counts[action])
 
 
 def _left(registry: CollectorRegistry, plans: Iterable[Plan]) -> None:

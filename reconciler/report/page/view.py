@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from reconciler.plan import TITLES, Phase, Plan, change_id, plan_id
+from reconciler.plan import TITLES, Phase, Plan, change_id
+from reconciler.report.access_lines import AccessLine, access_lines
 from reconciler.report.page.changes import Changes, changes_of
 from reconciler.report.page.heat_map import HeatMap, heat_map
 from reconciler.report.results import Check, Finding, Report, Standing, Verdict, plan_verdict, verdict
 from reconciler.report.results.fleet import FleetCluster, FleetReport
-from reconciler.report.results.lines import AccessLine, StepLine, access_lines, step_lines
 from reconciler.report.results.notes import Note, plan_notes
-from reconciler.report.results.report import Tally, tally
+from reconciler.report.results.report import StepCounts, step_counts
 from reconciler.report.results.verdict import plan_counts
+from reconciler.report.step_lines import StepLine, step_lines
 from reconciler.report.words import pattern_words
 
 #: A principal with more rows gets several portions, so that a page of principals stays small whatever they hold.
@@ -53,7 +54,7 @@ class PlanView:
     drift: bool
     verdict: Verdict
     counts: str
-    tally: Tally
+    step_counts: StepCounts
     portions: tuple[Portion, ...]
     gaining: int
     losing: int
@@ -63,13 +64,8 @@ class PlanView:
     notes: tuple[Note, ...]
 
     @property
-    def plan_id(self) -> str:
-        """The plan's id."""
-        return plan_id(self.plan)
-
-    @property
-    def change_id(self) -> str:
-        """The id of its changes."""
+    def id(self) -> str:
+        """What a reviewer approves."""
         return change_id(self.plan)
 
     @property
@@ -147,7 +143,7 @@ def _plan_view(number: int, plan: Plan, *, drift: bool) -> PlanView:
         drift,
         plan_verdict(plan, drift=drift),
         plan_counts(plan),
-        tally(plan),
+        step_counts(plan),
         tuple(portions(access_lines(rows))),
         len({row.principal for row in rows if row.gained}),
         len({row.principal for row in rows if row.lost}),
@@ -159,15 +155,14 @@ def _plan_view(number: int, plan: Plan, *, drift: bool) -> PlanView:
 
 
 def portions(lines: Iterable[AccessLine]) -> Iterator[Portion]:
-    """Rows by principal, everybody else first, then by name; no portion has more than a hundred."""
-    ordered = sorted(lines, key=lambda line: (line.who != "everybody else", line.who))
-    for who, group in groupby(ordered, key=lambda line: line.who):
+    """Lines by principal, in their order; no portion has more than a hundred."""
+    for who, group in groupby(lines, key=lambda line: line.who):
         rows = tuple(group)
-        gains, losses = sum(bool(row.gained) for row in rows), sum(bool(row.lost) for row in rows)
+        gains = sum(row.sign == "+" for row in rows)
         parts = -(-len(rows) // ROWS_OF_A_PORTION)
         for part in range(parts):
             some = rows[part * ROWS_OF_A_PORTION : (part + 1) * ROWS_OF_A_PORTION]
-            yield Portion(who, some, gains, losses, part + 1, parts)
+            yield Portion(who, some, gains, len(rows) - gains, part + 1, parts)
 
 
 def _phases(plan: Plan) -> Iterator[PhaseView]:
@@ -175,15 +170,15 @@ def _phases(plan: Plan) -> Iterator[PhaseView]:
     found = [(phase, tuple(lines)) for phase, lines in groupby(step_lines(plan), key=lambda line: line.phase)]
     for number, (phase, lines) in enumerate(found):
         following = [later for later, _ in found[number + 1 :]]
-        barrier = bool(following) and any(phase <= behind < following[0] for behind in plan.barriers)
-        yield PhaseView(phase, TITLES[phase], lines, first, barrier)
+        awaited = bool(following) and any(phase <= barrier < following[0] for barrier in plan.barriers)
+        yield PhaseView(phase, TITLES[phase], lines, first, awaited)
         first += len(lines)
 
 
 def _coverage(plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
     for words, patterns in (
-        ("gets its first binding: closed to everyone else, if default-allow is on", plan.coverage.closed),
-        ("loses its last binding: opened to everyone, if default-allow is on", plan.coverage.opened),
+        ("gets its first binding: closed to everybody else if default-allow is on", plan.coverage.closed),
+        ("loses its last binding: open to everybody if default-allow is on", plan.coverage.opened),
     ):
         if patterns:
             yield words, tuple(map(pattern_words, patterns))

@@ -61,7 +61,7 @@ class Finding:
 class Check:
     """A claim about access or a policy, and what came of it; ``lines`` say what broke it and what would mend it.
 
-    ``basis`` is the state that was looked at: ``declared``, ``live``, ``behind the plan``.
+    ``basis`` is the state that was looked at: ``declared``, ``live``, ``after the plan``.
     """
 
     group: str
@@ -80,5 +80,5 @@ class Check:
 
     @property
     def where(self) -> str:
-        """``prod, behind the plan``; empty where neither is known."""
+        """``prod, after the plan``; empty where neither is known."""
         return ", ".join(filter(None, (self.cluster, self.basis)))

@@ -9,8 +9,9 @@ from pydantic.dataclasses import dataclass
 
 from reconciler.diff import Left
 from reconciler.fleet import ClusterDrift, DriftCounts, Failure, FleetDrift
-from reconciler.model import AclBinding, Change, Create, Delete, Origin
-from reconciler.plan import describe
+from reconciler.model import Change, Origin
+from reconciler.plan import TopicReview
+from reconciler.report.kinds import kind_of, sign_of
 from reconciler.report.paint import counted
 from reconciler.report.results.finding import Check, Finding, Level, Standing
 
@@ -137,19 +138,10 @@ def fleet_report(
 def _differences(item: ClusterDrift, details: Details, shown: int) -> Iterator[FleetDifference]:
     changes, left = details(item)
     for change, origin in changes[:shown]:
-        yield FleetDifference(*_words(change), "" if origin is None else str(origin))
+        words = kind_of(change).words([change], TopicReview())
+        yield FleetDifference(sign_of(change), words.text, "" if origin is None else str(origin))
     for one in left[:shown]:
         yield FleetDifference("!", f"{one.subject}: {one.detail}", "" if one.origin is None else str(one.origin))
-
-
-def _words(change: Change) -> tuple[str, str]:
-    match change:
-        case Create(AclBinding() as binding):
-            return "+", str(binding)
-        case Delete(AclBinding() as binding):
-            return "-", str(binding)
-        case _:
-            return "~", describe(change)
 
 
 def fleet_document(report: FleetReport) -> dict[str, Any]:

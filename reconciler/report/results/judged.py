@@ -41,7 +41,7 @@ def left_findings(plan: Plan) -> tuple[Finding, ...]:
             f"left-{left.reason}",
             f"left-{left.reason}",
             _LEVELS.get(left.reason, Level.NOTE),
-            f"stays as it is: {left.detail}",
+            f"not changed: {left.detail}",
             "",
             plan.terms.cluster,
             left.subject,

@@ -8,7 +8,7 @@ from reconciler.plan import EVERYBODY_ELSE, Plan
 from reconciler.plan.review.lasting import lasting
 from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.paint import plain, safe
-from reconciler.report.topic_text import validation_lines
+from reconciler.report.validation_text import validation_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def plan_notes(plan: Plan) -> Iterator[Note]:
     yield from _grouped(said)
     sentences = tuple(map(safe, lasting(plan.steps)))
     if sentences:
-        yield Note("For good, whatever is undone later", sentences)
+        yield Note("Cannot be undone", sentences)
 
 
 def _grouped(lines: Iterable[str]) -> Iterator[Note]:

@@ -68,7 +68,7 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
             *agreed_findings(agreed, cluster),
             *left_findings(plan),
         ),
-        checks=(*guard_checks(plan), *answer_checks(plan), *agreed_checks(agreed, cluster, "behind the plan")),
+        checks=(*guard_checks(plan), *answer_checks(plan), *agreed_checks(agreed, cluster, "after the plan")),
     )
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from reconciler.model import Create, Delete, Update
 from reconciler.plan import Plan
+from reconciler.report.kinds import sign_of
 from reconciler.report.results.finding import LEVELS, Check, Finding, Standing
 from reconciler.report.results.fleet import FleetReport
 
@@ -74,18 +74,18 @@ def join(reports: Iterable[Report]) -> Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """How many steps of a plan come, change and go."""
+class StepCounts:
+    """How many steps of a plan create, update and delete something."""
 
     create: int
     update: int
     delete: int
 
 
-def tally(plan: Plan) -> Tally:
+def step_counts(plan: Plan) -> StepCounts:
     """Counts of a plan's steps."""
-    kinds = Counter(type(step.change) for step in plan.steps)
-    return Tally(kinds[Create], kinds[Update], kinds[Delete])
+    signs = Counter(sign_of(step.change) for step in plan.steps)
+    return StepCounts(signs["+"], signs["~"], signs["-"])
 
 
 def _order(finding: Finding) -> tuple[object, ...]:

@@ -75,7 +75,10 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
         return Verdict(Tone.STOP, f"Refused: {counted(len(plan.refusals), 'thing')} that a guard does not let pass")
     if not plan.steps:
         if plan.left:
-            return Verdict(Tone.CAUTION, f"Nothing that this plan may do: {counted(len(plan.left), 'difference')} stay")
+            return Verdict(
+                Tone.CAUTION,
+                f"Nothing that this plan is allowed to do: {counted(len(plan.left), 'difference')} not changed",
+            )
         return Verdict(Tone.CALM, "Nothing to do")
     change = plan.access.change
     narrow = change in (AccessChange.NONE, AccessChange.NARROWING) and not any(step.destructive for step in plan.steps)
@@ -98,7 +101,7 @@ def plan_counts(plan: Plan) -> str:
 
 
 def _spoilt(report: Report) -> str:
-    """What speaks against it beside the plans: broken checks and errors."""
+    """What speaks against it besides the plans: broken checks and errors."""
     broken = sum(check.standing.stops and not check.told_elsewhere for check in report.checks)
     parts = [f"{counted(broken, 'check')} failed"] if broken else []
     errors = sum(one.level is LEVELS[0] and not one.checked for one in report.open_findings)

@@ -22,8 +22,8 @@ from reconciler.model import (
     TopicUse,
 )
 from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Terms, propose
+from reconciler.report.kinds.topic import use_lines
 from reconciler.report.plan_text import plan_lines
-from reconciler.report.topic_text import use_lines
 from tests.property.transitions import DAY
 
 _PLACE = Origin("t.yaml", 1, 1)

@@ -1,0 +1,29 @@
+"""The kinds of resources that a report can speak of: one module each, found by the type of a change's sides."""
+
+from typing import Final
+
+from reconciler.model import Change, Create, Delete, Impossible
+from reconciler.report.kinds import acl, topic
+from reconciler.report.kinds.interface import Detail, Kind, Words
+
+__all__ = ["KINDS", "VERBS", "Detail", "Kind", "Words", "kind_of", "sign_of"]
+
+KINDS: Final[tuple[Kind, ...]] = (acl, topic)
+#: What a sign in front of a step means.
+VERBS: Final = {"+": "create", "~": "alter", "-": "delete"}
+
+_BY_TYPE: Final = {side: kind for kind in KINDS for side in kind.TYPES}
+
+
+def kind_of(change: Change) -> Kind:
+    """The kind of resource that ``change`` is about."""
+    if isinstance(change, Impossible):
+        return _BY_TYPE[Impossible]
+    return _BY_TYPE[type(change.before if change.after is None else change.after)]
+
+
+def sign_of(change: Change) -> str:
+    """``+`` where something is created, ``-`` where it is deleted, ``~`` where it changes."""
+    if isinstance(change, Create):
+        return "+"
+    return "-" if isinstance(change, Delete) else "~"

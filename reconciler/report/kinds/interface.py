@@ -1,0 +1,58 @@
+"""What reports ask of a kind of resource. Each other module of this folder is one kind and has these functions."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from reconciler.model import Change
+from reconciler.plan import TopicReview
+
+
+class Detail(NamedTuple):
+    """A line below a step; ``role`` is the style in which a terminal shows it."""
+
+    role: str
+    text: str
+
+
+class Words(NamedTuple):
+    """Changes in words. ``about`` is a principal or the name of a resource, ``text`` does not begin with a sign."""
+
+    about: str
+    text: str
+    details: tuple[Detail, ...] = ()
+
+
+class Kind(Protocol):
+    """A kind of resource. Every function takes changes of this kind only; nothing that it returns is escaped."""
+
+    @property
+    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
+        """Which types the sides of its changes have."""
+        ...
+
+    @property
+    def NOUN(self) -> str:  # noqa: N802 - a constant of each module
+        """What one of it is called; an ``s`` makes the plural."""
+        ...
+
+    @property
+    def METRIC(self) -> str:  # noqa: N802 - a constant of each module
+        """The label ``kind`` of metrics."""
+        ...
+
+    @property
+    def ACTIONS(self) -> Mapping[str, str]:  # noqa: N802 - a constant of each module
+        """The label ``action`` of metrics, by the action of plan files: ``CreateAcl`` is ``create``."""
+        ...
+
+    def shared(self, change: Change) -> Hashable:
+        """Changes next to each other that have this in common share a line; ``None``: this one has its own."""
+        ...
+
+    def alike(self, change: Change) -> Hashable:
+        """What very many changes have in common that are shown once; ``None``: this one is always shown."""
+        ...
+
+    def words(self, changes: Sequence[Change], review: TopicReview) -> Words:
+        """The words for changes that share a line; ``review`` has the brokers' defaults and what goes with a topic."""
+        ...

@@ -1,0 +1,138 @@
+"""Topics in reports: what is sent, what the broker chooses, what goes with a topic that is deleted."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Final
+
+from reconciler.model import (
+    Change,
+    Create,
+    Delete,
+    Impossible,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    TopicUse,
+    Update,
+    readable,
+)
+from reconciler.plan import TopicReview, losses
+from reconciler.plan.review.topic_review import PARTITIONS, REPLICAS
+from reconciler.report.kinds.interface import Detail, Words
+from reconciler.report.paint import counted
+
+TYPES: Final = (Topic, TopicPartitions, TopicConfigs, Impossible)
+NOUN: Final = "topic"
+METRIC: Final = "topic"
+ACTIONS: Final = {
+    "CreateTopic": "create",
+    "DeleteTopic": "delete",
+    "CreatePartitions": "add-partitions",
+    "AlterConfigs": "alter-configs",
+}
+
+_SIZES: Final = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+_GROUPS_NAMED: Final = 5
+_KEYS_MOVE: Final = (
+    "records with the same key may go to another partition than before:",
+    "across the change, readers may see records of one key out of order",
+)
+
+
+def shared(change: Change) -> Hashable:
+    """Never: each topic has a line of its own."""
+    return None
+
+
+def alike(change: Change) -> Hashable:
+    """What is set on the topic; ``None`` where records or the topic are lost."""
+    match change:
+        case Create(Topic() as topic):
+            return topic.num_partitions, topic.replication_factor, topic.replica_assignments, *topic.configs.items()
+        case Update(TopicPartitions(_, before), TopicPartitions(_, after, _, assignments)):
+            return before, after, assignments
+        case Update(TopicConfigs(_, old), TopicConfigs(_, new)) if not losses(change):
+            return tuple(old.items()), tuple(new.items())
+    return None
+
+
+def words(changes: Sequence[Change], review: TopicReview) -> Words:
+    """``topic payments: 3 partitions, 1 replica``, and a line for each config."""
+    match changes[0]:
+        case Create(Topic() as topic):
+            configs = (Detail("add", f"{key} = {both_ways(key, value)}") for key, value in topic.configs.items())
+            return Words(topic.name, f"topic {topic.name}: {_size(topic, review)}", tuple(configs))
+        case Delete(Topic() as topic):
+            use = review.uses.get(topic.name)
+            lines = () if use is None else tuple(Detail("warn", line) for line in use_lines(use))
+            return Words(topic.name, f"topic {topic.name} and all its records", lines)
+        case Update(TopicPartitions(name, before), TopicPartitions(_, after, _, assignments)):
+            on = "" if assignments is None else f" on brokers {_brokers(assignments)}"
+            lines = tuple(Detail("dim", line) for line in _KEYS_MOVE)
+            return Words(name, f"topic {name}: partitions {before} → {after}{on}", lines)
+        case Update(TopicConfigs(name, old), TopicConfigs(_, new)) as change:
+            sides = ((key, _value(key, old[key], review), _value(key, value, review)) for key, value in new.items())
+            configs = (Detail("change", f"{key}: {before} → {after}") for key, before, after in sides)
+            return Words(name, f"topic {name}", (*configs, *(Detail("warn", reason) for reason in losses(change))))
+        case Impossible(what, name):
+            return Words(name, f"topic {name}: {what}")
+    raise TypeError(f"{changes[0]!r} is not a change of a topic")
+
+
+def _size(topic: Topic, review: TopicReview) -> str:
+    if topic.replica_assignments is not None:
+        partitions = counted(len(topic.replica_assignments), "partition")
+        return f"{partitions} on brokers {_brokers(topic.replica_assignments)}"
+    counts = (
+        (topic.num_partitions, PARTITIONS, "partition"),
+        (topic.replication_factor, REPLICAS, "replica"),
+    )
+    return ", ".join(_count(number, review.defaults.get(name), noun) for number, name, noun in counts)
+
+
+def _count(number: int | None, default: str | None, noun: str) -> str:
+    if number is not None:
+        return counted(number, noun)
+    if default is None or not default.isdecimal():
+        return f"broker default {noun}s"
+    return f"{counted(int(default), noun)} (the broker's default)"
+
+
+def _brokers(assignments: tuple[tuple[int, ...], ...]) -> str:
+    return "; ".join(", ".join(map(str, replicas)) for replicas in assignments)
+
+
+def _value(key: str, value: str | None, review: TopicReview) -> str:
+    if value is not None:
+        return both_ways(key, value)
+    default = review.defaults.get(key)
+    return "broker default" if default is None else f"broker default, now {both_ways(key, default)}"
+
+
+def both_ways(key: str, value: str) -> str:
+    """``604800000 (7d)``: as Kafka has it, and as a person writes it where that is shorter."""
+    said = readable(key, value)
+    return value if said == value else f"{value} ({said})"
+
+
+def use_lines(use: TopicUse) -> Iterator[str]:
+    """What goes with a topic, as far as it is known."""
+    if use.records is not None:
+        written = f"; last write {use.last_write}" if use.last_write else ""
+        held = "no records" if use.records == 0 else f"up to {counted(use.records, 'record')}"
+        yield f"holds {held}{_bytes(use.size_bytes)}{written}"
+    elif use.size_bytes is not None:
+        yield f"holds{_bytes(use.size_bytes)}"
+    if use.groups:
+        named = ", ".join(use.groups[:_GROUPS_NAMED])
+        more = f" and {len(use.groups) - _GROUPS_NAMED:,} more" if len(use.groups) > _GROUPS_NAMED else ""
+        yield f"{counted(len(use.groups), 'group')} with offsets in it: {named}{more}"
+    elif use.groups is not None:
+        yield "no group has offsets in it"
+    yield from (f"not known: {gap}" for gap in use.gaps)
+
+
+def _bytes(size: int | None) -> str:
+    if size is None:
+        return ""
+    unit, divisor = next(((unit, number) for unit, number in _SIZES if size >= number), ("bytes", 1))
+    return f", {size / divisor:.1f} {unit} on disk" if divisor > 1 else f", {size} {unit} on disk"

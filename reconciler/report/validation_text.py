@@ -1,0 +1,46 @@
+"""What the broker said when it was asked about a plan's steps, as text."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reconciler.plan import BrokerAnswer, Ruling, Validation
+from reconciler.report.paint import Paint, counted, plain
+
+_NO_ANSWER: Final = (
+    "A step without an answer is not refused: nothing is known about it. UNKNOWN_SERVER_ERROR means that a policy",
+    "plug-in throws something other than PolicyViolationException, which the controller's log shows. Fix that first:",
+    "in some versions the controller resigns each time it is asked.",
+)
+
+
+def answer_words(answer: BrokerAnswer) -> str:
+    """Why a step was not simply accepted."""
+    told = f"{answer.code}: {answer.message}"
+    match answer.ruling:
+        case Ruling.REFUSED if answer.code == "POLICY_VIOLATION":
+            return f"the cluster's policy refuses this: {told}"
+        case Ruling.REFUSED:
+            return f"the broker refuses this: {told}"
+        case Ruling.AFTER_GRANT:
+            return f"the broker could not be asked, because this plan grants the right first: {told}"
+        case _:
+            return f"the broker gave no answer about this: {told}"
+
+
+def validation_lines(validation: Validation | None, paint: Paint = plain) -> Iterator[str]:
+    """What was asked of the broker, when, and what came of it, in a few lines."""
+    if validation is None:
+        return
+    asked = len(validation.answers)
+    yield ""
+    if not asked:
+        yield paint("dim", f"Asked of the broker at {validation.asked}: nothing, no step can be asked about.")
+        return
+    words = ((Ruling.ACCEPTED, "accepted"), (Ruling.REFUSED, "refused"), (Ruling.AFTER_GRANT, "not asked yet"))
+    parts = [f"{validation.count(ruling):,} {word}" for ruling, word in words if validation.count(ruling)]
+    if unknown := validation.count(Ruling.UNKNOWN):
+        parts.append(f"{unknown:,} without an answer")
+    role = "add" if validation.count(Ruling.ACCEPTED) == asked else "warn"
+    yield paint(role, f"Asked of the broker at {validation.asked}: {counted(asked, 'step')}, {', '.join(parts)}.")
+    if unknown:
+        yield from (paint("warn", f"  {line}") for line in _NO_ANSWER)

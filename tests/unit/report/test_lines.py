@@ -1,0 +1,99 @@
+"""Lines of a plan: text, Markdown and the page show the same rows, in the same order, whole."""
+
+import datetime
+import html
+import re
+from collections.abc import Sequence
+
+from reconciler.model import AclBinding, ClusterState, Declaration, DesiredState, Origin
+from reconciler.plan import Options as PlanOptions
+from reconciler.plan import Plan, Request, Terms, propose
+from reconciler.report.access_lines import access_lines
+from reconciler.report.formats import FORMATS, format_named
+from reconciler.report.formats.interface import Options
+from reconciler.report.results import Report
+from reconciler.report.step_lines import step_lines
+from tests.unit.access.bindings import bindings
+
+_DAY = datetime.date(2026, 11, 21)
+_OPTIONS = Options("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
+
+
+def plan(live: Sequence[AclBinding], wanted: Sequence[AclBinding], expires: datetime.date | None = None) -> Plan:
+    declared = dict.fromkeys(wanted, Declaration(Origin("a.yaml", 3, 5), expires=expires))
+    request = Request(_DAY, PlanOptions(allow_deletes=True))
+    return propose(
+        DesiredState(declared), ClusterState("id", frozenset(live)), Terms("c", default_allow=False), request
+    )
+
+
+def written(name: str, found: Plan) -> str:
+    """A format's text, with what HTML escapes as it is read."""
+    text = format_named(name).write(Report((found,)), _OPTIONS)
+    return html.unescape(re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL))
+
+
+def test_who_only_gains_what_write_implies_has_a_line() -> None:
+    moved = plan(
+        bindings("TOPIC:L:a User:a@10.0.0.1 ALLOW WRITE"),
+        bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW IDEMPOTENT_WRITE"),
+    )
+    text = written("text", moved)
+    assert "Access: 1 principal gains, 1 principal loses" in text
+    assert "  + User:a: IDEMPOTENT_WRITE on the cluster from any host but 10.0.0.1\n" in text
+    assert "IDEMPOTENT_WRITE | the cluster |" in written("markdown", moved)
+    assert "IDEMPOTENT_WRITE</span></td><td>the cluster" in written("html", moved)
+
+
+def test_text_markdown_and_page_have_the_same_rows_in_the_same_order() -> None:
+    moved = plan(
+        bindings("TOPIC:L:z User:b@* ALLOW WRITE", "TOPIC:L:b User:c@* ALLOW READ"),
+        bindings(
+            "TOPIC:P:pay. User:d@* ALLOW READ",
+            "TOPIC:L:t1 User:a@* ALLOW WRITE",
+            "TOPIC:L:t2 User:a@* ALLOW WRITE",
+            "GROUP:L:g User:b@10.0.0.1 ALLOW READ",
+        ),
+    )
+    rows = [(line.sign, line.who, line.operations) for line in access_lines(moved.access.consequences)]
+    assert [who for _, who, _ in rows] == sorted(who for _, who, _ in rows)
+    text = written("text", moved).partition("Access: ")[2].partition("\n\n")[0]
+    assert [
+        (line[2], *line[4:].split(" on ")[0].split(": ")) for line in text.splitlines()[1:] if line[2] in "+-"
+    ] == rows
+    table = re.findall(r"^\| `([^`]*)` \| (➕|➖) ([^|]*?) \|", written("markdown", moved), re.MULTILINE)
+    assert [("+" if sign == "➕" else "-", who, words) for who, sign, words in table] == rows
+    page = written("html", moved)
+    found = []
+    for portion in re.findall(r'<section class="who".*?</section>', page, re.DOTALL):
+        (who,) = re.findall(r"<h4><code>(.*?)</code>", portion)
+        chips = re.findall(r'chip (gain|loss)">.*?</span><span class="sr">\w+ </span>(.*?)</span>', portion)
+        found += [("+" if kind == "gain" else "-", who, words) for kind, words in chips]
+    assert found == rows
+
+    steps = [f"{line.sign} {line.words}" for line in step_lines(moved)]
+    for name in ("text", "markdown", "html"):
+        places = [written(name, moved).find(step) for step in steps]
+        assert -1 not in places, name
+        assert places == sorted(places), name
+
+
+def test_the_last_day_of_a_binding_is_in_every_format_that_shows_its_step() -> None:
+    moved = plan([], bindings("TOPIC:L:t User:a@* ALLOW READ"), datetime.date(2027, 1, 31))
+    for name in ("text", "markdown", "summary", "html", "cloudevents"):
+        assert "2027-01-31" in written(name, moved), name
+
+
+def test_expanded_every_operation_has_its_line() -> None:
+    moved = plan([], bindings("TOPIC:L:t User:a@* ALLOW READ", "TOPIC:L:t User:a@* ALLOW CREATE"))
+    assert [line.words for line in step_lines(moved)] == ["User:a ALLOW READ, CREATE on TOPIC t"]
+    assert len(list(step_lines(moved, expand=True))) == 2
+
+
+def test_one_id_is_shown_as_the_one_to_approve() -> None:
+    moved = plan([], bindings("TOPIC:L:t User:a@* ALLOW READ"))
+    text = written("text", moved)
+    assert re.findall(r"\b(plan|change)-[0-9a-f]{64}", text) == ["change"]
+    assert "Approve with --require-id change-" in text
+    for name in sorted(FORMATS.keys() & {"markdown", "html"}):
+        assert re.findall(r"\bplan-[0-9a-f]{64}", written(name, moved)) == []
