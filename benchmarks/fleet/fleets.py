@@ -10,7 +10,7 @@ from reconciler.adapters.spark.comparing import Rules
 from reconciler.adapters.spark.readings import Place
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tables import DESIRED_SCHEMA, LIVE_SCHEMA, table_digest
-from reconciler.diff import TopicRules
+from reconciler.diff import DiffRules
 from reconciler.fleet import Bucket, FleetRun, Reading, bucket_count, scope_digest
 from reconciler.model import Scope
 
@@ -73,4 +73,4 @@ def mostly_equal(desired: FleetRun, live: FleetRun, share: int = 100) -> FleetRu
 
 def no_rules(run: FleetRun) -> dict[str, Rules]:
     """Everything is in scope."""
-    return {reading.cluster: Rules(Scope(), TopicRules()) for reading in run.readings}
+    return {reading.cluster: Rules(Scope(), DiffRules()) for reading in run.readings}

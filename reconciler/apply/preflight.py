@@ -8,6 +8,7 @@ import datetime
 from dataclasses import dataclass, field, replace
 
 from reconciler.apply.kinds import kind_of, request_for
+from reconciler.diff import DeclaredChange
 from reconciler.model import ClusterState, ResourcePattern, without_bridges
 from reconciler.plan import (
     Bridges,
@@ -151,7 +152,7 @@ def _check_scope(plan: Plan, terms: Terms) -> None:
 
 def _check_order(plan: Plan, live: ClusterState, terms: Terms) -> None:
     again = ordered(
-        ((step.change, step.origin) for step in plan.steps),
+        (DeclaredChange(step.change) for step in plan.steps),
         _patterns_after(plan, live),
         default_allow=terms.default_allow,
         frame=outermost((step.change for step in plan.steps), live, terms.facts, default_allow=terms.default_allow),

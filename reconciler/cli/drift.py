@@ -36,4 +36,4 @@ def command(
 
     found = workflow.drift(path, cluster, connection, as_of=as_of, tell=info_note).plan
     print_plan(found, None, expand=expand, output=output, command="drift")
-    return Exit.DIFFERENT if found.steps or found.left else Exit.OK
+    return Exit.DIFFERENT if found.steps or found.skipped else Exit.OK

@@ -1,6 +1,6 @@
 """Two states to changes: the one definition of difference, whatever engine performs it."""
 
-from reconciler.diff.compare import Comparison, TopicRules, compare
-from reconciler.diff.left import Left, LeftReason
+from reconciler.diff.compare import compare
+from reconciler.diff.difference import Comparison, DeclaredChange, DiffRules, Skipped, SkipReason
 
-__all__ = ["Comparison", "Left", "LeftReason", "TopicRules", "compare"]
+__all__ = ["Comparison", "DeclaredChange", "DiffRules", "SkipReason", "Skipped", "compare"]

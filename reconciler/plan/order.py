@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Iterable
 
+from reconciler.diff import DeclaredChange
 from reconciler.model import (
     AclBinding,
     AclPermissionType,
     Change,
     Create,
     Delete,
-    Origin,
     ResourcePattern,
     ResourceType,
     Topic,
@@ -27,7 +27,7 @@ _ALLOW = AclPermissionType.ALLOW
 
 
 def ordered(
-    changes: Iterable[tuple[Change, Origin | None]],
+    changes: Iterable[DeclaredChange],
     after: Iterable[ResourcePattern],
     *,
     default_allow: bool | None,
@@ -40,12 +40,21 @@ def ordered(
     before, or deleted behind, everything else (:func:`reconciler.plan.default_allow.outermost.outermost`).
     """
     found = list(changes)
-    bare = [change for change, _ in found]
+    bare = [item.change for item in found]
     vanishing = (binding for binding in deleted_bindings(bare) if binding.entry.permission_type is _ALLOW)
     reached = TopicReach(binding.pattern for binding in vanishing)
     opened = () if default_allow is False else _uncovered_topics(bare, after)
-    steps = [Step(_phase(change, reached, opened, frame), change, origin) for change, origin in found]
+    steps = [_step(item, _phase(item.change, reached, opened, frame)) for item in found]
     return tuple(sorted(steps, key=lambda step: (step.phase, kind_of(step.change).key(step.change))))
+
+
+def _step(found: DeclaredChange, phase: Phase) -> Step:
+    change, declared = found
+    if declared is None:
+        return Step(phase, change)
+    # A deletion has no last day: that of an old declaration is why the binding goes.
+    expires = None if change.after is None else declared.expires
+    return Step(phase, change, declared.origin, expires, declared.reason, declared.ticket)
 
 
 def _phase(change: Change, vanishing: "TopicReach", opened: Iterable[str], frame: Collection[AclBinding]) -> Phase:

@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from reconciler.diff import Left
+from reconciler.diff import Skipped
 from reconciler.model import AclBinding, Create, Delete, Scope
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.default_allow.bridge import Bridges
@@ -66,7 +66,7 @@ class Counts:
 class Plan:
     """A proposal for one cluster in one state on one day.
 
-    ``left`` are the differences that stay; ``access`` is what a reviewer is asked to agree to; ``coverage`` is what
+    ``skipped`` are the differences that stay; ``access`` is what a reviewer is asked to agree to; ``coverage`` is what
     depends on default-allow; ``refusals`` is empty in
     every plan that may be saved or applied. Nothing here is an address, a setting or a secret.
     """
@@ -76,7 +76,7 @@ class Plan:
     options: Options
     as_of: datetime.date
     steps: tuple[Step, ...]
-    left: tuple[Left, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
     acknowledgements: tuple[Acknowledgement, ...] = ()
     coverage: CoverageChange = CoverageChange()

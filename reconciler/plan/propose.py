@@ -2,11 +2,10 @@
 
 import datetime
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from dataclasses import dataclass, field
 
-from reconciler.diff import Comparison, Left, LeftReason, TopicRules, compare
-from reconciler.model import AclBinding, Change, ClusterState, Delete, DesiredState, Origin, without_own
+from reconciler.diff import Comparison, DeclaredChange, DiffRules, Skipped, SkipReason, compare
+from reconciler.model import AclBinding, Change, ClusterState, Delete, DesiredState, without_own
 from reconciler.plan.coverage import (
     CoverageChange,
     coverage_change,
@@ -29,8 +28,6 @@ from reconciler.plan.review.topic_review import review_topics
 from reconciler.plan.review.topic_warnings import topic_warnings
 from reconciler.plan.review.transition import transition
 from reconciler.plan.step import Step
-
-Found: TypeAlias = tuple[Change, Origin | None]
 
 _HELD_BACK = "deletions need --allow-deletes"
 
@@ -58,22 +55,22 @@ class Request:
 
 
 @dataclass(slots=True)
-class _Sieve:
-    """Changes on their way into a plan: what stays, what is left and why."""
+class _Filter:
+    """Changes on their way into a plan: what is kept, what is skipped and why."""
 
-    kept: list[Found]
-    left: list[Left] = field(default_factory=list)
+    kept: list[DeclaredChange]
+    skipped: list[Skipped] = field(default_factory=list)
 
-    def leave(self, reason: LeftReason, why: Callable[[Change], str | None]) -> list[Change]:
-        """Move what ``why`` speaks of to ``left``; returns those changes."""
+    def skip(self, reason: SkipReason, why: Callable[[Change], str | None]) -> list[Change]:
+        """Skip each change for which ``why`` gives a reason; returns those changes."""
         out: list[Change] = []
-        kept: list[Found] = []
-        for change, origin in self.kept:
-            if (detail := why(change)) is None:
-                kept.append((change, origin))
+        kept: list[DeclaredChange] = []
+        for found in self.kept:
+            if (detail := why(found.change)) is None:
+                kept.append(found)
                 continue
-            out.append(change)
-            self.left.append(Left(reason, describe(change), detail, change, origin))
+            out.append(found.change)
+            self.skipped.append(Skipped(reason, describe(found.change), detail, found.change, found.origin))
         self.kept = kept
         return out
 
@@ -85,9 +82,9 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     :class:`UnsafeOrderError`.
     """
     live = without_own(live)
-    compared = compare(desired, live, terms.scope, TopicRules(terms.prune_topics, terms.ignore_configs))
-    sieve = _sift(compared, terms, request)
-    steps = tuple(_with_end(step, desired) for step in _steps(sieve.kept, live, terms))
+    compared = compare(desired, live, terms.scope, DiffRules(terms.prune_topics, terms.ignore_configs))
+    filtered = _filtered(compared, terms, request)
+    steps = _steps(filtered.kept, live, terms)
     counts = _counts(desired, live, compared)
     coverage = _coverage(live, steps, terms)
     around = Surroundings(
@@ -109,7 +106,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         options=request.options,
         as_of=request.as_of,
         steps=steps,
-        left=(*compared.left, *sieve.left),
+        skipped=(*compared.skipped, *filtered.skipped),
         warnings=(
             *request.warnings,
             *_warnings(live, terms, steps, bool(coverage)),
@@ -130,26 +127,26 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     )
 
 
-def _sift(compared: Comparison, terms: Terms, request: Request) -> _Sieve:
-    sieve = _Sieve(list(compared.changes))
+def _filtered(compared: Comparison, terms: Terms, request: Request) -> _Filter:
+    changes = _Filter(list(compared.changes))
     stays = request.options.selection.predicate()
-    excluded = sieve.leave(LeftReason.EXCLUDED, lambda change: None if stays(change) else "left out by the selection")
+    excluded = changes.skip(SkipReason.EXCLUDED, lambda change: None if stays(change) else "left out by the selection")
     if not request.options.allow_deletes:
-        sieve.leave(
-            LeftReason.HELD_BACK,
+        changes.skip(
+            SkipReason.HELD_BACK,
             lambda change: _HELD_BACK if isinstance(change, Delete) else None,
         )
-    unsupported = sieve.leave(LeftReason.UNSUPPORTED, lambda change: _unsupported(change, request))
-    _refuse_unsafe_selection(sieve.kept, excluded, terms)
-    _leave_dependents(sieve, unsupported, terms)
-    return sieve
+    unsupported = changes.skip(SkipReason.UNSUPPORTED, lambda change: _unsupported(change, request))
+    _refuse_unsafe_selection(changes.kept, excluded, terms)
+    _skip_dependents(changes, unsupported, terms)
+    return changes
 
 
 def _unsupported(change: Change, request: Request) -> str | None:
     return next(map(request.unsupported, created_bindings([change])), None)
 
 
-def _refuse_unsafe_selection(kept: Sequence[Found], excluded: Sequence[Change], terms: Terms) -> None:
+def _refuse_unsafe_selection(kept: Sequence[DeclaredChange], excluded: Sequence[Change], terms: Terms) -> None:
     if not excluded:
         return
     undone = Undone((change for change in excluded if is_acl_change(change)), default_allow=terms.default_allow)
@@ -161,31 +158,25 @@ def _refuse_unsafe_selection(kept: Sequence[Found], excluded: Sequence[Change], 
             )
 
 
-def _leave_dependents(sieve: _Sieve, missing: list[Change], terms: Terms) -> None:
+def _skip_dependents(changes: _Filter, missing: list[Change], terms: Terms) -> None:
     """What waits for a binding that the client cannot carry has to wait as well, and so has what waits for that."""
     while missing:
         undone = Undone(missing, default_allow=terms.default_allow)
-        phases = {step.change: step for step in ordered(sieve.kept, (), default_allow=terms.default_allow)}
+        phases = {step.change: step for step in ordered(changes.kept, (), default_allow=terms.default_allow)}
 
         def waits(change: Change, undone: Undone = undone, phases: dict[Change, Step] = phases) -> str | None:
             other = undone.holding_back(phases[change])
             return f"waits for “{describe(other)}”, which this client cannot carry" if other else None
 
-        missing = sieve.leave(LeftReason.UNSUPPORTED, waits)
+        missing = changes.skip(SkipReason.UNSUPPORTED, waits)
 
 
-def _steps(kept: Sequence[Found], live: ClusterState, terms: Terms) -> tuple[Step, ...]:
+def _steps(kept: Sequence[DeclaredChange], live: ClusterState, terms: Terms) -> tuple[Step, ...]:
     gone = set(deleted_bindings(change for change, _ in kept))
     made = {binding.pattern for binding in created_bindings(change for change, _ in kept)}
     after = {*made, *opaque_patterns(live), *(binding.pattern for binding in live.bindings - gone)}
     frame = outermost((change for change, _ in kept), live, terms.facts, default_allow=terms.default_allow)
     return ordered(kept, after, default_allow=terms.default_allow, frame=frame)
-
-
-def _with_end(step: Step, desired: DesiredState) -> Step:
-    """The step with the last day on which it is wanted, where its declaration names one."""
-    wanted = next(map(desired.bindings.get, created_bindings([step.change])), None)
-    return step if wanted is None or wanted.expires is None else replace(step, expires=wanted.expires)
 
 
 def _coverage(live: ClusterState, steps: Sequence[Step], terms: Terms) -> CoverageChange:

@@ -14,13 +14,16 @@ from reconciler.plan.phase import Phase
 class Step:
     """A change in its phase. ``destructive``: undoing it does not bring back what was lost or who was cut off.
 
-    ``expires`` is the last day on which what it creates is wanted, ``None`` where that has no end.
+    ``expires`` is the last day on which what it creates is wanted, ``None`` where that has no end. ``reason`` and
+    ``ticket`` are what the declaration says of why, for those who review the step; no part of any id.
     """
 
     phase: Phase
     change: Change
     origin: Origin | None = None
     expires: datetime.date | None = None
+    reason: str | None = None
+    ticket: str | None = None
 
     @property
     def action(self) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from reconciler.diff import Left
+from reconciler.diff import Skipped
 from reconciler.plan import TITLES, Plan, Refusal, change_id, plan_id
 from reconciler.plan.review.callouts import INTERRUPTED
 from reconciler.plan.review.lasting import lasting
@@ -43,7 +43,7 @@ def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False, drift:
             yield paint("dim", f"── barrier: {_barrier(plan)} ──")
     yield from closing_lines(plan, paint)
     yield from _lasting(plan, paint)
-    yield from _left(plan.left, paint)
+    yield from _left(plan.skipped, paint)
     yield from _coverage(plan, paint)
     yield from _warnings(plan, paint)
     yield from validation_lines(plan.topics.validation, paint)
@@ -91,7 +91,7 @@ def _lasting(plan: Plan, paint: Paint) -> Iterator[str]:
         yield from (f"  {safe(sentence)}" for sentence in sentences)
 
 
-def _left(left: tuple[Left, ...], paint: Paint) -> Iterator[str]:
+def _left(left: tuple[Skipped, ...], paint: Paint) -> Iterator[str]:
     if not left:
         return
     yield ""
@@ -133,7 +133,7 @@ def refusal_lines(refusals: tuple[Refusal, ...], paint: Paint = plain) -> Iterat
 
 def _summary(plan: Plan, paint: Paint, *, expand: bool, drift: bool) -> Iterator[str]:
     if not plan.steps:
-        yield paint("title", "Nothing to do." if not plan.left else "Nothing that this plan is allowed to do.")
+        yield paint("title", "Nothing to do." if not plan.skipped else "Nothing that this plan is allowed to do.")
         return
     yield paint("title", f"{summary(plan)}. About {plan.estimated_seconds:g} s.")
     if plan.moves_access:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from reconciler.access import Region, Witness
 from reconciler.access.name_set import NameSet, literal
-from reconciler.diff import Left, LeftReason
+from reconciler.diff import Skipped, SkipReason
 from reconciler.model import AclBinding, AclOperation, Create, Delete, Origin, ResourceType, Topic
 from reconciler.plan import (
     AccessReview,
@@ -134,7 +134,7 @@ def plans(draw: st.DrawFn) -> Plan:
         Options(),
         datetime.date(2026, 11, 21),
         tuple(steps),
-        tuple(draw(st.lists(st.builds(Left, st.sampled_from(LeftReason), texts, texts, origin=places), max_size=2))),
+        tuple(draw(st.lists(st.builds(Skipped, st.sampled_from(SkipReason), texts, texts, origin=places), max_size=2))),
         tuple(draw(st.lists(texts, max_size=2))),
         refusals=tuple(draw(st.lists(st.builds(Refusal, st.sampled_from(Guard), texts, texts, texts), max_size=2))),
         access=access,

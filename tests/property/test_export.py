@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.diff import TopicRules, compare
+from reconciler.diff import DiffRules, compare
 from reconciler.manifest import ManifestError, Source, desired_state, load
 from reconciler.model import (
     TOPIC_CONFIGS,
@@ -150,7 +150,7 @@ def test_a_setting_is_exported_as_the_value_it_has_or_its_topic_is_left(setting:
     wanted = desired(export.files)
     assert differences(export, state, {"cluster.yaml": CLUSTER}, "prod") == []
     assert wanted.topics.keys() | {left for left, _ in export.left_topics} == {"t", "u"}
-    assert not compare(wanted, state, Scope(), TopicRules()).changes
+    assert not compare(wanted, state, Scope(), DiffRules()).changes
 
 
 def test_many_topics_are_split_by_what_stands_before_the_first_dot() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Outcome, Result, Silent, check, perform
-from reconciler.diff import LeftReason
+from reconciler.diff import SkipReason
 from reconciler.model import (
     AclBinding,
     AclChange,
@@ -53,7 +53,7 @@ def test_planning_a_state_against_itself_is_empty(transition: Transition) -> Non
     wish = DesiredState(declared(transition.live.bindings, {}).bindings, {})
     plan = propose(wish, transition.live, Terms("c"), Request(DAY, Options(allow_deletes=True)))
     assert plan.steps == ()
-    assert plan.left == ()
+    assert plan.skipped == ()
 
 
 @given(transitions(), st.randoms())
@@ -90,16 +90,16 @@ def test_apply_reaches_what_the_plan_expects_and_planning_again_gives_what_was_l
     if not rejected:
         assert result.succeeded
         assert again.steps == ()
-        assert [left.subject for left in again.left] == [left.subject for left in plan.left]
+        assert [left.subject for left in again.skipped] == [left.subject for left in plan.skipped]
 
 
 @given(transitions())
 def test_what_is_held_back_is_listed_and_stays(transition: Transition) -> None:
     plan = transition.plan(allow_deletes=False)
     assert not deleted_bindings(step.change for step in plan.steps)
-    held = set(deleted_bindings(left.change for left in plan.left if left.change is not None))
+    held = set(deleted_bindings(left.change for left in plan.skipped if left.change is not None))
     assert held == transition.live.bindings - transition.desired.bindings.keys()
-    assert all(left.reason is LeftReason.HELD_BACK for left in plan.left if isinstance(left.change, Delete))
+    assert all(left.reason is SkipReason.HELD_BACK for left in plan.skipped if isinstance(left.change, Delete))
     cluster = MemoryCluster(transition.live)
     performed(plan, cluster, transition.live)
     assert cluster.state.bindings == transition.live.bindings | transition.desired.bindings.keys()

@@ -13,7 +13,7 @@ from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
 from reconciler.apply import ApplyEnvironment, Silent, check, perform
-from reconciler.diff import LeftReason
+from reconciler.diff import SkipReason
 from reconciler.model import (
     ClusterState,
     DesiredState,
@@ -90,15 +90,15 @@ def converge(cluster: Cluster, prefix: str, wish: DesiredState, clock: Clock) ->
 
     plan, live = planned()
     assert not plan.refusals
-    assert {left.reason for left in plan.left} <= {LeftReason.IMPOSSIBLE}
+    assert {left.reason for left in plan.skipped} <= {SkipReason.IMPOSSIBLE}
     result = perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, clock, Silent()))
     assert result.succeeded, result
     again, _ = planned()
-    left = {item.change.name for item in plan.left if isinstance(item.change, Impossible)}
+    left = {item.change.name for item in plan.skipped if isinstance(item.change, Impossible)}
     # A name that collided with a topic which the plan deletes is free now; nothing else may be left to do.
     assert {topic.name for topic in created_topics(step.change for step in again.steps)} <= left
     assert all(isinstance(step.change.after, Topic) for step in again.steps)
-    assert {item.subject for item in again.left} <= {item.subject for item in plan.left}
+    assert {item.subject for item in again.skipped} <= {item.subject for item in plan.skipped}
 
 
 def put(cluster: Cluster, found: list[Topic]) -> list[str]:

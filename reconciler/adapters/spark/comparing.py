@@ -16,7 +16,7 @@ from reconciler.adapters.spark.readings import desired_topics, expired_bindings,
 from reconciler.adapters.spark.results import Difference, Results, topic_differences
 from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import reason, run_tasks, task_count
-from reconciler.diff import TopicRules, compare
+from reconciler.diff import DiffRules, compare
 from reconciler.fleet import (
     COLUMNS,
     Bucket,
@@ -50,7 +50,7 @@ class Rules:
     """What the declaration of a cluster says about comparing it."""
 
     scope: Scope
-    topics: TopicRules
+    topics: DiffRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def compare_fleet(
                 settled.append(_equal(pair))
             else:
                 units.append(Unit(pair, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
-        if wanted.topics or rules[wanted.cluster].topics.prune:
+        if wanted.topics or rules[wanted.cluster].topics.prune_topics:
             units.append(Unit(None, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
     weights = [unit.pair.rows if unit.pair else unit.live.topic_count for unit in units]
     lists: list[list[Unit]] = partition(units, weights, task_count(session, sum(weights)))
@@ -234,5 +234,5 @@ def _compare_topics(unit: Unit, files: Files, results: Results) -> PartialDrift:
         rules.topics,
     )
     written = results.topics(live.cluster, topic_differences(compared))
-    counts = DriftCounts(topics=len(compared.changes), left=len(compared.left))
+    counts = DriftCounts(topics=len(compared.changes), left=len(compared.skipped))
     return PartialDrift(live.cluster, counts, results.file if written else "")

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 
 from reconciler.adapters.spark.files import Files
 from reconciler.adapters.spark.readings import origin_of
-from reconciler.diff import Comparison, Left, LeftReason
+from reconciler.diff import Comparison, DeclaredChange, Skipped, SkipReason
 from reconciler.fleet import COLUMNS, TEXT_COLUMNS, Row, binding_of
-from reconciler.model import AclBinding, Change, Create, Delete, Impossible, Origin
+from reconciler.model import AclBinding, Change, Create, Declaration, Delete, Impossible, Origin
 from reconciler.plan.file.reading import change_from
 from reconciler.plan.kinds import sides
 
@@ -123,27 +123,32 @@ class Results:
 
 def topic_differences(compared: Comparison) -> list[TopicDifference]:
     """Changes and what is left, of a comparison of topics alone."""
-    return [*map(_change, compared.changes), *map(_left, compared.left)]
+    return [*map(_change, compared.changes), *map(_left, compared.skipped)]
 
 
 def changes_of(
     files: Files, names: Sequence[str], cluster: str, most: int | None = None
-) -> tuple[list[tuple[Change, Origin | None]], list[Left]]:
+) -> tuple[list[DeclaredChange], list[Skipped]]:
     """What differs on one cluster, changes in the order of :func:`reconciler.diff.compare`; at most ``most`` rows."""
-    acls: list[tuple[AclBinding, Change, Origin | None]] = []
-    topics: list[tuple[Change, Origin | None]] = []
-    left: list[Left] = []
+    acls: list[tuple[AclBinding, DeclaredChange]] = []
+    topics: list[DeclaredChange] = []
+    left: list[Skipped] = []
     for side in _sides(files, names, cluster, most):
         origin = None if side["origin"] is None else origin_of(side["origin"])
         if side["action"] == "Left":
             left.append(_as_left(json.loads(side["detail"]), origin))
         elif side["detail"] is not None:
-            topics.append((change_from(side["action"], *json.loads(side["detail"])), origin))
+            topics.append(_declared(change_from(side["action"], *json.loads(side["detail"])), origin))
         else:
             binding = binding_of(tuple(side[name] for name in COLUMNS))
-            acls.append((binding, Create(binding) if side["action"] == "CreateAcl" else Delete(binding), origin))
-    acls.sort(key=lambda item: (isinstance(item[1], Delete), item[0]))
-    return [*((change, origin) for _, change, origin in acls), *topics], left
+            change = Create(binding) if side["action"] == "CreateAcl" else Delete(binding)
+            acls.append((binding, _declared(change, origin)))
+    acls.sort(key=lambda item: (item[1].change.after is None, item[0]))
+    return [*(found for _, found in acls), *topics], left
+
+
+def _declared(change: Change, origin: Origin | None) -> DeclaredChange:
+    return DeclaredChange(change, None if origin is None else Declaration(origin))
 
 
 def _sides(files: Files, names: Sequence[str], cluster: str, most: int | None) -> Iterator[dict[str, Any]]:
@@ -154,14 +159,14 @@ def _sides(files: Files, names: Sequence[str], cluster: str, most: int | None) -
         yield from table.slice(0, most).to_pylist()
 
 
-def _change(found: tuple[Change, Origin | None]) -> TopicDifference:
-    change, origin = found
+def _change(found: DeclaredChange) -> TopicDifference:
+    change, origin = found.change, found.origin
     action, before, after = sides(change)
     name = str((after or before or {})["name"])
     return TopicDifference(action, name, _json([before, after]), None if origin is None else str(origin))
 
 
-def _left(left: Left) -> TopicDifference:
+def _left(left: Skipped) -> TopicDifference:
     side: dict[str, Any] = {"reason": str(left.reason), "subject": left.subject, "detail": left.detail}
     if isinstance(left.change, Impossible):
         change = left.change
@@ -169,9 +174,9 @@ def _left(left: Left) -> TopicDifference:
     return TopicDifference("Left", left.subject, _json(side), None if left.origin is None else str(left.origin))
 
 
-def _as_left(side: dict[str, Any], origin: Origin | None) -> Left:
+def _as_left(side: dict[str, Any], origin: Origin | None) -> Skipped:
     change = Impossible(*side["impossible"]) if "impossible" in side else None
-    return Left(LeftReason(side["reason"]), side["subject"], side["detail"], change, origin)
+    return Skipped(SkipReason(side["reason"]), side["subject"], side["detail"], change, origin)
 
 
 def _json(value: Any) -> str:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from reconciler.diff import Left
+from reconciler.diff import Skipped
 from reconciler.model.disguise import undisguised_json
 from reconciler.plan.conditional import conditional_side, unbridged_side
 from reconciler.plan.file.access_form import access_side, callout_side, effect_side
@@ -68,7 +68,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "access": access_side(plan.access),
         "callouts": [callout_side(callout) for callout in plan.access.callouts],
         "topics": topic_review_side(plan.topics),
-        "left": [_left_side(left) for left in plan.left],
+        "left": [_left_side(left) for left in plan.skipped],
         "steps": [
             {**step_side(step), "effect": effect_side(effect)}
             for step, effect in zip(plan.steps, plan.access.effects, strict=True)
@@ -102,12 +102,14 @@ def step_side(step: Step) -> dict[str, Any]:
         "after": after,
         "origin": None if step.origin is None else str(step.origin),
         "expires": None if step.expires is None else step.expires.isoformat(),
+        "reason": step.reason,
+        "ticket": step.ticket,
         "destructive": step.destructive,
         "reversible": step.reversible,
     }
 
 
-def _left_side(left: Left) -> dict[str, Any]:
+def _left_side(left: Skipped) -> dict[str, Any]:
     side: dict[str, Any] = {
         "reason": str(left.reason),
         "subject": left.subject,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from reconciler.diff import Left, LeftReason
+from reconciler.diff import Skipped, SkipReason
 from reconciler.model import Change, Create, Delete, Impossible, Topic, TopicConfigs, TopicPartitions, Update
 from reconciler.plan.conditional import bridges_from
 from reconciler.plan.coverage import CoverageChange
@@ -112,7 +112,7 @@ def _plan(side: dict[str, Any]) -> Plan:
         options=Options(options["allowDeletes"], Selection(tuple(options["only"]), tuple(options["exclude"]))),
         as_of=datetime.date.fromisoformat(side["asOf"]),
         steps=tuple(_step(item) for item in side["steps"]),
-        left=tuple(_left(item) for item in side["left"]),
+        skipped=tuple(_left(item) for item in side["left"]),
         warnings=tuple(side["warnings"]),
         acknowledgements=tuple(
             Acknowledgement(Guard(ack["guard"]), ack["object"], ack["reason"]) for ack in side["acknowledgements"]
@@ -149,6 +149,8 @@ def _step(side: dict[str, Any]) -> Step:
         change_from(side["action"], side["before"], side["after"]),
         origin_from(side["origin"]),
         None if side["expires"] is None else datetime.date.fromisoformat(side["expires"]),
+        side["reason"],
+        side["ticket"],
     )
     if step.id != side["id"]:
         raise ValueError(f"step {side['id']} is not what its id says")
@@ -187,11 +189,11 @@ def change_from(action: str, before: Any, after: Any) -> Change:
     raise ValueError(f"unknown action {action!r}")
 
 
-def _left(side: dict[str, Any]) -> Left:
+def _left(side: dict[str, Any]) -> Skipped:
     change = change_from(side["action"], side["before"], side["after"]) if "action" in side else None
     if isinstance(change, Impossible):
         change = Impossible(change.what, change.name, change.before, change.after, side["detail"])
-    return Left(LeftReason(side["reason"]), side["subject"], side["detail"], change, origin_from(side["origin"]))
+    return Skipped(SkipReason(side["reason"]), side["subject"], side["detail"], change, origin_from(side["origin"]))
 
 
 def _topic(side: dict[str, Any]) -> Topic:

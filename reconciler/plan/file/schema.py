@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from reconciler.diff import LeftReason
+from reconciler.diff import SkipReason
 from reconciler.model import RESOURCE_FIELDS, AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.plan.file.conditional_schema import conditional_schema, unbridged_schema
 from reconciler.plan.file.schema_words import described
@@ -99,6 +99,8 @@ def _step() -> dict[str, Any]:
             "after": _or_null(_side()),
             "origin": _or_null({**_TEXT, "description": "file:line:column in the manifests."}),
             "expires": _or_null({**_TEXT, "format": "date"}),
+            "reason": _or_null(_TEXT),
+            "ticket": _or_null(_TEXT),
             "destructive": {"type": "boolean"},
             "reversible": {"type": "boolean"},
             "effect": _or_null(
@@ -140,7 +142,7 @@ def _access() -> dict[str, Any]:
 
 
 def _left() -> dict[str, Any]:
-    schema = _object({"reason": _enum(*LeftReason), "subject": _TEXT, "detail": _TEXT, "origin": _or_null(_TEXT)})
+    schema = _object({"reason": _enum(*SkipReason), "subject": _TEXT, "detail": _TEXT, "origin": _or_null(_TEXT)})
     schema["properties"] |= {
         "action": _enum(*_ACTIONS, "Impossible"),
         "before": _or_null({"type": "object"}),

@@ -61,7 +61,7 @@ def plan_summary(plan: Plan, *, drift: bool) -> dict[str, Any]:
         "create": counts.create,
         "update": counts.update,
         "delete": counts.delete,
-        "left": len(plan.left),
+        "left": len(plan.skipped),
         "refused": len(plan.refusals),
         "asOf": plan.as_of.isoformat(),
         "sourceCommit": plan.source_commit,

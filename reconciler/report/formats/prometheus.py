@@ -10,7 +10,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
-from reconciler.diff import LeftReason
+from reconciler.diff import SkipReason
 from reconciler.plan import AccessChange, Plan
 from reconciler.report.formats.interface import Options
 from reconciler.report.kinds import KINDS
@@ -69,8 +69,8 @@ def _left(registry: CollectorRegistry, plans: Iterable[Plan]) -> None:
         return
     gauge = Gauge("reconciler_left", "Differences that no plan removes", ["cluster", "reason"], registry=registry)
     for plan in plans:
-        counts = Counter(left.reason for left in plan.left)
-        for reason in LeftReason:
+        counts = Counter(left.reason for left in plan.skipped)
+        for reason in SkipReason:
             gauge.labels(_label(plan.terms.cluster), str(reason)).inc(counts[reason])
 
 

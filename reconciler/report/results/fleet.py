@@ -7,9 +7,8 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 from pydantic.dataclasses import dataclass
 
-from reconciler.diff import Left
+from reconciler.diff import DeclaredChange, Skipped
 from reconciler.fleet import ClusterDrift, DriftCounts, Failure, FleetDrift
-from reconciler.model import Change, Origin
 from reconciler.plan import TopicReview
 from reconciler.report.kinds import kind_of, sign_of
 from reconciler.report.paint import counted
@@ -18,7 +17,7 @@ from reconciler.report.results.finding import Check, Finding, Level, Standing
 _SHAPE = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 #: What differs on a cluster, and what no plan changes: read from the store when it is shown.
-Details: TypeAlias = Callable[[ClusterDrift], tuple[Sequence[tuple[Change, Origin | None]], Sequence[Left]]]
+Details: TypeAlias = Callable[[ClusterDrift], tuple[Sequence[DeclaredChange], Sequence[Skipped]]]
 
 
 @dataclass(frozen=True, slots=True, config=_SHAPE)

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from reconciler.diff import LeftReason
+from reconciler.diff import SkipReason
 from reconciler.plan import Plan
 from reconciler.report.results.documents import FailedForm
 from reconciler.report.results.finding import Check, Finding, Level, Standing
 
 #: What a person has to look at; the others are what was asked for.
 _LEVELS: Final = {
-    LeftReason.IMPOSSIBLE: Level.WARNING,
-    LeftReason.UNREADABLE: Level.WARNING,
-    LeftReason.UNSUPPORTED: Level.WARNING,
+    SkipReason.IMPOSSIBLE: Level.WARNING,
+    SkipReason.UNREADABLE: Level.WARNING,
+    SkipReason.UNSUPPORTED: Level.WARNING,
 }
 
 
@@ -47,7 +47,7 @@ def left_findings(plan: Plan) -> tuple[Finding, ...]:
             left.subject,
             left.origin,
         )
-        for left in plan.left
+        for left in plan.skipped
     )
 
 

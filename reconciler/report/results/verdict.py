@@ -64,7 +64,7 @@ def verdict(report: Report) -> Verdict:
 def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
     """The verdict on one plan, or on one drift report."""
     if drift:
-        count = len(plan.steps) + len(plan.left)
+        count = len(plan.steps) + len(plan.skipped)
         if not count and plan.warnings:
             # Where nothing differs, warnings tell of what could not be seen: a doubt is never a pass.
             return Verdict(Tone.CAUTION, "As far as it could be seen, the cluster is as declared: see the warnings")
@@ -74,10 +74,10 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
     if plan.refusals:
         return Verdict(Tone.STOP, f"Refused: {counted(len(plan.refusals), 'thing')} that a guard does not let pass")
     if not plan.steps:
-        if plan.left:
+        if plan.skipped:
             return Verdict(
                 Tone.CAUTION,
-                f"Nothing that this plan is allowed to do: {counted(len(plan.left), 'difference')} not changed",
+                f"Nothing that this plan is allowed to do: {counted(len(plan.skipped), 'difference')} not changed",
             )
         return Verdict(Tone.CALM, "Nothing to do")
     change = plan.access.change

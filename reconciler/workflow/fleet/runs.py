@@ -12,7 +12,7 @@ from reconciler.adapters.spark.collecting import CollectionLimits, SnapshotSourc
 from reconciler.adapters.spark.comparing import Rules, compare_fleet
 from reconciler.adapters.spark.compiling import compile_desired
 from reconciler.adapters.spark.store import FleetStore, NoRunError
-from reconciler.diff import TopicRules
+from reconciler.diff import DiffRules
 from reconciler.fleet import Fleet, FleetDrift, FleetRun, HeaderError, Reading, UnknownFleetError, fleet_of
 from reconciler.manifest import Manifests, Source
 from reconciler.workflow.manifests import checked, read_sources
@@ -86,7 +86,7 @@ def drift_fleet(session: SparkSession, store: FleetStore, run: FleetRun, given: 
     A cluster of which nothing is known is in ``failed`` with the reason, one that was not seen whole in ``doubtful``.
     """
     rules = {
-        name: Rules(cluster.scope, TopicRules(cluster.prune_topics, cluster.ignore_configs))
+        name: Rules(cluster.scope, DiffRules(cluster.prune_topics, cluster.ignore_configs))
         for name, cluster in given.manifests.clusters.items()
     }
     desired = compile_desired(session, store, given.sources, given.fleet.clusters, given.as_of)

@@ -19,8 +19,8 @@ def differences_by_team(drift: FleetDrift, store: FleetStore, manifests: Manifes
     files, principals = _teams(manifests)
     return {
         item.cluster: Counter(
-            _team(change, origin, files, principals)
-            for change, origin in changes_of(store.files, item.files, item.cluster)[0]
+            _team(found.change, found.origin, files, principals)
+            for found in changes_of(store.files, item.files, item.cluster)[0]
         )
         for item in drift.differing
     }

@@ -9,7 +9,7 @@ from reconciler.adapters.spark.comparing import Rules, compare_fleet
 from reconciler.adapters.spark.readings import Place, write_desired, write_live
 from reconciler.adapters.spark.results import changes_of
 from reconciler.adapters.spark.store import FleetStore
-from reconciler.diff import TopicRules, compare
+from reconciler.diff import DiffRules, compare
 from reconciler.fleet import FleetRun
 from reconciler.model import (
     AccessControlEntry,
@@ -52,11 +52,11 @@ def test_a_thousand_clusters(spark: "SparkSession", tmp_path_factory: pytest.Tem
         desired.append(write_desired(wanted, scope, Place(store.files, "key=a", name, "0", 8_192), "now"))
         fleet[name] = (wanted, found)
     assert len(live[0].buckets) == 16
-    rules = {name: Rules(scope, TopicRules()) for name in fleet}
+    rules = {name: Rules(scope, DiffRules()) for name in fleet}
     drift = compare_fleet(spark, store, FleetRun("a", "", tuple(desired)), FleetRun("a", "", tuple(live)), rules, "a")
     assert not drift.failed
     for item in drift.clusters:
-        expected = compare(*fleet[item.cluster], scope, TopicRules())
+        expected = compare(*fleet[item.cluster], scope, DiffRules())
         assert item.counts.changes == len(expected.changes)
         if len(expected.changes) > 150:  # the files of a task hold many clusters: reading all of them takes minutes
             assert tuple(changes_of(store.files, item.files, item.cluster)[0]) == expected.changes

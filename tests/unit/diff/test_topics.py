@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from reconciler.diff import TopicRules, compare
+from reconciler.diff import DiffRules, compare
 from reconciler.model import (
     Change,
     ClusterState,
@@ -37,8 +37,8 @@ def desired(*wanted: Topic) -> DesiredState:
 
 def changes(wanted: Topic, live: Topic) -> list[Change | None]:
     state = ClusterState("c", topics={live.name: live})
-    found = compare(desired(wanted), state, Scope(), TopicRules())
-    return [*(change for change, _ in found.changes), *(left.change for left in found.left)]
+    found = compare(desired(wanted), state, Scope(), DiffRules())
+    return [*(change for change, _ in found.changes), *(left.change for left in found.skipped)]
 
 
 def test_a_topic_on_its_brokers_is_no_difference() -> None:
@@ -73,18 +73,18 @@ def test_new_partitions_with_another_number_of_replicas_have_to_wait() -> None:
 
 
 def test_two_new_topics_that_collide_are_found_although_kafka_would_make_both() -> None:
-    found = compare(desired(Topic("a.b", 1), Topic("a_b", 1)), ClusterState("c"), Scope(), TopicRules())
+    found = compare(desired(Topic("a.b", 1), Topic("a_b", 1)), ClusterState("c"), Scope(), DiffRules())
     assert [type(change) for change, _ in found.changes] == [Create]
-    (left,) = found.left
+    (left,) = found.skipped
     assert "collides with the topic a.b" in left.detail
 
 
 def test_a_name_that_a_deleted_topic_still_takes_has_to_wait() -> None:
     wish = DesiredState({}, {**desired(Topic("a_b", 1)).topics, "a.b": DesiredTopic(Topic("a.b"), _PLACE, absent=True)})
     live = ClusterState("c", topics={"a.b": assigned("a.b", ((1,),), "id")})
-    found = compare(wish, live, Scope(), TopicRules())
+    found = compare(wish, live, Scope(), DiffRules())
     assert [change for change, _ in found.changes] == [Delete(Topic("a.b", 1, 1, topic_id="id"))]
-    assert found.left[0].detail.endswith("once that one is deleted, plan again")
+    assert found.skipped[0].detail.endswith("once that one is deleted, plan again")
 
 
 def test_brokers_survive_being_saved() -> None:

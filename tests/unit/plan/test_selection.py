@@ -40,7 +40,9 @@ def test_only_and_exclude_choose_by_the_fields_of_manifests() -> None:
 
 def test_what_is_left_out_is_listed() -> None:
     plan = plan_with(Selection(only=("topics=a",)), acl("a"), acl("b"))
-    assert [(left.reason, left.subject) for left in plan.left] == [("excluded", "create User:a ALLOW READ on TOPIC b")]
+    assert [(left.reason, left.subject) for left in plan.skipped] == [
+        ("excluded", "create User:a ALLOW READ on TOPIC b")
+    ]
 
 
 @pytest.mark.parametrize("text", ["topics", "topics=", "names=x", "=x"])

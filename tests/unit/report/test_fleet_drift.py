@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from reconciler.diff import Left, LeftReason
+from reconciler.diff import DeclaredChange, Skipped, SkipReason
 from reconciler.fleet import ClusterDrift, DriftCounts, Failure, FleetDrift
-from reconciler.model import Create, Origin
+from reconciler.model import Create, Declaration, Origin
 from reconciler.report.formats import FORMATS, format_named
 from reconciler.report.formats.interface import Options
 from reconciler.report.formats.slack import slack_message
@@ -27,8 +27,8 @@ def fleet(*clusters: ClusterDrift, teams: Mapping[str, Mapping[str, int]] | None
     return fleet_report(
         FleetDrift("run", "2026-11-20", clusters, 9, 8),
         lambda _: (
-            [(Create(missing), Origin("a.yaml", 3, 1))],
-            [Left(LeftReason.IMPOSSIBLE, "topic x", "fewer partitions", None)],
+            [DeclaredChange(Create(missing), Declaration(Origin("a.yaml", 3, 1)))],
+            [Skipped(SkipReason.IMPOSSIBLE, "topic x", "fewer partitions", None)],
         ),
         taken=_TAKEN,
         teams=teams or {},

@@ -1,4 +1,4 @@
-"""One declared topic against the live one.
+"""Topics: one declared topic against the live one, and pruning of those that nobody declares.
 
 Only what is set on the topic itself is compared, in Kafka's normal form, so that no difference is eternal.
 """
@@ -7,18 +7,24 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
+from reconciler.diff.difference import Comparison, DeclaredChange, DiffRules, Skipped, SkipReason
 from reconciler.model import (
     INTERNAL_TOPICS,
     THROTTLE_CONFIGS,
     Change,
+    ClusterState,
     Create,
+    Declaration,
     Delete,
+    DesiredState,
     DesiredTopic,
     Impossible,
+    Scope,
     Topic,
     TopicConfigs,
     TopicPartitions,
     Update,
+    collision_key,
     normal_form,
 )
 
@@ -31,11 +37,62 @@ _FIRST_MOVE: Final = "new partitions get as many replicas as the topic has: move
 _INTERNAL: Final = "Kafka keeps this topic for itself; it is never deleted"
 
 
-def topic_changes(wanted: DesiredTopic, live: Topic | None, ignored: Collection[str]) -> Iterator[Change]:
-    """Yield what turns ``live`` into ``wanted``; settings in ``ignored`` are left as they are."""
+def differences(desired: DesiredState, live: ClusterState, scope: Scope, rules: DiffRules) -> Comparison:
+    """Declared topics by name, then those to be pruned; topics that could not be read are skipped."""
+    changes: list[DeclaredChange] = []
+    skipped: list[Skipped] = []
+    taken = {collision_key(name): name for name in (*live.topics, *live.unreadable_topics)}
+    for name, wanted in sorted(desired.topics.items()):
+        if reason := live.unreadable_topics.get(name):
+            skipped.append(Skipped(SkipReason.UNREADABLE, f"topic {name}", reason, origin=wanted.origin))
+            continue
+        for change in _changes(wanted, live.topics.get(name), rules.ignore_configs):
+            possible = _without_collision(change, taken, desired)
+            if isinstance(possible, Impossible):
+                skipped.append(_impossible(possible, wanted))
+            else:
+                changes.append(DeclaredChange(possible, Declaration(wanted.origin)))
+                if isinstance(possible, Create):
+                    # Kafka itself does not look for collisions among the topics of one request.
+                    taken[collision_key(name)] = name
+    if rules.prune_topics:
+        # What cannot be removed are Kafka's own topics: nobody declared that they should go.
+        pruned = (change for change in _pruned(desired, live, scope) if not isinstance(change, Impossible))
+        changes.extend(map(DeclaredChange, pruned))
+    return Comparison(tuple(changes), tuple(skipped))
+
+
+def _without_collision(change: Change, taken: dict[str, str], desired: DesiredState) -> Change:
+    """Kafka refuses a new topic whose name differs from a live one only in ``.`` against ``_``.
+
+    Deletions come last, so it has to wait also for one that goes.
+    """
+    if isinstance(change, Create):
+        other = taken.get(collision_key(change.after.name))
+        if other is not None:
+            reason = f"the name collides with the topic {other}: Kafka takes '.' and '_' for the same in metrics"
+            if (going := desired.topics.get(other)) is not None and going.absent:
+                reason += "; once that one is deleted, plan again"
+            return Impossible("topic", change.after.name, "absent", "exists", reason)
+    return change
+
+
+def _impossible(change: Impossible, wanted: DesiredTopic) -> Skipped:
+    subject = f"topic {change.name}: {change.what} {change.before} → {change.after}"
+    return Skipped(SkipReason.IMPOSSIBLE, subject, change.reason, change, wanted.origin)
+
+
+def _pruned(desired: DesiredState, live: ClusterState, scope: Scope) -> Iterator[Change]:
+    for name, topic in live.topics.items():
+        if name not in desired.topics and scope.owns_topic(name, declared=False):
+            yield _removal(topic)
+
+
+def _changes(wanted: DesiredTopic, live: Topic | None, ignored: Collection[str]) -> Iterator[Change]:
+    """Yield what turns ``live`` into ``wanted``; configs in ``ignored`` stay as they are."""
     if wanted.absent:
         if live is not None:
-            yield removal(live)
+            yield _removal(live)
     elif live is None:
         yield Create(wanted.topic)
     else:
@@ -44,7 +101,7 @@ def topic_changes(wanted: DesiredTopic, live: Topic | None, ignored: Collection[
         yield from _configs(wanted.topic, live, ignored)
 
 
-def removal(live: Topic) -> Change:
+def _removal(live: Topic) -> Change:
     """The deletion of a live topic, impossible for Kafka's own."""
     if live.name in INTERNAL_TOPICS:
         return Impossible("topic", live.name, "exists", "absent", _INTERNAL)

@@ -1,0 +1,76 @@
+"""What a comparison finds: changes with their declarations, and differences that no plan removes."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from reconciler.model import Change, Declaration, Origin
+
+
+class DeclaredChange(NamedTuple):
+    """A change with the declaration that asks for it; ``None``: nothing asks for the resource any more.
+
+    A binding whose last day is over is deleted with its old declaration, which says why it was there.
+    """
+
+    change: Change
+    declaration: Declaration | None = None
+
+    @property
+    def origin(self) -> Origin | None:
+        """The place in the manifests that asks for it."""
+        return None if self.declaration is None else self.declaration.origin
+
+
+class SkipReason(StrEnum):
+    """Why a difference stays."""
+
+    IMPOSSIBLE = "impossible"
+    HELD_BACK = "held-back"
+    EXCLUDED = "excluded"
+    UNREADABLE = "unreadable"
+    UNSUPPORTED = "unsupported"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A difference that stays. ``change`` is ``None`` where not even the difference is known (unreadable)."""
+
+    reason: SkipReason
+    subject: str
+    detail: str
+    change: Change | None = None
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRules:
+    """How silence is read: whether undeclared topics are pruned, and which topic configs are left alone."""
+
+    prune_topics: bool = False
+    ignore_configs: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What was found of one kind, or of all; changes in a fixed order.
+
+    The counts say what was looked at: live bindings ``owned``, ``ignored`` (somebody else's) and ``outside``.
+    """
+
+    changes: tuple[DeclaredChange, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    owned: int = 0
+    ignored: int = 0
+    outside: int = 0
+
+    def __add__(self, other: "Comparison") -> "Comparison":
+        """Both together, this one first."""
+        return Comparison(
+            self.changes + other.changes,
+            self.skipped + other.skipped,
+            self.owned + other.owned,
+            self.ignored + other.ignored,
+            self.outside + other.outside,
+        )

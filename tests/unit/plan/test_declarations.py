@@ -1,0 +1,39 @@
+"""What a declaration says of why and until when reaches the plan and its file."""
+
+import datetime
+
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    Declaration,
+    DesiredState,
+    Origin,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.plan import Options, Request, Terms, parse_plan, plan_text, propose
+
+DAY = datetime.date(2026, 11, 21)
+PLACE = Origin("acls.yaml", 7, 5)
+
+
+def acl(topic: str) -> AclBinding:
+    entry = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermissionType.ALLOW)
+    return AclBinding(ResourcePattern(ResourceType.TOPIC, topic), entry)
+
+
+def test_steps_carry_reason_ticket_and_last_day() -> None:
+    wanted = Declaration(PLACE, "nightly loads", "OPS-42", DAY)
+    over = Declaration(PLACE, "the move is done", "OPS-7", DAY - datetime.timedelta(1))
+    desired = DesiredState(bindings={acl("new"): wanted}, expired={acl("old"): over})
+    live = ClusterState("id", frozenset({acl("old"), acl("undeclared")}))
+    plan = propose(desired, live, Terms("c", default_allow=False), Request(DAY, Options(allow_deletes=True)))
+    assert [(step.origin, step.reason, step.ticket, step.expires) for step in plan.steps] == [
+        (PLACE, "nightly loads", "OPS-42", DAY),
+        (PLACE, "the move is done", "OPS-7", None),
+        (None, None, None, None),
+    ]
+    assert parse_plan(plan_text(plan)).steps == plan.steps
