@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.codec import COUNT, NUMBER, TEXT, Record, SchemaError, compact, field, integer, load, record
+from reconciler.codec import ANY_TEXT, COUNT, NUMBER, TEXT, Record, SchemaError, compact, field, load, record
 from reconciler.fleet.proposal import FleetPlan, Member, PlannedWave
 
 
@@ -33,9 +33,9 @@ _RECORD: Final[Record[ApplyRecord]] = record(
     ApplyRecord,
     field("cluster", TEXT, "The cluster.", "prod"),
     field("plan_id", TEXT, "The id of its plan.", f"plan-{'0' * 64}"),
-    field("status", integer(None), "The exit status of its apply.", 0),
+    field("reason", TEXT, "Why its apply did not end well, in one word; empty: it did.", ""),
     field("finished", NUMBER, "When it ended, in seconds.", 1790000000.0),
-    field("message", TEXT, "Why it failed.", "the cluster cannot be reached"),
+    field("message", ANY_TEXT, "Why it failed.", "the cluster cannot be reached"),
     field("done", COUNT, "How many steps it performed.", 12),
     field("already", COUNT, "How many were done before.", 0),
 )
