@@ -1,4 +1,4 @@
-"""What an AccessTest claims, and the verdict on it."""
+"""What an AccessTest asserts, and the result of checking it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,22 +30,22 @@ ADMIN_OPERATIONS: Final = {
 
 
 class AssertionKind(StrEnum):
-    """Whether the operations have to be permitted, or must not be."""
+    """Whether the operations must be permitted, or must not be."""
 
     MUST = "must"
     MUST_NOT = "mustNot"
 
 
 class AssertionOutcome(StrEnum):
-    """``undecided`` is never a pass: something unknown about the cluster could change the verdict."""
+    """``undecided`` is not a pass: something unknown about the cluster could change the result."""
 
-    PASS = "pass"  # noqa: S105 - an outcome, no password
+    PASS = "pass"  # noqa: S105 - an outcome, not a password
     FAIL = "fail"
     UNDECIDED = "undecided"
 
 
 class Via(StrEnum):
-    """By what a forbidden operation is permitted."""
+    """What permits an operation that must not be permitted."""
 
     BINDING = "binding"
     DEFAULT_ALLOW = "default_allow"
@@ -58,11 +58,11 @@ class Via(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """A claim about all principals, hosts and names that it speaks of; universal, also over names yet to come.
+    """A statement about every principal, host and name it covers, including names that do not exist yet.
 
-    ``principals``: texts as they are, ``User:*`` for every principal there is or could be, and globs with ``*`` and
-    ``?``, which range over the known principals; ``excluded`` likewise. ``hosts``: addresses, or ``*`` for any.
-    Super users are left out unless ``include_super_users``; those who must be able to do something may be super users.
+    ``principals`` and ``excluded`` hold exact principals, ``User:*`` for every possible principal, and globs with ``*``
+    and ``?``, which match known principals only. ``hosts`` holds addresses, or ``*`` for any host. Super users are
+    exempt from a ``mustNot`` unless ``include_super_users`` is set; a super user always meets a ``must``.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Assertion:
 def only(
     name: str, patterns: Iterable[ResourcePattern], operations: Iterable[AclOperation], allowed: Iterable[str]
 ) -> Assertion:
-    """Nobody but ``allowed`` may do any of the operations."""
+    """Only ``allowed`` may do any of the operations."""
     return Assertion(name, AssertionKind.MUST_NOT, frozenset(operations), tuple(patterns), excluded=tuple(allowed))
 
 
@@ -93,7 +93,7 @@ def only_writers(name: str, patterns: Iterable[ResourcePattern], allowed: Iterab
 
 
 def only_admins(name: str, patterns: Iterable[ResourcePattern], allowed: Iterable[str]) -> list[Assertion]:
-    """``onlyAdmins``: nobody else may do what changes the resources themselves; one assertion a resource type."""
+    """``onlyAdmins``: nobody else may change the resources themselves; one assertion for each resource type."""
     by_type: dict[ResourceType, list[ResourcePattern]] = {}
     for pattern in patterns:
         by_type.setdefault(pattern.resource_type, []).append(pattern)
@@ -103,10 +103,10 @@ def only_admins(name: str, patterns: Iterable[ResourcePattern], allowed: Iterabl
 
 @dataclass(frozen=True, slots=True)
 class AssertionResult:
-    """What came of an assertion. A failure shows a shortest request that breaks it, and what permits or denies it.
+    """The result of an assertion. A failure carries a shortest request that breaks it, and what permits or denies it.
 
-    ``bindings`` are those that decide the request, ``origins`` their manifest lines where known; empty where no
-    binding does (a missing grant, default-allow). ``reason`` says why a verdict is undecided.
+    ``bindings`` decide that request and ``origins`` are their manifest lines, where known; both are empty if no binding
+    decides it (a missing grant, default-allow). ``reason`` says why a result is undecided.
     """
 
     assertion: Assertion

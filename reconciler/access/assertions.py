@@ -1,4 +1,4 @@
-"""Assertions decided exactly, over every principal, host and name there is or could be; failures have a witness."""
+"""Decide assertions exactly, over every possible principal, host and name; a failure comes with a counterexample."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -36,12 +36,12 @@ class _Found(NamedTuple):
 
 
 class Checker:
-    """Checks many assertions on one state; keeps what it works out on the way."""
+    """Checks many assertions against one state; caches intermediate results."""
 
     __slots__ = ("_authorizer", "_comparisons", "_principals", "_searches")
 
     def __init__(self, authorizer: Authorizer, principals: Iterable[str] = ()) -> None:
-        """``principals`` are known beside those of the bindings: globs range over both."""
+        """``principals`` are known in addition to those that bindings name: globs match both."""
         self._authorizer = authorizer
         interpretations = dict.fromkeys(authorizer.interpretations.both)
         known = {
@@ -62,18 +62,19 @@ class Checker:
         }
 
     def matching(self, text: str) -> frozenset[str]:
-        """The principals that a text of an assertion means: itself, or the known ones that a glob matches."""
+        """The principals that one text of an assertion selects: itself, or the known ones that a glob matches."""
         return self._principals.matching(text)
 
     def check(self, assertion: Assertion) -> AssertionResult:
-        """The verdict. What only one reading of the unknown breaks is undecided, as is what a broken broker answers."""
+        """The result: undecided if only one interpretation breaks the assertion, or if a broker may fail on it."""
         return self.decide(assertion, self._principals.selected(assertion, self._authorizer.super_users))
 
     def decide(self, assertion: Assertion, selection: PrincipalSelection) -> AssertionResult:
-        """The same about principals that are chosen already."""
+        """The same, for principals that are already selected."""
         least, most = self._authorizer.interpretations.both
         search = self._unmet if assertion.claim is AssertionKind.MUST else self._forbidden
-        # The reading in which the claim is hardest to break, then the one in which it is easiest.
+        # A ``must`` is easiest to meet if everything unknown permits, a ``mustNot`` if everything unknown denies. If it
+        # is broken even there, it fails; if it is broken only in the other interpretation, it is undecided.
         easy, hard = (most, least) if assertion.claim is AssertionKind.MUST else (least, most)
         found = search(assertion, selection, easy)
         if found is not None:
@@ -81,7 +82,7 @@ class Checker:
         found = search(assertion, selection, hard) if hard is not easy else None
         if found is not None:
             return self._verdict(assertion, AssertionOutcome.UNDECIDED, found)
-        # Whom no ACL limits no ACL breaks either: brokers ask for super users first.
+        # Brokers check for super users before they read ACLs, so a defective binding cannot affect a super user.
         asked = selection.named is None or bool(selection.named)
         broken = tuple(
             b for b in self._authorizer.broker_defects.bindings if asked and _may_break(b, assertion.patterns)
@@ -101,7 +102,7 @@ class Checker:
         return AssertionResult(assertion, outcome, found.request, found.via, bindings, _origins(places), reason)
 
     def _deciding(self, found: _Found) -> Decision:
-        """The decision whose bindings explain a witness: what permits it may be about another resource."""
+        """The decision that explains a counterexample; what permits it may be an ACL on another resource."""
         principal, host, operation, kind, name = found.request
         authorize = self._authorizer.authorize
         if found.via is Via.CLUSTER_ALTER:
@@ -115,7 +116,7 @@ class Checker:
     def _unmet(
         self, assertion: Assertion, selection: PrincipalSelection, interpretation: Interpretation
     ) -> _Found | None:
-        """A request of someone who must be able to do it, and is not."""
+        """A request that must be permitted and is not."""
         found = [
             _Found(AccessRequest(principal, host, operation, pattern.resource_type, name), None)
             for pattern in assertion.patterns
@@ -143,7 +144,7 @@ class Checker:
     def _gaps(
         self, assertion: Assertion, principal: str, pattern: ResourcePattern, interpretation: Interpretation
     ) -> Iterator[tuple[AclOperation, str, str]]:
-        """Operations that are not permitted, each with a host and a name."""
+        """Operations that are not permitted, each with a host and a name as an example."""
         hosts = None if WILDCARD in assertion.hosts else [HostClass(host, host) for host in assertion.hosts]
         pieces = self._comparisons[id(interpretation)].pieces(
             principal, pattern.resource_type, names_of(pattern), unchanged=True, hosts=hosts
@@ -156,7 +157,7 @@ class Checker:
     def _forbidden(
         self, assertion: Assertion, selection: PrincipalSelection, interpretation: Interpretation
     ) -> _Found | None:
-        """A request that is permitted and must not be: a direct one if there is any, else by ALTER on CLUSTER."""
+        """A request that is permitted and must not be: directly if possible, else through ALTER on CLUSTER."""
         search = self._searches[id(interpretation)]
         hosts = None if WILDCARD in assertion.hosts else assertion.hosts
         asked = [(operation, pattern) for pattern in assertion.patterns for operation in sorted(assertion.operations)]
@@ -181,18 +182,21 @@ class Checker:
         return None
 
     def _super_user(self, assertion: Assertion) -> str | None:
-        """A super user of whom the assertion speaks."""
+        """A super user that the assertion covers."""
         selection = self._principals.selected(assertion, frozenset())
         return min(filter(selection.includes, self._authorizer.super_users), default=None)
 
 
 def check(assertion: Assertion, authorizer: Authorizer, principals: Iterable[str] = ()) -> AssertionResult:
-    """One assertion on one state; for many, :class:`Checker` is quicker."""
+    """Check one assertion; :class:`Checker` is faster for many."""
     return Checker(authorizer, principals).check(assertion)
 
 
 def _may_break(binding: AclBinding, patterns: Iterable[ResourcePattern]) -> bool:
-    """Whether a dangerous binding can hit a name of the patterns; one below ``*`` hits all that share its letter."""
+    """Whether a defective binding can affect a name of the patterns.
+
+    A name that sorts before ``*`` affects every name that starts with the same character.
+    """
     unparsable = has_unparsable_principal(binding)
     key = names_of(binding.pattern) if unparsable else NameSet(binding.pattern.name[:1])
     return any(

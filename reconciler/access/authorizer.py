@@ -1,4 +1,4 @@
-"""Kafka's ``StandardAuthorizer``: exact, without a broker, for one set of bindings."""
+"""Kafka's ``StandardAuthorizer`` for one set of bindings: the same answers, without a broker."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
@@ -20,18 +20,18 @@ from reconciler.model import (
     ResourceType,
 )
 
-#: Bindings, or bindings with what the manifests say of each.
+#: Bindings, optionally with what the manifests say about each.
 Bindings: TypeAlias = Iterable[AclBinding] | Mapping[AclBinding, Note]
-#: From here on ``Set.of(principal, User:*)`` throws for a user who is called ``*``.
+#: Since 4.0 ``StandardAuthorizerData`` calls ``Set.of(principal, User:*)``, which throws for the principal ``User:*``.
 _SET_OF_SINCE: Final = (4, 0)
 _FIRST_OPERATION: Final = AclOperation.READ
 _FIRST_TYPE: Final = ResourceType.TOPIC
-# A named tuple without the call of its Python constructor: a third of the time of a decision.
+# Builds a named tuple without its Python-level constructor, which takes a third of the time of a decision.
 _new: Final = tuple.__new__
 
 
 class UndecidedAccessError(Exception):
-    """A set of operations was asked for, and one of them could not be decided; ``decision`` says which and why."""
+    """One of several requested operations could not be decided; ``decision`` says which and why."""
 
     def __init__(self, decision: Decision) -> None:
         super().__init__(f"{decision.request}: {decision.rule}")
@@ -39,10 +39,10 @@ class UndecidedAccessError(Exception):
 
 
 class Authorizer:
-    """What a broker with these bindings answers. Immutable; what it compiles on the way is kept.
+    """Answers requests as a broker with these bindings does. Immutable; compiled tables are cached.
 
-    ``allow_everyone_if_no_acl_found=None`` means unknown: what depends on it is ``undecided``, as is what an
-    ``opaque`` entry could change. Opaque entries whose codes are all known count as bindings.
+    ``allow_everyone_if_no_acl_found=None`` means unknown: answers that depend on it are ``undecided``, and so are
+    answers that an ``opaque`` entry could change. Opaque entries whose codes are all known count as bindings.
     """
 
     __slots__ = ("_careful", "_index", "broker_defects", "interpretations", "kafka_version", "sources", "super_users")
@@ -56,7 +56,7 @@ class Authorizer:
         *,
         opaque: Iterable[OpaqueBinding] = (),
     ) -> None:
-        """Index the bindings: about a quarter of a second for 100,000. Tables are compiled when first asked for."""
+        """Index the bindings: about 0.25 s for 100,000. Name tables are compiled on first use."""
         opaque = tuple(opaque)
         known = bindings if isinstance(bindings, Mapping) else frozenset(bindings)
         interpretations = interpret(known, opaque, kafka_version, allow_everyone_if_no_acl_found)
@@ -79,7 +79,7 @@ class Authorizer:
         self._careful = frozenset(ResourceType) if not interpretations.known else self.broker_defects.types
 
     def with_changes(self, added: Bindings = (), removed: Iterable[AclBinding] = ()) -> "Authorizer":
-        """An authorizer less ``removed`` and with ``added``; shares all that did not change."""
+        """An authorizer without ``removed`` and with ``added``; shares everything that did not change."""
         removed = tuple(removed)
         notes = self.sources.with_changes(added)
         added = tuple(added)
@@ -108,16 +108,18 @@ class Authorizer:
     ) -> Decision:
         """The answer to one request, as ``StandardAuthorizerData.authorize`` gives it.
 
-        ``principal`` is ``Type:Name``, ``host`` what ``getHostAddress`` prints. Raises ``ValueError`` for ANY, ALL and
-        UNKNOWN, which nobody can ask for.
+        ``principal`` is ``Type:Name``, ``host`` what ``InetAddress.getHostAddress`` prints. Raises ``ValueError`` for
+        ANY, ALL and UNKNOWN, which no request can ask for.
         """
         if operation < _FIRST_OPERATION or resource_type < _FIRST_TYPE:
-            raise ValueError(f"{operation.name} on {resource_type.name} is nothing that a request asks for")
+            raise ValueError(f"{operation.name} on {resource_type.name} cannot be requested")
         request = _new(AccessRequest, (principal, host, operation, resource_type, resource_name))
         if principal in self.super_users:
             return Decision(True, DecisionRule.SUPER_USER, request, self._find_evidence)
         if resource_type in self._careful or principal == WILDCARD_PRINCIPAL:
             return self._authorize_carefully(request)
+        # The fast path: everything is known and nothing is defective, so one OR over a few tables (this principal and
+        # User:*, any host and this host) holds every rule that applies.
         mask = 0
         for table in self._index.view(resource_type, principal, host):
             found = table.literals.get(resource_name)
@@ -157,7 +159,7 @@ class Authorizer:
         return answers
 
     def _authorize_carefully(self, request: AccessRequest) -> Decision:
-        """Where brokers may break, or not all is known."""
+        """The slow path: a broker may fail on some bindings, or not everything is known."""
         search = self._find_evidence
         if self._is_named_like_the_wildcard(request.principal):
             return Decision(None, DecisionRule.BROKER_ERROR, request, search)
@@ -166,7 +168,7 @@ class Authorizer:
         least, most = (_rule(interpretation, request) for interpretation in self.interpretations.both)
         if (least in _ALLOWING) != (most in _ALLOWING):
             return Decision(None, DecisionRule.UNDECIDED, request, search)
-        # Of two rules with one outcome the one that holds for certain is told.
+        # Both interpretations agree on the outcome: report the rule that holds for certain.
         rule = most if least in (DecisionRule.DENY, DecisionRule.DEFAULT_DENY) else least
         return Decision(rule in _ALLOWING, rule, request, search)
 
@@ -178,7 +180,7 @@ class Authorizer:
         return self.broker_defects.breaking(request.resource_type, request.resource_name, denies[0] if denies else None)
 
     def _find_evidence(self, decision: Decision) -> Evidence:
-        """The bindings behind a decision."""
+        """The bindings that a decision rests on."""
         if decision.rule is DecisionRule.BROKER_ERROR:
             breaking = self._breaking(decision.request)
             return self.sources.evidence(() if breaking is None else (breaking,))
@@ -189,7 +191,8 @@ class Authorizer:
     ) -> Decision:
         """Whether the operation is allowed on at least one resource of the type (``Authorizer``'s default method).
 
-        The decision's ``resource_name`` is ``""`` unless ``authorize`` on Kafka's made-up name already allowed it.
+        Kafka first authorizes the made-up resource name ``hardcode``. The decision's ``resource_name`` is that name if
+        this already allows the operation, else ``""``.
         """
         probe = self.authorize(principal, host, operation, resource_type, PROBE)
         if probe.allowed or probe.rule is DecisionRule.BROKER_ERROR:
@@ -215,8 +218,8 @@ class Authorizer:
     ) -> frozenset[AclOperation]:
         """The supported operations that are allowed (KIP-430, ``AuthHelper.authorizedOperations``).
 
-        DescribeCluster answers the empty set to callers without DESCRIBE on CLUSTER; this is what it would say else.
-        Raises :class:`UndecidedAccessError` where one answer is ``None``.
+        DescribeCluster returns an empty set to callers without DESCRIBE on CLUSTER; this ignores that check. Raises
+        :class:`UndecidedAccessError` if one answer is ``None``.
         """
         found = []
         for operation in sorted(supported(resource_type, self.kafka_version)):
@@ -238,7 +241,7 @@ _ALLOWING: Final = frozenset({DecisionRule.ALLOW, DecisionRule.IMPLIED_ALLOW, De
 
 
 def _rule(interpretation: Interpretation, request: AccessRequest) -> DecisionRule:
-    """The rule in one reading."""
+    """The rule that decides in one interpretation."""
     principal, host, operation, resource_type, name = request
     mask = 0
     for table in interpretation.index.view(resource_type, principal, host):
@@ -249,6 +252,7 @@ def _rule(interpretation: Interpretation, request: AccessRequest) -> DecisionRul
         return DecisionRule.ALLOW
     if mask >> operation + IMPLIED & 1:
         return DecisionRule.IMPLIED_ALLOW
+    # A match by a guessed binding does not prove that the name is covered; see Interpretation.access.
     covered = bool(mask) and interpretation.index is interpretation.cover
     if covered or not interpretation.default_allow or interpretation.coverage(resource_type).covers(literal(name)):
         return DecisionRule.DEFAULT_DENY

@@ -1,9 +1,9 @@
-"""Live bindings on which a broker fails or hangs, found by following ``StandardAuthorizerData.checkSection``.
+"""Bindings on which a broker fails or hangs (found by reading ``StandardAuthorizerData.checkSection``).
 
-1. A principal without ``:`` makes ``StandardAcl.parsePrincipal`` throw in every scan that reaches it. Brokers from 4.0
-   on refuse to create such a binding (KAFKA-18051), but still fail on one that an older broker let in.
-2. Names that begin below ``*``: the scan for ``*`` runs on into them and seeks again from a text it does not have;
-   one shared character repeats for ever, more throw (``String.substring``).
+1. A principal without ``:`` makes ``StandardAcl.parsePrincipal`` throw in every scan that reaches it. Since 4.0 brokers
+   refuse to create such a binding (KAFKA-18051), but they still fail on one that an older broker accepted.
+2. A resource name that sorts before ``*``: the scan that starts at ``*`` continues into it and seeks again from a text
+   that does not exist. With one shared character it loops forever, with more ``String.substring`` throws.
 """
 
 from bisect import bisect_left
@@ -22,7 +22,7 @@ def utf16(text: str) -> bytes:
 
 
 def scan_order(binding: AclBinding) -> _Order:
-    """Where the scan meets a binding among those that match a name: ``*`` last, longer names first."""
+    """The order in which a scan meets the bindings that match one name: longer names first, ``*`` last."""
     pattern, entry = binding
     return (
         pattern.is_wildcard,
@@ -41,12 +41,12 @@ def has_unparsable_principal(binding: AclBinding) -> bool:
 
 
 class BrokerDefects:
-    """What can break a broker, by resource type; empty on a sound cluster."""
+    """The bindings that can break a broker, by resource type; empty on a healthy cluster."""
 
     __slots__ = ("_below", "_scan_ends_early", "_unparsable")
 
     def __init__(self, bindings: Iterable[AclBinding]) -> None:
-        """Pick out the dangerous bindings."""
+        """Collect the defective bindings."""
         unparsable: defaultdict[ResourceType, list[AclBinding]] = defaultdict(list)
         below: defaultdict[ResourceType, dict[bytes, set[AclBinding]]] = defaultdict(dict)
         wall = set()
@@ -60,13 +60,13 @@ class BrokerDefects:
                 wall.add(binding[0][0])
         self._unparsable = {kind: sorted(found, key=scan_order) for kind, found in unparsable.items()}
         self._below = {kind: sorted(found.items()) for kind, found in below.items()}
-        # PREFIXED * is the first thing after LITERAL *: it ends the scan before any smaller name.
+        # PREFIXED * comes right after LITERAL * in the scan and ends it before the scan reaches any smaller name.
         self._scan_ends_early = frozenset(wall)
 
     def with_changes(
         self, added: Iterable[AclBinding], removed: Iterable[AclBinding], index: Iterable[AclBinding]
     ) -> "BrokerDefects":
-        """The same for a changed ``index``, which is read again only if a change is of a dangerous kind."""
+        """The same for a changed ``index``, which is read again only if a changed binding can be defective."""
         if any(
             has_unparsable_principal(b) or b.pattern.name <= WILDCARD for changes in (added, removed) for b in changes
         ):
@@ -74,22 +74,22 @@ class BrokerDefects:
         return self
 
     def __bool__(self) -> bool:
-        """Whether there is anything dangerous at all."""
+        """Whether there is any defect."""
         return bool(self._unparsable or self._below)
 
     @property
     def types(self) -> frozenset[ResourceType]:
-        """Resource types on which some request may fail."""
+        """Resource types on which a request may fail."""
         return frozenset(self._unparsable) | frozenset(self._below)
 
     @property
     def unparsable(self) -> list[AclBinding]:
-        """The bindings whose principal cannot be parsed."""
+        """The bindings whose principal brokers cannot parse."""
         return [binding for several in self._unparsable.values() for binding in several]
 
     @property
     def bindings(self) -> list[AclBinding]:
-        """The dangerous bindings, sorted."""
+        """The defective bindings, sorted."""
         found = set(self.unparsable)
         found.update(b for rows in self._below.values() for _, several in rows for b in several)
         return sorted(found)
@@ -97,7 +97,7 @@ class BrokerDefects:
     def breaking(self, resource_type: ResourceType, name: str, deny: AclBinding | None) -> AclBinding | None:
         """The binding on which a request for ``name`` fails or hangs, or ``None``.
 
-        ``deny`` is the first DENY in scan order that applies to the request: a scan that meets it stops there.
+        ``deny`` is the first DENY in scan order that applies to the request: the scan stops there.
         """
         end = None if deny is None else scan_order(deny)
         for binding in self._unparsable.get(resource_type, ()):

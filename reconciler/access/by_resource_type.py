@@ -17,12 +17,12 @@ from reconciler.model import (
     ResourceType,
 )
 
-#: The name that the default method authorises first.
+#: The resource name that the default method authorizes first (``Authorizer.authorizeByResourceType``).
 PROBE: Final = "hardcode"
 
 
 class ResourceTypeDecision(NamedTuple):
-    """Whether some resource is allowed, and the bindings that say so (or that deny all of them)."""
+    """Whether some resource is allowed, and the bindings that allow it (or that deny all of them)."""
 
     allowed: bool
     bindings: tuple[AclBinding, ...]
@@ -31,10 +31,10 @@ class ResourceTypeDecision(NamedTuple):
 def on_some_resource(
     interpretation: Interpretation, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
 ) -> ResourceTypeDecision:
-    """The second half of the default method, which looks at patterns; nothing is implied here, and ALL counts.
+    """The second half of the default method, which compares patterns. ALL counts; implied operations do not.
 
     A DENY on LITERAL ``*`` denies all; an ALLOW counts unless a DENY prefix contains it or, for a literal, an equal
-    literal DENY. An ALLOW prefix is not touched by a DENY literal.
+    literal DENY. A literal DENY never cancels a prefixed ALLOW.
     """
     found = [
         binding
@@ -59,7 +59,7 @@ def on_some_resource(
 def may_on_some_resource(
     interpretation: Interpretation, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
 ) -> bool:
-    """The whole method in one reading; super users and broken brokers aside."""
+    """The whole method in one interpretation; ignores super users and broker defects."""
     if interpretation.access(principal, host, resource_type, literal(PROBE)) >> operation & 1:
         return True
     return on_some_resource(interpretation, principal, host, operation, resource_type).allowed

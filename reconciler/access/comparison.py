@@ -1,6 +1,6 @@
-"""Two readings of access, compared for one principal: names cut into regions, hosts into classes, each exactly once.
+"""Compare two interpretations of access for one principal: every name is in one region, every host in one class.
 
-What is compared is what the APIs permit: a topic is also created and deleted by CREATE and DELETE on CLUSTER
+The comparison is about what the APIs permit: a topic is also created and deleted by CREATE and DELETE on CLUSTER
 (``ControllerApis``), and an idempotent producer starts with IDEMPOTENT_WRITE on CLUSTER or WRITE on any topic.
 """
 
@@ -18,7 +18,7 @@ from reconciler.access.region import Region
 from reconciler.model import CLUSTER_NAME, WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 
 CLUSTER_NAMES: Final = literal(CLUSTER_NAME)
-#: What CLUSTER grants on every topic; a topic's DENY does not limit it.
+#: What CLUSTER grants on every topic; a DENY on a topic does not limit it.
 ON_EVERY_TOPIC: Final = bits([AclOperation.CREATE, AclOperation.DELETE])
 _IDEMPOTENT: Final = bits([AclOperation.IDEMPOTENT_WRITE])
 
@@ -34,7 +34,7 @@ NO_EFFECT: Final = AccessEffect(0, 0)
 
 
 class Piece(NamedTuple):
-    """One region with one effect for some hosts; ``host`` and ``name`` are a witness."""
+    """One region with one effect for some hosts; ``host`` and ``name`` are an example."""
 
     hosts: Hosts
     region: Region
@@ -46,7 +46,7 @@ class Piece(NamedTuple):
 def permitted_by_api(
     interpretation: Interpretation, principal: str, host: str, resource_type: ResourceType, key: NameSet
 ) -> int:
-    """What the APIs permit on names of ``key`` that match no narrower key, as bits; super users aside."""
+    """What the APIs permit on the names of ``key`` that are in no narrower set, as bits; ignores super users."""
     found = interpretation.access(principal, host, resource_type, key)
     if resource_type is ResourceType.TOPIC:
         found |= interpretation.access(principal, host, ResourceType.CLUSTER, CLUSTER_NAMES) & ON_EVERY_TOPIC
@@ -60,7 +60,7 @@ def permitted_by_api(
 
 
 class AccessComparison:
-    """Two readings side by side; ``None`` for ``before`` is a cluster on which nobody may do anything."""
+    """Two interpretations; ``before=None`` stands for a cluster on which nobody may do anything."""
 
     __slots__ = (
         "_asked",
@@ -76,7 +76,7 @@ class AccessComparison:
     )
 
     def __init__(self, before: Interpretation | None, after: Interpretation, unnamed: str, only: int = EVERY) -> None:
-        """``unnamed`` is a principal that neither reading knows: it stands for everybody else.
+        """``unnamed`` is a principal that neither interpretation names: it stands for everybody else.
 
         ``only`` limits the comparison to some operations, as bits.
         """
@@ -89,20 +89,20 @@ class AccessComparison:
             kind: only & bits(supported(kind, self.version)) for kind in ResourceType if kind >= ResourceType.TOPIC
         }
         self._classes: dict[frozenset[str], list[HostClass]] = {}
-        # Of the principal that was asked for last: one is asked for many times before the next.
+        # Caches of the last principal: callers ask many questions about one principal before the next one.
         self._asker: str | None = None
         self._asked: dict[ResourceType, list[Group]] = {}
         self._possible: dict[tuple[ResourceType, NameSet], bool] = {}
 
     def effect(self, principal: str, host: str, resource_type: ResourceType, key: NameSet) -> AccessEffect:
-        """What changes on names of ``key`` that match no narrower key."""
+        """What changes on the names of ``key`` that are in no narrower set."""
         kept = self.supported[resource_type]
         new = permitted_by_api(self.after, principal, host, resource_type, key) & kept
         old = 0 if self.before is None else permitted_by_api(self.before, principal, host, resource_type, key) & kept
         return NO_EFFECT if old == new else AccessEffect(new & ~old, old & ~new)
 
     def groups(self, principal: str, resource_type: ResourceType) -> list[Group]:
-        """The compiled bindings of one principal and of ``User:*`` on one type, of both readings."""
+        """The compiled bindings of one principal and of ``User:*`` on one type, in both interpretations."""
         if self._asker != principal:
             self._asker, self._asked = principal, {}
         groups = self._asked.get(resource_type)
@@ -117,14 +117,15 @@ class AccessComparison:
         return groups
 
     def classes(self, texts: frozenset[str]) -> list[HostClass]:
-        """The classes of hosts that these texts tell apart."""
+        """The classes of hosts that these host texts distinguish."""
         if texts not in self._classes:
             self._classes[texts] = host_classes(texts, self.version)
         return self._classes[texts]
 
     def hosts(self, principal: str, resource_type: ResourceType, zone: NameSet) -> list[HostClass]:
-        """The hosts that rules on names of ``zone`` tell apart."""
+        """The classes of hosts that rules on names of ``zone`` distinguish."""
         texts = {text for group in self.groups(principal, resource_type) for text in group.hosts_on(zone)}
+        # Access to topics also depends on ACLs on CLUSTER, and IDEMPOTENT_WRITE on CLUSTER on ACLs on topics.
         if resource_type in (ResourceType.TOPIC, ResourceType.CLUSTER):
             for kind in (ResourceType.TOPIC, ResourceType.CLUSTER):
                 if kind is ResourceType.CLUSTER or resource_type is ResourceType.CLUSTER:
@@ -132,7 +133,7 @@ class AccessComparison:
         return self.classes(frozenset(texts - {WILDCARD}))
 
     def nodes(self, principal: str, resource_type: ResourceType, zone: NameSet) -> list[NameSet]:
-        """``zone`` and the keys inside it at which access may differ, outer ones first."""
+        """``zone`` and the sets inside it on which access may differ, outer ones first."""
         if zone.literal:
             return [zone] if self._is_possible(resource_type, zone) else []
         found = {zone, ASTERISK_NAMES, literal(WILDCARD)} if zone.contains(ASTERISK_NAMES) else {zone}
@@ -159,9 +160,9 @@ class AccessComparison:
         unchanged: bool = False,
         hosts: Sequence[HostClass] | None = None,
     ) -> list[Piece]:
-        """The regions of ``zone`` with an effect, with ``unchanged`` also those without; disjoint for each host.
+        """The regions of ``zone`` with an effect, and with ``unchanged`` also those without; disjoint for each host.
 
-        ``hosts`` limits the question to some; otherwise it is about all there could be.
+        ``hosts`` limits the comparison to some hosts; without it, it covers every possible host.
         """
         nodes = self.nodes(principal, resource_type, zone)
         if not nodes or nodes[0] != zone:
@@ -182,7 +183,10 @@ class AccessComparison:
     def _regions(
         self, principal: str, host: str, resource_type: ResourceType, nodes: Sequence[NameSet]
     ) -> list[tuple[Region, AccessEffect]]:
-        """Nodes with the effect of the one around them become part of it; the others are cut out of it."""
+        """Merge each node into the node around it if both have the same effect, else cut it out of that node.
+
+        ``nodes`` come outer ones first, so a stack of the enclosing nodes is enough.
+        """
         kept: list[tuple[NameSet, AccessEffect, list[NameSet]]] = []
         around: list[int] = []
         for key in nodes:
@@ -200,7 +204,7 @@ class AccessComparison:
 
 
 def _together(hosts: Sequence[HostClass], classes: Sequence[HostClass], version: KafkaVersion) -> Hosts:
-    """Some classes of all as a set of hosts."""
+    """Some of all classes as a set of hosts."""
     chosen = {host.label for host in hosts}
     others = tuple(host.label for host in classes if host.label not in chosen)
     if WILDCARD in chosen:

@@ -1,8 +1,8 @@
-"""Who may do what nobody should: the shortest name, with a principal and a host, in one fully known reading.
+"""Search one interpretation for a permitted request that must not be: the shortest name, a principal and a host.
 
-A violation needs an ALLOW, or default-allow with an uncovered name. Grants are tried by the length of their names, and
-one try each is enough: for ``User:*`` a principal nobody named, for host ``*`` a host nobody named; anybody else meets
-at least the same DENYs.
+A violation needs an ALLOW, or default-allow and an uncovered name. Grants are tried by the length of their names, and
+one try each is enough: for ``User:*`` an unnamed principal, for host ``*`` a host that no entry names. Every other
+principal or host meets at least the same DENYs.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ from reconciler.model import (
 
 
 class Counterexample(NamedTuple):
-    """A connection, a name, and by what it gets there."""
+    """A connection, a resource name, and what permits the operation there."""
 
     name: str
     principal: str
@@ -43,12 +43,12 @@ _CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
 
 
 class CounterexampleSearch:
-    """The search in one reading; keeps the grants of each operation that was asked for."""
+    """The search in one interpretation; caches the grants of each operation."""
 
     __slots__ = ("_classes", "_grants", "_interpretation", "_unnamed")
 
     def __init__(self, interpretation: Interpretation, unnamed: str) -> None:
-        """``unnamed`` is a principal that nobody named."""
+        """``unnamed`` is a principal that no binding names."""
         self._interpretation = interpretation
         self._unnamed = unnamed
         self._grants: dict[tuple[ResourceType, AclOperation], OperationGrants] = {}
@@ -61,7 +61,7 @@ class CounterexampleSearch:
         selection: PrincipalSelection,
         hosts: Sequence[str] | None,
     ) -> Counterexample | None:
-        """The shortest name of ``pattern`` on which someone selected may do ``operation``, by whatever the APIs ask."""
+        """The shortest name of ``pattern`` on which a selected principal may do ``operation``, by any API rule."""
         kind, names = pattern.resource_type, names_of(pattern)
         found = self._granted(operation, kind, names, selection, hosts)
         opened = self._opened(kind, names, selection, hosts)
@@ -79,7 +79,7 @@ class CounterexampleSearch:
         selection: PrincipalSelection,
         hosts: Sequence[str] | None,
     ) -> Counterexample | None:
-        """Someone who gets there by what the API accepts in place of the operation; on ``name`` as on any other."""
+        """A principal with a right that the API accepts in place of the operation, for any name and so for ``name``."""
         if kind is ResourceType.TOPIC and 1 << operation & ON_EVERY_TOPIC:
             other = self.shortest(operation, _CLUSTER, selection, hosts)
             return None if other is None else other._replace(name=name, via=Via.OTHER_RESOURCE)
@@ -88,7 +88,7 @@ class CounterexampleSearch:
         return None
 
     def cluster_alter(self, selection: PrincipalSelection, hosts: Sequence[str] | None) -> Counterexample | None:
-        """Someone selected who may change the ACLs themselves."""
+        """A selected principal that may change the ACLs themselves."""
         found = self.shortest(AclOperation.ALTER, _CLUSTER, selection, hosts)
         return None if found is None else found._replace(via=Via.CLUSTER_ALTER)
 
@@ -125,7 +125,7 @@ class CounterexampleSearch:
         return best
 
     def _denied_to_all(self, operation: AclOperation, kind: ResourceType, names: NameSet) -> bool:
-        """Whether one DENY of ``User:*`` for any host covers all names: then no grant can matter."""
+        """Whether one DENY of ``User:*`` for any host covers all names: then no grant matters."""
         group = self._interpretation.index.group(kind, WILDCARD_PRINCIPAL)
         table = None if group is None else group.tables.get(WILDCARD)
         if table is None or not table.at_names(names) >> operation + DENIED & 1:
@@ -148,7 +148,7 @@ class CounterexampleSearch:
         principal: str,
         hosts: Sequence[str] | None,
     ) -> Counterexample | None:
-        """The shortest name of a grant that no DENY takes away."""
+        """The shortest name of a grant that no DENY covers."""
         key, cuts = zone
         best: Counterexample | None = None
         for host in self._hosts(grant.host, kind, principal, hosts):
@@ -163,7 +163,7 @@ class CounterexampleSearch:
     def _denied(
         self, operation: AclOperation, kind: ResourceType, principal: str, host: str, zone: NameSet
     ) -> list[NameSet] | None:
-        """The keys inside ``zone`` that DENYs take away from a connection; ``None`` if they take all of it."""
+        """The sets inside ``zone`` that are denied to a connection; ``None`` if all of it is."""
         bit = 1 << operation + DENIED
         found: list[NameSet] = []
         for table in self._interpretation.index.view(kind, principal, host):
@@ -181,7 +181,7 @@ class CounterexampleSearch:
         return found
 
     def _hosts(self, text: str, kind: ResourceType, principal: str, hosts: Sequence[str] | None) -> Iterator[str]:
-        """Hosts that an entry's host takes in, one for each way in which DENYs may meet them."""
+        """Hosts that match an entry's host text, one for each class of hosts that DENYs distinguish."""
         version = self._interpretation.index.version
         if hosts is not None:
             yield from (host for host in hosts if host_matches(text, host, version))
@@ -199,7 +199,7 @@ class CounterexampleSearch:
     def _opened(
         self, kind: ResourceType, names: NameSet, selection: PrincipalSelection, hosts: Sequence[str] | None
     ) -> Counterexample | None:
-        """The shortest name that nothing covers, where default-allow gives it to everybody."""
+        """The shortest uncovered name, which default-allow opens to everybody."""
         if not self._interpretation.default_allow:
             return None
         principal = self._unnamed if selection.named is None else min(selection.named, default=None)
@@ -213,7 +213,7 @@ class CounterexampleSearch:
         return Counterexample(shortest, principal, (hosts or ["192.0.2.0"])[0], Via.DEFAULT_ALLOW)
 
     def _writes_somewhere(self, selection: PrincipalSelection, hosts: Sequence[str] | None) -> Counterexample | None:
-        """Someone selected who may start an idempotent producer by WRITE on some topic."""
+        """A selected principal that may start an idempotent producer through WRITE on some topic."""
         index = self._interpretation.index
         known = index.principals(ResourceType.TOPIC).meeting([ALL_NAMES])
         everyone = known | {self._unnamed} if selection.named is None else selection.named

@@ -1,4 +1,4 @@
-"""An answer of the authorizer: allowed or not, by which rule, and on request by which binding."""
+"""An answer of the authorizer: allowed or not, by which rule and, on demand, by which binding."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -8,7 +8,7 @@ from reconciler.model import AclBinding, AclOperation, Declaration, Origin, Reso
 
 
 class DecisionRule(StrEnum):
-    """Why a request was decided as it was."""
+    """The rule that decided a request."""
 
     SUPER_USER = "super_user"
     DENY = "deny"
@@ -35,7 +35,7 @@ class AccessRequest(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What decides a request: ``binding`` first among ``bindings``, with what the manifests say of it."""
+    """The bindings that decide a request, with what the manifests say about the first of them."""
 
     bindings: tuple[AclBinding, ...] = ()
     declaration: Declaration | None = None
@@ -43,10 +43,10 @@ class Evidence(NamedTuple):
 
 
 class Decision:
-    """The answer to one request. Equal if request, answer and rule are equal.
+    """The answer to one request. Decisions are equal if request, answer and rule are equal.
 
-    ``allowed`` is ``None`` where a broker would fail (``broker_error``), or where what is not known could change the
-    answer (``undecided``). The binding is looked for when it is first asked for.
+    ``allowed`` is ``None`` if a broker would fail (``broker_error``), or if something unknown could change the answer
+    (``undecided``). The deciding bindings are looked up on first access.
     """
 
     __slots__ = ("_evidence", "_search", "allowed", "request", "rule")
@@ -62,19 +62,19 @@ class Decision:
 
     @property
     def evidence(self) -> Evidence:
-        """The bindings behind the answer; none for super users and defaults."""
+        """The bindings that decide; none for super users and defaults."""
         if self._evidence is None:
             self._evidence = self._search(self)
         return self._evidence
 
     @property
     def binding(self) -> AclBinding | None:
-        """The binding that decides: the most telling of several."""
+        """The binding that decides: the most specific of several."""
         return self.evidence.bindings[0] if self.evidence.bindings else None
 
     @property
     def bindings(self) -> tuple[AclBinding, ...]:
-        """All bindings that would each decide the same."""
+        """All bindings that would decide the same on their own."""
         return self.evidence.bindings
 
     @property

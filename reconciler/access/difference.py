@@ -1,7 +1,7 @@
-"""Who gains and who loses access between two states: exact over all principals, hosts and names there could be.
+"""Who gains and who loses access between two states: exact over every possible principal, host and name.
 
-A principal differs from everybody else only at names that its own bindings match. So there are rows for everybody
-else, and rows for principals, which override them on the names they hold. Super users stand outside every row.
+A principal can differ from everybody else only on names that its own bindings match. So there are rows for everybody
+else, and rows for single principals, which override them on the names they cover. No row is about super users.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ _TYPES: Final = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPI
 
 
 class Witness(NamedTuple):
-    """A connection and a name that show what a row says."""
+    """A connection and a resource name: an example of what a row says."""
 
     principal: str
     host: str
@@ -36,9 +36,9 @@ class Witness(NamedTuple):
 class DifferenceRow:
     """What changes on a region; ``principal=None`` is everybody else: all who have no row or exception there.
 
-    ``reading`` is ``None`` where the row is certain. Otherwise it holds only if what is unknown about the cluster is
-    as strict as possible (``least``) or as permissive as possible (``most``); where only default-allow is unknown
-    that is: off, or on.
+    ``reading`` is ``None`` if the row is certain. Otherwise it holds only if everything unknown about the cluster is as
+    strict as possible (``least``) or as permissive as possible (``most``). If only default-allow is unknown, that
+    means: off, or on.
     """
 
     principal: str | None
@@ -51,18 +51,18 @@ class DifferenceRow:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Rows in the order in which they are read: by type, everybody else first, by region, by hosts."""
+        """Sort key: by resource type, everybody else first, then by region and hosts."""
         who = (self.principal is not None, self.principal or "")
         return (self.region.resource_type, *who, self.region, self.hosts, sorted(self.gained), self.reading or "")
 
 
 class InterpretationDifference:
-    """The difference between two fully known readings."""
+    """The access difference between two interpretations."""
 
     __slots__ = ("_changed", "_everyone", "_hidden", "_movers", "comparison", "direct")
 
     def __init__(self, before: Interpretation, after: Interpretation, hidden: frozenset[str]) -> None:
-        """``hidden`` are the super users of either side."""
+        """``hidden`` are the super users before or after."""
         names = (interpretation.index for interpretation in (before, after))
         self.comparison = AccessComparison(before, after, unnamed_principal(names, hidden))
         self._hidden = hidden
@@ -76,9 +76,11 @@ class InterpretationDifference:
         self.direct = sorted({who for _, who in changed if ":" in who} - hidden - {WILDCARD_PRINCIPAL})
 
     def _everyone_keys(self, kind: ResourceType, before: Interpretation, after: Interpretation) -> Iterator[NameSet]:
-        """The names on which access may change for those without bindings of their own."""
+        """The names on which access may change for principals without bindings of their own."""
         if (kind, WILDCARD_PRINCIPAL) in self._changed:
             yield from self._changed_keys(kind, WILDCARD_PRINCIPAL)
+        # Default-allow turns missing coverage into access. If it stays on, only names that become covered or uncovered
+        # change.
         if before.default_allow != after.default_allow:
             yield ALL_NAMES
         elif before.default_allow and any(changed is kind for changed, _ in self._changed):
@@ -91,7 +93,7 @@ class InterpretationDifference:
             yield CLUSTER_NAMES
 
     def _idempotence_may_change(self, principal: str, *interpretations: Interpretation) -> bool:
-        """Whether WRITE on topics changes, which starts an idempotent producer too."""
+        """Whether WRITE on topics changes: it also permits to start an idempotent producer."""
         if principal == WILDCARD_PRINCIPAL and any(interpretation.default_allow for interpretation in interpretations):
             return bool(self._everyone[ResourceType.TOPIC])
         changed = (ResourceType.TOPIC, principal) in self._changed
@@ -113,12 +115,13 @@ class InterpretationDifference:
         return False
 
     def _own_zones(self, kind: ResourceType, principal: str) -> list[NameSet]:
-        """The names on which a principal may see another change than everybody else."""
+        """The names on which access may change differently for a principal than for everybody else."""
         everyone = self._everyone[kind]
         on_topics, on_cluster = (self._has_own(t, principal) for t in (ResourceType.TOPIC, ResourceType.CLUSTER))
         if not everyone and not on_cluster and principal not in self._movers:
             return []
         found = self._changed_keys(kind, principal) if (kind, principal) in self._changed else set()
+        # Where everybody else's access changes, a principal with bindings on those names may keep its own.
         if everyone:
             found.update(meets(self._own_keys(kind, principal), everyone))
         if kind is ResourceType.TOPIC and on_cluster:
@@ -144,14 +147,14 @@ class InterpretationDifference:
                 yield from self.comparison.pieces(self.comparison.unnamed, kind, zone)
 
     def own_pieces(self, principal: str) -> Iterator[Piece]:
-        """What changes for one principal, and where nothing does although it does for everybody else."""
+        """What changes for one principal, and where nothing changes although it does for everybody else."""
         for kind in _TYPES:
             for zone in self._own_zones(kind, principal):
                 overrides = bool(meets([zone], self._everyone[kind]))
                 yield from self.comparison.pieces(principal, kind, zone, unchanged=overrides)
 
     def reached(self) -> list[str]:
-        """Principals whose own bindings stay, and meet names on which everybody else's access may change; sorted."""
+        """Principals whose own bindings stay but match names on which everybody else's access may change; sorted."""
         index = self.comparison.after.index
         found: set[str] = set()
         for kind, zones in self._everyone.items():
@@ -165,10 +168,10 @@ class InterpretationDifference:
 
 
 class AccessDifference:
-    """Gained and lost access. ``rows`` and ``exceptions`` speak of everybody else and of principals in the change.
+    """Gained and lost access. ``rows`` and ``exceptions`` are about everybody else and the principals of the change.
 
     An exception says that nothing changes for a principal where a row says that something does for everybody else.
-    Principals that only changes of ``User:*`` or of coverage reach come from :meth:`reached`, when asked for.
+    :meth:`reached` adds the principals that are affected only through ``User:*`` or coverage.
     """
 
     __slots__ = ("_reached", "_shifts", "after", "before", "exceptions", "rows")
@@ -186,31 +189,31 @@ class AccessDifference:
 
     @property
     def super_users_added(self) -> frozenset[str]:
-        """Who becomes a super user, and so may do anything."""
+        """Principals that become super users and may then do anything."""
         return self.after.super_users - self.before.super_users
 
     @property
     def super_users_removed(self) -> frozenset[str]:
-        """Who is a super user no longer; what it keeps stands in ``access_of``."""
+        """Principals that stop being super users; ``access_of`` says what they keep."""
         return self.before.super_users - self.after.super_users
 
     @property
     def is_empty(self) -> bool:
-        """Whether access is the same for every principal, host and name in every reading."""
+        """Whether access is the same for every principal, host and name in every interpretation."""
         return not (self.rows or self.super_users_added or self.super_users_removed) and not any(
             row for row in self.reached()
         )
 
     def reached_principals(self) -> list[str]:
-        """Principals outside the change that it may reach through ``User:*`` or coverage, sorted."""
+        """Principals outside the change that it may affect through ``User:*`` or coverage, sorted."""
         return sorted({principal for shift in self._shifts for principal in shift.reached()})
 
     def reached(self, limit: int | None = None) -> tuple[DifferenceRow, ...]:
-        """Rows of the first ``limit`` reached principals, or of all of them; exceptions are not among them."""
+        """Rows of the first ``limit`` reached principals, or of all of them, without exceptions."""
         return tuple(row for row in self.reached_with_exceptions(limit) if row.gained or row.lost)
 
     def reached_with_exceptions(self, limit: int | None = None) -> list[DifferenceRow]:
-        """The same, with the rows that say that nothing changes. Those of all are worked out once and kept."""
+        """The same, including exceptions. The rows of all principals are computed once and cached."""
         if limit is not None:
             return self._rows_of(islice(self.reached_principals(), limit))
         if self._reached is None:
@@ -223,7 +226,7 @@ class AccessDifference:
 
 
 def compare_access(before: Authorizer, after: Authorizer) -> AccessDifference:
-    """The access difference; quickest where ``after`` is ``before.with_changes(…)``."""
+    """The access difference; fastest if ``after`` is ``before.with_changes(…)``: the two then share their tables."""
     return AccessDifference(before, after)
 
 
@@ -245,7 +248,7 @@ def _row(principal: str | None, example: str, piece: Piece) -> DifferenceRow:
 
 
 def _merged(readings: list[list[DifferenceRow]]) -> list[DifferenceRow]:
-    """Rows of one reading, or of two: what both say is certain, the rest depends on what is not known."""
+    """Merge the rows of one interpretation or two: rows of both are certain, others depend on what is unknown."""
     if len(readings) == 1:
         return sorted(readings[0], key=lambda row: row.order)
     least, most = (dict.fromkeys(rows) for rows in readings)

@@ -1,4 +1,4 @@
-"""What a principal may do, and who may do something: exact, as regions of names and sets of hosts."""
+"""What a principal may do, and who may do an operation: exact, as regions of names and sets of hosts."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -28,8 +28,9 @@ _TYPES: Final = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPI
 class Access:
     """Operations that a principal has on a region; ``principal=None`` is everybody else.
 
-    Everybody else: all who have no row of their own on those names, and are not said to lack it. ``host`` and ``name``
-    are a witness. ``certain`` is false where it depends on default-allow or on entries that cannot be read.
+    Everybody else means all principals that have no row of their own on those names and are not listed as lacking
+    access. ``host`` and ``name`` are an example. ``certain`` is false if the row depends on default-allow or on entries
+    that cannot be read.
     """
 
     principal: str | None
@@ -42,15 +43,15 @@ class Access:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """By type, everybody else first, then by principal, region and hosts."""
+        """Sort key: by resource type, everybody else first, then by principal, region and hosts."""
         who = (self.principal is not None, self.principal or "")
         return (self.region.resource_type, *who, self.region, self.hosts, sorted(self.operations), self.certain)
 
 
 def access_of(authorizer: Authorizer, principal: str) -> list[Access]:
-    """Everything that a principal may do, what ``User:*`` and default-allow give it included; sorted.
+    """Everything that a principal may do, including through ``User:*`` and default-allow; sorted.
 
-    A super user may do everything and has no rows: ask ``authorizer.super_users`` first.
+    A super user may do everything and has no rows: check ``authorizer.super_users`` first.
     """
     return _readings(authorizer, lambda interpretation: _access_in(interpretation, principal))
 
@@ -70,11 +71,11 @@ def _access(principal: str | None, piece: Piece) -> Access:
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """Who may do something on the names of a pattern.
+    """Who may do an operation on the names of a pattern.
 
-    ``rows`` say on which names and from where. Where everybody else has access, ``lacking`` are the principals that
-    do not have it on some of those names, with the names. ``cluster_admins`` may ALTER the cluster, and so grant
-    themselves anything; ``super_users`` may do anything at once.
+    ``rows`` say on which names and from which hosts. If everybody else has access, ``lacking`` lists the principals
+    that lack it on some of those names. ``cluster_admins`` may ALTER the cluster, so they can grant themselves
+    anything; ``super_users`` may already do anything.
     """
 
     rows: tuple[Access, ...]
@@ -131,7 +132,7 @@ def _reaches_all_topics(operation: AclOperation, kind: ResourceType) -> bool:
 def _candidates(
     interpretation: Interpretation, operation: AclOperation, kind: ResourceType, names: NameSet
 ) -> set[str]:
-    """Principals that may differ from everybody else."""
+    """Principals whose access may differ from everybody else's."""
     found = set(interpretation.index.principals(kind).meeting([names]))
     if _reaches_all_topics(operation, kind):
         found |= interpretation.index.principals(ResourceType.CLUSTER).meeting([ALL_NAMES])
@@ -143,7 +144,7 @@ def _candidates(
 def _zones(
     interpretation: Interpretation, principal: str, operation: AclOperation, kind: ResourceType, names: NameSet
 ) -> list[NameSet]:
-    """The names of the question on which a principal may differ from everybody else."""
+    """The names of the question on which a principal's access may differ from everybody else's."""
     if kind is ResourceType.CLUSTER:
         return [names]
     if _reaches_all_topics(operation, kind) and interpretation.index.group(ResourceType.CLUSTER, principal) is not None:
@@ -154,7 +155,7 @@ def _zones(
 
 
 def _readings(authorizer: Authorizer, ask: Callable[[Interpretation], Iterator[Access]]) -> list[Access]:
-    """The answers in each reading of what is unknown: those of both are certain."""
+    """The answers in each interpretation: those of both are certain."""
     least, most = authorizer.interpretations.both
     found = list(ask(least))
     if least is not most:

@@ -1,4 +1,4 @@
-"""Which bindings are behind a decision, and what the manifests say of them; looked for only when asked."""
+"""Which bindings decide a request, and what the manifests say about them; looked up on demand."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
@@ -21,7 +21,7 @@ from reconciler.model import (
     Origin,
 )
 
-#: What the manifests say of a binding: all of it, the place alone, or nothing.
+#: What the manifests say about a binding: its declaration, its line alone, or nothing.
 Note: TypeAlias = Declaration | Origin | None
 
 
@@ -35,13 +35,13 @@ def host_matches(text: str, host: str, version: KafkaVersion) -> bool:
 
 
 def covers_operation(entry: AccessControlEntry, operation: AclOperation) -> bool:
-    """Whether an entry grants or refuses an operation, by name, as ALL, or because an ALLOW implies it."""
+    """Whether an entry allows or denies an operation: by name, through ALL, or because an ALLOW implies it."""
     mask = ENTRY_MASKS[entry.permission_type][entry.operation]
     return bool((mask | mask >> 16 | mask >> IMPLIED) >> operation & 1)
 
 
 def applicable(index: Index, request: AccessRequest) -> Iterator[AclBinding]:
-    """The bindings that apply to a request and speak of its operation, in no order."""
+    """The bindings that apply to a request and cover its operation, unordered."""
     for principal in dict.fromkeys((request.principal, WILDCARD_PRINCIPAL)):
         for binding in index.bindings(request.resource_type, principal):
             pattern, entry = binding
@@ -52,27 +52,27 @@ def applicable(index: Index, request: AccessRequest) -> Iterator[AclBinding]:
 
 
 class Sources:
-    """Declarations by binding, and opaque entries."""
+    """Where bindings come from: their declarations, and the opaque entries of the cluster."""
 
     __slots__ = ("notes", "opaque")
 
     def __init__(self, notes: Mapping[AclBinding, Note], opaque: Iterable[OpaqueBinding]) -> None:
-        """Keep what is known of the bindings."""
+        """``notes`` says what is known about each binding."""
         self.notes = notes
         self.opaque = tuple(opaque)
 
     def with_changes(self, added: Iterable[AclBinding]) -> "Sources":
-        """The same, with what is said of ``added``."""
+        """The same, with the notes of ``added``."""
         notes = {**self.notes, **added} if isinstance(added, Mapping) and added else self.notes
         return Sources(notes, self.opaque)
 
     def denies(self, index: Index, request: AccessRequest) -> list[AclBinding]:
-        """The DENYs that apply, in the order of the broker's scan."""
+        """The DENYs that apply, in the broker's scan order."""
         found = (b for b in applicable(index, request) if b.entry.permission_type is AclPermissionType.DENY)
         return sorted(found, key=scan_order)
 
     def deciding(self, index: Index, decision: Decision) -> Evidence:
-        """What decides: DENYs in the broker's order; ALLOWs that name the operation first, the nearest first."""
+        """The deciding bindings: DENYs in scan order, or ALLOWs, the most specific first."""
         request = decision.request
         if decision.rule is DecisionRule.DENY:
             return self.evidence(self.denies(index, request))
@@ -82,7 +82,7 @@ class Sources:
         return self.evidence(sorted(found, key=lambda binding: _nearness(binding, request)))
 
     def evidence(self, bindings: Iterable[AclBinding]) -> Evidence:
-        """Bindings with what the manifests say of the first."""
+        """Bindings with what the manifests say about the first."""
         found = tuple(bindings)
         note = self.notes.get(found[0]) if found else None
         if isinstance(note, Declaration):

@@ -1,4 +1,4 @@
-"""The ALLOWs that grant one operation on one type of resource, sorted for the search of who may do it."""
+"""The ALLOWs that grant one operation on one resource type, sorted for the counterexample search."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,14 +10,14 @@ from reconciler.model import AclOperation, ResourceType
 
 
 class OperationGrant(NamedTuple):
-    """An ALLOW of the operation, named or implied."""
+    """An ALLOW of the operation, by name or implied."""
 
     names: NameSet
     principal: str
     host: str
 
     def zone(self, names: NameSet) -> tuple[NameSet, tuple[NameSet, ...]] | None:
-        """The names of ``names`` that it grants, as a key and what is cut out of it; ``None`` if there are none."""
+        """Which of ``names`` it grants: a set of names and the sets cut out of it; ``None`` if it grants none."""
         if self.names == ALL_NAMES:
             return (
                 None
@@ -35,12 +35,12 @@ class OperationGrants:
     __slots__ = ("_by_names", "_ordered", "by_length", "principals")
 
     def __init__(self, index: Index, resource_type: ResourceType, operation: AclOperation) -> None:
-        """Pick the ALLOWs of the operation out of an index."""
+        """Collect the ALLOWs of the operation from an index."""
         wanted = 1 << operation | 1 << operation + IMPLIED
         self._by_names: dict[NameSet, list[OperationGrant]] = {}
         self.principals: set[str] = set()
         for kind, principal in index.group_keys():
-            # Without a colon it is no principal that a connection can have.
+            # A principal without a colon cannot be the principal of a connection.
             group = index.group(kind, principal) if kind is resource_type and ":" in principal else None
             for host, rules in group.rules.items() if group is not None else ():
                 for key, mask in rules.items():
@@ -52,7 +52,7 @@ class OperationGrants:
         self.by_length = sorted((grant for found in self._by_names.values() for grant in found), key=_length)
 
     def meeting(self, names: NameSet) -> Iterator[OperationGrant]:
-        """The grants that reach into ``names``, those with the shortest names first."""
+        """The grants that share a name with ``names``, those with the shortest names first."""
         if names == ALL_NAMES:
             yield from self.by_length
             return

@@ -1,7 +1,7 @@
-"""Hosts of entries: ``*``, an exact address text, from Kafka 4.4 on address ranges (KIP-1276); and classes of hosts.
+"""Hosts of ACL entries: ``*``, an exact address, since Kafka 4.4 address ranges (KIP-1276); and classes of hosts.
 
-A connection's host is what Java's ``InetAddress.getHostAddress`` prints. Entries of any other text match no
-connection, though they still cover their resource.
+A connection's host is what Java's ``InetAddress.getHostAddress`` prints. An entry with any other host text matches no
+connection, but its pattern still covers the resource.
 """
 
 import ipaddress
@@ -33,7 +33,7 @@ class Range(NamedTuple):
     length: int
 
     def contains(self, address: Address) -> bool:
-        """Whether ``address`` lies in this range; IPv4 and IPv6 never meet."""
+        """Whether ``address`` is in this range; an IPv4 address is never in an IPv6 range."""
         return address.width == self.width and address.number >> (self.width - self.length) == self.bits
 
     @property
@@ -68,10 +68,10 @@ def address_text(found: Address) -> str:
 
 
 def address_range(text: str, version: KafkaVersion) -> Range | None:
-    """The range that an entry's host means, or ``None`` where the broker takes it for plain text.
+    """The range that an entry's host means, or ``None`` if the broker takes it as plain text.
 
-    As ``CidrUtils`` reads it with commons-net's ``SubnetUtils`` and ``SubnetUtils6``: leading zeros are decimal, bits
-    after the length are ignored, an IPv4-mapped IPv6 range is none.
+    Follows ``CidrUtils``, which uses commons-net's ``SubnetUtils`` and ``SubnetUtils6``: numbers with leading zeros are
+    decimal, bits after the prefix length are ignored, an IPv4-mapped IPv6 range is not a range.
     """
     if version < _RANGES_SINCE or "/" not in text:
         return None
@@ -109,7 +109,7 @@ def is_dead(text: str, version: KafkaVersion) -> bool:
 
 
 class HostClass(NamedTuple):
-    """Hosts that no entry tells apart: ``label`` is ``*`` for those that none names, an address, or a range.
+    """Hosts that no entry distinguishes: ``label`` is ``*`` for hosts that no entry names, an address, or a range.
 
     ``sample`` is one of them, as ``getHostAddress`` prints it.
     """
@@ -119,7 +119,7 @@ class HostClass(NamedTuple):
 
 
 class Hosts(NamedTuple):
-    """A set of hosts: the narrowest label that takes a host in decides, and ``any_host`` where none does.
+    """A set of hosts: the narrowest label that contains a host decides, and ``any_host`` if none does.
 
     ``listed`` are inside, ``but`` are outside; labels are addresses and, from Kafka 4.4 on, ranges as written.
     """
@@ -129,7 +129,7 @@ class Hosts(NamedTuple):
     but: tuple[str, ...] = ()
 
     def contains(self, host: str, version: KafkaVersion) -> bool:
-        """Whether a connection from ``host`` is meant."""
+        """Whether a connection from ``host`` is in the set."""
         found = [(_length(label, host, version), label in self.listed) for label in (*self.listed, *self.but)]
         return max(((length, inside) for length, inside in found if length >= 0), default=(0, self.any_host))[1]
 
@@ -145,7 +145,7 @@ ANY_HOST: Final = Hosts(any_host=True)
 
 
 def _length(label: str, host: str, version: KafkaVersion) -> int:
-    """How narrow a label is that takes ``host`` in; -1 if it does not."""
+    """How narrow a label is that contains ``host``; -1 if it does not contain it."""
     if label == host:
         return 1_000
     found, number = address_range(label, version), address(host)
@@ -153,7 +153,7 @@ def _length(label: str, host: str, version: KafkaVersion) -> int:
 
 
 def is_within(label: str, ranges: Iterable[str], version: KafkaVersion) -> bool:
-    """Whether all hosts of ``label`` lie in one of ``ranges``; an address among them counts as none."""
+    """Whether all hosts of ``label`` are in one of ``ranges``; single addresses in ``ranges`` are ignored."""
     ranges = [text for text in ranges if "/" in text]
     if not ranges:
         return False
@@ -167,10 +167,10 @@ def is_within(label: str, ranges: Iterable[str], version: KafkaVersion) -> bool:
 
 
 def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]:
-    """One class for each set of hosts that entries with these host texts tell apart; the hosts of no entry come first.
+    """One class for each set of hosts that these host texts distinguish; the hosts of no entry come first.
 
-    Exact addresses stand for themselves. A range stands for its addresses that no narrower range and no exact text
-    takes; one that is wholly taken has no class, nor have texts that no connection can have.
+    An exact address is its own class. A range is the class of its addresses that are in no narrower range and are no
+    exact text; a range without such addresses has no class, and neither has a text that no connection can have.
     """
     exact: set[str] = set()
     ranges: dict[Range, str] = {}
@@ -198,7 +198,7 @@ def _narrower(inner: Range, outer: Range) -> bool:
 
 
 def _lowest(outer: Range, inner: Iterable[Range], taken: set[Address]) -> Address | None:
-    """The lowest address of ``outer`` that nothing else takes."""
+    """The lowest address of ``outer`` that is in no ``inner`` range and not taken."""
     number = outer.first
     ends = sorted((r.first, r.last) for r in inner)
     for first, last in ends:
@@ -217,7 +217,7 @@ def _is_printed(width: int, number: int) -> bool:
     return width == 32 or number >> 32 != 0xFFFF
 
 
-#: The address blocks for documentation first (RFC 5737, RFC 3849): nobody connects from there by chance.
+#: Documentation blocks come first (RFC 5737, RFC 3849): examples then never show somebody's real address.
 _EVERYWHERE = (
     Range(32, 0xC00002, 24),
     Range(32, 0xC63364, 24),
@@ -229,7 +229,7 @@ _EVERYWHERE = (
 
 
 def _outside(ranges: set[Range], taken: set[Address]) -> str | None:
-    """A host that no entry names, or ``None`` if ranges leave none."""
+    """A host that no entry names, or ``None`` if the ranges cover every address."""
     for block in _EVERYWHERE:
         if any(r == block or _narrower(block, r) for r in ranges):
             continue

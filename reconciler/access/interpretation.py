@@ -1,7 +1,7 @@
-"""One fully known reading of a cluster's access rules; what is not known is spanned by two of them.
+"""Interpretations of what is unknown about a cluster's access rules: the least and the most permissive one.
 
-Whatever is unknown about a cluster (default-allow, opaque entries) can be read at most permissively and at least
-permissively. Access in every possible reading lies between the two, so what both say is certain.
+Default-allow and opaque entries may be unknown. Every possible truth lies between the two interpretations, so what both
+say is certain.
 """
 
 from collections.abc import Iterable
@@ -17,18 +17,18 @@ from reconciler.model import AclBinding, AclPermissionType, OpaqueBinding, Resou
 
 @dataclass(frozen=True, slots=True)
 class Interpretation:
-    """The rules, what covers a resource (the same index unless entries are opaque), and what uncovered names get."""
+    """The rules, what covers a resource (the same index unless entries are opaque), and default-allow."""
 
     index: Index
     cover: Index
     default_allow: bool
 
     def access(self, principal: str, host: str, resource_type: ResourceType, key: NameSet) -> int:
-        """The permitted operations as bits, on names of ``key`` that match no narrower key; super users aside."""
+        """Permitted operations on the names of ``key`` that are in no narrower set, as bits; ignores super users."""
         found = 0
         for table in self.index.view(resource_type, principal, host):
             found |= table.at_names(key)
-        # Where some rules are guesses, a match alone does not say that the name is covered.
+        # If some rules are guesses, a match does not prove that the name is covered: a guess may be about another name.
         if found and self.index is self.cover:
             return permitted(found)
         if self.default_allow and not self.cover.coverage(resource_type).covers(key):
@@ -36,11 +36,11 @@ class Interpretation:
         return permitted(found)
 
     def coverage(self, resource_type: ResourceType) -> NameCoverage:
-        """What some binding matches."""
+        """The names that some binding matches."""
         return self.cover.coverage(resource_type)
 
     def with_changes(self, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> "Interpretation":
-        """The same less ``removed`` and with ``added``."""
+        """The same without ``removed`` and with ``added``."""
         added, removed = tuple(added), tuple(removed)
         index = self.index.with_changes(added, removed)
         cover = index if self.cover is self.index else self.cover.with_changes(added, removed)
@@ -48,7 +48,7 @@ class Interpretation:
 
 
 class Interpretations(NamedTuple):
-    """The least and the most permissive reading: one object where all is known; and what both hold for certain."""
+    """The least and the most permissive interpretation (one object if all is known), and the bindings of both."""
 
     least: Interpretation
     most: Interpretation
@@ -56,16 +56,16 @@ class Interpretations(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether there is only one reading."""
+        """Whether nothing is unknown."""
         return self.least is self.most
 
     @property
     def both(self) -> tuple[Interpretation, Interpretation]:
-        """The least permissive reading, then the most permissive."""
+        """The least permissive interpretation, then the most permissive."""
         return self.least, self.most
 
     def with_changes(self, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> "Interpretations":
-        """Both readings with the same changes."""
+        """Both interpretations with the same changes."""
         added, removed = tuple(added), tuple(removed)
         least = self.least.with_changes(added, removed)
         if self.least.index is self.certain:
@@ -75,7 +75,7 @@ class Interpretations(NamedTuple):
         return Interpretations(least, most, self.certain.with_changes(added, removed))
 
     def assuming(self, *, default_allow: bool) -> "Interpretations":
-        """The readings that remain once default-allow is known."""
+        """The interpretations that remain once default-allow is known."""
         least = replace(self.least, default_allow=default_allow)
         if self.least.index is self.certain:
             return Interpretations(least, least, self.certain)
@@ -88,7 +88,7 @@ def interpret(
     version: KafkaVersion,
     default_allow: bool | None,
 ) -> Interpretations:
-    """What is known, read twice: opaque entries with lost codes part the readings, as an unknown default-allow does."""
+    """Two interpretations; they differ if default-allow is unknown or an opaque entry lacks codes."""
     certain = Index(bindings, version)
     unclear = []
     for entry in opaque:

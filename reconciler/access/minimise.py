@@ -1,4 +1,4 @@
-"""A smaller set of bindings that gives exactly the same access, proven by the difference being empty."""
+"""A smaller set of bindings with exactly the same access, proven by an empty access difference."""
 
 from typing import NamedTuple
 
@@ -12,23 +12,23 @@ from reconciler.model import AclBinding, AclPermissionType
 
 
 class Removal(NamedTuple):
-    """A binding that can go; ``because`` are the bindings that make it superfluous, empty where it never had effect."""
+    """A binding that can be removed; ``because`` are the bindings that make it redundant, empty if it has no effect."""
 
     binding: AclBinding
     because: tuple[AclBinding, ...]
 
 
 class Minimised(NamedTuple):
-    """The authorizer with what is kept, and what was removed, in the order of removal."""
+    """The authorizer with the remaining bindings, and the removals in order."""
 
     kept: Authorizer
     removed: tuple[Removal, ...]
 
 
 def minimise(authorizer: Authorizer) -> Minimised:
-    """Remove what has no effect, one binding after the other, each judged against what is still there.
+    """Remove bindings without effect one by one, each judged against the bindings that remain.
 
-    Where default-allow is on or unknown, coverage is part of the proof. Opaque entries are kept and taken into account.
+    If default-allow is on or unknown, coverage is part of the proof. Opaque entries are kept and taken into account.
     """
     kept, removed = authorizer, list[Removal]()
     while True:
@@ -40,7 +40,7 @@ def minimise(authorizer: Authorizer) -> Minimised:
 
 
 def _without(authorizer: Authorizer, removals: list[Removal]) -> Minimised:
-    """All removals at once if access stays as it is, which is the rule; else those that leave it so."""
+    """All removals at once if access stays the same, which is usual; else only those that keep it the same."""
     kept = authorizer.with_changes(removed=[removal.binding for removal in removals])
     if compare_access(authorizer, kept).is_empty:
         return Minimised(kept, tuple(removals))
@@ -48,7 +48,7 @@ def _without(authorizer: Authorizer, removals: list[Removal]) -> Minimised:
 
 
 def _one_by_one(authorizer: Authorizer, removals: list[Removal]) -> Minimised:
-    """Only those removals that leave access as it is."""
+    """Only those removals that keep access the same."""
     kept, done = authorizer, []
     for removal in removals:
         smaller = kept.with_changes(removed=[removal.binding])
@@ -62,7 +62,7 @@ def _superfluous(authorizer: Authorizer) -> list[Removal]:
     covering = Covering(authorizer.bindings, authorizer.kafka_version)
     idle = IdleDenies(authorizer)
     found = []
-    # Narrow patterns first: what a wide one covers goes, and the wide one stays.
+    # Narrow patterns first: of two equivalent bindings the wider one stays.
     for binding in sorted(authorizer.bindings, key=lambda b: (-len(names_of(b.pattern).text), b)):
         because = covering.redundancy(binding)
         allow = binding.entry.permission_type is AclPermissionType.ALLOW

@@ -1,6 +1,6 @@
-"""Which names a resource can have, and the shortest one in a set of them: a test for emptiness and an example in one.
+"""Which names a resource can have, and the shortest name in a set: an emptiness test and an example in one.
 
-Topics: Kafka's legal names. CLUSTER: its one name. Everything else: any text that is not empty.
+Topics: the names that Kafka accepts. CLUSTER: its one name. All other types: any non-empty text.
 """
 
 import re
@@ -41,8 +41,8 @@ def has_names(resource_type: ResourceType, key: NameSet) -> bool:
 def shortest_name(resource_type: ResourceType, key: NameSet, cuts: Iterable[NameSet] = ()) -> str | None:
     """The shortest name of ``key`` that is in none of ``cuts``, letters first; ``None`` if there is none.
 
-    ``cuts`` lie inside ``key``.
-    Breadth first over texts; each text that is not the answer is a literal cut, so the work is bounded by the cuts.
+    ``cuts`` are inside ``key``. Searches breadth first; each text that is not the answer is one of the cuts, so their
+    number bounds the work.
     """
     cuts = set(cuts)
     if not has_names(resource_type, key) or key in cuts:
@@ -73,7 +73,7 @@ def _longer_name(resource_type: ResourceType, text: str, cuts: set[NameSet]) -> 
 
 
 def _letters(resource_type: ResourceType) -> Iterator[str]:
-    """What may follow in a name. Without a limit for most types: so many cuts cannot be that no letter is left."""
+    """Characters that may follow in a name. Unlimited for most types, so cuts can never exhaust them."""
     if resource_type is ResourceType.TOPIC:
         return iter(_LETTERS)
     return chain(_LETTERS, (chr(code) for code in count(0xA1) if code not in _SURROGATES))

@@ -1,6 +1,6 @@
-"""Entries of kinds that the client cannot name: what each could mean at most, as bindings.
+"""Entries of kinds that the Kafka client cannot name: everything that each could mean, as bindings.
 
-A verdict that one of them could change is undecided. An entry whose codes are all known is a binding like any other.
+An answer that one of them could change is undecided. An entry whose codes are all known is an ordinary binding.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
 
 
 def as_binding(entry: OpaqueBinding) -> AclBinding | None:
-    """The binding that an entry is, or ``None`` where a code is lost or not in this vocabulary."""
+    """The binding that an entry is, or ``None`` if a code is lost or newer than this version knows."""
     codes = (entry.resource_type, entry.pattern_type, entry.operation, entry.permission_type)
     if None in codes or not entry.name:
         return None
@@ -38,8 +38,8 @@ def as_binding(entry: OpaqueBinding) -> AclBinding | None:
 
 
 def widest(entry: OpaqueBinding) -> Iterator[AclBinding]:
-    """Bindings that together reach every request that the entry could decide, whatever its lost codes are."""
-    # Without a colon the principal makes brokers fail for everybody (StandardAcl.parsePrincipal).
+    """Bindings that together cover every request that the entry could decide, whatever its lost codes are."""
+    # A principal without a colon makes brokers fail for every principal (StandardAcl.parsePrincipal).
     principal = entry.principal if ":" in entry.principal else WILDCARD_PRINCIPAL
     permissions = [kind for kind in _PERMISSIONS if kind == entry.permission_type] or _PERMISSIONS
     known = [kind for kind in AclOperation if kind >= AclOperation.ALL and kind == entry.operation]
@@ -50,7 +50,7 @@ def widest(entry: OpaqueBinding) -> Iterator[AclBinding]:
 
 
 def covering(entry: OpaqueBinding) -> Iterator[AclBinding]:
-    """A binding that covers exactly what the entry covers, where its pattern is known."""
+    """A binding that covers exactly what the entry covers, if its pattern is known."""
     if entry.resource_type in _TYPES and entry.pattern_type in _PATTERN_TYPES and entry.name:
         yield next(widest(entry))
 

@@ -1,7 +1,7 @@
-"""Operations as bits, so that everything that matches a request can be ORed and all answers come out at once.
+"""Operations as bits: OR the masks of all entries that match a request, and every operation is decided at once.
 
-A mask has three parts of 16 bits, bit N for the operation with Kafka's code N: what ALLOWs name, what DENYs name
-(shifted by 16), and what ALLOWs only imply (shifted by 32). DENY never implies anything.
+A mask has three parts of 16 bits, with bit N for the operation with Kafka's code N: what ALLOWs name, what DENYs name
+(shifted by 16), and what ALLOWs only imply (shifted by 32). A DENY never implies anything.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ IMPLIED: Final = 32
 OPERATIONS: Final = tuple(operation for operation in AclOperation if operation > _O.ALL)
 EVERY: Final = sum(1 << operation for operation in OPERATIONS)
 
-#: What an ALLOW of the key grants beside itself (``StandardAuthorizerData.IMPLIES_DESCRIBE`` and its twin).
+#: What an ALLOW of the key also grants (``StandardAuthorizerData.IMPLIES_DESCRIBE``, ``IMPLIES_DESCRIBE_CONFIGS``).
 IMPLICATIONS: Final = {
     _O.READ: _O.DESCRIBE,
     _O.WRITE: _O.DESCRIBE,
@@ -46,7 +46,7 @@ def operations_in(mask: int) -> frozenset[AclOperation]:
 
 
 def permitted(mask: int) -> int:
-    """What a mask permits, as bits: named or implied by an ALLOW and named by no DENY."""
+    """What a mask permits, as bits: named or implied by an ALLOW and not named by a DENY."""
     return (mask | mask >> IMPLIED) & ~(mask >> DENIED) & EVERY
 
 
@@ -68,7 +68,7 @@ ENTRY_MASKS: Final = {
 
 
 def supported(resource_type: ResourceType, version: KafkaVersion) -> frozenset[AclOperation]:
-    """What a broker of that release asks for on a resource type (``AclEntry.supportedOperations``)."""
+    """The operations that a broker of that release checks on a resource type (``AclEntry.supportedOperations``)."""
     known = SUPPORTED_OPERATIONS[resource_type]
     if version < (4, 1):
         known -= {_O.TWO_PHASE_COMMIT}

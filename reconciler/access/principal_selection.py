@@ -1,4 +1,4 @@
-"""Which principals an assertion speaks of: everybody there is or could be, or some that are known."""
+"""Which principals an assertion covers: every possible principal, or some known ones."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -12,34 +12,34 @@ _WILDCARDS: Final = "*?"
 
 
 class PrincipalSelection(NamedTuple):
-    """``named=None`` is every principal there is or could be; ``exempt`` ones are left out either way."""
+    """``named=None`` is every possible principal; ``exempt`` principals are never included."""
 
     named: frozenset[str] | None
     exempt: frozenset[str]
 
     def includes(self, principal: str) -> bool:
-        """Whether the assertion speaks of this principal."""
+        """Whether the assertion covers this principal."""
         return principal not in self.exempt and (self.named is None or principal in self.named)
 
 
 def is_glob(text: str) -> bool:
-    """Whether a text means the known principals that match it, rather than itself."""
+    """Whether a text selects the known principals that match it, rather than itself."""
     return any(letter in text for letter in _WILDCARDS)
 
 
 class Principals:
-    """The principals that are known, asked for those that a glob means."""
+    """The known principals, and which of them a glob selects."""
 
     __slots__ = ("_globs", "_ordered", "known")
 
     def __init__(self, known: Iterable[str]) -> None:
-        """Keep them sorted; ``User:*`` is nobody."""
+        """Sort them; ``User:*`` is not a principal of a connection."""
         self.known = frozenset(known) - {WILDCARD_PRINCIPAL}
         self._ordered = sorted(self.known)
         self._globs: dict[str, frozenset[str]] = {}
 
     def matching(self, text: str) -> frozenset[str]:
-        """A principal as it is, or the known ones that a glob matches."""
+        """The principal itself, or the known principals that a glob matches."""
         if not is_glob(text):
             return frozenset({text})
         if text not in self._globs:
@@ -54,7 +54,7 @@ class Principals:
         return list(filter(name_glob(glob), self._ordered))
 
     def selected(self, assertion: Assertion, super_users: frozenset[str]) -> PrincipalSelection:
-        """The principals of an assertion; super users are dealt with apart."""
+        """The principals of an assertion; super users are exempt, callers handle them separately."""
         exempt = frozenset().union(super_users, *map(self.matching, assertion.excluded))
         if WILDCARD_PRINCIPAL in assertion.principals:
             return PrincipalSelection(None, exempt)

@@ -1,4 +1,4 @@
-"""``can-i`` and ``explain`` as data: one request, or a claim about many names, with the reasons."""
+"""``can-i`` and ``explain`` as data: one request, or a question about many names, with the reasons."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,7 +23,7 @@ from reconciler.model import (
 
 
 class Relevance(StrEnum):
-    """How a binding on the resource stands to a request."""
+    """How a binding on the resource relates to a request."""
 
     DECIDES = "decides"
     APPLIES = "applies"
@@ -34,11 +34,11 @@ class Relevance(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One request with everything that bears on it.
+    """One request with everything relevant to it.
 
     ``decision`` is the authorizer's answer. ``considered`` are the bindings whose pattern matches the resource, each
-    with its standing: together they cover it. ``instead`` is what the API accepts in place of it: CREATE or DELETE on
-    CLUSTER for topics, WRITE on some topic for an idempotent producer. ``allowed`` takes both into account.
+    with its relevance. ``instead`` is the decision on what the API accepts in place of the operation: CREATE or DELETE
+    on CLUSTER for topics, WRITE on some topic for an idempotent producer. ``allowed`` takes both into account.
     """
 
     decision: Decision
@@ -47,7 +47,7 @@ class Explanation:
 
     @property
     def allowed(self) -> bool | None:
-        """Whether the API permits it; ``None`` if a broker fails or too little is known."""
+        """Whether the API permits the request; ``None`` if a broker fails or too little is known."""
         answers = [self.decision.allowed] + ([] if self.instead is None else [self.instead.allowed])
         if True in answers:
             return True
@@ -78,7 +78,7 @@ def _standing(binding: AclBinding, request: AccessRequest, authorizer: Authorize
 
 
 def instead(authorizer: Authorizer, request: AccessRequest) -> Decision | None:
-    """The answer that the API accepts in place of this request's, where there is one."""
+    """The decision that the API accepts in place of this request's, if there is one."""
     principal, host, operation, kind, _ = request
     if kind is ResourceType.TOPIC and 1 << operation & ON_EVERY_TOPIC:
         return authorizer.authorize(principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
@@ -89,7 +89,7 @@ def instead(authorizer: Authorizer, request: AccessRequest) -> Decision | None:
 
 @dataclass(frozen=True, slots=True)
 class AccessAnswer:
-    """Whether all that was asked is permitted; ``None`` if that cannot be told. ``counterexample`` if not."""
+    """Whether everything asked is permitted; ``None`` if undecided. ``counterexample`` is a request that is not."""
 
     allowed: bool | None
     counterexample: AccessRequest | None = None
@@ -107,7 +107,7 @@ def can_i(
     A LITERAL pattern asks about one name, LITERAL ``*`` about every name there could be; ``User:*`` about everybody.
     """
     claim = Assertion("can-i", AssertionKind.MUST, frozenset({operation}), (pattern,), (principal,), hosts=(host,))
-    # Whoever is named is meant, a distinguished name with a star in it too: a question knows no globs.
+    # A question has no globs: a principal such as a distinguished name may contain an asterisk.
     named = None if principal == WILDCARD_PRINCIPAL else frozenset({principal}) - authorizer.super_users
     verdict = Checker(authorizer).decide(claim, PrincipalSelection(named, authorizer.super_users))
     answers = {AssertionOutcome.PASS: True, AssertionOutcome.FAIL: False, AssertionOutcome.UNDECIDED: None}

@@ -1,4 +1,4 @@
-"""A set of names on which a decision is constant: those of one key, less some keys inside it."""
+"""A set of names on which a decision is constant: one name set without some sets inside it."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,26 +22,27 @@ _SHOWN: Final = 3
 
 @dataclass(frozen=True, slots=True, order=True)
 class Region:
-    """Names of one resource type: those that ``key`` matches and no one of ``cuts``, which lie inside ``key``."""
+    """Names of one resource type: those in ``names`` and in none of ``cuts``, which are inside ``names``."""
 
     resource_type: ResourceType
     names: NameSet = ALL_NAMES
     cuts: tuple[NameSet, ...] = ()
 
     def contains(self, name: str) -> bool:
-        """Whether ``name`` belongs to the region."""
+        """Whether ``name`` is in the region."""
         return self.names.matches(name) and not any(cut.matches(name) for cut in self.cuts)
 
     def witness(self) -> str | None:
-        """A shortest name that a resource can have, or ``None`` if the region holds none."""
+        """A shortest name that a resource can have, or ``None`` if the region has none."""
         return shortest_name(self.resource_type, self.names, self.cuts)
 
     def meets(self, key: NameSet) -> bool:
-        """Whether a resource can have a name of the region that ``key`` matches too."""
+        """Whether the region and ``key`` share a name that a resource can have."""
         if key == self.names and not self.cuts:
             return has_names(self.resource_type, key)
         if not key.meets(self.names):
             return False
+        # Two sets that meet are nested, and a set sorts before its subsets: the greater one is their intersection.
         inner = max(key, self.names)
         if any(cut.contains(inner) for cut in self.cuts):
             return False
@@ -49,7 +50,7 @@ class Region:
         return shortest_name(self.resource_type, inner, cuts) is not None
 
     def select(self, names: Sequence[str]) -> list[str]:
-        """The names of a sorted sequence that belong to the region, such as the topics that exist."""
+        """The names of a sorted sequence that are in the region; for example of all existing topics."""
         start = bisect_left(names, self.names.text)
         literals = {cut.text for cut in self.cuts if cut.literal}
         others = [cut for cut in self.cuts if not cut.literal]
@@ -67,8 +68,8 @@ class Region:
     def describe(self, shown: int = _SHOWN) -> str:
         """Plain words: ``topics starting with `payments.` except those starting with `payments.audit.` ``.
 
-        At most ``shown`` exceptions are listed; the rest are counted, never dropped. That LITERAL ``*`` leaves out
-        names such as ``*x`` is not said, unless the region is just those.
+        At most ``shown`` exceptions are listed; the others are counted. That LITERAL ``*`` does not match names such as
+        ``*x`` is not mentioned, unless the region consists of just those names.
         """
         if self.resource_type is ResourceType.CLUSTER:
             return "the cluster"
@@ -87,7 +88,7 @@ class Region:
 
 
 def less(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
-    """What the others leave of some regions, as regions; parts that hold no name left out."""
+    """``regions`` without ``others``, as regions; parts without a possible name are left out."""
     left = list(regions)
     for other in others:
         left = [part for region in left for part in _without(region, other)]
@@ -95,7 +96,7 @@ def less(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
 
 
 def _without(region: Region, other: Region) -> Iterator[Region]:
-    """The names of ``region`` that are none of ``other``, as regions."""
+    """The names of ``region`` that are not in ``other``, as regions."""
     if region.resource_type is not other.resource_type or not other.names.meets(region.names):
         yield region
         return

@@ -1,4 +1,4 @@
-"""The smallest change found that makes a failed assertion hold, proven by checking the assertion again."""
+"""A small change that makes a failed assertion pass, verified by checking the assertion again."""
 
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
@@ -21,25 +21,24 @@ from reconciler.model import (
     ResourceType,
 )
 
-#: A claim that so many changes do not mend needs a person's eye.
+#: After so many rounds without success a person has to look at the assertion.
 _ROUNDS: Final = 8
-#: Of so many changes each is tried whether it is needed.
+#: Up to so many changes are each tested for being needed.
 _TRIED: Final = 16
 
 
 class Remediation(NamedTuple):
-    """Bindings to create and to delete; afterwards the assertion passes."""
+    """Bindings to create and to delete; with them the assertion passes."""
 
     create: tuple[AclBinding, ...] = ()
     delete: tuple[AclBinding, ...] = ()
 
 
 def suggest_fix(verdict: AssertionResult, authorizer: Authorizer, principals: Iterable[str] = ()) -> Remediation | None:
-    """What would make the assertion of a failed verdict hold; ``None`` where no few bindings do.
+    """What would make a failed assertion pass; ``None`` if a few changed bindings do not.
 
-    Each round takes away what decides the request that breaks the claim, or grants what is missing, then checks again.
-    What nobody's binding permits (default-allow, a super user) is not for bindings to mend. ``principals`` are those
-    that globs range over.
+    Each round removes the bindings that decide the counterexample, or grants what is missing, then checks again.
+    Bindings cannot fix what no binding permits (default-allow, a super user). Globs match ``principals``.
     """
     principals = {*principals, *(principal for _, principal in authorizer.interpretations.certain.group_keys())}
     authorizer = _bearing_on(verdict.assertion, authorizer)
@@ -61,7 +60,7 @@ def suggest_fix(verdict: AssertionResult, authorizer: Authorizer, principals: It
 
 
 def _least(found: Remediation, assertion: Assertion, mended: Authorizer, principals: Iterable[str]) -> Remediation:
-    """The same less what turns out not to be needed: a later change may do what an earlier one did."""
+    """The same without changes that turn out not to be needed: a later change may make an earlier one redundant."""
     create, delete = list(found.create), list(found.delete)
     if 1 < len(create) + len(delete) <= _TRIED:
         for changes, put_back in ((create, False), (delete, True)):
@@ -75,9 +74,9 @@ def _least(found: Remediation, assertion: Assertion, mended: Authorizer, princip
 
 
 def _bearing_on(assertion: Assertion, authorizer: Authorizer) -> Authorizer:
-    """The same with only the bindings that can bear on the claim: those on its names, and on the cluster.
+    """The same with only the bindings relevant to the assertion: those on its names, and on the cluster.
 
-    A claim about the cluster keeps all: WRITE on any topic starts an idempotent producer.
+    An assertion about the cluster keeps all bindings: WRITE on any topic permits to start an idempotent producer.
     """
     kinds = {pattern.resource_type for pattern in assertion.patterns}
     if ResourceType.CLUSTER in kinds:
@@ -93,7 +92,7 @@ def _bearing_on(assertion: Assertion, authorizer: Authorizer) -> Authorizer:
 
 
 def _meeting(patterns: Iterable[ResourcePattern], index: Index) -> set[AclBinding]:
-    """The bindings on CLUSTER, and those that some name of the patterns meets."""
+    """The bindings on CLUSTER, and those that match some name of the patterns."""
     found = {
         binding
         for kind, principal in index.group_keys()
@@ -110,7 +109,7 @@ def _meeting(patterns: Iterable[ResourcePattern], index: Index) -> set[AclBindin
 def _step(
     verdict: AssertionResult, authorizer: Authorizer, principals: Collection[str]
 ) -> tuple[list[AclBinding], list[AclBinding]]:
-    """What to create and what to delete on account of one request."""
+    """What to create and what to delete because of one request."""
     if verdict.bindings:
         return [], list(verdict.bindings)
     if verdict.assertion.claim is AssertionKind.MUST:
@@ -121,9 +120,9 @@ def _step(
 def _missing(
     assertion: Assertion, verdict: AssertionResult, authorizer: Authorizer, principals: Collection[str]
 ) -> list[AclBinding]:
-    """The grant that a request lacks, on the whole pattern that the claim is about.
+    """The missing grant, on the whole pattern that the assertion is about.
 
-    To everybody where nobody in particular lacks it, of ALL where every operation is claimed.
+    It is for ``User:*`` if no particular principal lacks it, and of ALL if the assertion is about every operation.
     """
     request = verdict.witness
     if request is None:

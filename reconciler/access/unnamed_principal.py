@@ -1,4 +1,4 @@
-"""A principal that nobody named: it stands for everybody else there could be."""
+"""A principal that no binding names: it stands for everybody else."""
 
 from collections.abc import Container, Iterable
 
@@ -6,7 +6,7 @@ from reconciler.access.index import Index
 
 
 def unnamed_principal(indexes: Iterable[Index], taken: Container[str] = ()) -> str:
-    """``User:anyone-else``, or with more letters where a binding or ``taken`` already names that."""
+    """``User:anyone-else``, with ``-`` appended as long as a binding or ``taken`` names it."""
     known = {principal for index in indexes for _, principal in index.group_keys()}
     name = "User:anyone-else"
     while name in known or name in taken:
