@@ -74,4 +74,4 @@ def test_a_refusal_by_the_client_is_not_an_empty_cluster(
     for command in (["plan"], ["drift"], ["apply", "--yes"], ["export"]):
         refused = poor.run(*command)
         assert (refused.status, refused.out) == (1, "")
-        assert "not authorised to list ACLs" in refused.err
+        assert "not authorized to list ACLs" in refused.err

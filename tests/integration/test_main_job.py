@@ -167,7 +167,7 @@ def test_without_rights_the_answer_is_not_an_empty_cluster(
         poor.write("team.yaml", TEAM)
         refused = poor.run(*command)
         assert refused.status == 1
-        assert "not authorised to list ACLs" in refused.err
+        assert "not authorized to list ACLs" in refused.err
         assert refused.out == ""
 
 

@@ -1,7 +1,7 @@
-"""Which client settings there are: what is taken, what is refused and why, and what was probably meant.
+"""The allow-list of client settings: what is accepted, what is refused and why, and the closest accepted name.
 
-Everything else is refused too. Manifests are written by many people, and a Kafka client's settings can load code,
-run commands, write files and send secrets elsewhere.
+Unknown settings are refused too: many people write manifests, and settings of a Kafka client can load code, run
+commands, write files and send secrets elsewhere.
 """
 
 import difflib
@@ -10,7 +10,7 @@ from typing import Final
 
 from reconciler.adapters.kafka.setting_problem import SettingProblem
 
-#: Only these may hold ``${env:…}``, ``${file:…}`` and ``${dir:…}``; their values never reach a text.
+#: Only these may contain ``${env:…}``, ``${file:…}`` and ``${dir:…}``; their values are redacted from every text.
 SECRET_KEYS: Final = frozenset(
     {
         "sasl.password",
@@ -24,7 +24,7 @@ SECRET_KEYS: Final = frozenset(
         "ssl.truststore.password",
     }
 )
-#: librdkafka's own names, passed on as they are.
+#: librdkafka's own names, passed through.
 LIBRDKAFKA_NAMES: Final = frozenset(
     {
         "broker.address.family",
@@ -61,7 +61,7 @@ LIBRDKAFKA_NAMES: Final = frozenset(
         "ssl.sigalgs.list",
     }
 )
-#: Java's names, names that mean more than one thing, and ours; each is translated.
+#: Names of the Java client, names with more than one meaning, and our own; each is translated.
 TRANSLATED: Final = frozenset(
     {
         "aws.region",
@@ -117,24 +117,24 @@ REFUSED: Final[Mapping[str, str]] = {
     "logger": _OURS,
 }
 _UNSUPPORTED: Final[Mapping[str, str]] = {
-    "ssl.protocol": "Leave it out: the best version that both sides have is negotiated.",
-    "ssl.enabled.protocols": "Leave it out: the best version that both sides have is negotiated.",
+    "ssl.protocol": "Leave it out: the best version that client and broker support is negotiated.",
+    "ssl.enabled.protocols": "Leave it out: the best version that client and broker support is negotiated.",
 }
 
 
 def refusal(key: str) -> SettingProblem | None:
-    """Why ``key`` is not taken, with the name that was probably meant; ``None`` if it is."""
+    """Why ``key`` is refused, with the closest accepted name; ``None`` if it is accepted."""
     if key in ALLOWED:
         return None
     name, equals, _ = key.partition("=")
-    if equals:  # what stands behind it may be a secret
+    if equals:  # what follows may be a secret, so it is not quoted
         return SettingProblem(name, "it is written as in a properties file", "Write NAME: VALUE.")
     if key in REFUSED:
-        return SettingProblem(key, f"this setting is not permitted: {REFUSED[key]}", "Leave it out.")
+        return SettingProblem(key, f"this setting is not allowed: {REFUSED[key]}", "Leave it out.")
     if key.startswith("sasl.kerberos."):
         return SettingProblem(key, "Kerberos (GSSAPI) is not supported", "Use SCRAM, PLAIN, OAUTHBEARER or TLS.")
     if key in _UNSUPPORTED:
         return SettingProblem(key, "this setting is not supported", _UNSUPPORTED[key])
     close = difflib.get_close_matches(key, sorted(ALLOWED), n=1, cutoff=0.75)
-    advice = f"Did you mean {close[0]!r}?" if close else "docs/client-settings.md lists the settings there are."
-    return SettingProblem(key, "there is no such client setting here", advice)
+    advice = f"Did you mean {close[0]!r}?" if close else "docs/client-settings.md lists the supported settings."
+    return SettingProblem(key, "unknown client setting", advice)

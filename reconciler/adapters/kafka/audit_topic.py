@@ -1,4 +1,4 @@
-"""Audit records to a topic of the cluster's own: each acknowledged by all in-sync replicas before the run goes on."""
+"""Audit records in a topic of the cluster; all in-sync replicas acknowledge each before the run continues."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.model.disguise import undisguised_json
 from reconciler.ports import RecordError
 
-#: A run waits so long for its records to be acknowledged.
+#: How long a run waits for its records to be acknowledged.
 _SECONDS: Final = 30.0
 
 
@@ -18,7 +18,7 @@ class AuditTopic:
     """Implements ``reconciler.ports.Ledger``; the key of each record is its run."""
 
     def __init__(self, settings: ClientSettings, topic: str) -> None:
-        """Nothing is sent yet; raises :class:`RecordError` where the client refuses a setting."""
+        """Nothing is sent yet; raises :class:`RecordError` if the client refuses a setting."""
         self._settings, self._topic = settings, topic
         config: dict[str, Any] = {
             **settings.config,
@@ -26,7 +26,7 @@ class AuditTopic:
             "acks": "all",
             "enable.idempotence": True,
             "delivery.timeout.ms": int(_SECONDS * 1000),
-            "topic.metadata.propagation.max.ms": 5_000,  # so long a topic may seem to be missing
+            "topic.metadata.propagation.max.ms": 5_000,  # how long a topic may look missing before that is an error
             "allow.auto.create.topics": False,
         }
         if settings.bearer is not None:
@@ -38,7 +38,7 @@ class AuditTopic:
             raise RecordError(f"topic {topic}: {settings.redact(str(error))}") from None
 
     def write(self, *records: Mapping[str, Any]) -> None:
-        """See ``ports``; a record that is not acknowledged is not kept."""
+        """See ``ports``; an unacknowledged record counts as not written."""
         failed: list[str] = []
 
         def delivered(error: KafkaError | None, _: Message) -> None:

@@ -1,6 +1,6 @@
-"""OAUTHBEARER tokens that we hand to the client: a fixed one, an unsecured one, or one signed for Amazon MSK.
+"""OAUTHBEARER tokens for the client: a fixed token, an unsecured one, or one signed for Amazon MSK.
 
-Tokens by OIDC are not among them: librdkafka fetches those itself.
+librdkafka fetches OIDC tokens itself.
 """
 
 import base64
@@ -15,35 +15,35 @@ from typing import Any, Final, NamedTuple, Protocol
 from reconciler.ports import ClusterError
 
 _AN_HOUR: Final = 3600.0
-#: The year 9999; what is later is no time.
+#: The year 9999; a later time is not valid.
 _LAST_EXPIRY: Final = 253_402_300_800.0
 _REGION: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?(?::\d+)?$")
 
 
 class Token(NamedTuple):
-    """A token and when it ends, in seconds since 1970."""
+    """A token and its expiry, in seconds since 1970."""
 
     text: str
     expires: float
 
 
 class Bearer(Protocol):
-    """Hands out tokens that are good now."""
+    """Provides tokens that are valid now."""
 
     def token(self) -> Token:
-        """A token; raises :class:`ClusterError` if none can be had."""
+        """A token; raises :class:`ClusterError` if there is none."""
         ...
 
 
 class StaticToken:
-    """The one token that was given; when it ends is read from it, where it is a JWT that says so."""
+    """One configured token; its expiry is read from it if it is a JWT with an ``exp`` claim."""
 
     def __init__(self, text: str) -> None:
-        """Keeps the token."""
+        """``text`` is the token."""
         self._text = text
 
     def token(self) -> Token:
-        """The same token every time, as long as it lasts."""
+        """The configured token, until it expires."""
         now, expires = time.time(), _expiry(self._text)
         if expires is not None and expires <= now:
             raise ClusterError(
@@ -53,14 +53,14 @@ class StaticToken:
 
 
 class UnsecuredToken:
-    """A JWT that nobody signed, for brokers under test (``OAuthBearerUnsecuredValidatorCallbackHandler``)."""
+    """An unsigned JWT, for test brokers (``OAuthBearerUnsecuredValidatorCallbackHandler``)."""
 
     def __init__(self, principal: str) -> None:
         """``principal`` becomes the claim ``sub``."""
         self._principal = principal
 
     def token(self) -> Token:
-        """A fresh token, good for an hour."""
+        """A new token, valid for an hour."""
         now = time.time()
         claims = {"sub": self._principal, "iat": int(now), "exp": int(now + _AN_HOUR)}
         return Token(f"{_part({'alg': 'none'})}.{_part(claims)}.", now + _AN_HOUR)
@@ -74,7 +74,7 @@ class MskIamToken:
         self._region = region
 
     def token(self) -> Token:
-        """A fresh token, good for fifteen minutes."""
+        """A new token, valid for 15 minutes."""
         try:
             signer = importlib.import_module("aws_msk_iam_sasl_signer.MSKAuthTokenProvider")
         except ImportError:
@@ -93,7 +93,7 @@ class MskIamToken:
 
 
 def msk_region(bootstrap_servers: str) -> str | None:
-    """The AWS region that an MSK cluster's addresses name, or ``None``."""
+    """The AWS region in the addresses of an MSK cluster, or ``None``."""
     regions = {match[1] for host in bootstrap_servers.split(",") if (match := _REGION.search(host.strip()))}
     return regions.pop() if len(regions) == 1 else None
 

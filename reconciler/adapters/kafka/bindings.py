@@ -1,4 +1,4 @@
-"""ACL bindings between the three spellings: ours, the client's objects, and rows of wire codes."""
+"""ACL bindings as rows of wire codes, and which of them the Kafka client can carry."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
@@ -17,7 +17,7 @@ from reconciler.model import (
 
 #: principal, host, operation, permission type.
 EntryRow: TypeAlias = tuple[str, str, int | None, int | None]
-#: resource type, name, pattern type, entries; a code is ``None`` where the reader lost it.
+#: resource type, name, pattern type, entries; a code is ``None`` if the reader lost it.
 ResourceRow: TypeAlias = tuple[int | None, str, int | None, list[EntryRow]]
 
 _TYPES: Final = {
@@ -29,7 +29,7 @@ _PERMISSIONS: Final = {int(p): p for p in (AclPermissionType.DENY, AclPermission
 
 
 class ListedAcls(NamedTuple):
-    """What an ACL listing holds: what we can name, and what we can only count."""
+    """The ACLs of a listing: bindings, and entries of kinds that the client cannot write back."""
 
     bindings: frozenset[AclBinding]
     opaque: tuple[OpaqueBinding, ...]
@@ -38,7 +38,7 @@ class ListedAcls(NamedTuple):
 def unsupported_by_client(binding: AclBinding) -> str | None:
     """Why confluent-kafka cannot carry ``binding``, or ``None`` if it can (librdkafka's ACL enums end at 5 and 12).
 
-    It hands C strings on: a text with a NUL in it would be sent as another, shorter one.
+    It passes C strings on, so a text with a NUL character would be sent as a different, shorter text.
     """
     resource_type, operation = binding.pattern.resource_type, binding.entry.operation
     if resource_type not in _TYPES:
@@ -49,9 +49,9 @@ def unsupported_by_client(binding: AclBinding) -> str | None:
 
 
 def read_rows(rows: Iterable[ResourceRow]) -> ListedAcls:
-    """Rows as bindings. Whatever the client could not write back becomes opaque, so that it is never planned.
+    """Rows as bindings. An entry that the client could not write back becomes opaque, so that no plan touches it.
 
-    Which reader produced the rows makes no difference to what is opaque, only to how much is known of it.
+    The reader that produced the rows does not change what is opaque, only how much is known about it.
     """
     bindings: set[AclBinding] = set()
     opaque: list[OpaqueBinding] = []

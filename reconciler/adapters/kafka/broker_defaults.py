@@ -1,4 +1,4 @@
-"""What a broker chooses where nobody says: counts of a new topic, and whether it makes topics on demand."""
+"""The brokers' defaults of new topics: partitions, replication factor, automatic creation."""
 
 from collections.abc import Collection
 from typing import Final
@@ -12,7 +12,7 @@ _NAMES: Final = ("auto.create.topics.enable", "default.replication.factor", "num
 
 
 def broker_defaults(connection: AdminConnection, brokers: Collection[int]) -> dict[str, str]:
-    """As one broker tells it; empty where it refuses (that takes DESCRIBE_CONFIGS on the cluster)."""
+    """The defaults of one broker; empty if it refuses (it needs DESCRIBE_CONFIGS on CLUSTER)."""
     if not brokers:
         return {}
     resource = ConfigResource(ResourceType.BROKER, str(min(brokers)))

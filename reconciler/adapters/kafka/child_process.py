@@ -1,6 +1,7 @@
-"""The child's side of a listing: a task comes in by stdin, a reply goes out by stdout, both as ``marshal``.
+"""The child process of a listing: reads a task from stdin and writes a reply to stdout, both with ``marshal``.
 
-Settings never pass through arguments or the environment. It imports nothing of ours, so that a child starts fast.
+Settings contain secrets, so they never pass through arguments or the environment, which other users can see. The
+module imports nothing of ours, so that a child process starts fast.
 """
 
 import gc
@@ -21,9 +22,9 @@ ANY: Final = 1
 
 
 def serve(read: Callable[[Task], Reply]) -> None:
-    """Answers one task and ends the process. Whatever the libraries print goes to stderr, out of the reply's way."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the secrets
-    gc.disable()  # nothing here is garbage before the end
+    """Answer one task and end the process. Output of libraries goes to stderr, so that it cannot corrupt the reply."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain the secrets
+    gc.disable()  # nothing becomes garbage before the process ends
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     task = marshal.load(sys.stdin.buffer)  # noqa: S302 - our own parent wrote it
@@ -33,4 +34,4 @@ def serve(read: Callable[[Task], Reply]) -> None:
         reply = ("failed", f"{type(error).__name__}: {error}")
     marshal.dump(reply, replies)
     replies.flush()
-    os._exit(0)  # no tear-down: nothing here outlives the reply
+    os._exit(0)  # skip the interpreter's cleanup: it takes long on millions of objects

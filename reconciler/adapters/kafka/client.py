@@ -1,6 +1,6 @@
-"""The typed door to confluent-kafka's ``AdminClient``: how one is made, how a future is awaited, how an error reads.
+"""A typed wrapper of confluent-kafka's ``AdminClient``: create it, wait for its futures, translate its errors.
 
-The client's objects stay inside this package; its log goes nowhere but into the text of an error.
+The client's objects stay inside this package; its log is only used in the text of errors.
 """
 
 import logging
@@ -22,13 +22,13 @@ from reconciler.retry import attempts
 
 T = TypeVar("T")
 
-#: How often a waiting call serves the client's callbacks; a call that is answered does not wait for it.
+#: How often a waiting call polls for callbacks; an answered call returns at once.
 _POLL_SECONDS: Final = 0.05
 _LOG_LINES: Final = 20
 _READ_ATTEMPTS: Final = 4
-#: Added to the client's own timeout, so that its error, which says more, comes first.
+#: Added to the client's own timeout, so that its more specific error comes first.
 _GRACE_SECONDS: Final = 5.0
-#: How long brokers that all refuse a connection are waited for, before anything was heard from the cluster.
+#: How long to wait for brokers that all refuse the connection, if none has answered yet.
 _FIRST_CONTACT_SECONDS: Final = 5.0
 
 _ADVICE: Final[Mapping[int, str]] = {
@@ -41,14 +41,14 @@ _ADVICE: Final[Mapping[int, str]] = {
 
 
 class _LastLines(logging.Handler):
-    """Keeps the client's last log lines."""
+    """Keep the client's last log lines."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: deque[str] = deque(maxlen=_LOG_LINES)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keeps one line."""
+        """Keep one line."""
         self.lines.append(record.getMessage())
 
 
@@ -56,7 +56,7 @@ class AdminConnection:
     """One ``AdminClient``, made once and reused, with the settings it was made from."""
 
     def __init__(self, settings: ClientSettings) -> None:
-        """Makes the client; nothing is sent yet. Raises :class:`ClusterError` where a setting is refused."""
+        """Create the client; nothing is sent yet. Raises :class:`ClusterError` if the client refuses a setting."""
         self.settings = settings
         self._log = _LastLines()
         self._refused: KafkaError | None = None
@@ -67,7 +67,7 @@ class AdminConnection:
         config: dict[str, Any] = {**settings.config, "log_level": 3, "error_cb": self._on_error}
         if settings.bearer is not None:
             bearer = settings.bearer
-            bearer.token()  # raises what is wrong; the client would only say, after ten seconds, that there is none
+            bearer.token()  # raises the real error; librdkafka would only report a missing token after ten seconds
             config["oauth_cb"] = lambda _: tuple(bearer.token())
         try:
             self.admin = AdminClient(config, logger=logger)
@@ -75,7 +75,7 @@ class AdminConnection:
             raise self.cluster_error(self.failure(error)) from None
 
     def close(self) -> None:
-        """Lets go of the brokers' connections."""
+        """Close the connections to the brokers."""
         self.admin.__exit__(None, None, None)
 
     def _on_error(self, error: KafkaError) -> None:
@@ -85,21 +85,21 @@ class AdminConnection:
             self._all_down = True
 
     def _hopeless(self, waited: float) -> KafkaError | None:
-        """Why waiting is of no use: nothing was ever heard, and every broker refuses us.
+        """Why waiting is useless: no broker ever answered, and all of them refuse us.
 
-        The client itself would try again until the timeout.
+        librdkafka treats refused connections and failed logins as retriable and would retry until the timeout.
         """
         if self._heard:
             return None
         patient = waited < _FIRST_CONTACT_SECONDS
         if self._all_down and self._refused is None and not patient:
             return KafkaError(codes.TRANSPORT, "no broker answers")
-        if patient and not self._all_down:  # another broker, or another token, may still do
+        if patient and not self._all_down:  # another broker may answer, or another token be accepted
             return None
         return self._refused
 
     def wait(self, future: "Future[T]") -> T:
-        """The future's result, serving the client's callbacks meanwhile (an OAUTHBEARER token comes by one).
+        """The future's result. Polls meanwhile, because librdkafka requests OAUTHBEARER tokens through a callback.
 
         Raises ``KafkaException``.
         """
@@ -117,7 +117,7 @@ class AdminConnection:
         return result
 
     def read(self, ask: "Callable[[], Future[T]]") -> T:
-        """What ``ask`` asks for, asked again a few times where that may help; raises :class:`ClusterError`."""
+        """The result of ``ask``, retried a few times if that may help; raises :class:`ClusterError`."""
         for turn in attempts(SystemClock(), _READ_ATTEMPTS):
             try:
                 return self.wait(ask())
@@ -130,7 +130,7 @@ class AdminConnection:
     def read_each(
         self, names: Sequence[str], ask: "Callable[[Sequence[str]], Mapping[str, Future[T]]]"
     ) -> "dict[str, T | ClientFailure]":
-        """What one request says of each name; those whose failure may pass are asked for again a few times."""
+        """The result of one request for each name; names with a retriable failure are requested again a few times."""
         outcomes: dict[str, T | ClientFailure] = {}
         pending = list(names)
         for _ in attempts(SystemClock(), _READ_ATTEMPTS):
@@ -143,21 +143,21 @@ class AdminConnection:
         return outcomes
 
     def outcome(self, future: "Future[T]") -> "T | ClientFailure":
-        """The future's result, or what went wrong."""
+        """The future's result or failure."""
         try:
             return self.wait(future)
         except KafkaException as error:
             return self.failure(error)
 
     def failure(self, error: KafkaException) -> ClientFailure:
-        """What went wrong, under Kafka's name, without secrets."""
+        """The failure, with Kafka's name for it and without secrets."""
         cause = error.args[0]
         if not isinstance(cause, KafkaError):
             return ClientFailure(codes.UNKNOWN_SERVER_ERROR, "UNKNOWN_SERVER_ERROR", self.settings.redact(str(cause)))
         return codes.failure(cause.code(), cause.name(), self.settings.redact(cause.str()))
 
     def cluster_error(self, failed: ClientFailure) -> ClusterError:
-        """The failure of a whole request; where no broker gave it, with what the client last logged about it."""
+        """The failure of a whole request; if no broker caused it, with the client's last log line."""
         message = failed.message
         line = self._last_line()
         if failed.code < codes.UNKNOWN_SERVER_ERROR and line and line not in message:
@@ -165,7 +165,7 @@ class AdminConnection:
         return ClusterError(failed.name, message, _ADVICE.get(failed.code, ""))
 
     def _last_line(self) -> str:
-        """The client's last log line, without its prefix of thread names, and without secrets."""
+        """The client's last log line, without its thread prefix and without secrets."""
         if hasattr(self, "admin"):
             self.admin.poll(0)
         if not self._log.lines:

@@ -1,8 +1,8 @@
-"""Reads all ACLs with confluent-kafka: in one call, or in shards by resource type and operation.
+"""Read all ACLs with confluent-kafka: in one call, or in shards by resource type and operation.
 
-Runs as a child process, because librdkafka's parser ends the process on more than 100,000 resources, and overflows
-its thread's stack on fewer unless the stack is raised first. Refusals look like an empty listing: the parent proves
-the right to list.
+Runs in a child process, because librdkafka aborts the process on more than 100,000 resources in one response, and
+overflows its thread's stack on fewer unless the stack size is raised first. A refusal looks like an empty listing: the
+parent process has to prove the right to list.
 """
 
 import contextlib
@@ -54,7 +54,7 @@ def read(task: Task) -> Reply:
 
 
 def raise_thread_stack() -> None:
-    """Gives later threads a stack that holds the parser's data; does nothing where libc has no such call."""
+    """Give new threads a stack that fits the parser's data; does nothing if libc lacks the function."""
     with contextlib.suppress(AttributeError, OSError):
         libc = ctypes.CDLL(None)
         attributes = ctypes.create_string_buffer(_ATTR_BYTES)
@@ -69,14 +69,14 @@ def _shards() -> list[tuple[ResourceType, AclOperation]]:
 
 
 def _filter(resource_type: ResourceType, operation: AclOperation) -> AclBindingFilter:
-    anything: Any = None  # the stubs say that a filter's texts cannot be left out
+    anything: Any = None  # the type stubs do not know that a filter's texts are optional
     return AclBindingFilter(
         resource_type, anything, ResourcePatternType.ANY, anything, anything, operation, AclPermissionType.ANY
     )
 
 
 def _wait(client: AdminClient, future: Any) -> Any:
-    """The result; polled meanwhile, because an OAUTHBEARER token is handed over in a callback."""
+    """The result; polls meanwhile, because librdkafka requests OAUTHBEARER tokens through a callback."""
     while not future.done():
         client.poll(0)
         wait((future,), timeout=_POLL_SECONDS)
@@ -84,7 +84,7 @@ def _wait(client: AdminClient, future: Any) -> Any:
 
 
 def _rows(listed: list[Any]) -> list[tuple[int | None, str, int | None, list[tuple[str, str, int | None, int | None]]]]:
-    """Resource rows; code 0 is what the client makes of everything it does not know, so nothing is left of it."""
+    """Resource rows. The client turns every code it does not know into 0, so 0 means that the code is lost."""
     resources: dict[tuple[int | None, str, int | None], list[tuple[str, str, int | None, int | None]]] = {}
     for b in listed:
         key = (b.restype.value or None, b.name, b.resource_pattern_type.value or None)

@@ -1,4 +1,4 @@
-"""A Kafka cluster behind the ports: one ``AdminClient``, ACL listings by child processes, nothing believed unproven."""
+"""A Kafka cluster as ``ports.Cluster``: one ``AdminClient``, and ACL listings by child processes."""
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
@@ -22,18 +22,16 @@ from reconciler.model import Change, ClusterState, TopicUse
 from reconciler.ports import Answer, ReadRequest
 
 _EMPTY: Final = ListedAcls(frozenset(), ())
-_ACLS_UNREAD: Final = (
-    "The topic listing may be partial: the ACLs were not read, so nothing shows that no topic is hidden from us."
-)
+_ACLS_UNREAD: Final = "The topic listing may be partial: the ACLs were not read, so topics may be hidden from us."
 _NONCE_KNOWN: Final = (
-    "The topic listing may be partial: asked about a topic that does not exist, the broker did not say so."
+    "The topic listing may be partial: the broker did not report a topic that does not exist as unknown."
 )
 
 
 def connect(settings: ClientSettings, *, readers: Sequence[AclReader] = tuple(AclReader)) -> "KafkaCluster":
-    """A cluster to read and write. Nothing is sent yet; raises ``ClusterError`` where the client refuses a setting.
+    """A cluster to read and write. Nothing is sent yet; raises ``ClusterError`` if the client refuses a setting.
 
-    ``readers`` says by which means ACLs may be listed, in this order.
+    ``readers`` are the ways to list ACLs that may be tried, in this order.
     """
     return KafkaCluster(AdminConnection(settings), readers)
 
@@ -56,22 +54,22 @@ class KafkaCluster:
         self.close()
 
     def close(self) -> None:
-        """Ends a listing that nobody waited for, and the connections."""
+        """End a listing that is still under way, and close the connections."""
         if self._listing is not None:
             self._listing.stop()
         self._connection.close()
 
     def prepare_listing(self) -> None:
-        """Makes the process ready that lists ACLs for the next :meth:`read`, beside other work; sends nothing."""
+        """Start the process that lists ACLs for the next :meth:`read`, so that it loads in parallel; sends nothing."""
         if self._listing is None:
             self._listing = AclListing(self._connection.settings, self._readers)
 
     def read(self, request: ReadRequest) -> ClusterState:
-        """The state as one broker sees it; raises :class:`ClusterError` if it is refused or cannot be read."""
+        """The state as one broker sees it; raises :class:`ClusterError` if reading is refused or fails."""
         listing = self._take_listing() if request.acls else None
         try:
             handshake = handshake_with(self._connection)
-            if listing:  # not before: what the client lists is believed between two greetings
+            if listing:  # not before: a listing by the client needs a handshake before and after it
                 listing.begin()
             seen = visible_names(self._connection) if request.all_topics or request.topic_listing else []
             listed = checked_listing(self._connection, handshake, listing.result()) if listing else None
@@ -105,7 +103,7 @@ class KafkaCluster:
         return frozenset(broker.id for broker in handshake_with(self._connection).brokers)
 
     def inspect(self) -> Inspection:
-        """What a person wants to know before anything else; writes nothing. Raises :class:`ClusterError`."""
+        """What ``doctor`` shows; writes nothing. Raises :class:`ClusterError`."""
         handshake = handshake_with(self._connection)
         probe = probe_authorizer(self._connection)
         unsecured = probe.authorizer is AuthorizerPresence.ABSENT
@@ -134,7 +132,7 @@ class KafkaCluster:
         return topic_uses(self._connection, names)
 
     def _take_listing(self) -> AclListing:
-        """The listing that was made ready early, or a new one; each is used once."""
+        """The listing that was prepared, or a new one; each is used once."""
         self.prepare_listing()
         listing, self._listing = self._listing, None
         return listing or AclListing(self._connection.settings, self._readers)

@@ -1,15 +1,15 @@
-"""What an error code says about a write: is the outcome known, and may it be tried again.
+"""What an error code means for a write: whether the outcome is known, and whether a retry is safe.
 
-The client's own ``retriable()`` is ``False`` for every admin error, so this table is ours. It follows
-``org.apache.kafka.common.protocol.Errors``, read for admin calls: whatever is not known to have changed nothing is
-``UNKNOWN``, also a code that nobody has heard of.
+The client's ``retriable()`` is ``False`` for every admin error, so this table replaces it. It follows
+``org.apache.kafka.common.protocol.Errors`` for admin calls: unless a code is known to mean that nothing was changed,
+the outcome is ``UNKNOWN``; that includes codes newer than this table.
 """
 
 from typing import Final, NamedTuple
 
 from reconciler.ports import Answer, AnswerStatus
 
-#: Kafka's names; librdkafka spells some of them differently.
+#: Kafka's names; librdkafka spells some differently.
 NAMES: Final = {
     -1: "UNKNOWN_SERVER_ERROR",
     3: "UNKNOWN_TOPIC_OR_PARTITION",
@@ -31,14 +31,14 @@ AUTHENTICATION: Final = -169
 SSL: Final = -181
 ALL_BROKERS_DOWN: Final = -187
 
-#: Nothing was changed, and the same request may pass later.
+#: Nothing was changed, and the same request may succeed later.
 _RETRIABLE: Final = frozenset({5, 6, 8, 9, 14, 15, 16, 41, 56, 89})
 #: Nothing was changed, and the same request will be refused again.
 _REFUSED: Final = frozenset({3, 17, 29, 30, 31, 35, 36, 37, 38, 39, 40, 42, 44, 53, 54, 60, 65, 73, 97, 100})
-#: librdkafka's own refusals before anything is sent: _INVALID_ARG, _UNSUPPORTED_FEATURE. Broken TLS and failed
-#: authentication are not among them: either can also end a connection on which a request is in flight.
+#: librdkafka's own errors before anything is sent: _INVALID_ARG, _UNSUPPORTED_FEATURE. TLS and authentication errors
+#: are not among them: both can also end a connection that has a request in flight.
 _NOT_SENT: Final = frozenset({-186, -165})
-#: librdkafka's text where no broker was found to send to.
+#: librdkafka's text if it found no broker to send to.
 _NO_BROKER: Final = "waiting for controller"
 
 
@@ -51,26 +51,26 @@ class ClientFailure(NamedTuple):
 
     @property
     def never_sent(self) -> bool:
-        """Whether the request is known not to have left the client."""
+        """Whether the request certainly did not leave the client."""
         return self.code in _NOT_SENT or (self.code == TIMED_OUT and _NO_BROKER in self.message)
 
     @property
     def retriable(self) -> bool:
-        """Whether the same request may pass later, and trying it again can do no harm."""
+        """Whether the same request may succeed later and a retry is safe."""
         return self.code in _RETRIABLE or (self.code == TIMED_OUT and self.never_sent)
 
     @property
     def worth_reading_again(self) -> bool:
-        """Whether a read may be repeated: also where a write would be in doubt, but not after a whole timeout."""
+        """Whether to repeat a read: also if a write would be in doubt, but not after a full timeout."""
         return self.code in _RETRIABLE or self.code in (-1, 7, 13, TRANSPORT)
 
     def answer(self) -> Answer:
-        """The outcome of the one item that failed so."""
+        """The outcome of an item with this failure."""
         known = self.code in _RETRIABLE or self.code in _REFUSED or self.never_sent
         verdict = AnswerStatus.FAILED if known else AnswerStatus.UNKNOWN
         return Answer(verdict, self.name, self.message, retriable=known and self.retriable)
 
 
 def failure(code: int, client_name: str, message: str) -> ClientFailure:
-    """A failure under Kafka's name for its code; ``client_name`` is used where Kafka has none."""
+    """A failure with Kafka's name for its code; ``client_name`` is used if Kafka has none."""
     return ClientFailure(code, NAMES.get(code, client_name), message or client_name)

@@ -1,13 +1,14 @@
-"""Which groups exist: for whoever has to know every name that somebody uses."""
+"""Which groups exist."""
 
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.ports import ClusterError
 
 
 def existing_groups(connection: AdminConnection) -> frozenset[str] | None:
-    """The names of all groups, or ``None`` where some broker did not tell its own: a part would look like all.
+    """The names of all groups, or ``None`` if a broker did not list its own: a part must not look like the whole.
 
-    Who may DESCRIBE the cluster, as listing ACLs needs, sees every group (``KafkaApis.handleListGroupsRequest``).
+    A principal with DESCRIBE on CLUSTER, which listing ACLs needs too, sees every group
+    (``KafkaApis.handleListGroupsRequest``).
     """
     timeout = connection.settings.request_timeout
     try:

@@ -1,4 +1,4 @@
-"""Asked before anything is believed: who the cluster is, what we may do there, and whether it has an authorizer."""
+"""The first request to a cluster: its id, our rights on it, and whether it has an authorizer."""
 
 import secrets
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ class AuthorizerPresence(StrEnum):
     UNKNOWN = "unknown"
 
 
-#: ``AclEntry.supportedOperations(CLUSTER)``, as far as the client reports them: what a cluster without an authorizer
-#: answers, and a super user too.
+#: ``AclEntry.supportedOperations(CLUSTER)``, as far as the client knows them: the answer of a cluster without an
+#: authorizer, and the answer to a super user.
 _EVERY_OPERATION: Final = frozenset(
     {"CREATE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "ALTER", "DESCRIBE"}
 )
@@ -46,7 +46,7 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """What DescribeCluster says. ``operations`` are ours on the cluster (KIP-430), ``None`` without DESCRIBE."""
+    """The DescribeCluster response. ``operations`` are our rights on CLUSTER (KIP-430), ``None`` without DESCRIBE."""
 
     cluster_id: str
     brokers: tuple[Broker, ...]
@@ -55,23 +55,23 @@ class Handshake:
 
     @property
     def may_list_acls(self) -> bool:
-        """Whether DescribeAcls is permitted to us (or nothing is forbidden to anybody)."""
+        """Whether we may call DescribeAcls (or there is no authorizer)."""
         return self.operations is not None and "DESCRIBE" in self.operations
 
     @property
     def may_alter_acls(self) -> bool | None:
-        """Whether CreateAcls and DeleteAcls are permitted to us; ``None`` where the answer does not tell."""
+        """Whether we may call CreateAcls and DeleteAcls; ``None`` if unknown."""
         return None if self.operations is None else "ALTER" in self.operations
 
     @property
     def may_lack_authorizer(self) -> bool:
-        """Whether the answer is also what a cluster without an authorizer gives."""
+        """Whether a cluster without an authorizer would give the same answer."""
         return self.operations is not None and self.operations >= _EVERY_OPERATION
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizerProbe:
-    """What a delete that cannot match anything was answered; ``may_alter`` is ``None`` where nothing was said of it."""
+    """The answer to a delete that cannot match anything; ``may_alter`` is ``None`` if unknown."""
 
     authorizer: AuthorizerPresence
     may_alter: bool | None = None
@@ -84,13 +84,13 @@ _REFUSALS: Final = {
 
 
 def handshake_with(connection: AdminConnection) -> Handshake:
-    """Asks who the cluster is; the first contact. Raises :class:`ClusterError`."""
+    """Call DescribeCluster; raises :class:`ClusterError`."""
     timeout = connection.settings.request_timeout
     answer: Any = connection.read(
         lambda: connection.admin.describe_cluster(include_authorized_operations=True, request_timeout=timeout)
     )
     if not answer.cluster_id:
-        raise ClusterError("cluster_id_missing", "the broker did not say which cluster it belongs to")
+        raise ClusterError("cluster_id_missing", "the broker did not return a cluster id")
     operations = answer.authorized_operations
     return Handshake(
         answer.cluster_id,
@@ -101,9 +101,10 @@ def handshake_with(connection: AdminConnection) -> Handshake:
 
 
 def probe_authorizer(connection: AdminConnection) -> AuthorizerProbe:
-    """Asks for a delete that cannot match anything: answered, or refused for want of ALTER, there is an authorizer.
+    """Send a DeleteAcls that cannot match anything. An answer, or a refusal without ALTER, proves an authorizer.
 
-    It changes nothing and needs no right. Raises :class:`ClusterError` if no broker answered.
+    A broker without an authorizer answers SECURITY_DISABLED instead (``AclApis.handleDeleteAcls``). The request changes
+    nothing and needs no right. Raises :class:`ClusterError` if no broker answered.
     """
     nonce = f"__kr.probe.{secrets.token_hex(16)}"
     exact = AclBindingFilter(

@@ -1,4 +1,4 @@
-"""What ``doctor`` wants to know of a cluster and of our standing in it."""
+"""What ``doctor`` shows about a cluster and our rights on it."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from reconciler.adapters.kafka.handshake import AuthorizerPresence, Broker
 class Inspection:
     """A cluster as one broker describes it to us.
 
-    ``operations`` are ours on the cluster, by name (KIP-430): ``None`` where DESCRIBE on CLUSTER is missing.
-    ``can_list_acls`` and ``can_alter_acls`` are ``None`` where there is no authorizer, or where it cannot be told.
-    ``metadata_version`` is the
-    finalized feature level (``None`` where it cannot be read), ``visible_topics`` how many topics a listing shows us.
+    ``operations`` are those that we may do on the cluster (KIP-430), ``None`` without DESCRIBE on CLUSTER.
+    ``can_list_acls`` and ``can_alter_acls`` are ``None`` if there is no authorizer, or if it is unknown.
+    ``metadata_version`` is the finalized feature level, ``None`` if it cannot be read. ``visible_topics`` counts the
+    topics that a listing shows us.
     """
 
     cluster_id: str

@@ -1,4 +1,4 @@
-"""``sasl.jaas.config``: Java's way to write a user and a password, in the words of the other settings."""
+"""``sasl.jaas.config``, the Java client's login settings, as the equivalent single settings."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ class JaasEntry(NamedTuple):
 
 
 def parse_jaas(text: str) -> JaasEntry:
-    """The one entry in ``text``; raises ``ValueError`` if it has another form. The error holds no part of it."""
+    """The one entry in ``text``; raises ``ValueError`` if the form is different. The error quotes no part of it."""
     entry = _ENTRY.fullmatch(text)
     if entry is None:
         raise ValueError('it is not of the form <login module> required <option>="<value>" …;')
@@ -58,9 +58,9 @@ def _unescaped(escape: "re.Match[str]") -> str:
 
 
 def settings_from_jaas(text: str, value: Callable[[str, str], str]) -> dict[str, str]:
-    """The settings that ``text`` stands for; ``value(key, text)`` follows references where ``key`` may have them.
+    """The settings equivalent to ``text``; ``value(key, text)`` resolves references where ``key`` may contain them.
 
-    Raises ``ValueError`` where a module or an option has no meaning here.
+    Raises ``ValueError`` if a module or an option is not supported.
     """
     module, options = parse_jaas(text)
     if module not in _MODULES:
@@ -80,7 +80,7 @@ def settings_from_jaas(text: str, value: Callable[[str, str], str]) -> dict[str,
 
 
 def _extension(option: str, text: str) -> str:
-    """As librdkafka reads a list of them, at whose commas it is split."""
+    """One item of librdkafka's comma-separated list."""
     if "," in text:
         raise ValueError(f"the option {option} holds a comma")
     return f"{option.removeprefix(_EXTENSION)}={text}"

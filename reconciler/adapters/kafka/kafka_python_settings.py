@@ -1,6 +1,7 @@
-"""Which settings kafka-python can take over from librdkafka, and how they read there.
+"""Translate librdkafka's settings for kafka-python.
 
-A setting that is not understood here is not dropped: the message reader is then left out, and the client's own used.
+A setting without a translation is never dropped, since it may be about security: kafka-python is then not used, and
+the ACLs are listed with librdkafka.
 """
 
 from typing import Any, Final
@@ -26,7 +27,7 @@ _TLS: Final = frozenset(
         "endpoint.identification.algorithm",
     }
 )
-#: Of no meaning for one request, or said to kafka-python in another way.
+#: Without meaning for a single request, or passed to kafka-python in another way.
 _TUNING: Final = frozenset(
     {
         "bootstrap.servers",

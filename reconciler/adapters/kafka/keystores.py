@@ -1,4 +1,4 @@
-"""Java's key and trust stores as librdkafka's certificate settings, or the command that converts them."""
+"""Java's key stores and trust stores as librdkafka's certificate settings, or the command that converts them."""
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping
@@ -17,7 +17,7 @@ _CERTIFICATES: Final = (
     "ssl.keystore.location",
 )
 _KEYS: Final = ("ssl.key.location", "ssl.key.pem", "ssl.keystore.key", "ssl.keystore.location")
-#: The places for one and the same thing; of several the client would take one without a word.
+#: Settings with the same meaning; if several are set, the client silently uses one of them.
 _ONE_OF: Final = (
     ("ssl.ca.location", "ssl.truststore.location"),
     ("ssl.ca.pem", "ssl.truststore.certificates"),
@@ -39,7 +39,7 @@ def translate_keystores(settings: Mapping[str, str]) -> tuple[dict[str, str], li
 
 
 def superseded_keystores(own: Collection[str]) -> frozenset[str]:
-    """The settings that ``own``, the names of those on top of others, replace: certificates and keys in every form."""
+    """The certificate and key settings that settings named ``own`` override, in every form."""
     gone = {key for places in (_CERTIFICATES, _KEYS) if not set(places).isdisjoint(own) for key in places}
     if "ssl.keystore.location" in gone and "ssl.keystore.location" not in own:
         gone |= {"ssl.keystore.password", "ssl.keystore.type"}
@@ -54,13 +54,13 @@ def _told_twice(settings: Mapping[str, str]) -> Iterator[SettingProblem]:
 
 
 def _passwords(settings: Mapping[str, str]) -> Iterator[SettingProblem]:
-    """Of stores that have none; Java refuses those too (``DefaultSslEngineFactory``)."""
+    """Passwords of stores that have none; Java refuses them too (``DefaultSslEngineFactory``)."""
     for what in ("key", "trust"):
         key, location = f"ssl.{what}store.password", settings.get(f"ssl.{what}store.location")
         kind = "PEM" if location is None else _store_type(settings.get(f"ssl.{what}store.type"), location)
         if key in settings and kind == "PEM":
             advice = "The key's own password is ssl.key.password." if what == "key" else "Leave it out."
-            yield SettingProblem(key, f"it opens nothing: there is no {what} store, or one of type PEM", advice)
+            yield SettingProblem(key, f"it has no effect: there is no {what} store, or its type is PEM", advice)
 
 
 def _key_store(settings: Mapping[str, str]) -> Iterator[tuple[str, str] | SettingProblem]:

@@ -1,7 +1,7 @@
-"""Lists all ACLs by child processes, so that what kills a client library is an answer here, never our death.
+"""List all ACLs in child processes, so that a crash of a client library is an error here and does not end us.
 
-Three readers, each tried only where the one before could not read: raw messages (``message_reader``), the client in
-one call, the client in shards. Why in this order: ``docs/decisions/acl-listing.md``.
+There are three readers, each tried only if the one before failed: raw messages (``message_reader``), the client in one
+call, the client in shards. ``docs/decisions/acl-listing.md`` explains the order.
 """
 
 import marshal
@@ -21,24 +21,24 @@ from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.model.collector import without_collector
 from reconciler.ports import ClusterError
 
-#: Runs a module of ours from where we are ourselves: a Spark worker got the code with its job, and its Python has none.
+#: Runs one of our modules from our own location: a Spark worker has the code from its job, not installed in its Python.
 _PROGRAM: Final = (
     "import runpy, sys; root, module = sys.argv[1:]; root in sys.path or sys.path.insert(0, root); "
     "runpy.run_module(module, run_name='__main__')"
 )
 _ROOT: Final = str(Path(__file__).parents[3])
-#: Beyond the request's own timeout: starting, connecting, handing the rows over.
+#: In addition to the request's timeout: to start, to connect, to pass on the rows.
 _GRACE_SECONDS: Final = 30.0
 
 SHARDS_GAP: Final = (
     "The ACLs were listed in parts, by resource type and operation, because the cluster has too many for one call of "
     "the Kafka client: ACLs on USER and DELEGATION_TOKEN resources, and with operations that the client cannot name "
-    "(CREATE_TOKENS, DESCRIBE_TOKENS, TWO_PHASE_COMMIT and newer), were not looked for."
+    "(CREATE_TOKENS, DESCRIBE_TOKENS, TWO_PHASE_COMMIT and newer), were not listed."
 )
 
 
 class AclReader(StrEnum):
-    """Who reads the ACLs."""
+    """How the ACLs are read."""
 
     MESSAGES = "messages"
     CLIENT = "client"
@@ -47,7 +47,7 @@ class AclReader(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ListingResult:
-    """A listing, the cluster it came from, who read it, and what was not looked for."""
+    """A listing, its cluster, how it was read, and what it may lack (``gap``)."""
 
     cluster_id: str | None
     listing: ListedAcls
@@ -56,10 +56,10 @@ class ListingResult:
 
 
 class ListingProcess:
-    """One reader at work in a process of its own."""
+    """One reader in a process of its own."""
 
     def __init__(self, module: str, task: dict[str, Any]) -> None:
-        """Makes it ready; ``-P`` keeps the working directory, which others may write to, off its import path."""
+        """Start the process. ``-P`` keeps the working directory, which others may write to, off its import path."""
         isolated = ["-I"] if sys.flags.isolated else ["-P"]
         self._timeout = task["timeout"] + _GRACE_SECONDS
         self._process = subprocess.Popen(
@@ -72,13 +72,13 @@ class ListingProcess:
         self._thread = threading.Thread(target=self._talk, args=(marshal.dumps(task),), daemon=True)
 
     def begin(self) -> None:
-        """Hands over the task, once; before that it only loads its libraries."""
+        """Pass on the task, once; until then the process only loads its libraries."""
         if self._thread.ident is None:
             self._thread.start()
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """The process id."""
         return self._process.pid
 
     def _talk(self, task: bytes) -> None:
@@ -89,7 +89,7 @@ class ListingProcess:
             self._process.communicate()
 
     def reply(self) -> tuple[Any, ...]:
-        """Waits for the reply; a child that ended without one is ``("died", exit status)``."""
+        """Wait for the reply; a process that ended without one is ``("died", exit status)``."""
         self.begin()
         self._thread.join()
         status = self._process.returncode
@@ -100,38 +100,36 @@ class ListingProcess:
         return reply
 
     def stop(self) -> None:
-        """Ends it, at work or not."""
+        """End the process."""
         if self._process.poll() is None:
             self._process.kill()
-        self.begin()  # which also closes its pipes
+        self.begin()  # this also closes the pipes
         self._thread.join()
 
 
 class AclListing:
-    """A listing under way: made ready early, begun once the cluster has greeted us, joined late."""
+    """An ACL listing: started early, begun after the handshake, awaited late."""
 
     def __init__(self, settings: ClientSettings, readers: Sequence[AclReader] = tuple(AclReader)) -> None:
-        """Makes the first of ``readers`` ready that these settings permit; nothing is sent yet."""
+        """Start the first of ``readers`` that supports these settings; nothing is sent yet."""
         self._settings = settings
         self._tasks = [(reader, task) for reader in readers if (task := _task(reader, settings)) is not None]
         self._child = _start(*self._tasks[0])
 
     @property
     def pid(self) -> int:
-        """The process that is at work now."""
+        """The id of the current process."""
         return self._child.pid
 
     def begin(self) -> None:
-        """Lets it list, from now on."""
+        """Begin to list."""
         self._child.begin()
 
     def result(self) -> ListingResult:
-        """The listing, begun if it was not yet.
+        """The listing, which is begun if necessary.
 
-        Raises :class:`ClusterError` if it was refused, or if no reader could read it.
-
-        What ``Reader.CLIENT`` and ``Reader.SHARDS`` return is empty also where it was refused: the caller must have
-        the right to list proven.
+        Raises :class:`ClusterError` if the cluster refused it, or if every reader failed. With ``AclReader.CLIENT`` and
+        ``AclReader.SHARDS`` a refused listing is empty: the caller has to prove the right to list.
         """
         troubles: list[str] = []
         for turn, (reader, task) in enumerate(self._tasks):
@@ -150,18 +148,18 @@ class AclListing:
                     troubles.append(f"{reader}: {self._settings.redact(text)}")
         raise ClusterError(
             "acl_listing_failed",
-            "the ACLs could not be read by any means: " + "; ".join(troubles),
-            "The Kafka client cannot read more than 100,000 resources in one listing; settings that kafka-python "
-            "takes too (see docs/client-settings.md) have no such limit.",
+            "no reader could read the ACLs: " + "; ".join(troubles),
+            "librdkafka cannot read more than 100,000 resources in one listing. With client settings that kafka-python "
+            "supports too (see docs/client-settings.md) there is no such limit.",
         )
 
     def stop(self) -> None:
-        """Ends whatever is still at work."""
+        """End the current process."""
         self._child.stop()
 
 
 def features(settings: ClientSettings) -> dict[str, int] | None:
-    """The cluster's finalized features by name, or ``None`` where these settings or the broker do not tell."""
+    """The cluster's finalized features by name, or ``None`` if they cannot be read."""
     task = _task(AclReader.MESSAGES, settings)
     if task is None:
         return None
@@ -173,10 +171,10 @@ def features(settings: ClientSettings) -> dict[str, int] | None:
 
 
 def log_dir_sizes(settings: ClientSettings, partitions: Mapping[str, Sequence[int]]) -> dict[str, int] | str:
-    """Bytes on all brokers' disks by topic, or why these settings or the brokers do not tell."""
+    """Bytes on all brokers' disks by topic, or why they cannot be read."""
     task = _task(AclReader.MESSAGES, settings)
     if task is None:
-        return "the client library that can ask for it does not take these settings"
+        return "kafka-python, which reads it, does not support these client settings"
     wanted = {name: list(ids) for name, ids in partitions.items()}
     match _start(AclReader.MESSAGES, {**task, "sizes": wanted}).reply():
         case ("sizes", found):
@@ -184,7 +182,7 @@ def log_dir_sizes(settings: ClientSettings, partitions: Mapping[str, Sequence[in
         case ("failed", text):
             return settings.redact(str(text))
         case _:
-            return "the process that asks for it did not answer"
+            return "the process that reads it did not answer"
 
 
 def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
@@ -192,14 +190,14 @@ def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
     if code == codes.CLUSTER_AUTHORIZATION_FAILED:
         return ClusterError(
             codes.NAMES[code],
-            "not authorised to list ACLs",
-            "Grant our principal ALLOW DESCRIBE on the CLUSTER resource (kafka-cluster).",
+            "not authorized to list ACLs",
+            "Grant the principal of this tool ALLOW DESCRIBE on CLUSTER kafka-cluster.",
         )
     if code == codes.SECURITY_DISABLED:
         return ClusterError(
             codes.NAMES[code],
             "this cluster has no authorizer, so it has no ACLs",
-            "Set authorizer.class.name on brokers and controllers, or leave ACLs out.",
+            "Set authorizer.class.name on brokers and controllers, or do not manage ACLs here.",
         )
     return ClusterError(name or f"ERROR_{code}", message or "the ACL listing was refused")
 

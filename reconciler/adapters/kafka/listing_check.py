@@ -1,7 +1,8 @@
-"""When an ACL listing is believed: it is of this cluster, and no refusal in disguise.
+"""Check that an ACL listing is of this cluster and is not a refusal that looks empty.
 
-The client turns a refused listing into an empty one, and a cluster without an authorizer grants every operation; so
-what the client lists counts only beside proofs. Raw messages need none: they carry the error itself.
+librdkafka returns an empty list if DescribeAcls is refused: it drops the top-level error code of the response. And a
+cluster without an authorizer reports every operation as permitted. So a listing by the client counts only together
+with proof of the right to list. Raw messages need no proof: they carry the error code.
 """
 
 from reconciler.adapters.kafka import codes
@@ -12,12 +13,12 @@ from reconciler.ports import ClusterError
 
 
 def checked_listing(connection: AdminConnection, handshake: Handshake, listed: ListingResult) -> ListingResult:
-    """``listed``, or :class:`ClusterError`; ``handshake`` was asked for before the listing was read."""
+    """``listed``, or :class:`ClusterError`. ``handshake`` must be from before the listing was read."""
     if listed.cluster_id is not None and listed.cluster_id != handshake.cluster_id:
         raise ClusterError(
             "cluster_mismatch",
             f"the bootstrap servers lead to two clusters, {handshake.cluster_id} and {listed.cluster_id}",
-            "List the brokers of one cluster only.",
+            "List only the brokers of one cluster.",
         )
     whole_and_filled = listed.reader is AclReader.CLIENT and any(listed.listing)
     if listed.reader is not AclReader.MESSAGES and not whole_and_filled:
@@ -26,7 +27,7 @@ def checked_listing(connection: AdminConnection, handshake: Handshake, listed: L
 
 
 def _prove_right_to_list(connection: AdminConnection, before: Handshake) -> None:
-    """Proves that we might list before and still may: an empty listing, or one shard of it, may be a refusal."""
+    """Prove that we were allowed to list before and still are: an empty listing or shard may be a refusal."""
     after = handshake_with(connection)
     if not (before.may_list_acls and after.may_list_acls):
         raise refusal(codes.CLUSTER_AUTHORIZATION_FAILED)
@@ -38,6 +39,6 @@ def _prove_right_to_list(connection: AdminConnection, before: Handshake) -> None
     if authorizer is AuthorizerPresence.UNKNOWN:
         raise ClusterError(
             "acl_listing_unproven",
-            "nothing shows whether this cluster has no ACLs or no authorizer",
-            "Use settings that kafka-python can take over (see docs/client-settings.md): it hears the error itself.",
+            "cannot tell whether this cluster has no ACLs or no authorizer",
+            "Use client settings that kafka-python supports too (see docs/client-settings.md): it reports the error.",
         )

@@ -1,8 +1,8 @@
-"""What single nodes enforce: each asked by its id about a topic that does not exist.
+"""What single nodes enforce: ask each by its id about a topic that does not exist.
 
-A broker decides before it looks whether the topic is there, so "unknown topic" means permitted. Brokers are asked for
-the topic's configs; the active controller, which judges topics and settings by its own copy of the ACLs, by a
-validate-only change that a broker forwards to it.
+A broker authorizes before it looks up the topic, so UNKNOWN_TOPIC_OR_PARTITION means permitted. Brokers are asked for
+the topic's configs. The active controller authorizes topic and config changes with its own copy of the ACLs; it is
+asked by a validate-only change, which a broker forwards to it (KIP-590).
 """
 
 import itertools
@@ -25,7 +25,7 @@ from reconciler.adapters.kafka.handshake import handshake_with
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.ports import CONTROLLER, ClusterError, ProbeAnswer, Visibility
 
-#: A node that does not answer within this is silent; whoever calls asks again.
+#: A node that does not answer in this time counts as silent; callers ask again.
 ASK_SECONDS: Final = 3.0
 
 
@@ -33,10 +33,10 @@ class KafkaProbe:
     """Implements ``reconciler.ports.Probe`` for the principal that the settings log in as."""
 
     def __init__(self, settings: ClientSettings) -> None:
-        """Nothing is sent yet; raises ``ClusterError`` where the client refuses a setting.
+        """Nothing is sent yet; raises ``ClusterError`` if the client refuses a setting.
 
-        A broker answers the requests of one connection one by one, and one that cannot reach the controller keeps a
-        forwarded request waiting: the controller is asked by a connection of its own.
+        A broker answers the requests of one connection in order, and a broker that cannot reach the controller delays a
+        forwarded request. So requests to the controller use a connection of their own.
         """
         self._connection = AdminConnection(settings)
         self._forwarding = AdminConnection(settings)
@@ -44,7 +44,7 @@ class KafkaProbe:
         self._turn = itertools.count()
 
     def close(self) -> None:
-        """Ends the connections."""
+        """Close the connections."""
         self._connection.close()
         self._forwarding.close()
 
@@ -74,7 +74,7 @@ class KafkaProbe:
         return admin.describe_configs([resource], request_timeout=ASK_SECONDS, broker=broker)[resource]
 
     def _ask_controller(self, topic: str) -> "Future[Any]":
-        """By another broker each time, so that one that is cut off from the controller does not keep us waiting."""
+        """Through another broker each time, so that one without a connection to the controller does not block us."""
         entry = ConfigEntry(
             "retention.ms",
             "3600000",

@@ -1,4 +1,4 @@
-"""Keeping secret values out of every text, also out of what the client library echoes."""
+"""Remove secret values from texts, including errors of the client library."""
 
 import base64
 from collections.abc import Iterable

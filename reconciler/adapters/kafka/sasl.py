@@ -11,7 +11,7 @@ from reconciler.adapters.kafka.setting_problem import SettingProblem
 _MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM")
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _OIDC_KEYS: Final = ("sasl.oauthbearer.client.id", "sasl.oauthbearer.token.endpoint.url")
-#: Callback handlers name code, so only those are taken whose work is done here by other means.
+#: Callback handlers name code to load; only handlers whose work is done here in another way are accepted.
 _HANDLERS: Final = frozenset(
     {
         "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
@@ -24,7 +24,7 @@ _PRINCIPAL: Final = re.compile(r"principal=(\S+)")
 
 
 class Sasl(NamedTuple):
-    """librdkafka's settings, whoever hands out tokens, and what is wrong."""
+    """librdkafka's settings, the source of tokens, and problems."""
 
     config: dict[str, str]
     bearer: Bearer | None
@@ -32,7 +32,7 @@ class Sasl(NamedTuple):
 
 
 def translate_sasl(bootstrap_servers: str, values: Mapping[str, str]) -> Sasl:
-    """The SASL part of ``values`` (accepted keys, references followed)."""
+    """The SASL part of ``values`` (allowed keys, references resolved)."""
     mechanism = values.get("sasl.mechanism", values.get("sasl.mechanisms"))
     problems = [*_handler_problems(values), *_mechanism_problems(values, mechanism)]
     if mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
@@ -60,7 +60,7 @@ def _oauthbearer(values: Mapping[str, str], problems: list[SettingProblem]) -> S
         return Sasl(config, UnsecuredToken(principal[1]), problems)
     problems += _missing(values, _OIDC_KEYS, "OAUTHBEARER without sasl.oauthbearer.token")
     if values.get("sasl.oauthbearer.method", "oidc").lower() != "oidc":  # librdkafka takes it in any case
-        problems.append(SettingProblem("sasl.oauthbearer.method", "without a token of yours it can only be oidc"))
+        problems.append(SettingProblem("sasl.oauthbearer.method", "without sasl.oauthbearer.token it must be oidc"))
     problems += _endpoint_problems(values.get("sasl.oauthbearer.token.endpoint.url"))
     return Sasl({**config, "sasl.oauthbearer.method": "oidc"}, None, problems)
 
@@ -69,7 +69,7 @@ def _msk(bootstrap_servers: str, values: Mapping[str, str], problems: list[Setti
     config = {"sasl.mechanisms": "OAUTHBEARER"}
     region = values.get("aws.region") or msk_region(bootstrap_servers)
     if region is None:
-        problems.append(SettingProblem("aws.region", "the addresses do not tell the AWS region", "Set aws.region."))
+        problems.append(SettingProblem("aws.region", "the addresses do not contain the AWS region", "Set aws.region."))
         return Sasl(config, None, problems)
     return Sasl(config, MskIamToken(region), problems)
 
@@ -86,7 +86,7 @@ def _mechanism_problems(values: Mapping[str, str], mechanism: str | None) -> Ite
     if not secured and used:
         yield SettingProblem(
             used[0],
-            f"security.protocol is {values.get('security.protocol', 'PLAINTEXT')}, so nobody would be authenticated",
+            f"security.protocol is {values.get('security.protocol', 'PLAINTEXT')}, so there is no authentication",
             "Set security.protocol to SASL_SSL (or SASL_PLAINTEXT), or leave the sasl settings out.",
         )
 
@@ -98,7 +98,7 @@ def _handler_problems(values: Mapping[str, str]) -> Iterator[SettingProblem]:
 
 
 def _endpoint_problems(url: str | None) -> Iterator[SettingProblem]:
-    """Client secrets are posted there, so it is https; plain http is for tests on the same machine."""
+    """The client secret is sent there, so it must be https; http is accepted for tests on the same host."""
     if url is None:
         return
     key = "sasl.oauthbearer.token.endpoint.url"
@@ -108,9 +108,9 @@ def _endpoint_problems(url: str | None) -> Iterator[SettingProblem]:
         yield SettingProblem(key, "it cannot be read as an address")
         return
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        yield SettingProblem(key, "the client's secret is sent there: it must be https")
+        yield SettingProblem(key, "it must be https, because the client secret is sent there")
     if parts.username is not None or parts.password is not None:
-        yield SettingProblem(key, "it has a user or a password in it", "Use sasl.oauthbearer.client.id and .secret.")
+        yield SettingProblem(key, "it contains a user or a password", "Use sasl.oauthbearer.client.id and .secret.")
 
 
 def _missing(values: Mapping[str, str], keys: tuple[str, ...], why: str) -> Iterator[SettingProblem]:

@@ -1,6 +1,6 @@
-"""Where secrets may come from: the variables and directories that the operator named, nothing else.
+"""Where secrets may come from: only the variables and directories that the operator named.
 
-The syntax is that of Kafka's own providers: ``${env:NAME}``, ``${file:PATH:KEY}`` (a properties file) and
+The syntax is that of Kafka's config providers: ``${env:NAME}``, ``${file:PATH:KEY}`` (a properties file) and
 ``${dir:DIR:FILE}`` (``EnvVarConfigProvider``, ``FileConfigProvider``, ``DirectoryConfigProvider``).
 """
 
@@ -18,29 +18,29 @@ _LARGEST_FILE: Final = 1024 * 1024
 
 
 class SecretError(Exception):
-    """A reference that cannot be followed, with the flag or the change that would help."""
+    """A reference that cannot be resolved, with the flag or the change that would help."""
 
     def __init__(self, message: str, advice: str = "") -> None:
-        """Keeps both texts; neither holds a value."""
+        """Neither text contains a secret value."""
         super().__init__(message)
         self.message, self.advice = message, advice
 
 
 def has_reference(text: str) -> bool:
-    """Whether ``text`` asks for something to be put in."""
+    """Whether ``text`` contains a reference."""
     return _REFERENCE.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SecretSource:
-    """The operator's word (``--allow-env``, ``--secrets-dir``) on what may be read."""
+    """What the operator permits to read (``--allow-env``, ``--secrets-dir``)."""
 
     allow_env: frozenset[str] = frozenset()
     secrets_dirs: tuple[Path, ...] = ()
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def resolve(self, text: str) -> tuple[str, frozenset[str]]:
-        """``text`` with every reference replaced, and the values that were put in; raises :class:`SecretError`."""
+        """``text`` with every reference replaced, and the values inserted; raises :class:`SecretError`."""
         values: set[str] = set()
 
         def value(match: "re.Match[str]") -> str:
@@ -75,7 +75,7 @@ class SecretSource:
         try:
             properties = javaproperties.loads(self._read(path))
         except javaproperties.InvalidUEscapeError:
-            # Its text would show what stands there, which may be the secret.
+            # The error quotes the text after \u, which may be the secret.
             message = f"{path} is not a file of Java properties: \\u is not followed by four hex digits"
             raise SecretError(message) from None
         if key not in properties:
@@ -88,7 +88,7 @@ class SecretSource:
         return self._read(directory / name).rstrip("\r\n")
 
     def _read(self, path: Path) -> str:
-        """The file's text, if the file itself, all links followed, lies in a permitted directory."""
+        """The file's text, if the file is in a permitted directory after all links are resolved."""
         if not self._permitted(path):
             raise SecretError(
                 f"reading {path} is not permitted: it is not inside a secrets directory",
@@ -114,5 +114,5 @@ class SecretSource:
         return any(real.is_relative_to(os.path.realpath(directory)) for directory in self.secrets_dirs)
 
     def __repr__(self) -> str:
-        """What may be read, never what was."""
+        """What may be read; no values."""
         return f"SecretSource(allow_env={sorted(self.allow_env)}, secrets_dirs={[str(d) for d in self.secrets_dirs]})"

@@ -1,10 +1,10 @@
-"""What is wrong with client settings: every problem at once, each with its key and what to do."""
+"""Problems of client settings, all reported at once, each with its key and what to do."""
 
 from typing import NamedTuple
 
 
 class SettingProblem(NamedTuple):
-    """One problem of one setting. No secret value is in any of the texts."""
+    """One problem of one setting. No text contains a secret value."""
 
     key: str
     message: str
@@ -12,9 +12,9 @@ class SettingProblem(NamedTuple):
 
 
 class SettingsError(Exception):
-    """Client settings that cannot be used; ``problems`` holds all of them, in the order of the keys."""
+    """Client settings that cannot be used; ``problems`` is ordered by key."""
 
     def __init__(self, problems: tuple[SettingProblem, ...]) -> None:
-        """Keeps the problems; ``str()`` shows a line for each."""
+        """``str()`` shows one line for each problem."""
         super().__init__("\n".join(f"{p.key}: {p.message}" for p in problems))
         self.problems = problems

@@ -1,4 +1,4 @@
-"""Client settings: an allow-list in Java's or librdkafka's spelling in, librdkafka's spelling with secrets out."""
+"""Client settings: from allowed settings in Java's or librdkafka's spelling to librdkafka's, with secrets resolved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,8 +17,8 @@ __all__ = ["ClientSettings", "SecretSource", "SettingProblem", "SettingsError", 
 
 _JAAS: Final = "sasl.jaas.config"
 _NOT_SECRET: Final = (
-    "this is no secret, so it cannot take a value from outside",
-    "References work in passwords, keys and tokens only; write this value out.",
+    "this setting is not a secret, so it cannot contain a reference",
+    "References work only in passwords, keys and tokens. Write the value itself.",
 )
 
 
@@ -26,8 +26,7 @@ _NOT_SECRET: Final = (
 class ClientSettings:
     """Settings in librdkafka's spelling, secrets resolved. ``repr`` shows names only.
 
-    ``bearer`` hands out OAUTHBEARER tokens where the client library does not fetch them itself; ``request_timeout`` is
-    in seconds.
+    ``bearer`` provides OAUTHBEARER tokens if librdkafka does not fetch them itself. ``request_timeout`` is in seconds.
     """
 
     config: Mapping[str, str]
@@ -36,7 +35,7 @@ class ClientSettings:
     request_timeout: float = 60.0
 
     def __post_init__(self) -> None:
-        """Keeps the settings read-only."""
+        """Make the settings read-only."""
         object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
 
     def redact(self, text: str) -> str:
@@ -49,10 +48,10 @@ class ClientSettings:
 
 
 def client_settings(bootstrap_servers: str, client: Mapping[str, str], secrets: SecretSource) -> ClientSettings:
-    """What ``Cluster.spec`` says of a connection, ready for the client.
+    """The connection of a ``Cluster`` document, ready for the client.
 
-    ``bootstrap_servers`` is a comma-separated list of ``host:port``. References are followed here, in secret values
-    only, and only as ``secrets`` permits. Raises :class:`SettingsError` with every problem.
+    ``bootstrap_servers`` is a comma-separated list of ``host:port``. References are resolved here, only in secret
+    settings and only as ``secrets`` permits. Raises :class:`SettingsError` with every problem.
     """
     problems = [problem for key in sorted(client) if (problem := refusal(key)) is not None]
     if has_reference(bootstrap_servers):
@@ -72,7 +71,7 @@ def client_settings(bootstrap_servers: str, client: Mapping[str, str], secrets: 
 
 @dataclass(slots=True)
 class _SettingsReader:
-    """Values with references followed, what must never be shown, and what went wrong."""
+    """Values with references resolved, secrets to redact, and problems."""
 
     secrets: SecretSource
     values: dict[str, str] = field(default_factory=dict)
@@ -80,7 +79,7 @@ class _SettingsReader:
     problems: list[SettingProblem] = field(default_factory=list)
 
     def take(self, key: str, text: str) -> None:
-        """Reads one setting; the login module's options become settings of their own."""
+        """Read one setting; the options of a JAAS login module become settings of their own."""
         try:
             if key == _JAAS:
                 self._take_jaas(text)

@@ -1,7 +1,7 @@
-"""Whether a listing of all topics can be believed to be whole.
+"""Whether a listing of all topics is complete.
 
-A broker leaves out of it, without a word, every topic that the caller may not DESCRIBE. Reckoned as if
-``allow.everyone.if.no.acl.found`` were off, so that the answer is right for either setting.
+A broker silently omits every topic that the caller may not DESCRIBE. The check assumes that
+``allow.everyone.if.no.acl.found`` is off, so that its answer is right for either value.
 """
 
 from collections.abc import Collection, Iterable
@@ -38,9 +38,9 @@ def topic_listing_gap(
     principal: str | None,
     super_users: Collection[str],
 ) -> str | None:
-    """``None`` if nothing can be hidden from ``principal``, otherwise a sentence that says why and what to declare."""
+    """``None`` if no topic can be hidden from ``principal``, else a sentence that says why and what to do."""
     if principal is None:
-        return "The topic listing may be partial: declare your own principal (spec.principal) so that it can be proven."
+        return "The topic listing may be partial: declare your own principal in spec.principal."
     if principal in super_users:
         return None
     topic_bindings = [b for b in bindings if b.pattern.resource_type is ResourceType.TOPIC]
@@ -70,9 +70,9 @@ def _shows_every_topic(binding: AclBinding) -> bool:
 
 
 def _may_hide(entry: OpaqueBinding, principal: str) -> bool:
-    """Whether an entry that cannot be named may be a DENY of DESCRIBE on topics, for us.
+    """Whether an opaque entry may deny us DESCRIBE on topics.
 
-    A code that is known and no longer in doubt rules it out; a code that the reader lost rules nothing out.
+    A known code can rule it out; a code that the reader lost rules nothing out.
     """
     return (
         entry.principal in (principal, WILDCARD_PRINCIPAL)

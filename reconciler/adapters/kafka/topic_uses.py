@@ -1,7 +1,6 @@
-"""What topics are used for: size on disk, records, the newest timestamp, groups; each as far as we are permitted.
+"""How topics are used: size on disk, records, newest timestamp and groups, as far as we may read them.
 
-A deletion is reviewed with this beside it. Nothing here decides anything, so what cannot be read is a gap, never an
-error.
+Reviewers see this next to a deletion. Nothing depends on it, so what cannot be read is a gap and not an error.
 """
 
 import datetime
@@ -17,7 +16,7 @@ from reconciler.adapters.kafka.codes import ClientFailure
 from reconciler.adapters.kafka.listing import log_dir_sizes
 from reconciler.model import TopicUse
 
-#: More are not looked into: a review can do without, a broker should not be asked this often.
+#: Beyond these limits nothing is read: a review can do without it, and it would load the brokers.
 MAX_TOPICS: Final = 200
 MAX_GROUPS: Final = 500
 _NO_TIMESTAMP: Final = -1
@@ -26,7 +25,7 @@ _SPECS: Final = (_OFFSETS.earliest(), _OFFSETS.latest(), _OFFSETS.max_timestamp(
 
 
 class _Offsets(NamedTuple):
-    """First, end and newest timestamp of one partition; the last in milliseconds, -1 where there is no record."""
+    """First offset, end offset and newest timestamp (milliseconds, -1 without records) of one partition."""
 
     first: int
     end: int
@@ -37,7 +36,7 @@ def topic_uses(connection: AdminConnection, names: Collection[str]) -> dict[str,
     """A use for each name."""
     wanted = sorted(names)
     if len(wanted) > MAX_TOPICS:
-        gap = f"more than {MAX_TOPICS} topics go: what they hold was not looked into"
+        gap = f"more than {MAX_TOPICS} topics are deleted: their use was not read"
         return {name: TopicUse(gaps=(gap,)) for name in wanted}
     partitions, unknown = _partitions(connection, wanted)
     offsets = {**unknown, **_offsets(connection, partitions)}
@@ -75,7 +74,7 @@ def _timestamp(milliseconds: int) -> str:
 
 
 def _partitions(connection: AdminConnection, names: Sequence[str]) -> tuple[dict[str, list[int]], dict[str, str]]:
-    """The partitions of each topic, and of those that are not described the reason."""
+    """The partitions of each topic, and the reason for topics that could not be described."""
     timeout = connection.settings.request_timeout
     described = connection.admin.describe_topics(TopicCollection(list(names)), request_timeout=timeout)
     told = {name: connection.outcome(future) for name, future in described.items()}
@@ -86,7 +85,7 @@ def _partitions(connection: AdminConnection, names: Sequence[str]) -> tuple[dict
 
 
 def _offsets(connection: AdminConnection, partitions: Mapping[str, Sequence[int]]) -> dict[str, list[_Offsets] | str]:
-    """Of each topic its partitions' offsets, or why they could not be read."""
+    """The offsets of each topic's partitions, or why they could not be read."""
     asked = [_list_offsets(connection, partitions, spec) for spec in _SPECS]
     found: dict[str, list[_Offsets] | str] = {}
     for name, ids in partitions.items():
@@ -111,16 +110,16 @@ def _partition(first: Any, end: Any, newest: Any) -> _Offsets:
 
 
 def _groups(connection: AdminConnection) -> dict[str, set[str]] | str:
-    """The groups that have committed offsets in each topic, or why that is not known."""
+    """The groups with committed offsets in each topic, or why they are unknown."""
     timeout = connection.settings.request_timeout
     listed = connection.outcome(connection.admin.list_consumer_groups(request_timeout=timeout))
     if isinstance(listed, ClientFailure):
         return listed.message
     ids = sorted(group.group_id for group in listed.valid)
     if listed.errors:
-        return "not every broker told its groups"
+        return "a broker did not list its groups"
     if len(ids) > MAX_GROUPS:
-        return f"there are {len(ids):,} groups, too many to look into"
+        return f"there are {len(ids):,} groups, too many to read"
     found: dict[str, set[str]] = {}
     for group in ids:
         asked = [ConsumerGroupTopicPartitions(group)]

@@ -27,8 +27,8 @@ _GROUPS_AT_ONCE: Final = 2
 _TOPICS_AT_ONCE: Final = 2_000
 _SET_ON_TOPIC: Final = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
 _NOT_AUTHORISED: Final = {
-    "describe": "not authorised to describe this topic",
-    "configs": "not authorised to read this topic's settings (DESCRIBE_CONFIGS)",
+    "describe": "not authorized to describe this topic",
+    "configs": "not authorized to read this topic's settings (DESCRIBE_CONFIGS)",
 }
 
 

@@ -1,4 +1,4 @@
-"""Accepted settings into librdkafka's: names, the SASL and TLS parts, timeouts; nothing is guessed."""
+"""Translate allowed settings to librdkafka's: names, SASL, TLS and timeouts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,19 +14,19 @@ from reconciler.adapters.kafka.unused_settings import unused_problems
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _TIMEOUTS: Final = ("request.timeout.ms", "default.api.timeout.ms", "socket.timeout.ms")
 _DEFAULT_TIMEOUT_MS: Final = 60_000
-#: librdkafka takes socket.timeout.ms up to five minutes.
+#: librdkafka accepts socket.timeout.ms up to five minutes.
 _TIMEOUT_RANGE_MS: Final = range(100, 300_001)
 _HOST_CHECKS: Final = {"https": "https", "none": "none", "": "none"}
 _DEFAULTS: Final = {
     "client.id": "kafka-reconciler",
-    # A broker that swallows our packets is noticed after this, not after half a minute.
+    # Give up on a broker that drops packets after 10 s; librdkafka's default is 30 s.
     "socket.connection.setup.timeout.ms": "10000",
 }
 
 
 @dataclass(slots=True)
 class Translation:
-    """The outcome: settings or problems. ``request_timeout`` is in seconds."""
+    """The result: settings or problems. ``request_timeout`` is in seconds."""
 
     config: dict[str, str] = field(default_factory=dict)
     bearer: Bearer | None = None
@@ -35,7 +35,7 @@ class Translation:
 
 
 def translate(bootstrap_servers: str, values: Mapping[str, str]) -> Translation:
-    """``values`` (accepted keys, references followed) in librdkafka's spelling, with our defaults."""
+    """``values`` (allowed keys, references resolved) in librdkafka's spelling, with our defaults."""
     outcome = Translation({**_DEFAULTS, **{key: value for key, value in values.items() if key in LIBRDKAFKA_NAMES}})
     outcome.config["bootstrap.servers"] = _addresses(bootstrap_servers, outcome.problems)
     outcome.config["security.protocol"] = _protocol(values, outcome.problems)
@@ -51,7 +51,7 @@ def translate(bootstrap_servers: str, values: Mapping[str, str]) -> Translation:
 
 
 def _addresses(bootstrap_servers: str, problems: list[SettingProblem]) -> str:
-    """Without blanks; each has a host and a port."""
+    """Without spaces; each must have a host and a port."""
     addresses = [address.strip() for address in bootstrap_servers.split(",") if address.strip()]
     if not addresses:
         problems.append(SettingProblem("bootstrapServers", "it is empty", "Name at least one broker as host:port."))
@@ -71,9 +71,9 @@ def _protocol(values: Mapping[str, str], problems: list[SettingProblem]) -> str:
 
 
 def _timeout(values: Mapping[str, str], problems: list[SettingProblem]) -> int:
-    """How long one request may take: the shortest of those given, as in Java, where one call may be several requests.
+    """The time that one request may take: the shortest of the given timeouts, as in the Java client.
 
-    Both of librdkafka's timeouts are set to it, because the smaller one counts.
+    Both of librdkafka's timeouts are set to it, because the smaller one takes effect.
     """
     given = {key: values[key] for key in _TIMEOUTS if key in values}
     for key, text in given.items():

@@ -1,4 +1,4 @@
-"""Settings that would do nothing beside the others. They are refused: who writes one relies on what it does."""
+"""Settings without effect in combination with the others. They are refused: whoever sets one relies on it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -23,7 +23,7 @@ _OIDC: Final = frozenset(
 )
 _UNSECURED_SWITCH: Final = "enable.sasl.oauthbearer.unsecure.jwt"
 _MSK: Final = frozenset({"aws.region"})
-#: Every setting that belongs to one way of logging in.
+#: Every setting that belongs to one way to log in.
 _EACH: Final = _LOGIN | _HANDLERS | _TOKEN | _UNSECURED | _OIDC | _MSK | {_UNSECURED_SWITCH}
 _WAYS: Final[Mapping[str, frozenset[str]]] = {
     "PLAIN": _LOGIN,
@@ -34,7 +34,7 @@ _WAYS: Final[Mapping[str, frozenset[str]]] = {
 
 
 def unused_logins(values: Mapping[str, str]) -> frozenset[str]:
-    """The settings in ``values`` that belong to another way of logging in than the one that is used."""
+    """The settings in ``values`` that belong to a way to log in that is not used."""
     mechanism = values.get("sasl.mechanism", values.get("sasl.mechanisms"))
     if mechanism == "OAUTHBEARER":
         used, way = _HANDLERS | {_UNSECURED_SWITCH}, _oauthbearer(values)
@@ -43,23 +43,23 @@ def unused_logins(values: Mapping[str, str]) -> frozenset[str]:
 
 
 def unused_problems(values: Mapping[str, str]) -> Iterator[SettingProblem]:
-    """What is wrong with settings without effect; where nobody logs in at all, :mod:`sasl` says it."""
+    """Problems of settings without effect; that SASL is not used at all is reported by :mod:`sasl`."""
     protocol = values.get("security.protocol", "PLAINTEXT").upper()
     tls = sorted(key for key in values if key.startswith("ssl."))
     if tls and not protocol.endswith("SSL"):
         yield SettingProblem(
             tls[0],
-            f"security.protocol is {protocol}, so nothing would be encrypted and no certificate looked at",
+            f"security.protocol is {protocol}, so nothing is encrypted and no certificate is checked",
             "Set security.protocol to SSL or SASL_SSL, or leave the ssl settings out.",
         )
     secured = protocol.startswith("SASL_")
     for key in sorted(unused_logins(values) if secured else _EACH.intersection(values)):
         if secured or not key.startswith("sasl."):
-            yield SettingProblem(key, "it does nothing with this way of logging in", "Leave it out.")
+            yield SettingProblem(key, "it has no effect with this way to log in", "Leave it out.")
 
 
 def _oauthbearer(values: Mapping[str, str]) -> frozenset[str]:
-    """In the order in which :mod:`sasl` looks for them."""
+    """In the order of precedence of :mod:`sasl`."""
     if "sasl.oauthbearer.token" in values:
         return _TOKEN
     return _UNSECURED if values.get(_UNSECURED_SWITCH) == "true" else _OIDC

@@ -50,7 +50,7 @@ def test_somebody_who_may_list_is_believed(broker: Sandbox, listing: ListedAcls,
 def test_an_empty_listing_or_a_shard_is_not_believed_without_the_right(
     broker: Sandbox, reader: AclReader, listing: ListedAcls
 ) -> None:
-    with pytest.raises(ClusterError, match="not authorised to list ACLs"):
+    with pytest.raises(ClusterError, match="not authorized to list ACLs"):
         judge(broker, "nobody", listing, reader)
 
 

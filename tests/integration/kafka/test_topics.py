@@ -92,7 +92,7 @@ def test_a_partial_listing_is_said_and_declared_names_are_asked_for(
     assert state.topic_gap is not None
     assert "User:partial has no ALLOW DESCRIBE on TOPIC '*'" in state.topic_gap
     assert set(state.topics) == {"seen.one", "seen.two"}
-    assert dict(state.unreadable_topics) == {"hidden.one": "not authorised to describe this topic"}
+    assert dict(state.unreadable_topics) == {"hidden.one": "not authorized to describe this topic"}
 
 
 def test_with_describe_on_every_topic_the_listing_is_whole(
@@ -133,7 +133,7 @@ def test_a_topic_whose_settings_are_refused_is_unreadable(
     grant(admin, list_acls("half"), allow("half", AclOperation.DESCRIBE, "*"))
     state = connected(broker, "half", mechanism="OAUTHBEARER").read(ask("half"))
     assert state.topic_gap is None
-    assert state.unreadable_topics["seen.one"] == "not authorised to read this topic's settings (DESCRIBE_CONFIGS)"
+    assert state.unreadable_topics["seen.one"] == "not authorized to read this topic's settings (DESCRIBE_CONFIGS)"
     assert not set(NAMES) & set(state.topics)
 
 

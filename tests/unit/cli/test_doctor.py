@@ -28,7 +28,7 @@ class Unreadable(MemoryCluster):
     """One whose listing fails, as where no reader can read the ACLs."""
 
     def read(self, request: ReadRequest) -> ClusterState:
-        raise ClusterError("acl_listing_failed", "the ACLs could not be read by any means")
+        raise ClusterError("acl_listing_failed", "no reader could read the ACLs")
 
 
 def target(gap: str | None = None) -> Target:
