@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from reconciler.cli.console import out, out_json, paint_for
+from reconciler.cli.console import out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.questions import TYPES, asked_principal, state_options
 from reconciler.workflow.options import ConnectionOptions, StateRequest
@@ -44,17 +44,17 @@ def command(
         raise CommandError("User:* is nobody", "leave PRINCIPAL out: everybody else has a section", Exit.USAGE)
     kind = ResourceType[resource_type.upper().replace("-", "_")] if resource_type else None
     found = access_views(request, connection, topic_names=matrix and kind in (None, ResourceType.TOPIC), tell=info_note)
-    paint = paint_for(sys.stdout)
+    style = style_for(sys.stdout)
     if matrix:
         tables = [(view, matrix_of(view, kind or ResourceType.TOPIC, who)) for view in found]
         if output == "json":
             out_json(matrix_document(tables))
         else:
-            out(matrix_lines(tables, paint))
+            out(matrix_lines(tables, style))
         return Exit.OK
     held = [(view, holdings(view, who, kind)) for view in found]
     if output == "json":
         out_json(access_documents(held))
     else:
-        out(access_lines(held, paint))
+        out(access_lines(held, style))
     return Exit.OK

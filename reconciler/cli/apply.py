@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import error, info, out, out_json, paint_for
+from reconciler.cli.console import error, info, out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.options import cluster_option, connection_options, expand_option, output_option, planning_options
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
@@ -80,7 +80,7 @@ def command(
     except FailedChecksError as failed:
         from reconciler.report.checks import checks_lines
 
-        info("\n".join(checks_lines(failed.checks, paint_for(sys.stderr))))
+        info("\n".join(checks_lines(failed.checks, style_for(sys.stderr))))
         raise
     if output == "json":
         from reconciler.report.result_text import result_document
@@ -89,7 +89,7 @@ def command(
     elif result.outcomes:
         from reconciler.report.result_text import result_lines
 
-        out(result_lines(result, paint_for(sys.stdout)))
+        out(result_lines(result, style_for(sys.stdout)))
     if result.interrupted:
         rest = "the rest was not attempted" if result.count(Outcome.NOT_ATTEMPTED) else "nothing was left to attempt"
         error(f"interrupted: the batch in flight was finished, {rest}")
@@ -102,7 +102,7 @@ def command(
 def _info_refusals(refusals: "tuple[Refusal, ...]") -> None:
     from reconciler.report.plan_text import refusal_lines
 
-    for line in refusal_lines(refusals, paint_for(sys.stderr)):
+    for line in refusal_lines(refusals, style_for(sys.stderr)):
         info(line)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import out, out_json, paint_for
+from reconciler.cli.console import out, out_json, style_for
 from reconciler.cli.exits import Exit
 from reconciler.cli.questions import (
     asked_host,
@@ -65,5 +65,5 @@ def command(
     if output == "json":
         out_json(can_i_document(answers))
     else:
-        out(can_i_lines(answers, paint_for(sys.stdout)))
+        out(can_i_lines(answers, style_for(sys.stdout)))
     return Exit.OK if answers[-1].allowed else Exit.FAILED_CHECK

@@ -8,7 +8,7 @@ import click
 from reconciler.cli.console import info, out, out_json
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import cluster_option, connection_options, output_option
-from reconciler.report.paint import counted, safe
+from reconciler.report.style import counted, safe
 from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:

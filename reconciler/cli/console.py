@@ -11,7 +11,7 @@ import click
 from reconciler.cli.exits import CommandError
 from reconciler.cli.streams import dull
 from reconciler.model.disguise import undisguised_json
-from reconciler.report.paint import Paint, plain, safe
+from reconciler.report.style import Style, plain, safe
 
 _STYLES: dict[str, dict[str, Any]] = {
     "add": {"fg": "green"},
@@ -30,8 +30,8 @@ def coloured(stream: TextIO) -> bool:
     return able and "NO_COLOR" not in os.environ and "CI" not in os.environ
 
 
-def paint_for(stream: TextIO) -> Paint:
-    """How to paint text for ``stream``."""
+def style_for(stream: TextIO) -> Style:
+    """How to style text for ``stream``."""
     return _styled if coloured(stream) else plain
 
 
@@ -67,7 +67,7 @@ def info(text: str) -> None:
 
 def error(message: str, advice: str = "") -> None:
     """An error on stderr, and what to do about it."""
-    info(paint_for(sys.stderr)("error", "error: ") + _lines(message))
+    info(style_for(sys.stderr)("error", "error: ") + _lines(message))
     if advice:
         info(f"  {_lines(advice)}")
 

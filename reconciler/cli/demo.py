@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
-from reconciler.cli.console import error, info, out, out_json, paint_for
+from reconciler.cli.console import error, info, out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import output_option
 
@@ -36,11 +36,11 @@ def command(*, keep: bool, fleet: bool, output: str) -> int:
     """
     from reconciler.cli.tour import Tour
 
-    paint = paint_for(sys.stdout)
+    style = style_for(sys.stdout)
 
-    def show(style: str, text: str) -> None:
+    def show(role: str, text: str) -> None:
         if output == "text":
-            out([text if style == "plain" else paint(style, text)])
+            out([text if role == "plain" else style(role, text)])
 
     with _sandbox(keep=keep) as sandbox:
         manifests = _manifests(sandbox)

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reconciler.cli.console import out, out_json, paint_for
+from reconciler.cli.console import out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import cluster_option, connection_options, output_option
-from reconciler.report.paint import counted
+from reconciler.report.style import counted
 from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
     from reconciler.adapters.kafka.inspection import Inspection
-    from reconciler.report.paint import Paint
+    from reconciler.report.style import Style
     from reconciler.workflow import Target
 
 
@@ -44,7 +44,7 @@ def command(*, path: str | None, cluster: str, connection: ConnectionOptions, ou
     if output == "json":
         out_json(_document(found, checks))
     else:
-        out(_lines(found, checks, paint_for(sys.stdout)))
+        out(_lines(found, checks, style_for(sys.stdout)))
     return Exit.OK if all(good for good, _, needed in checks if needed) else Exit.ERROR
 
 
@@ -109,9 +109,9 @@ _AUTHORIZER = {
 }
 
 
-def _lines(found: "Inspection", checks: list[Check], paint: "Paint") -> Iterator[str]:
+def _lines(found: "Inspection", checks: list[Check], style: "Style") -> Iterator[str]:
     for good, text, needed in checks:
-        mark = paint("add", "ok     ") if good else paint("error", "wrong  ") if needed else paint("warn", "note   ")
+        mark = style("add", "ok     ") if good else style("error", "wrong  ") if needed else style("warn", "note   ")
         yield f"{mark}{text}"
     for broker in found.brokers:
         rack = f", rack {broker.rack}" if broker.rack else ""

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from reconciler.cli.console import out, out_json, paint_for
+from reconciler.cli.console import out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.questions import (
     asked_host,
@@ -59,5 +59,5 @@ def command(
     if output == "json":
         out_json(explain_document(found))
     else:
-        out(explain_lines(found, paint_for(sys.stdout)))
+        out(explain_lines(found, style_for(sys.stdout)))
     return Exit.OK

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.console import error, info, out, out_json, paint_for
+from reconciler.cli.console import error, info, out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import SparkOptions, session_for, spark_options
 from reconciler.cli.options import connection_options, output_option
@@ -70,7 +70,7 @@ def command(
     if output == "json":
         out_json(_document(plan, fleet.records))
     else:
-        out(fleet_result_lines(plan, fleet.records, paint_for(sys.stdout)))
+        out(fleet_result_lines(plan, fleet.records, style_for(sys.stdout)))
     return worst(*statuses)
 
 
@@ -112,7 +112,7 @@ def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool) -> None:
             "give --require-id with the fleet's id or those of the reviewed changes, or --yes",
             Exit.USAGE,
         )
-    for line in fleet_plan_lines(plan, paint_for(sys.stderr)):
+    for line in fleet_plan_lines(plan, style_for(sys.stderr)):
         info(line)
     if not click.confirm("Perform these plans?", err=True):
         raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)

@@ -9,7 +9,7 @@ import click
 from reconciler import __version__
 from reconciler.adapters.atomic_write import write_atomically
 from reconciler.adapters.spark.results import changes_of
-from reconciler.cli.console import error, out, out_json, paint_for
+from reconciler.cli.console import error, out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import (
     SparkOptions,
@@ -25,7 +25,7 @@ from reconciler.fleet import FleetDrift, FleetRun
 from reconciler.manifest import Manifests
 from reconciler.report.fleet_text import drift_lines
 from reconciler.report.formats import format_named
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.results import fleet_result
 from reconciler.report.results.fleet import FleetReport, fleet_document, fleet_report
 from reconciler.workflow.fleet import FleetStore, drift_fleet, stored_run, wanted
@@ -74,7 +74,7 @@ def command(
     if output == "json":
         out_json(fleet_document(fleet))
     else:
-        out(drift_lines(fleet, paint_for(sys.stdout)))
+        out(drift_lines(fleet, style_for(sys.stdout)))
     write_reports(fleet, html, metrics)
     for item in drift.doubtful:
         error(f"{item.cluster}: {item.doubt}")
@@ -106,7 +106,7 @@ def report_of(drift: FleetDrift, store: FleetStore, manifests: Manifests, run: F
 
 def write_reports(fleet: FleetReport, html: str | None, metrics: str | None) -> None:
     """The page and the textfile, where they are asked for."""
-    options = Options(__version__, datetime.datetime.now(datetime.UTC))
+    options = FormatOptions(__version__, datetime.datetime.now(datetime.UTC))
     try:
         for name, file in (("prometheus", metrics), ("html", html)):
             if file is not None:

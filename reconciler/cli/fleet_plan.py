@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from reconciler.cli.console import error, info, out, out_json, paint_for
+from reconciler.cli.console import error, info, out, out_json, style_for
 from reconciler.cli.exits import Exit, worst
 from reconciler.cli.fleet_options import (
     SparkOptions,
@@ -77,7 +77,7 @@ def command(
     if output == "json":
         out_json(fleet_plan_document(plan))
     else:
-        out(fleet_plan_lines(plan, paint_for(sys.stdout)))
+        out(fleet_plan_lines(plan, style_for(sys.stdout)))
     if planned.refusals:
         for text in planned.refusals:
             error(text)

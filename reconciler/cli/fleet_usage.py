@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from reconciler.adapters.spark.log_reading import LogFindings
-from reconciler.cli.console import error, out, out_json, paint_for
+from reconciler.cli.console import error, out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import (
     SparkOptions,
@@ -99,7 +99,7 @@ def command(*, show: int, spark: SparkOptions, output: str, **options: Any) -> i
         out_json(_document(run_id, asked, told))
     else:
         title = "Use by the logs, of what is declared" if run_id is None else f"Use by the logs, of snapshot {run_id}"
-        out(usage_lines(title, told.clusters, told.unassigned, paint_for(sys.stdout), shown=show))
+        out(usage_lines(title, told.clusters, told.unassigned, style_for(sys.stdout), shown=show))
     return _status(told)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.console import out, out_json, paint_for
+from reconciler.cli.console import out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import as_of_option, cluster_option, connection_options, output_option
 from reconciler.workflow.options import ConnectionOptions, StateRequest
@@ -65,13 +65,13 @@ def command(
         if output == "json":
             out_json(minimised_document(found))
         for view, minimised in found if output == "text" else ():
-            out(minimised_lines(view, minimised, paint_for(sys.stdout)))
+            out(minimised_lines(view, minimised, style_for(sys.stdout)))
         return Exit.OK
     linted = lint(request, connection, principals=_principals(known_principals), tell=info_note)
     if output == "json":
         out_json(lint_document(linted))
     else:
-        out(lint_lines(linted, paint_for(sys.stdout)))
+        out(lint_lines(linted, style_for(sys.stdout)))
     failed = any(one.has_errors or (fail_on == "warning" and one.findings) for one in linted)
     return Exit.FAILED_CHECK if failed else Exit.OK
 
@@ -84,7 +84,7 @@ def _explain(name: str) -> int:
     if rule is None:
         known = ", ".join(f"{one.code} {one.name}" for one in RULES)
         raise CommandError(f"there is no lint rule {name!r}", f"choose one of {known}", Exit.USAGE)
-    out(rule_lines(rule, paint_for(sys.stdout)))
+    out(rule_lines(rule, style_for(sys.stdout)))
     return Exit.OK
 
 

@@ -6,7 +6,7 @@ from reconciler.apply import PastRun
 from reconciler.apply.cleanup import Leftover
 from reconciler.cli.console import info
 from reconciler.manifest import Problem, render_problem
-from reconciler.report.paint import counted, safe
+from reconciler.report.style import counted, safe
 from reconciler.workflow.options import Note
 
 

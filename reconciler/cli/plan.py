@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.console import error, info, out, out_json, paint_for
+from reconciler.cli.console import error, info, out, out_json, style_for
 from reconciler.cli.exits import Exit, worst
 from reconciler.cli.options import (
     cluster_option,
@@ -89,10 +89,10 @@ def print_plan(plan: "Plan", checks: "Checks | None", *, expand: bool, output: s
     from reconciler.report.checks import checks_lines
     from reconciler.report.plan_text import plan_lines
 
-    paint = paint_for(sys.stdout)
-    out(plan_lines(plan, paint, expand=expand, drift=command == "drift"))
+    style = style_for(sys.stdout)
+    out(plan_lines(plan, style, expand=expand, drift=command == "drift"))
     if checks is not None:
-        out(checks_lines(checks, paint))
+        out(checks_lines(checks, style))
 
 
 def verdict(plan: "Plan", checks: "Checks", *, saved: bool) -> Exit:

@@ -83,15 +83,15 @@ def _proposal(
     target: "Target", topics: "list[Topic]", name: str | None, day: datetime.date
 ) -> "tuple[str, tuple[ProposedRule, ...]]":
     from reconciler.policy import Occasion, propose_policy
+    from reconciler.report.export.expressible import topic_problem
     from reconciler.report.export.file_names import document_name
     from reconciler.report.export.policy import policy_text
-    from reconciler.report.export.sayable import topic_problem
 
     labels = target.declaration.labels if target.declaration else {}
     notes = [] if labels else ["Without clusters below spec, it is for every cluster."]
-    unsayable = [topic.name for topic in topics if topic_problem(topic) is not None]
-    notes += [f"Left out, because no manifest can say it: topic {topic}" for topic in unsayable]
-    topics = [topic for topic in topics if topic.name not in unsayable]
+    inexpressible = [topic.name for topic in topics if topic_problem(topic) is not None]
+    notes += [f"Left out, because no manifest can say it: topic {topic}" for topic in inexpressible]
+    topics = [topic for topic in topics if topic.name not in inexpressible]
     document, origin = name or document_name(target.name), f"cluster {target.name}"
     reason = f"as it was on {target.name} on {day}; decide what becomes of it"
     proposed = propose_policy(topics, Occasion(document, reason, day + _GRACE))

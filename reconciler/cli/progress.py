@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 from reconciler.apply import Progress
 from reconciler.cli.console import coloured, info
 from reconciler.plan import TITLES, Phase
-from reconciler.report.paint import safe
+from reconciler.report.style import safe
 
 if TYPE_CHECKING:
     import rich.progress

@@ -4,7 +4,7 @@ import shlex
 from typing import Final
 
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.report.paint import safe
+from reconciler.report.style import safe
 from reconciler.workflow import reasons
 from reconciler.workflow.reasons import INTERRUPTED, WorkflowError
 

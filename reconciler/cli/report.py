@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler import __version__
-from reconciler.cli.console import info, out_text, paint_for
+from reconciler.cli.console import info, out_text, style_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.notifying import Notification, notify, notify_options
 from reconciler.report.formats import FORMATS, format_named
 from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
-    from reconciler.report.formats.interface import Options
+    from reconciler.report.formats.interface import FormatOptions
     from reconciler.report.results import Report
 
 
@@ -108,9 +108,9 @@ def _other(text: str) -> tuple[str, str]:
     return name, file
 
 
-def _options(manifests: str, marker: str, made: datetime.datetime) -> "Options":
+def _options(manifests: str, marker: str, made: datetime.datetime) -> "FormatOptions":
     """What formats may need; checked whichever format is chosen."""
-    from reconciler.report.formats.interface import Options
+    from reconciler.report.formats.interface import FormatOptions
     from reconciler.report.formats.markdown import marker_problem
     from reconciler.report.formats.places import manifests_problem
 
@@ -120,7 +120,7 @@ def _options(manifests: str, marker: str, made: datetime.datetime) -> "Options":
     ):
         if problem is not None:
             raise CommandError(f"{option}: {problem}", status=Exit.USAGE)
-    return Options(__version__, made, manifests, marker, paint_for(sys.stdout))
+    return FormatOptions(__version__, made, manifests, marker, style_for(sys.stdout))
 
 
 def _read(file: str) -> "Report":

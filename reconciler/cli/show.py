@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from reconciler.cli.console import out, out_json, paint_for
+from reconciler.cli.console import out, out_json, style_for
 from reconciler.cli.exits import Exit
 from reconciler.cli.options import expand_option, output_option
 
@@ -23,7 +23,7 @@ def command(*, plan_file: str, expand: bool, output: str) -> int:
     if output == "json":
         out_json({**plan_report(plan), "fileDigest": digest})
     else:
-        paint = paint_for(sys.stdout)
-        out(plan_lines(plan, paint, expand=expand))
-        out([paint("dim", digest)])
+        style = style_for(sys.stdout)
+        out(plan_lines(plan, style, expand=expand))
+        out([style("dim", digest)])
     return Exit.OK

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import click
 
 from reconciler.apply import Progress
-from reconciler.cli.console import info, paint_for
+from reconciler.cli.console import info, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.progress import progress_for
 from reconciler.plan import Plan
-from reconciler.report.paint import safe
 from reconciler.report.plan_text import plan_lines, summary
+from reconciler.report.style import safe
 from reconciler.workflow import attendant
 from reconciler.workflow.options import Note
 
@@ -39,7 +39,7 @@ class Terminal:
     def review(self, plan: Plan) -> None:
         """Show the plan."""
         self.reviewed = True
-        info("\n".join(plan_lines(plan, paint_for(sys.stderr), expand=self.expand)))
+        info("\n".join(plan_lines(plan, style_for(sys.stderr), expand=self.expand)))
 
     def agree(self, plan: Plan) -> bool:
         """Ask, unless there is consent."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import out, out_json, paint_for
+from reconciler.cli.console import out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import as_of_option, cluster_option, connection_options, output_option, path_argument
 from reconciler.workflow.options import ConnectionOptions, StateRequest
@@ -59,14 +59,14 @@ def command(
 
 def _print(decided: "list[tuple[AccessView, tuple[ClaimResult, ...]]]", *, all_of_them: bool) -> None:
     from reconciler.report.claims_text import claims_lines
-    from reconciler.report.paint import safe
+    from reconciler.report.style import safe
 
-    paint = paint_for(sys.stdout)
+    style = style_for(sys.stdout)
     if not decided:
-        out([paint("warn", "no Cluster is declared: nothing can be tested with these manifests yet")])
+        out([style("warn", "no Cluster is declared: nothing can be tested with these manifests yet")])
     for view, results in decided:
-        out([paint("title", safe(view.words))])
-        out(claims_lines(results, paint, all_of_them=all_of_them))
+        out([style("title", safe(view.words))])
+        out(claims_lines(results, style, all_of_them=all_of_them))
 
 
 def _document(decided: "list[tuple[AccessView, tuple[ClaimResult, ...]]]") -> dict[str, object]:

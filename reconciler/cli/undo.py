@@ -49,7 +49,7 @@ def command(
     from reconciler import workflow
     from reconciler.cli.notes import info_note
     from reconciler.cli.plan import print_plan, save, verdict
-    from reconciler.report.paint import safe
+    from reconciler.report.style import safe
 
     options = PlanOptions(as_of, allow_deletes=allow_deletes, accept=accept)
     planned, reverted = workflow.undo(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import out, out_json, paint_for
+from reconciler.cli.console import out, out_json, style_for
 from reconciler.cli.exits import Exit
 from reconciler.cli.options import as_of_option, output_option, path_argument
 
@@ -51,20 +51,20 @@ def _print(found: "Validation") -> None:
     from reconciler.manifest import render_problem
     from reconciler.report.checks import checks_lines
 
-    paint = paint_for(sys.stdout)
+    style = style_for(sys.stdout)
     for warning in dict.fromkeys(found.warnings):
         out([render_problem(warning), ""])
     for one in found.clusters:
         wanted = one.desired
         expired = f", {len(wanted.expired)} expired" if wanted.expired else ""
         out([f"cluster {one.name}: {len(wanted.bindings):,} bindings, {len(wanted.topics):,} topics declared{expired}"])
-        out(checks_lines(one.checks, paint))
+        out(checks_lines(one.checks, style))
     if not found.clusters:
-        out([paint("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
+        out([style("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
     if not found.valid:
-        out([paint("error", "not valid: what is declared breaks what was agreed")])
+        out([style("error", "not valid: what is declared breaks what was agreed")])
     else:
-        out([paint("add", "valid")])
+        out([style("add", "valid")])
 
 
 def _document(

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from reconciler.cli.console import out, out_json, paint_for
+from reconciler.cli.console import out, out_json, style_for
 from reconciler.cli.exits import Exit
 from reconciler.cli.questions import (
     asked_operation,
@@ -54,5 +54,5 @@ def command(
     if output == "json":
         out_json(holders_document(wanted, pattern, found))
     else:
-        out(holders_lines(wanted, pattern, found, paint_for(sys.stdout)))
+        out(holders_lines(wanted, pattern, found, style_for(sys.stdout)))
     return Exit.OK

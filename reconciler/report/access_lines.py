@@ -8,7 +8,7 @@ from typing import Final
 from reconciler.access.hosts import ANY_HOST
 from reconciler.model import ResourceType
 from reconciler.plan import EVERYBODY_ELSE, Consequence, operations_words
-from reconciler.report.paint import counted
+from reconciler.report.style import counted
 from reconciler.report.words import SINGULAR
 
 _TOPICS_NAMED: Final = 4

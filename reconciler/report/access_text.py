@@ -9,7 +9,7 @@ from reconciler.access.hosts import ANY_HOST
 from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, ResourcePattern, ResourceType
 from reconciler.report.access_view import AccessView
-from reconciler.report.paint import Paint, plain, safe
+from reconciler.report.style import Style, plain, safe
 from reconciler.report.words import access_document, names_words, pattern_document
 
 _EVERYBODY = "everybody else"
@@ -52,20 +52,20 @@ def _holding(view: AccessView, principal: str | None, kind: ResourceType | None)
     return Holding(principal, tuple(row for row in rows if kind is None or row.region.resource_type is kind))
 
 
-def access_lines(found: Sequence[tuple[AccessView, tuple[Holding, ...]]], paint: Paint = plain) -> Iterator[str]:
+def access_lines(found: Sequence[tuple[AccessView, tuple[Holding, ...]]], style: Style = plain) -> Iterator[str]:
     """A section for each principal; before and after a plan, what goes is marked ``-`` and what comes ``+``."""
     for view, _ in found:
-        yield paint("dim", safe(view.words))
+        yield style("dim", safe(view.words))
     after = {holding.principal: holding for holding in found[-1][1]}
     before = {holding.principal: holding for holding in found[0][1]}
     for principal in sorted(before.keys() | after.keys(), key=lambda name: (name is not None, name or "")):
         empty = Holding(principal, ())
         yield ""
-        yield from _section(before.get(principal, empty), after.get(principal, empty), paint, several=len(found) > 1)
+        yield from _section(before.get(principal, empty), after.get(principal, empty), style, several=len(found) > 1)
 
 
-def _section(before: Holding, after: Holding, paint: Paint, *, several: bool) -> Iterator[str]:
-    yield paint("title", safe(after.name))
+def _section(before: Holding, after: Holding, style: Style, *, several: bool) -> Iterator[str]:
+    yield style("title", safe(after.name))
     if after.super_user:
         yield "    may do anything: it is a super user"
         return
@@ -73,16 +73,16 @@ def _section(before: Holding, after: Holding, paint: Paint, *, several: bool) ->
         yield "    may do nothing"
         return
     yield from _compared(
-        [_line(row) for row in before.rows], [_line(row) for row in after.rows], paint, several=several
+        [_line(row) for row in before.rows], [_line(row) for row in after.rows], style, several=several
     )
 
 
-def _compared(before: Sequence[str], after: Sequence[str], paint: Paint, *, several: bool) -> Iterator[str]:
+def _compared(before: Sequence[str], after: Sequence[str], style: Style, *, several: bool) -> Iterator[str]:
     """The lines of one state, or those of both with what goes and what comes marked."""
     old, new = dict.fromkeys(before), dict.fromkeys(after)
     if several:
-        yield from (paint("remove", f"  - {line}") for line in old if line not in new)
-        yield from (paint("add", f"  + {line}") for line in new if line not in old)
+        yield from (style("remove", f"  - {line}") for line in old if line not in new)
+        yield from (style("add", f"  + {line}") for line in new if line not in old)
     yield from (f"    {line}" for line in new if not several or line in old)
 
 
@@ -98,32 +98,32 @@ def holders_lines(
     operation: AclOperation,
     pattern: ResourcePattern,
     found: Sequence[tuple[AccessView, Holders]],
-    paint: Paint = plain,
+    style: Style = plain,
 ) -> Iterator[str]:
     """Who holds it; who does not although everybody else does; who could grant it to itself."""
     several = len(found) > 1
     before, after = found[0][1], found[-1][1]
     for view, _ in found:
-        yield paint("dim", safe(view.words))
-    yield paint("title", safe(f"Who may {operation.name}, of {names_words(pattern)}"))
+        yield style("dim", safe(view.words))
+    yield style("title", safe(f"Who may {operation.name}, of {names_words(pattern)}"))
     if not before.rows and not after.rows:
         yield "    nobody, by any ACL"
-    yield from _who(before.rows, after.rows, paint, several=several)
+    yield from _who(before.rows, after.rows, style, several=several)
     for title, old, new in (
         ("But not, although everybody else may", before.lacking, after.lacking),
         ("May ALTER the cluster, and so grant it to itself", before.cluster_admins, after.cluster_admins),
     ):
         if old or new:
-            yield paint("title", title)
-            yield from _who(old, new, paint, several=several)
+            yield style("title", title)
+            yield from _who(old, new, style, several=several)
     if after.super_users:
-        yield paint("title", "Super users, who may do anything")
+        yield style("title", "Super users, who may do anything")
         yield from (f"    {safe(principal)}" for principal in sorted(after.super_users))
 
 
-def _who(before: Sequence[Access], after: Sequence[Access], paint: Paint, *, several: bool) -> Iterator[str]:
+def _who(before: Sequence[Access], after: Sequence[Access], style: Style, *, several: bool) -> Iterator[str]:
     old, new = ([_line(row, who=True) for row in rows] for rows in (before, after))
-    yield from _compared(old, new, paint, several=several)
+    yield from _compared(old, new, style, several=several)
 
 
 def access_documents(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dict[str, Any]:

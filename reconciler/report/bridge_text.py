@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.plan import Bridge, Means, Phase, Plan, is_acl_change, possible_barriers
-from reconciler.report.paint import Paint, counted, safe
+from reconciler.report.style import Style, counted, safe
 from reconciler.report.words import pattern_words
 
 _IF: Final = "only where every broker is seen to have default-allow"
@@ -14,37 +14,37 @@ _OWN: Final = {
 }
 
 
-def opening_lines(plan: Plan, paint: Paint) -> Iterator[str]:
+def opening_lines(plan: Plan, style: Style) -> Iterator[str]:
     """What stands before the first step: the probe's sentinels, and bridges."""
     probe = plan.terms.probe
     if probe is not None and any(is_acl_change(step.change) for step in plan.steps):
         yield ""
-        yield paint("dim", f"── sentinels: {safe(probe)} on names under __kr.<run>., until the end ──")
+        yield style("dim", f"── sentinels: {safe(probe)} on names under __kr.<run>., until the end ──")
     if plan.bridges.wanted:
         yield ""
-        yield paint("title", f"{int(Phase.CREATE_FIRST)}. create bridges, {_IF}")
+        yield style("title", f"{int(Phase.CREATE_FIRST)}. create bridges, {_IF}")
         for bridge in plan.bridges.wanted:
-            yield paint("change", f"  ? {_bridge(bridge)}")
+            yield style("change", f"  ? {_bridge(bridge)}")
 
 
-def closing_lines(plan: Plan, paint: Paint) -> Iterator[str]:
+def closing_lines(plan: Plan, style: Style) -> Iterator[str]:
     """What stands behind the last step, and what nothing keeps open."""
     bridges = plan.bridges
     if bridges.wanted:
         behind = max(step.phase for step in plan.steps)
         if any(phase >= behind for phase in possible_barriers(plan)):
-            yield paint("dim", "── barrier, for bridges ──")
+            yield style("dim", "── barrier, for bridges ──")
         yield ""
-        yield paint("title", f"{int(Phase.DELETE_LAST)}. remove bridges")
-        yield paint("change", f"  ? {counted(len(bridges.wanted), 'bridge')}")
+        yield style("title", f"{int(Phase.DELETE_LAST)}. remove bridges")
+        yield style("change", f"  ? {counted(len(bridges.wanted), 'bridge')}")
     if bridges.unbridged:
         yield ""
-        yield paint("title", f"Changes its coverage without a bridge ({len(bridges.unbridged):,})")
+        yield style("title", f"Changes its coverage without a bridge ({len(bridges.unbridged):,})")
         for item in bridges.unbridged:
             who = ", ".join(map(safe, item.principals))
             whom = f"{who} may be refused for a moment" if who else "nobody is permitted both before and after"
-            yield paint("warn", f"  {safe(pattern_words(item.pattern))}: {whom}")
-            yield paint("dim", f"      {safe(item.reason)}")
+            yield style("warn", f"  {safe(pattern_words(item.pattern))}: {whom}")
+            yield style("dim", f"      {safe(item.reason)}")
 
 
 def _bridge(bridge: Bridge) -> str:

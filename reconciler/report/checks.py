@@ -8,8 +8,8 @@ from reconciler.policy import Breach, TopicPolicyResult
 from reconciler.report.claim_results import ClaimResult
 from reconciler.report.claims_text import claim_document, claims_lines
 from reconciler.report.ownership_text import breach_document, breach_lines
-from reconciler.report.paint import Paint
 from reconciler.report.policy_text import policy_document, policy_lines
+from reconciler.report.style import Style
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class Checks:
         return against or bool(self.breaches) or any(result.stops for result in self.claims)
 
 
-def checks_lines(found: Checks, paint: Paint) -> Iterator[str]:
+def checks_lines(found: Checks, style: Style) -> Iterator[str]:
     """The claims that do not hold, the breaches, what topics do not keep; nothing where nothing is demanded."""
     if found.claims:
-        yield from claims_lines(found.claims, paint)
-    yield from breach_lines(found.breaches, paint)
+        yield from claims_lines(found.claims, style)
+    yield from breach_lines(found.breaches, style)
     if found.policies is not None:
-        yield from policy_lines(found.policies, paint)
+        yield from policy_lines(found.policies, style)
 
 
 def checks_document(found: Checks) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from reconciler.access.remediation import Remediation
 from reconciler.manifest import AccessTest
 
 
-class Standing(StrEnum):
+class ClaimStatus(StrEnum):
     """How a claim stands. ``UNDECIDED`` is no pass: something unknown could break the claim."""
 
     PASSED = "passed"
@@ -28,7 +28,7 @@ class ClaimResult:
     """
 
     test: AccessTest
-    standing: Standing
+    standing: ClaimStatus
     verdict: AssertionResult | None = None
     mending: Remediation | None = None
     nobody: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class ClaimResult:
     @property
     def stops(self) -> bool:
         """Whether it ends a command with status 3: a failure or a doubt that is neither a warning nor waived."""
-        return self.standing in (Standing.FAILED, Standing.UNDECIDED) and self.test.severity == "error"
+        return self.standing in (ClaimStatus.FAILED, ClaimStatus.UNDECIDED) and self.test.severity == "error"
 
 
 def stopping(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
@@ -44,10 +44,10 @@ def stopping(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
     return tuple(result for result in results if result.stops)
 
 
-def standing_of(test: AccessTest, *, passed: bool, decided: bool, as_of: datetime.date) -> Standing:
+def standing_of(test: AccessTest, *, passed: bool, decided: bool, as_of: datetime.date) -> ClaimStatus:
     """How a claim stands on a day."""
     if passed:
-        return Standing.PASSED
+        return ClaimStatus.PASSED
     if test.waiver is not None and test.waiver.stands(as_of):
-        return Standing.WAIVED
-    return Standing.FAILED if decided else Standing.UNDECIDED
+        return ClaimStatus.WAIVED
+    return ClaimStatus.FAILED if decided else ClaimStatus.UNDECIDED

@@ -8,11 +8,16 @@ from reconciler.access import AssertionKind as Direction
 from reconciler.access import AssertionResult, Via
 from reconciler.access.remediation import Remediation
 from reconciler.manifest import AccessTest, Claim
-from reconciler.report.claim_results import ClaimResult, Standing
-from reconciler.report.paint import Paint, counted, plain, safe
+from reconciler.report.claim_results import ClaimResult, ClaimStatus
+from reconciler.report.style import Style, counted, plain, safe
 from reconciler.report.words import binding_document, names_words, request_document, resource_words
 
-_STYLE: Final = {Standing.PASSED: "add", Standing.FAILED: "error", Standing.UNDECIDED: "warn", Standing.WAIVED: "warn"}
+_STYLE: Final = {
+    ClaimStatus.PASSED: "add",
+    ClaimStatus.FAILED: "error",
+    ClaimStatus.UNDECIDED: "warn",
+    ClaimStatus.WAIVED: "warn",
+}
 _ONLY: Final = {
     Claim.ONLY_READERS: "may read",
     Claim.ONLY_WRITERS: "may write",
@@ -20,31 +25,31 @@ _ONLY: Final = {
 }
 
 
-def claims_lines(results: Iterable[ClaimResult], paint: Paint = plain, *, all_of_them: bool = False) -> Iterator[str]:
+def claims_lines(results: Iterable[ClaimResult], style: Style = plain, *, all_of_them: bool = False) -> Iterator[str]:
     """Each result that did not pass, or every one, then a line that counts them all."""
     results = tuple(results)
     for result in results:
-        if all_of_them or result.standing is not Standing.PASSED:
-            yield from result_lines(result, paint)
+        if all_of_them or result.standing is not ClaimStatus.PASSED:
+            yield from result_lines(result, style)
     yield summary(results)
 
 
 def summary(results: Iterable[ClaimResult]) -> str:
     """``3 claims: 2 passed, 1 waived``."""
     found = Counter(result.standing for result in results)
-    parts = ", ".join(f"{found[standing]:,} {standing}" for standing in Standing if found[standing])
+    parts = ", ".join(f"{found[standing]:,} {standing}" for standing in ClaimStatus if found[standing])
     return f"{counted(found.total(), 'claim')} about access" + (f": {parts}" if parts else "")
 
 
-def result_lines(result: ClaimResult, paint: Paint = plain) -> Iterator[str]:
+def result_lines(result: ClaimResult, style: Style = plain) -> Iterator[str]:
     """One result."""
     test = result.test
     word = str(result.standing)
-    if test.severity == "warning" and result.standing in (Standing.FAILED, Standing.UNDECIDED):
+    if test.severity == "warning" and result.standing in (ClaimStatus.FAILED, ClaimStatus.UNDECIDED):
         word += " (warning)"
-    place = paint("dim", f"  {safe(str(test.origin))}")
-    yield paint(_STYLE[result.standing], word) + f"  {safe(test.name)}{place}"
-    if result.standing is Standing.PASSED:
+    place = style("dim", f"  {safe(str(test.origin))}")
+    yield style(_STYLE[result.standing], word) + f"  {safe(test.name)}{place}"
+    if result.standing is ClaimStatus.PASSED:
         return
     yield f"    claimed: {safe(claim_words(test))}"
     for glob in result.nobody:
@@ -54,7 +59,7 @@ def result_lines(result: ClaimResult, paint: Paint = plain) -> Iterator[str]:
     if result.mending is not None:
         yield from (f"    {safe(line)}" for line in _mending(result.mending))
     if test.waiver is not None:
-        stands = "accepted until" if result.standing is Standing.WAIVED else "was accepted until"
+        stands = "accepted until" if result.standing is ClaimStatus.WAIVED else "was accepted until"
         yield safe(f"    {stands} {test.waiver.expires}: {test.waiver.reason}")
 
 

@@ -4,46 +4,46 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from reconciler.fleet import ApplyRecord, FleetPlan, Member, PlannedWave, fleet_plan_id
-from reconciler.report.paint import Paint, counted, plain, safe
+from reconciler.report.style import Style, counted, plain, safe
 
 _SHOWN = 12
 
 
-def fleet_plan_lines(plan: FleetPlan, paint: Paint = plain) -> Iterator[str]:
+def fleet_plan_lines(plan: FleetPlan, style: Style = plain) -> Iterator[str]:
     """Yield the lines."""
-    yield paint("title", f"Plan for fleet {safe(plan.name)}") + paint("dim", f"  as of {plan.as_of}")
+    yield style("title", f"Plan for fleet {safe(plan.name)}") + style("dim", f"  as of {plan.as_of}")
     for number, wave in enumerate(plan.waves):
         yield ""
-        yield paint("title", f"wave {safe(wave.name)}: {counted(len(wave.members), 'cluster')}")
-        yield from _changes(wave, paint)
+        yield style("title", f"wave {safe(wave.name)}: {counted(len(wave.members), 'cluster')}")
+        yield from _changes(wave, style)
         if number + 1 < len(plan.waves) and (wave.members or wave.unplanned):
-            yield paint("dim", f"── gate: {_gate(wave)} ──")
+            yield style("dim", f"── gate: {_gate(wave)} ──")
         if number + 1 < len(plan.waves) and len(wave.unplanned) > wave.max_failures:
-            yield paint("error", f"  {counted(len(wave.unplanned), 'cluster')} not planned: the gate stays shut")
+            yield style("error", f"  {counted(len(wave.unplanned), 'cluster')} not planned: the gate stays shut")
     for failure in plan.failures:
-        yield paint("error", f"  not planned: {safe(failure.cluster)}: {safe(failure.code)}: {safe(failure.message)}")
+        yield style("error", f"  not planned: {safe(failure.cluster)}: {safe(failure.code)}: {safe(failure.message)}")
         if failure.advice:
             yield f"      {safe(failure.advice)}"
     yield ""
     steps = sum(member.steps for member in plan.members)
-    yield paint(
+    yield style(
         "title",
         f"{counted(len(plan.members), 'cluster')} to change, {counted(steps, 'step')}, "
         f"{counted(plan.deletes, 'deletion')}; "
         f"{len(plan.unchanged):,} need nothing, {len(plan.failures):,} not planned",
     )
     if plan.members:
-        yield paint("dim", fleet_plan_id(plan))
+        yield style("dim", fleet_plan_id(plan))
 
 
-def _changes(wave: PlannedWave, paint: Paint) -> Iterator[str]:
+def _changes(wave: PlannedWave, style: Style) -> Iterator[str]:
     """Clusters that get the same change stand together, under the id that approves all of them."""
     members = sorted(wave.members, key=lambda item: (item.change_id, item.cluster))
     for change, group in groupby(members, key=lambda item: item.change_id):
         same = list(group)
         size = f"{counted(same[0].steps, 'step')}, {counted(same[0].deletes, 'deletion')}"
         yield f"  {_names(same)}: {size}"
-        yield paint("dim", f"      {change}")
+        yield style("dim", f"      {change}")
 
 
 def _names(members: Sequence[Member]) -> str:
@@ -65,7 +65,7 @@ def duration(seconds: float) -> str:
 
 
 def fleet_result_lines(
-    plan: FleetPlan, records: Mapping[tuple[str, str], ApplyRecord], paint: Paint = plain
+    plan: FleetPlan, records: Mapping[tuple[str, str], ApplyRecord], style: Style = plain
 ) -> Iterator[str]:
     """How far the fleet is: what failed by name, the rest counted by wave."""
     for wave in plan.waves:
@@ -73,7 +73,7 @@ def fleet_result_lines(
         done = sum(1 for item in found if item is not None and item.succeeded)
         for item in found:
             if item is not None and not item.succeeded:
-                yield paint("error", f"  {safe(item.cluster)}: {safe(item.reason)}: {safe(item.message)}")
+                yield style("error", f"  {safe(item.cluster)}: {safe(item.reason)}: {safe(item.message)}")
         waiting = sum(1 for item in found if item is None)
         yield (
             f"wave {safe(wave.name)}: {done:,} of {counted(len(wave.members), 'cluster')} as planned, "

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.fleet import FleetRun
-from reconciler.report.paint import Paint, counted, plain, safe
 from reconciler.report.results.fleet import FleetCluster, FleetReport
+from reconciler.report.style import Style, counted, plain, safe
 
 _STYLES: Final = {"+": "add", "-": "remove", "~": "change", "!": "warn"}
 
 
-def run_lines(run: FleetRun, paint: Paint = plain) -> Iterator[str]:
+def run_lines(run: FleetRun, style: Style = plain) -> Iterator[str]:
     """A snapshot run."""
-    yield paint("title", f"Snapshot {run.id}")
+    yield style("title", f"Snapshot {run.id}")
     names = [*(item.cluster for item in run.readings), *(item.cluster for item in run.failures)]
     width = max(map(len, names), default=0)
     for reading in run.readings:
@@ -24,39 +24,39 @@ def run_lines(run: FleetRun, paint: Paint = plain) -> Iterator[str]:
         if reading.taken != run.taken:
             notes.append(f"read at {reading.taken}")
         found = f"{counted(reading.rows, 'binding')}, {counted(reading.topic_count, 'topic')}"
-        yield f"  {safe(reading.cluster):{width}}  {found}" + "".join(paint("warn", f"; {note}") for note in notes)
+        yield f"  {safe(reading.cluster):{width}}  {found}" + "".join(style("warn", f"; {note}") for note in notes)
     for failure in run.failures:
-        yield paint(
+        yield style(
             "error", f"  {safe(failure.cluster):{width}}  not read: {safe(failure.code)}: {safe(failure.message)}"
         )
         if failure.advice:
-            yield paint("dim", f"  {'':{width}}  {safe(failure.advice)}")
+            yield style("dim", f"  {'':{width}}  {safe(failure.advice)}")
     rows = sum(reading.rows for reading in run.readings)
     yield f"{counted(len(run.readings), 'cluster')} read, {len(run.failures)} not; {counted(rows, 'binding')}"
 
 
-def drift_lines(report: FleetReport, paint: Paint = plain) -> Iterator[str]:
+def drift_lines(report: FleetReport, style: Style = plain) -> Iterator[str]:
     """How a fleet differs: clusters that do, with their first differences; the others counted."""
-    yield paint("title", f"Drift of the fleet, by snapshot {safe(report.run)}")
+    yield style("title", f"Drift of the fleet, by snapshot {safe(report.run)}")
     for item in report.clusters:
         if item.failure is not None:
-            yield paint("error", f"  {safe(item.cluster)}: not known: {safe(item.failure.code)}")
+            yield style("error", f"  {safe(item.cluster)}: not known: {safe(item.failure.code)}")
             yield from (f"      {safe(line)}" for line in item.failure.message.splitlines() if line)
         elif item.differs:
-            yield paint("title", f"  {safe(item.cluster)}") + f": {item.words}"
-            yield from _differences(item, paint)
+            yield style("title", f"  {safe(item.cluster)}") + f": {item.words}"
+            yield from _differences(item, style)
     yield ""
     totals = report.totals
     yield f"{report.words}; {totals.changes:,} differences among {counted(totals.owned, 'binding')} in scope"
     skipped = f"{report.buckets_skipped:,} of {counted(report.buckets, 'bucket')} were equal by digest and not read"
-    yield paint("dim", skipped)
+    yield style("dim", skipped)
 
 
-def _differences(item: FleetCluster, paint: Paint) -> Iterator[str]:
+def _differences(item: FleetCluster, style: Style) -> Iterator[str]:
     for line in item.differences:
-        place = paint("dim", f"  {safe(line.place)}") if line.place else ""
-        yield paint(_STYLES[line.sign], f"      {line.sign} {safe(line.text)}") + place
+        place = style("dim", f"  {safe(line.place)}") if line.place else ""
+        yield style(_STYLES[line.sign], f"      {line.sign} {safe(line.text)}") + place
     counts = item.counts
     hidden = 0 if counts is None else counts.changes + counts.left - len(item.differences)
     if item.differences and hidden > 0:
-        yield paint("dim", f"      … and {hidden:,} more")
+        yield style("dim", f"      … and {hidden:,} more")

@@ -10,7 +10,7 @@ from reconciler.access.minimise import Minimised
 from reconciler.manifest import LintWaiver
 from reconciler.model import AclBinding, Declaration
 from reconciler.report.access_view import AccessView
-from reconciler.report.paint import Paint, counted, plain, safe
+from reconciler.report.style import Style, counted, plain, safe
 from reconciler.report.words import binding_document
 
 
@@ -35,26 +35,26 @@ class Linted:
         return any(finding.rule.severity == "error" for finding in self.findings)
 
 
-def lint_lines(linted: Sequence[Linted], paint: Paint = plain) -> Iterator[str]:
+def lint_lines(linted: Sequence[Linted], style: Style = plain) -> Iterator[str]:
     """The findings of each state, then how many there are."""
     for one in linted:
-        yield paint("title", safe(one.view.words))
+        yield style("title", safe(one.view.words))
         for finding in one.findings:
-            yield from _finding(finding, paint)
+            yield from _finding(finding, style)
         for finding, waiver in one.waived:
-            yield paint("dim", f"waived {finding.rule.code}  {safe(str(finding.binding))}{_place(finding)}")
-            yield paint("dim", safe(f"    until {waiver.waiver.expires}: {waiver.waiver.reason}"))
+            yield style("dim", f"waived {finding.rule.code}  {safe(str(finding.binding))}{_place(finding)}")
+            yield style("dim", safe(f"    until {waiver.waiver.expires}: {waiver.waiver.reason}"))
         for waiver in one.idle_waivers:
-            yield paint(
+            yield style(
                 "dim", safe(f"the waiver of {waiver.rule} at {waiver.waiver.origin} accepts nothing: remove it")
             )
         yield _summary(one)
 
 
-def _finding(finding: LintFinding, paint: Paint) -> Iterator[str]:
+def _finding(finding: LintFinding, style: Style) -> Iterator[str]:
     level = finding.rule.severity
-    head = paint("error" if level == "error" else "warn", f"{level} {finding.rule.code}")
-    yield f"{head}  {safe(str(finding.binding))}{paint('dim', _place(finding))}"
+    head = style("error" if level == "error" else "warn", f"{level} {finding.rule.code}")
+    yield f"{head}  {safe(str(finding.binding))}{style('dim', _place(finding))}"
     yield f"    {safe(finding.message)}"
     if finding.evidence:
         yield f"    for example: {safe(', '.join(finding.evidence))}"
@@ -73,26 +73,26 @@ def _summary(one: Linted) -> str:
     return ", ".join(parts)
 
 
-def rule_lines(rule: LintRule, paint: Paint = plain) -> Iterator[str]:
+def rule_lines(rule: LintRule, style: Style = plain) -> Iterator[str]:
     """A rule's documentation: what it finds, why that matters, what to do."""
-    yield paint("title", f"{rule.code}: {rule.name}") + paint("dim", f"  {rule.severity}")
+    yield style("title", f"{rule.code}: {rule.name}") + style("dim", f"  {rule.severity}")
     for paragraph in (rule.about, rule.cure):
         yield ""
         yield from wrap(paragraph.replace("*Evidence:*", "Evidence:"), 100)
 
 
-def minimised_lines(view: AccessView, minimised: Minimised, paint: Paint = plain) -> Iterator[str]:
+def minimised_lines(view: AccessView, minimised: Minimised, style: Style = plain) -> Iterator[str]:
     """What can go and why, then what is left."""
     kept, removed = minimised
-    yield paint("title", safe(view.words))
+    yield style("title", safe(view.words))
     for binding, because in removed:
-        yield paint("remove", f"  - {safe(str(binding))}") + paint("dim", _noted(view, binding))
+        yield style("remove", f"  - {safe(str(binding))}") + style("dim", _noted(view, binding))
         for other in because:
             alike = other.entry.permission_type is binding.entry.permission_type
             says = "says it already" if alike else "denies it anyway"
-            yield paint("dim", f"      {safe(str(other))} {says}{_noted(view, other)}")
+            yield style("dim", f"      {safe(str(other))} {says}{_noted(view, other)}")
         if not because:
-            yield paint("dim", "      it has no effect")
+            yield style("dim", "      it has no effect")
     for binding in sorted(kept.bindings):
         yield f"    {safe(str(binding))}"
     total = len(view.authorizer.bindings)

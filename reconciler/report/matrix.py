@@ -14,7 +14,7 @@ from reconciler.access.names import shortest_name
 from reconciler.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType, is_reserved
 from reconciler.report.access_text import Holding, holdings
 from reconciler.report.access_view import AccessView
-from reconciler.report.paint import Paint, plain, safe
+from reconciler.report.style import Style, plain, safe
 from reconciler.report.words import SINGULAR
 
 _O = AclOperation
@@ -38,7 +38,7 @@ _WIDTH: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class AccessCell:
     """What one principal may do on one name."""
 
     everywhere: frozenset[AclOperation] = frozenset()
@@ -61,7 +61,7 @@ class Matrix:
 
     kind: ResourceType
     principals: tuple[str, ...]
-    rows: tuple[tuple[str, str, tuple[Cell, ...]], ...]
+    rows: tuple[tuple[str, str, tuple[AccessCell, ...]], ...]
 
 
 def matrix_of(view: AccessView, kind: ResourceType, principals: Sequence[str] = ()) -> Matrix:
@@ -98,16 +98,16 @@ def _fresh(kind: ResourceType, key: NameSet, keys: set[NameSet]) -> str | None:
     return shortest_name(kind, key, [other for other in sorted(keys) if other != key and key.contains(other)])
 
 
-def _cell(holding: Holding, kind: ResourceType, name: str) -> Cell:
+def _cell(holding: Holding, kind: ResourceType, name: str) -> AccessCell:
     if holding.super_user:
-        return Cell(SUPPORTED_OPERATIONS[kind])
+        return AccessCell(SUPPORTED_OPERATIONS[kind])
     rows = [row for row in holding.rows if row.region.contains(name)]
     hosts: dict[AclOperation, list[Hosts]] = {}
     for row in rows:
         for operation in row.operations if row.certain else ():
             hosts.setdefault(operation, []).append(row.hosts)
     everywhere = frozenset(operation for operation, parts in hosts.items() if _together_any(parts))
-    return Cell(everywhere, frozenset(hosts) - everywhere, all(row.certain for row in rows))
+    return AccessCell(everywhere, frozenset(hosts) - everywhere, all(row.certain for row in rows))
 
 
 def _together_any(parts: Sequence[Hosts]) -> bool:
@@ -116,18 +116,18 @@ def _together_any(parts: Sequence[Hosts]) -> bool:
     return any(part.any_host and listed.issuperset(part.but) for part in parts)
 
 
-def matrix_lines(tables: Sequence[tuple[AccessView, Matrix]], paint: Paint = plain) -> Iterator[str]:
+def matrix_lines(tables: Sequence[tuple[AccessView, Matrix]], style: Style = plain) -> Iterator[str]:
     """Each state's table, with as many principals across as fit, and the meaning of the letters."""
     for view, matrix in tables:
-        yield paint("dim", safe(view.words))
-        yield from _table(matrix, paint)
+        yield style("dim", safe(view.words))
+        yield from _table(matrix, style)
     used = {op for _, matrix in tables for _, _, cells in matrix.rows for c in cells for op in _operations(c)}
     yield ""
     yield ", ".join(f"{letter} {op.name}" for op, letter in LETTERS.items() if op in used) or "nobody may do anything"
-    yield paint("dim", "Lower case: from some hosts only. ?: what is unknown about the cluster decides.")
+    yield style("dim", "Lower case: from some hosts only. ?: what is unknown about the cluster decides.")
 
 
-def _table(matrix: Matrix, paint: Paint) -> Iterator[str]:
+def _table(matrix: Matrix, style: Style) -> Iterator[str]:
     label_width = max((len(safe(label)) for label, _, _ in matrix.rows), default=0)
     widths = [
         max([len(str(number)), *(len(cells[number - 1].letters) for _, _, cells in matrix.rows)])
@@ -137,7 +137,7 @@ def _table(matrix: Matrix, paint: Paint) -> Iterator[str]:
         yield ""
         yield from (f"  {number + 1:>3} {safe(matrix.principals[number])}" for number in block)
         heads = "  ".join(f"{number + 1:<{widths[number]}}" for number in block)
-        yield paint("title", f"{'':<{label_width}}  {heads}".rstrip())
+        yield style("title", f"{'':<{label_width}}  {heads}".rstrip())
         for label, _, cells in matrix.rows:
             values = "  ".join(f"{cells[number].letters:<{widths[number]}}" for number in block)
             yield f"{safe(label):<{label_width}}  {values}".rstrip()
@@ -155,7 +155,7 @@ def _blocks(widths: Sequence[int], room: int) -> Iterator[list[int]]:
         yield block
 
 
-def _operations(cell: Cell) -> frozenset[AclOperation]:
+def _operations(cell: AccessCell) -> frozenset[AclOperation]:
     return cell.everywhere | cell.from_some_hosts
 
 
@@ -177,7 +177,7 @@ def matrix_document(tables: Sequence[tuple[AccessView, Matrix]]) -> dict[str, An
     }
 
 
-def _cell_document(cell: Cell) -> dict[str, Any]:
+def _cell_document(cell: AccessCell) -> dict[str, Any]:
     return {
         "operations": sorted(operation.name for operation in cell.everywhere),
         "fromSomeHosts": sorted(operation.name for operation in cell.from_some_hosts),

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator
 from reconciler.manifest import FIELD_OF
 from reconciler.model import PatternType, ResourcePattern, ResourceType
 from reconciler.policy import Breach, BreachKind
-from reconciler.report.paint import Paint, plain, safe
+from reconciler.report.style import Style, plain, safe
 from reconciler.report.words import names_words
 
 
-def breach_lines(breaches: Iterable[Breach], paint: Paint = plain) -> Iterator[str]:
+def breach_lines(breaches: Iterable[Breach], style: Style = plain) -> Iterator[str]:
     """Two lines for each breach, then how many there are; nothing where there is none."""
     breaches = tuple(breaches)
     for breach in breaches:
-        yield paint("error", "not yours") + f"  {safe(str(breach.origin))}: {safe(message(breach))}"
+        yield style("error", "not yours") + f"  {safe(str(breach.origin))}: {safe(message(breach))}"
         yield f"    {safe(advice(breach))}"
     if breaches:
         yield f"{len(breaches):,} breach{'' if len(breaches) == 1 else 'es'} of ownership"

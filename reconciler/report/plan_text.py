@@ -11,9 +11,9 @@ from reconciler.plan.review.callouts import INTERRUPTED
 from reconciler.plan.review.lasting import lasting
 from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.kinds import KINDS, VERBS, kind_of, sign_of
-from reconciler.report.paint import Paint, counted, plain, safe
 from reconciler.report.review_text import review_lines
 from reconciler.report.step_lines import StepLine, step_lines
+from reconciler.report.style import Style, counted, plain, safe
 from reconciler.report.validation_text import validation_lines
 from reconciler.report.words import pattern_words
 
@@ -22,34 +22,34 @@ _STYLES: Final = {"+": "add", "-": "remove", "~": "change"}
 _NAMED: Final = 20
 
 
-def plan_lines(plan: Plan, paint: Paint = plain, *, expand: bool = False, drift: bool = False) -> Iterator[str]:
+def plan_lines(plan: Plan, style: Style = plain, *, expand: bool = False, drift: bool = False) -> Iterator[str]:
     """Yield the lines; with ``expand`` every binding has its own, otherwise operations on one pattern share it.
 
     With ``drift`` it is a report on what a plan would do, and nobody's proposal.
     """
-    yield from _head(plan, "Drift of" if drift else "Plan for", paint)
+    yield from _head(plan, "Drift of" if drift else "Plan for", style)
     if plan.steps:
         yield ""
-        yield from review_lines(plan.access, paint, expand=expand)
-    yield from opening_lines(plan, paint)
+        yield from review_lines(plan.access, style, expand=expand)
+    yield from opening_lines(plan, style)
     phases = [step.phase for step in plan.steps]
     for phase, lines in groupby(step_lines(plan, expand=expand), key=lambda line: line.phase):
         yield ""
-        yield paint("title", f"{int(phase)}. {TITLES[phase]}")
+        yield style("title", f"{int(phase)}. {TITLES[phase]}")
         for line in lines:
-            yield from _line(line, paint)
+            yield from _line(line, style)
         following = next((later for later in phases if later > phase), None)
         if following is not None and any(phase <= barrier < following for barrier in plan.barriers):
-            yield paint("dim", f"── barrier: {_barrier(plan)} ──")
-    yield from closing_lines(plan, paint)
-    yield from _lasting(plan, paint)
-    yield from _left(plan.skipped, paint)
-    yield from _coverage(plan, paint)
-    yield from _warnings(plan, paint)
-    yield from validation_lines(plan.topics.validation, paint)
-    yield from refusal_lines(plan.refusals, paint)
+            yield style("dim", f"── barrier: {_barrier(plan)} ──")
+    yield from closing_lines(plan, style)
+    yield from _lasting(plan, style)
+    yield from _left(plan.skipped, style)
+    yield from _coverage(plan, style)
+    yield from _warnings(plan, style)
+    yield from validation_lines(plan.topics.validation, style)
+    yield from refusal_lines(plan.refusals, style)
     yield ""
-    yield from _summary(plan, paint, expand=expand, drift=drift)
+    yield from _summary(plan, style, expand=expand, drift=drift)
 
 
 def _barrier(plan: Plan) -> str:
@@ -60,9 +60,9 @@ def _barrier(plan: Plan) -> str:
     return f"{named}, and the active controller, prove to {safe(terms.probe)} that they enforce what was sent"
 
 
-def _head(plan: Plan, what: str, paint: Paint) -> Iterator[str]:
+def _head(plan: Plan, what: str, style: Style) -> Iterator[str]:
     counts = plan.counts
-    yield paint("title", f"{what} cluster {safe(plan.terms.cluster)}") + paint("dim", f"  as of {plan.as_of}")
+    yield style("title", f"{what} cluster {safe(plan.terms.cluster)}") + style("dim", f"  as of {plan.as_of}")
     yield (
         f"Declared: {counted(counts.desired_bindings, 'binding')}, {counted(counts.desired_topics, 'topic')}. "
         f"Live, as seen by one broker: {counted(counts.live_bindings, 'binding')} "
@@ -71,77 +71,77 @@ def _head(plan: Plan, what: str, paint: Paint) -> Iterator[str]:
     )
 
 
-def _line(line: StepLine, paint: Paint) -> Iterator[str]:
-    style = _STYLES[line.sign]
-    effect = paint("dim", f"  [{safe(line.effect)}]") if line.effect else ""
+def _line(line: StepLine, style: Style) -> Iterator[str]:
+    role = _STYLES[line.sign]
+    effect = style("dim", f"  [{safe(line.effect)}]") if line.effect else ""
     place = "" if line.origin is None else str(line.origin)
     end = "".join(f"  {safe(text)}" for text in (line.until, place) if text)
-    yield paint(style, f"  {line.sign} {safe(line.words)}") + effect + (paint("dim", end) if end else "")
-    yield from (paint(detail.role, f"      {safe(detail.text)}") for detail in line.details)
+    yield style(role, f"  {line.sign} {safe(line.words)}") + effect + (style("dim", end) if end else "")
+    yield from (style(detail.role, f"      {safe(detail.text)}") for detail in line.details)
     if line.names:
         more = f" and {len(line.names) - _NAMED:,} more; --expand shows each" if len(line.names) > _NAMED else ""
-        yield paint("dim", f"      {', '.join(map(safe, line.names[:_NAMED]))}{more}")
+        yield style("dim", f"      {', '.join(map(safe, line.names[:_NAMED]))}{more}")
 
 
-def _lasting(plan: Plan, paint: Paint) -> Iterator[str]:
+def _lasting(plan: Plan, style: Style) -> Iterator[str]:
     sentences = list(lasting(plan.steps))
     if sentences:
         yield ""
-        yield paint("title", f"Cannot be undone ({len(sentences):,})")
+        yield style("title", f"Cannot be undone ({len(sentences):,})")
         yield from (f"  {safe(sentence)}" for sentence in sentences)
 
 
-def _left(left: tuple[Skipped, ...], paint: Paint) -> Iterator[str]:
+def _left(left: tuple[Skipped, ...], style: Style) -> Iterator[str]:
     if not left:
         return
     yield ""
-    yield paint("title", f"Not changed ({len(left):,})")
+    yield style("title", f"Not changed ({len(left):,})")
     for (reason, detail), group in groupby(left, key=lambda item: (item.reason, item.detail)):
-        yield paint("warn", f"  {reason}: {safe(detail)}")
+        yield style("warn", f"  {reason}: {safe(detail)}")
         for item in group:
-            origin = "" if item.origin is None else paint("dim", f"  {safe(str(item.origin))}")
+            origin = "" if item.origin is None else style("dim", f"  {safe(str(item.origin))}")
             yield f"    {safe(item.subject)}{origin}"
 
 
-def _coverage(plan: Plan, paint: Paint) -> Iterator[str]:
+def _coverage(plan: Plan, style: Style) -> Iterator[str]:
     for title, patterns in (
         ("Gets its first binding: closed to everybody else if default-allow is on", plan.coverage.closed),
         ("Loses its last binding: open to everybody if default-allow is on", plan.coverage.opened),
     ):
         if patterns:
             yield ""
-            yield paint("title", f"{title} ({len(patterns):,})")
+            yield style("title", f"{title} ({len(patterns):,})")
             yield from (f"    {safe(pattern_words(pattern))}" for pattern in patterns)
 
 
-def _warnings(plan: Plan, paint: Paint) -> Iterator[str]:
+def _warnings(plan: Plan, style: Style) -> Iterator[str]:
     if plan.warnings:
         yield ""
-    yield from (paint("warn", f"warning: {safe(text)}") for text in plan.warnings)
+    yield from (style("warn", f"warning: {safe(text)}") for text in plan.warnings)
 
 
-def refusal_lines(refusals: tuple[Refusal, ...], paint: Paint = plain) -> Iterator[str]:
+def refusal_lines(refusals: tuple[Refusal, ...], style: Style = plain) -> Iterator[str]:
     """What guards refuse, and what a person can do about each."""
     if not refusals:
         return
     yield ""
-    yield paint("error", f"Refused ({len(refusals):,})")
+    yield style("error", f"Refused ({len(refusals):,})")
     for refusal in refusals:
-        yield paint("error", f"  {refusal.guard}: {safe(refusal.message)}")
+        yield style("error", f"  {refusal.guard}: {safe(refusal.message)}")
         yield f"    {safe(refusal.remedy)}"
 
 
-def _summary(plan: Plan, paint: Paint, *, expand: bool, drift: bool) -> Iterator[str]:
+def _summary(plan: Plan, style: Style, *, expand: bool, drift: bool) -> Iterator[str]:
     if not plan.steps:
-        yield paint("title", "Nothing to do." if not plan.skipped else "Nothing that this plan is allowed to do.")
+        yield style("title", "Nothing to do." if not plan.skipped else "Nothing that this plan is allowed to do.")
         return
-    yield paint("title", f"{summary(plan)}. About {plan.estimated_seconds:g} s.")
+    yield style("title", f"{summary(plan)}. About {plan.estimated_seconds:g} s.")
     if plan.moves_access:
-        yield paint("dim", f"Proven: {_proven(plan)}.")
+        yield style("dim", f"Proven: {_proven(plan)}.")
     if not drift and not plan.refusals:
         yield f"Approve with --require-id {change_id(plan)}"
     if expand:
-        yield paint("dim", f"On this cluster only: {plan_id(plan)}")
+        yield style("dim", f"On this cluster only: {plan_id(plan)}")
 
 
 def _proven(plan: Plan) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from reconciler.model import UNLIMITED_CONFIGS, TopicCheck, readable
 from reconciler.policy import TopicFinding, TopicFindingStatus, TopicPolicyResult
-from reconciler.report.paint import Paint, counted, plain, safe
+from reconciler.report.style import Style, counted, plain, safe
 
 _STYLE: Final = {
     TopicFindingStatus.BROKEN: "error",
@@ -15,12 +15,12 @@ _STYLE: Final = {
 }
 
 
-def policy_lines(result: TopicPolicyResult, paint: Paint = plain) -> Iterator[str]:
+def policy_lines(result: TopicPolicyResult, style: Style = plain) -> Iterator[str]:
     """Each finding, waivers that accept nothing, then how many there are; nothing where there is no rule."""
     for finding in result.findings:
-        yield from _finding_lines(finding, paint)
+        yield from _finding_lines(finding, style)
     for waiver in result.unused_waivers:
-        yield paint("dim", safe(f"the waiver at {waiver.origin} accepts nothing: remove it"))
+        yield style("dim", safe(f"the waiver at {waiver.origin} accepts nothing: remove it"))
     if result.rules:
         yield summary(result)
 
@@ -33,12 +33,12 @@ def summary(result: TopicPolicyResult) -> str:
     return f"{counted(result.topics, 'topic')} against {rules} of topic policies: {parts or 'all kept'}"
 
 
-def _finding_lines(finding: TopicFinding, paint: Paint) -> Iterator[str]:
+def _finding_lines(finding: TopicFinding, style: Style) -> Iterator[str]:
     word = str(finding.status)
     if finding.rule.severity == "warning" and finding.status is not TopicFindingStatus.WAIVED:
         word += " (warning)"
-    head = paint(_STYLE[finding.status], f"{word} {finding.code}")
-    yield f"{head}  {safe(finding.topic)}{paint('dim', safe(f'  {finding.origin}'))}"
+    head = style(_STYLE[finding.status], f"{word} {finding.code}")
+    yield f"{head}  {safe(finding.topic)}{style('dim', safe(f'  {finding.origin}'))}"
     yield safe(f"    {message(finding)}")
     if finding.rule.message:
         yield safe(f"    {finding.rule.message}")

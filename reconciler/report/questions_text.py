@@ -25,7 +25,7 @@ from reconciler.model import (
     ResourcePattern,
 )
 from reconciler.report.access_view import AccessView
-from reconciler.report.paint import Paint, plain, safe
+from reconciler.report.style import Style, plain, safe
 from reconciler.report.words import (
     binding_document,
     decision_document,
@@ -94,10 +94,10 @@ def unnamed_host(authorizer: Authorizer) -> str:
     return next((address for address in addresses if address not in named), "192.0.2.0")
 
 
-def can_i_lines(answers: Sequence[Answered], paint: Paint = plain) -> Iterator[str]:
+def can_i_lines(answers: Sequence[Answered], style: Style = plain) -> Iterator[str]:
     """One state, or before and after."""
     for answered, when in zip(answers, _times(answers), strict=True):
-        yield when + paint(_STYLE[answered.allowed], _WORD[answered.allowed]) + f"  {safe(_question(answered))}"
+        yield when + style(_STYLE[answered.allowed], _WORD[answered.allowed]) + f"  {safe(_question(answered))}"
         explanation = answered.explanation
         if answered.answer.counterexample is not None and explanation is not None:
             request = explanation.decision.request
@@ -105,23 +105,23 @@ def can_i_lines(answers: Sequence[Answered], paint: Paint = plain) -> Iterator[s
             yield safe(f"    not {request.principal} on {resource} from {request.host}")
         if explanation is not None:
             yield from _reasons(explanation, answered.view.authorizer)
-        yield paint("dim", f"    {safe(answered.view.words)}")
+        yield style("dim", f"    {safe(answered.view.words)}")
 
 
-def explain_lines(found: Sequence[tuple[AccessView, Explanation]], paint: Paint = plain) -> Iterator[str]:
+def explain_lines(found: Sequence[tuple[AccessView, Explanation]], style: Style = plain) -> Iterator[str]:
     """One state, or before and after: the answer, why, and all ACLs on the name."""
     for (view, explanation), when in zip(found, _times(found), strict=True):
         request = explanation.decision.request
         resource = resource_words(request.resource_type, request.resource_name)
         subject = f"{request.principal} {request.operation.name} {resource} from {request.host}"
-        yield when + paint(_STYLE[explanation.allowed], _WORD[explanation.allowed]) + f"  {safe(subject)}"
+        yield when + style(_STYLE[explanation.allowed], _WORD[explanation.allowed]) + f"  {safe(subject)}"
         yield from _reasons(explanation, view.authorizer)
         if explanation.considered:
             yield "    ACLs on this name:"
         for binding, standing in explanation.considered:
             line = f"      {standing:<15}  {safe(str(binding))}"
-            yield paint("title" if standing is Relevance.DECIDES else "dim", line) + _place(binding, view.authorizer)
-        yield paint("dim", f"    {safe(view.words)}")
+            yield style("title" if standing is Relevance.DECIDES else "dim", line) + _place(binding, view.authorizer)
+        yield style("dim", f"    {safe(view.words)}")
 
 
 def _reasons(explanation: Explanation, authorizer: Authorizer) -> Iterator[str]:

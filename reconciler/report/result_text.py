@@ -5,22 +5,22 @@ from typing import Any
 
 from reconciler.apply import GOOD, Outcome, Result, StepOutcome
 from reconciler.plan import change_id, describe, plan_id, step_side
-from reconciler.report.paint import Paint, counted, plain, safe
+from reconciler.report.style import Style, counted, plain, safe
 
 
-def result_lines(result: Result, paint: Paint = plain) -> Iterator[str]:
+def result_lines(result: Result, style: Style = plain) -> Iterator[str]:
     """Yield the lines: what is not good first, the verdict last."""
     for item in result.outcomes:
         if item.outcome not in GOOD:
-            yield paint("error", f"  {item.outcome}: {safe(describe(item.step.change))}") + _why(item)
+            yield style("error", f"  {item.outcome}: {safe(describe(item.step.change))}") + _why(item)
     for text in result.differences:
-        yield paint("error", f"  {safe(text)}")
+        yield style("error", f"  {safe(text)}")
     for text in result.notes:
-        yield paint("warn", f"  {safe(text)}")
+        yield style("warn", f"  {safe(text)}")
     if result.stopped:
-        yield paint("error", f"stopped: {safe(result.stopped)}")
+        yield style("error", f"stopped: {safe(result.stopped)}")
     yield _counts(result)
-    yield _verdict(result, paint)
+    yield _verdict(result, style)
 
 
 def result_document(result: Result) -> dict[str, Any]:
@@ -61,9 +61,9 @@ def _counts(result: Result) -> str:
     return ", ".join(f"{number:,} {outcome}" for outcome, number in found if number) or "no steps"
 
 
-def _verdict(result: Result, paint: Paint) -> str:
+def _verdict(result: Result, style: Style) -> str:
     if result.succeeded:
-        return paint("add", f"Applied and verified: {counted(len(result.outcomes), 'step')}.")
+        return style("add", f"Applied and verified: {counted(len(result.outcomes), 'step')}.")
     if not result.verified:
-        return paint("error", "The cluster could not be read at the end: nothing above is verified. Plan again.")
-    return paint("error", "Not everything is as planned. Plan again to see what is left; applying again is safe.")
+        return style("error", "The cluster could not be read at the end: nothing above is verified. Plan again.")
+    return style("error", "Not everything is as planned. Plan again to see what is left; applying again is safe.")

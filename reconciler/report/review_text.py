@@ -5,7 +5,7 @@ from typing import Final
 
 from reconciler.plan import EVERYBODY_ELSE, AccessReview, Effect, EffectKind
 from reconciler.report.access_lines import AccessLine, access_lines
-from reconciler.report.paint import Paint, counted, plain, safe
+from reconciler.report.style import Style, counted, plain, safe
 from reconciler.report.words import binding_words
 
 _LINES_SHOWN: Final = 40
@@ -16,21 +16,21 @@ _WHY_PERHAPS: Final = (
 )
 
 
-def review_lines(access: AccessReview, paint: Paint = plain, *, expand: bool = False) -> Iterator[str]:
+def review_lines(access: AccessReview, style: Style = plain, *, expand: bool = False) -> Iterator[str]:
     """A title that counts, a line for each gain and each loss (at most 40 unless ``expand``), callouts."""
     lines = list(access_lines(access.consequences, expand=expand, most_names=_NAMES_SHOWN))
-    yield paint("title", f"Access: {_title(access)}")
+    yield style("title", f"Access: {_title(access)}")
     shown = lines if expand or len(lines) <= _LINES_SHOWN else lines[:_LINES_SHOWN]
-    yield from (paint("add" if line.sign == "+" else "remove", f"  {line.sign} {_words(line)}") for line in shown)
+    yield from (style("add" if line.sign == "+" else "remove", f"  {line.sign} {_words(line)}") for line in shown)
     if len(lines) > len(shown):
         yield f"    {len(lines) - len(shown):,} more lines; --expand shows them"
     if not all(line.certain for line in lines):
-        yield paint("dim", _WHY_PERHAPS)
+        yield style("dim", _WHY_PERHAPS)
     if access.more_principals:
         more = counted(access.more_principals, "more principal")
-        yield paint("dim", f"  {more} with ACLs of their own gain or lose through User:* and are not listed")
+        yield style("dim", f"  {more} with ACLs of their own gain or lose through User:* and are not listed")
     for callout in access.callouts:
-        yield paint("warn", f"  ! {safe(callout.text)}") + paint("dim", f"  [{safe(callout.rule)}]")
+        yield style("warn", f"  ! {safe(callout.text)}") + style("dim", f"  [{safe(callout.rule)}]")
 
 
 def _words(line: AccessLine) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 
 from reconciler.fleet.usage import BindingUse, ClusterUsage, Denial, ReplayedAccess, ReplayResult, Summary
 from reconciler.model import AclBinding
-from reconciler.report.paint import Paint, counted, plain, safe
+from reconciler.report.style import Style, counted, plain, safe
 
 _STANDINGS: Final = {
     BindingUse.ALONE: "needed for an access that was seen",
@@ -18,40 +18,40 @@ _HOSTS: Final = 3
 
 
 def usage_lines(
-    title: str, usages: Sequence[ClusterUsage], unassigned: Summary, paint: Paint = plain, *, shown: int = 20
+    title: str, usages: Sequence[ClusterUsage], unassigned: Summary, style: Style = plain, *, shown: int = 20
 ) -> Iterator[str]:
     """The whole answer."""
-    yield paint("title", safe(title))
+    yield style("title", safe(title))
     for usage in usages:
-        yield paint("title", f"  {safe(usage.cluster)}")
-        yield from (f"    {line}" for line in _cluster_lines(usage, paint, shown))
+        yield style("title", f"  {safe(usage.cluster)}")
+        yield from (f"    {line}" for line in _cluster_lines(usage, style, shown))
     if unassigned.files:
         counts = f"{counted(unassigned.lines, 'line')} in {counted(len(unassigned.files), 'file')}"
         yield f"  in no cluster's directory: {counts}, {unassigned.foreign:,} decisions of clusters that are not known"
-        yield from (f"    {line}" for line in _reading_lines(unassigned, paint, ""))
+        yield from (f"    {line}" for line in _reading_lines(unassigned, style, ""))
     unknown = [usage.cluster for usage in usages if usage.failure or usage.cannot_say]
     said = sum(usage.standings.get(BindingUse.UNUSED, 0) for usage in usages)
     bindings = f"{counted(said, 'binding')} without any use seen"
     yield f"{counted(len(usages), 'cluster')}: {bindings}, {len(unknown)} of which nothing can be said"
 
 
-def _cluster_lines(usage: ClusterUsage, paint: Paint, shown: int) -> Iterator[str]:
+def _cluster_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
     if usage.failure:
-        yield paint("error", f"not known: {safe(usage.failure)}")
+        yield style("error", f"not known: {safe(usage.failure)}")
         return
     yield _overview(usage)
-    yield from _reading_lines(usage.summary, paint, "what they said could be a use of a binding that is listed here")
+    yield from _reading_lines(usage.summary, style, "what they said could be a use of a binding that is listed here")
     if usage.cannot_say:
-        yield paint("warn", f"which bindings are not used cannot be said: {usage.cannot_say}")
+        yield style("warn", f"which bindings are not used cannot be said: {usage.cannot_say}")
     elif usage.coverage.silent:
         days = ", ".join(usage.coverage.silent_days)
         more = " …" if usage.coverage.silent > len(usage.coverage.silent_days) else ""
-        yield paint("warn", f"no permitted access on {counted(usage.coverage.silent, 'day')}: {days}{more}")
-    yield from _binding_lines(usage, paint, shown)
-    yield from _denial_lines(usage, paint, shown)
-    yield from _odd_lines(usage, paint, shown)
+        yield style("warn", f"no permitted access on {counted(usage.coverage.silent, 'day')}: {days}{more}")
+    yield from _binding_lines(usage, style, shown)
+    yield from _denial_lines(usage, style, shown)
+    yield from _odd_lines(usage, style, shown)
     if usage.replay is not None:
-        yield from _replay_lines(usage.replay, paint, shown)
+        yield from _replay_lines(usage.replay, style, shown)
 
 
 def _overview(usage: ClusterUsage) -> str:
@@ -64,45 +64,45 @@ def _overview(usage: ClusterUsage) -> str:
     )
 
 
-def _reading_lines(summary: Summary, paint: Paint, meaning: str) -> Iterator[str]:
+def _reading_lines(summary: Summary, style: Style, meaning: str) -> Iterator[str]:
     if summary.unread:
         because = f": {meaning}" if meaning else ""
-        yield paint("warn", f"{counted(summary.unread, 'line')} could not be read{because}")
+        yield style("warn", f"{counted(summary.unread, 'line')} could not be read{because}")
         for reason, lost in summary.lost:
             yield f"  {lost.lines:,} {reason.value}, for example"
-            yield from (paint("dim", f"    {safe(text)}") for text in lost.examples)
+            yield from (style("dim", f"    {safe(text)}") for text in lost.examples)
     for text in summary.broken:
-        yield paint("warn", f"not read to its end: {safe(text)}")
+        yield style("warn", f"not read to its end: {safe(text)}")
     if summary.foreign and meaning:
         yield f"{summary.foreign:,} decisions of another cluster were left out"
 
 
-def _binding_lines(usage: ClusterUsage, paint: Paint, shown: int) -> Iterator[str]:
+def _binding_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
     parts = [f"{usage.standings[kind]:,} {words}" for kind, words in _STANDINGS.items() if usage.standings.get(kind)]
     yield "bindings: " + (", ".join(parts) or "none")
     if usage.opaque:
         yield f"  {usage.opaque:,} entries that cannot be named are not judged"
     for binding, origin in usage.unused[:shown]:
-        place = paint("dim", f"  {safe(origin)}") if origin else ""
-        yield paint("remove", f"  - {safe(str(binding))}") + place
-    yield from _more(len(usage.unused), shown, paint)
+        place = style("dim", f"  {safe(origin)}") if origin else ""
+        yield style("remove", f"  - {safe(str(binding))}") + place
+    yield from _more(len(usage.unused), shown, style)
     if usage.gone:
         yield "named by the logs, and there no more:"
         yield from (f"  {times:,}× {safe(str(binding))}" for binding, times in usage.gone[:shown])
 
 
-def _denial_lines(usage: ClusterUsage, paint: Paint, shown: int) -> Iterator[str]:
+def _denial_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
     if not usage.denials:
         return
     yield f"refused again and again, different accesses: {len(usage.denials):,}"
     for denial in usage.denials[:shown]:
         yield f"  {denial.tally.times:,}× {safe(_refusal(denial))}"
-        yield from (paint("add", f"      would settle it: {safe(str(grant))}") for grant in denial.grants)
+        yield from (style("add", f"      would settle it: {safe(str(grant))}") for grant in denial.grants)
         if denial.remark:
-            yield paint("warn" if denial.grants else "dim", f"      {safe(denial.remark)}")
-    yield from _more(len(usage.denials), shown, paint)
+            yield style("warn" if denial.grants else "dim", f"      {safe(denial.remark)}")
+    yield from _more(len(usage.denials), shown, style)
     if usage.dropped_denials:
-        yield paint("warn", f"  {usage.dropped_denials:,} rarer ones were too many to keep")
+        yield style("warn", f"  {usage.dropped_denials:,} rarer ones were too many to keep")
 
 
 def _refusal(denial: Denial) -> str:
@@ -113,31 +113,31 @@ def _refusal(denial: Denial) -> str:
     return f"{principal} {operation.name} on {kind.name} {name} from {hosts}, last {denial.tally.last or 'unknown'}"
 
 
-def _odd_lines(usage: ClusterUsage, paint: Paint, shown: int) -> Iterator[str]:
+def _odd_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
     if usage.oddities:
         words = "access is" if usage.oddities == 1 else "accesses are"
-        yield paint("warn", f"{usage.oddities:,} {words} told otherwise than these bindings would decide them:")
+        yield style("warn", f"{usage.oddities:,} {words} told otherwise than these bindings would decide them:")
         for event, tally in usage.odd[:shown]:
             verdict = "permitted" if event.allowed else "refused"
             yield f"  {tally.times:,}× {verdict} by the log: {safe(str(event.request))}"
-        yield from _more(usage.oddities, min(shown, len(usage.odd)), paint)
+        yield from _more(usage.oddities, min(shown, len(usage.odd)), style)
     if usage.undeclared_super_users:
         names = ", ".join(map(safe, usage.undeclared_super_users))
-        yield paint("warn", f"super users that the Cluster document does not name: {names}")
+        yield style("warn", f"super users that the Cluster document does not name: {names}")
 
 
-def _replay_lines(replay: ReplayResult, paint: Paint, shown: int) -> Iterator[str]:
+def _replay_lines(replay: ReplayResult, style: Style, shown: int) -> Iterator[str]:
     yield (
         f"under the change, different accesses: {replay.fails:,} would fail, {replay.succeeds:,} would newly succeed, "
         f"{replay.unclear:,} cannot be told, {replay.same:,} stay as they are"
     )
-    for count, rows, style, words in (
+    for count, rows, role, words in (
         (replay.fails, replay.failing, "remove", "would fail"),
         (replay.succeeds, replay.newly, "add", "would newly succeed"),
         (replay.unclear, replay.undecided, "warn", "cannot be told"),
     ):
-        yield from (paint(style, f"  {words}: {safe(_replayed(row))}") for row in rows[:shown])
-        yield from _more(count, shown, paint)
+        yield from (style(role, f"  {words}: {safe(_replayed(row))}") for row in rows[:shown])
+        yield from _more(count, shown, style)
 
 
 def _replayed(row: ReplayedAccess) -> str:
@@ -150,5 +150,5 @@ def _behind(row: ReplayedAccess, binding: AclBinding) -> str:
     return f"{'refused' if denies else 'permitted so far' if row.before else 'permitted'} by {binding}"
 
 
-def _more(count: int, shown: int, paint: Paint) -> Iterable[str]:
-    return [paint("dim", f"  … and {count - shown:,} more")] if count > shown else []
+def _more(count: int, shown: int, style: Style) -> Iterable[str]:
+    return [style("dim", f"  … and {count - shown:,} more")] if count > shown else []

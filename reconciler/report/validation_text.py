@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.plan import BrokerAnswer, Ruling, Validation
-from reconciler.report.paint import Paint, counted, plain
+from reconciler.report.style import Style, counted, plain
 
 _NO_ANSWER: Final = (
     "A step without an answer is not refused: nothing is known about it. UNKNOWN_SERVER_ERROR means that a policy",
@@ -27,20 +27,20 @@ def answer_words(answer: BrokerAnswer) -> str:
             return f"the broker gave no answer about this: {told}"
 
 
-def validation_lines(validation: Validation | None, paint: Paint = plain) -> Iterator[str]:
+def validation_lines(validation: Validation | None, style: Style = plain) -> Iterator[str]:
     """What was asked of the broker, when, and what came of it, in a few lines."""
     if validation is None:
         return
     asked = len(validation.answers)
     yield ""
     if not asked:
-        yield paint("dim", f"Asked of the broker at {validation.asked}: nothing, no step can be asked about.")
+        yield style("dim", f"Asked of the broker at {validation.asked}: nothing, no step can be asked about.")
         return
     words = ((Ruling.ACCEPTED, "accepted"), (Ruling.REFUSED, "refused"), (Ruling.AFTER_GRANT, "not asked yet"))
     parts = [f"{validation.count(ruling):,} {word}" for ruling, word in words if validation.count(ruling)]
     if unknown := validation.count(Ruling.UNKNOWN):
         parts.append(f"{unknown:,} without an answer")
     role = "add" if validation.count(Ruling.ACCEPTED) == asked else "warn"
-    yield paint(role, f"Asked of the broker at {validation.asked}: {counted(asked, 'step')}, {', '.join(parts)}.")
+    yield style(role, f"Asked of the broker at {validation.asked}: {counted(asked, 'step')}, {', '.join(parts)}.")
     if unknown:
-        yield from (paint("warn", f"  {line}") for line in _NO_ANSWER)
+        yield from (style("warn", f"  {line}") for line in _NO_ANSWER)

@@ -15,8 +15,8 @@ from reconciler.apply import ApplyEnvironment, Identity, Outcome, check, perform
 from reconciler.cli.main import run
 from reconciler.cli.progress import Lines
 from reconciler.ports import Answer, AnswerStatus
-from reconciler.report.paint import plain
 from reconciler.report.result_text import result_document, result_lines
+from reconciler.report.style import plain
 from tests.contract.faults import Fault, FaultyCluster
 from tests.faults.scenario import before, plan_for, wish
 from tests.integration.hostile import HOSTILE, assert_harmless, write_snapshot

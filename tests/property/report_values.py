@@ -23,7 +23,7 @@ from reconciler.plan import (
     Terms,
     is_acl_change,
 )
-from reconciler.report.results import Check, Finding, Level, Report, Standing
+from reconciler.report.results import Check, CheckStatus, Finding, Level, Report
 from tests.property.strategies import entries, patterns, wild_text
 
 #: What would leave its place in Markdown, HTML, XML, JSON, a job's log, a terminal or a spreadsheet.
@@ -85,7 +85,7 @@ checks = st.builds(
     st.sampled_from(["AccessTests", "Ownership", "TopicPolicy", "Guards"]),
     _any_texts,
     _any_texts,
-    st.sampled_from(Standing),
+    st.sampled_from(CheckStatus),
     _any_texts,
     st.lists(_any_texts, max_size=2).map(tuple),
     places,

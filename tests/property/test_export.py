@@ -25,7 +25,7 @@ from reconciler.model import (
 )
 from reconciler.report.export import cluster_document, differences, export_manifests
 from reconciler.report.export.acls import acls_document
-from reconciler.report.export.sayable import binding_problem, text_problem
+from reconciler.report.export.expressible import binding_problem, text_problem
 from tests.property.strategies import (
     bindings,
     entries,

@@ -14,9 +14,9 @@ from markdown_it import MarkdownIt
 from reconciler.model.disguise import undisguised
 from reconciler.report.formats import comment
 from reconciler.report.formats.escaping import markdown_cell, markdown_code, markdown_text, unformulaic
-from reconciler.report.formats.interface import Options
-from reconciler.report.paint import safe
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.results import Level, Report
+from reconciler.report.style import safe
 from tests.integration.report.formats import FORMATS
 from tests.property.report_values import reports, texts
 
@@ -83,7 +83,7 @@ def _seen(text: str) -> _Seen:
 @given(reports)
 def test_markdown_is_only_what_the_template_writes(report: Report) -> None:
     seen = _seen(
-        _MARKDOWN.render(comment.write(report, Options("1", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))))
+        _MARKDOWN.render(comment.write(report, FormatOptions("1", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))))
     )
     assert {tag for tag, _ in seen.tags} <= _TAGS | _TABLE
     assert all(not attributes for _, attributes in seen.tags)

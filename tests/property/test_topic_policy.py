@@ -31,8 +31,8 @@ from reconciler.policy import (
     TopicPolicyResult,
     propose_policy,
 )
+from reconciler.report.export.expressible import topic_problem
 from reconciler.report.export.policy import policy_text
-from reconciler.report.export.sayable import topic_problem
 from tests.property.strategies import topics
 
 DAY = datetime.date(2027, 1, 1)
@@ -128,7 +128,7 @@ def test_the_topics_that_a_proposal_is_made_of_keep_it(found: list[Topic]) -> No
 
 @given(st.lists(topics(), min_size=1, max_size=6))
 def test_the_order_of_the_topics_means_nothing(found: list[Topic]) -> None:
-    sayable = {topic.name: topic for topic in found if topic_problem(topic) is None}
-    assume(sayable)
+    fit = {topic.name: topic for topic in found if topic_problem(topic) is None}
+    assume(fit)
     occasion = Occasion("prod", "as it was", DAY)
-    assert propose_policy(sayable.values(), occasion) == propose_policy(reversed(list(sayable.values())), occasion)
+    assert propose_policy(fit.values(), occasion) == propose_policy(reversed(list(fit.values())), occasion)

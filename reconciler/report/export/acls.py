@@ -17,7 +17,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.report.export.roles import RoleUse, Rule, with_roles
+from reconciler.report.export.roles import ExportedRole, ExportedRule, with_roles
 from reconciler.report.export.yaml_text import one_or_list, scalar
 
 _FIELDS: Final = {
@@ -31,7 +31,7 @@ _FIELDS: Final = {
 
 
 def acls_document(name: str, principal: str, bindings: Iterable[AclBinding], *, roles: bool = True) -> list[str]:
-    """The lines of one ``Acls`` document. The texts are sayable and ``name`` is fit for a document.
+    """The lines of one ``Acls`` document. The texts are expressible and ``name`` is fit for a document.
 
     With ``roles``, built-in roles say what they say exactly.
     """
@@ -45,11 +45,11 @@ def acls_document(name: str, principal: str, bindings: Iterable[AclBinding], *, 
     ]
     rules = folded(bindings)
     for item in with_roles(rules) if roles else rules:
-        lines.extend(_use_lines(item) if isinstance(item, RoleUse) else _rule_lines(item))
+        lines.extend(_use_lines(item) if isinstance(item, ExportedRole) else _rule_lines(item))
     return lines
 
 
-def folded(bindings: Iterable[AclBinding]) -> list[Rule]:
+def folded(bindings: Iterable[AclBinding]) -> list[ExportedRule]:
     """The rules that declare exactly ``bindings``, which are of one principal."""
     hosts: dict[tuple[ResourcePattern, AclPermissionType, AclOperation], list[str]] = defaultdict(list)
     for pattern, entry in sorted(bindings):
@@ -57,9 +57,9 @@ def folded(bindings: Iterable[AclBinding]) -> list[Rule]:
     operations: dict[tuple[ResourcePattern, AclPermissionType, tuple[str, ...]], list[AclOperation]] = defaultdict(list)
     for (pattern, permission, operation), found in hosts.items():
         operations[pattern, permission, tuple(sorted(found))].append(operation)
-    patterns: dict[tuple[ResourcePattern | ResourceType, Rule], list[ResourcePattern]] = defaultdict(list)
+    patterns: dict[tuple[ResourcePattern | ResourceType, ExportedRule], list[ResourcePattern]] = defaultdict(list)
     for (pattern, permission, where), what in operations.items():
-        patterns[_shareable(pattern), Rule((), permission, tuple(sorted(what)), where)].append(pattern)
+        patterns[_shareable(pattern), ExportedRule((), permission, tuple(sorted(what)), where)].append(pattern)
     return sorted((rule._replace(patterns=tuple(same)) for (_, rule), same in patterns.items()), key=_order)
 
 
@@ -69,19 +69,19 @@ def _shareable(pattern: ResourcePattern) -> ResourcePattern | ResourceType:
     return pattern.resource_type if listed else pattern
 
 
-def _order(rule: Rule) -> tuple[object, ...]:
+def _order(rule: ExportedRule) -> tuple[object, ...]:
     first = rule.patterns[0]
     # ALLOW before DENY: what is granted, then what is taken from it.
     return (first.resource_type, first.name, first.pattern_type, -rule.permission, rule.operations, rule.hosts)
 
 
-def _rule_lines(rule: Rule) -> list[str]:
+def _rule_lines(rule: ExportedRule) -> list[str]:
     head = one_or_list(rule.permission.name.lower(), [operation.name for operation in rule.operations], 6)
     head[0] = f"    - {head[0].lstrip()}"
     return [*head, *_resource_lines(rule.patterns), *_host_lines(rule.hosts)]
 
 
-def _use_lines(use: RoleUse) -> list[str]:
+def _use_lines(use: ExportedRole) -> list[str]:
     resources = [line for rule in use.rules for line in _resource_lines(rule.patterns)]
     return [f"    - role: {use.role}", *resources, *_host_lines(use.rules[0].hosts)]
 

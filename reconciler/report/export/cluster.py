@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from reconciler.manifest import document_name_problem
-from reconciler.report.export.sayable import text_problem
+from reconciler.report.export.expressible import text_problem
 from reconciler.report.export.yaml_text import one_or_list, scalar
 
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from reconciler.model import AclBinding, ClusterState, FrozenMap, OpaqueBinding, Topic, collision_key
 from reconciler.report.export.acls import acls_document
+from reconciler.report.export.expressible import binding_problem, topic_problem
 from reconciler.report.export.file_names import file_stems
-from reconciler.report.export.sayable import binding_problem, topic_problem
 from reconciler.report.export.topics import topic_files
 from reconciler.report.export.yaml_text import comment
 
@@ -37,13 +37,13 @@ def export_manifests(state: ClusterState, *, cluster: str = "", heading: str = "
     One file for each principal, ``acls/<name>.yaml``, and ``topics.yaml`` or ``topics/<prefix>.yaml``. Loading them
     gives all bindings but ``left`` and all topics but ``left_topics``.
     """
-    sayable, left = _divided(state.bindings)
+    expressible, left = _divided(state.bindings)
     topics, left_topics = _divided_topics(state.topics.values())
-    stems = file_stems(sayable)
+    stems = file_stems(expressible)
     head = [comment(heading or f"As found on {cluster or 'the cluster'} ({state.cluster_id}).")]
     files = {}
     left_of = _by_principal(left)
-    for principal, bindings in sayable.items():
+    for principal, bindings in expressible.items():
         own = [comment(text) for text in _left_lines(left_of.pop(principal, ()))]
         lines = acls_document(stems[principal], principal, bindings, roles=roles)
         files[f"acls/{stems[principal]}.yaml"] = [*head, *own, *lines]
@@ -58,31 +58,31 @@ def export_manifests(state: ClusterState, *, cluster: str = "", heading: str = "
 
 def _divided(bindings: Iterable[AclBinding]) -> tuple[dict[str, list[AclBinding]], list[tuple[AclBinding, str]]]:
     """What can be said, by principal, and what is left."""
-    sayable: dict[str, list[AclBinding]] = defaultdict(list)
+    expressible: dict[str, list[AclBinding]] = defaultdict(list)
     left = []
     for binding in sorted(bindings):
         problem = binding_problem(binding)
         if problem is None:
-            sayable[binding.entry.principal].append(binding)
+            expressible[binding.entry.principal].append(binding)
         else:
             left.append((binding, problem))
-    return dict(sorted(sayable.items())), left
+    return dict(sorted(expressible.items())), left
 
 
 def _divided_topics(topics: Iterable[Topic]) -> tuple[list[Topic], list[tuple[str, str]]]:
     """Of topics whose names collide, which a broker can have and a manifest cannot, the first one is said."""
-    sayable: dict[str, Topic] = {}
+    expressible: dict[str, Topic] = {}
     left = []
     for topic in sorted(topics):
         key = collision_key(topic.name)
         problem = topic_problem(topic)
-        if problem is None and key in sayable:
-            problem = f"the name collides with {sayable[key].name}"
+        if problem is None and key in expressible:
+            problem = f"the name collides with {expressible[key].name}"
         if problem is None:
-            sayable[key] = topic
+            expressible[key] = topic
         else:
             left.append((topic.name, problem))
-    return list(sayable.values()), left
+    return list(expressible.values()), left
 
 
 def _by_principal(left: Iterable[tuple[AclBinding, str]]) -> dict[str, list[tuple[AclBinding, str]]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from reconciler.model import CountRule, NameRule, RelationRule, RulePart, SettingRule, TopicWaiver, readable
 from reconciler.policy import ProposedRule
 from reconciler.report.export.yaml_text import WIDTH, comment, mapping, one_or_list, scalar, value
-from reconciler.report.paint import counted
+from reconciler.report.style import counted
 
 
 def policy_text(

@@ -13,7 +13,7 @@ from reconciler.manifest import BUILT_IN_ROLES
 from reconciler.model import AclOperation, AclPermissionType, ResourcePattern, ResourceType
 
 
-class Rule(NamedTuple):
+class ExportedRule(NamedTuple):
     """One rule; ``patterns`` are one PREFIXED or wildcard pattern, or LITERAL ones of one type."""
 
     patterns: tuple[ResourcePattern, ...]
@@ -22,12 +22,12 @@ class Rule(NamedTuple):
     hosts: tuple[str, ...]
 
 
-class RoleUse(NamedTuple):
+class ExportedRole(NamedTuple):
     """A use of a role: the rules whose resources it names, topics first, and the rules that it says without a name."""
 
     role: str
-    rules: tuple[Rule, ...]
-    brought: tuple[Rule, ...]
+    rules: tuple[ExportedRule, ...]
+    brought: tuple[ExportedRule, ...]
 
 
 #: A resource type, and exactly what is allowed on it.
@@ -63,7 +63,7 @@ _PRODUCE: Final = frozenset({AclOperation.WRITE, AclOperation.DESCRIBE})
 _CONSUME: Final = frozenset({AclOperation.READ, AclOperation.DESCRIBE})
 
 
-def with_roles(rules: Sequence[Rule]) -> list[Rule | RoleUse]:
+def with_roles(rules: Sequence[ExportedRule]) -> list[ExportedRule | ExportedRole]:
     """The same bindings, said with roles where one fits, in the order of ``rules``, which are of one principal."""
     grants = _Grants(rules)
     said = {rule: uses for rule in rules if (uses := _uses(rule, grants))}
@@ -74,29 +74,29 @@ def with_roles(rules: Sequence[Rule]) -> list[Rule | RoleUse]:
 class _Grants:
     """What one principal is allowed, looked up by right; a principal can have very many rules."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self._by_right: dict[tuple[_Right, tuple[str, ...]], list[Rule]] = defaultdict(list)
-        self._place: dict[Rule, int] = {}
+    def __init__(self, rules: Sequence[ExportedRule]) -> None:
+        self._by_right: dict[tuple[_Right, tuple[str, ...]], list[ExportedRule]] = defaultdict(list)
+        self._place: dict[ExportedRule, int] = {}
         for rule in rules:
             if rule.permission is AclPermissionType.ALLOW:
                 alike = self._by_right[_right(rule), rule.hosts]
                 self._place[rule] = len(alike)
                 alike.append(rule)
 
-    def of(self, right: _Right, hosts: tuple[str, ...]) -> Sequence[Rule]:
+    def of(self, right: _Right, hosts: tuple[str, ...]) -> Sequence[ExportedRule]:
         """The rules that allow exactly that, from the same hosts."""
         return self._by_right.get((right, hosts), ())
 
-    def place(self, rule: Rule) -> int:
+    def place(self, rule: ExportedRule) -> int:
         """Which one it is of those that allow the same."""
         return self._place[rule]
 
 
-def _right(rule: Rule) -> _Right:
+def _right(rule: ExportedRule) -> _Right:
     return rule.patterns[0].resource_type, frozenset(rule.operations)
 
 
-def _uses(rule: Rule, grants: _Grants) -> list[RoleUse]:
+def _uses(rule: ExportedRule, grants: _Grants) -> list[ExportedRole]:
     """The uses that say a topic rule; none where no role does. One that produces and consumes takes two roles."""
     if rule.permission is not AclPermissionType.ALLOW or rule.patterns[0].resource_type is not ResourceType.TOPIC:
         return []
@@ -106,12 +106,12 @@ def _uses(rule: Rule, grants: _Grants) -> list[RoleUse]:
     return [use for use in found if use is not None] if None not in found else []
 
 
-def _use(rule: Rule, operations: frozenset[AclOperation], grants: _Grants) -> RoleUse | None:
+def _use(rule: ExportedRule, operations: frozenset[AclOperation], grants: _Grants) -> ExportedRole | None:
     fitting = (_fitted(rule, form, grants) for form in _FORMS if form.topics == operations)
     return next((use for use in fitting if use is not None), None)
 
 
-def _fitted(rule: Rule, form: _Form, grants: _Grants) -> RoleUse | None:
+def _fitted(rule: ExportedRule, form: _Form, grants: _Grants) -> ExportedRole | None:
     """The use of one role, if the principal has all that it needs.
 
     Of several rules that grant the same, the first topics take the first, the second the second; what is over stays.
@@ -122,4 +122,4 @@ def _fitted(rule: Rule, form: _Form, grants: _Grants) -> RoleUse | None:
         return None
     optional = [found for right in form.may if len(found := grants.of(right, rule.hosts)) == 1]
     taken = [found[min(grants.place(rule), len(found) - 1)] for found in (*needed, *optional)]
-    return RoleUse(form.role, (rule, *taken), tuple(chain(*brought)))
+    return ExportedRole(form.role, (rule, *taken), tuple(chain(*brought)))

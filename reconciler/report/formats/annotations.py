@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.report.formats.escaping import workflow_data, workflow_value
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.places import location
-from reconciler.report.paint import counted
 from reconciler.report.results import Finding, Level, Report, Tone, verdict
+from reconciler.report.style import counted
 
 _COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
 _TONES: Final = {Tone.STOP: "error", Tone.CAUTION: "warning", Tone.CALM: "notice"}
@@ -19,7 +19,7 @@ _TONES: Final = {Tone.STOP: "error", Tone.CAUTION: "warning", Tone.CALM: "notice
 _SHOWN: Final = 8
 
 
-def write(report: Report, options: Options) -> str:
+def write(report: Report, options: FormatOptions) -> str:
     """One line for the verdict, one for each finding, at most ten of each level."""
     found = verdict(report)
     verdict_line = f"::{_TONES[found.tone]} title=reconciler::{workflow_data(found.words)}\n"

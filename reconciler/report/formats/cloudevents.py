@@ -12,14 +12,14 @@ from urllib.parse import quote
 from reconciler.plan import EVERYBODY_ELSE, Plan, plan_id, step_side
 from reconciler.report.formats.document import access_summary, check_summary, finding_summary, plan_summary
 from reconciler.report.formats.escaping import json_text
-from reconciler.report.formats.interface import Options
-from reconciler.report.paint import safe
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.results import Report
+from reconciler.report.style import safe
 
 _TYPE = "reconciler.{}.v1"
 
 
-def write(report: Report, options: Options) -> str:
+def write(report: Report, options: FormatOptions) -> str:
     """The events' lines, at the moment that the report was made."""
     return "".join(f"{json_text(event, indent=None)}\n" for event in _events(report, options.made))
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.markdown import default_marker, document
 from reconciler.report.results import Report
 
@@ -10,7 +10,7 @@ from reconciler.report.results import Report
 LIMIT: Final = 60_000
 
 
-def write(report: Report, options: Options) -> str:
+def write(report: Report, options: FormatOptions) -> str:
     """At most 60,000 characters."""
     return document(report, options.marker or default_marker(report), LIMIT, _utf16)
 

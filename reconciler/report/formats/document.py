@@ -5,13 +5,13 @@ from typing import Any
 from reconciler.access.hosts import ANY_HOST
 from reconciler.plan import EVERYBODY_ELSE, Consequence, Plan, change_id, operations_words, plan_id
 from reconciler.report.formats.escaping import json_text
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.results import Check, Finding, Report, plan_verdict, verdict
 from reconciler.report.results.fleet import fleet_document
 from reconciler.report.results.report import step_counts
 
 
-def write(report: Report, _: Options) -> str:
+def write(report: Report, _: FormatOptions) -> str:
     """The document's text."""
     found = verdict(report)
     document = {

@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any, Final
 
-from reconciler.report.paint import safe
+from reconciler.report.style import safe
 
 #: What may stand in a Markdown code span as it is: nothing of it ends one, and nothing is a mention or a reference.
 _PLAIN_CODE: Final = re.compile(r"[\w.:*/,=+() -]*", re.ASCII)

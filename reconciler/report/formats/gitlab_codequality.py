@@ -3,16 +3,16 @@
 from typing import Any, Final
 
 from reconciler.report.formats.escaping import json_text
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.places import location
 from reconciler.report.formats.sarif import fingerprint
-from reconciler.report.paint import safe
 from reconciler.report.results import Finding, Level, Report
+from reconciler.report.style import safe
 
 _SEVERITIES: Final = {Level.ERROR: "critical", Level.WARNING: "minor", Level.NOTE: "info"}
 
 
-def write(report: Report, options: Options) -> str:
+def write(report: Report, options: FormatOptions) -> str:
     """``artifacts:reports:codequality``: findings that nobody has accepted."""
     # GitLab wants every fingerprint once; the heaviest finding stands for others of the same matter.
     found = {fingerprint(one): one for one in reversed(report.open_findings)}

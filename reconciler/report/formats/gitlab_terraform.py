@@ -1,12 +1,12 @@
 """The counts of a Terraform report, as GitLab's merge requests show them."""
 
 from reconciler.report.formats.escaping import json_text
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.results import Report
 from reconciler.report.results.report import step_counts
 
 
-def write(report: Report, _: Options) -> str:
+def write(report: Report, _: FormatOptions) -> str:
     """``artifacts:reports:terraform``: how much is created, updated and deleted."""
     plans = [step_counts(plan) for plan in report.all_plans]
     fleets = [fleet.totals for fleet in report.fleets]

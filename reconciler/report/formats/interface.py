@@ -4,16 +4,16 @@ import datetime
 from dataclasses import dataclass
 from typing import Protocol
 
-from reconciler.report.paint import Paint, plain
 from reconciler.report.results import Report
+from reconciler.report.style import Style, plain
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class FormatOptions:
     """What a format may need besides the report.
 
     ``made`` is when the results were made, with a time zone. ``manifests`` is the directory of the manifests, as a path
-    from the repository's root. ``marker`` names the pull request's comment and its analysis in code scanning. ``paint``
+    from the repository's root. ``marker`` names the pull request's comment and its analysis in code scanning. ``style``
     colours text for a terminal.
     """
 
@@ -21,12 +21,12 @@ class Options:
     made: datetime.datetime
     manifests: str = ""
     marker: str = ""
-    paint: Paint = plain
+    style: Style = plain
 
 
 class Format(Protocol):
     """A module that writes reports. Whatever a cluster or a manifest holds must come out as text: see ``escaping``."""
 
-    def write(self, report: Report, options: Options, /) -> str:
+    def write(self, report: Report, options: FormatOptions, /) -> str:
         """The whole text of the report."""
         ...

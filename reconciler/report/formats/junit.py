@@ -7,12 +7,12 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from reconciler.report.formats.interface import Options
-from reconciler.report.paint import safe
-from reconciler.report.results import Check, Level, Report, Standing
+from reconciler.report.formats.interface import FormatOptions
+from reconciler.report.results import Check, CheckStatus, Level, Report
+from reconciler.report.style import safe
 
 
-def write(report: Report, _: Options) -> str:
+def write(report: Report, _: FormatOptions) -> str:
     """One suite for each cluster and kind of check."""
     checks = sorted([*report.checks, *_errors(report)], key=_suite)
     root = ET.Element("testsuites", {"name": "reconciler", **_counts(checks)})
@@ -28,7 +28,7 @@ def _errors(report: Report) -> Iterator[Check]:
         if one.level is Level.ERROR and not one.checked:
             name = " ".join(filter(None, (one.rule, one.subject or str(one.place or ""))))
             lines = tuple(line for line in (*one.details, one.advice) if line)
-            yield Check("Errors", name, one.cluster, Standing.FAILED, one.message, lines, one.place)
+            yield Check("Errors", name, one.cluster, CheckStatus.FAILED, one.message, lines, one.place)
 
 
 def _suite(check: Check) -> tuple[str, str]:
@@ -36,7 +36,7 @@ def _suite(check: Check) -> tuple[str, str]:
 
 
 def _add_suite(root: ET.Element, name: str, checks: Sequence[Check]) -> None:
-    skipped = sum(check.standing in (Standing.WARNED, Standing.WAIVED) for check in checks)
+    skipped = sum(check.standing in (CheckStatus.WARNED, CheckStatus.WAIVED) for check in checks)
     suite = ET.SubElement(root, "testsuite", {"name": safe(name), **_counts(checks), "skipped": str(skipped)})
     for check in checks:
         _add_case(suite, safe(name).replace(".", "·"), check)
@@ -49,7 +49,7 @@ def _add_case(suite: ET.Element, group: str, check: Check) -> None:
     if check.standing.stops:
         outcome = ET.SubElement(case, "failure", {"type": str(check.standing), "message": safe(check.message)})
         outcome.text = lines
-    elif check.standing is not Standing.PASSED:
+    elif check.standing is not CheckStatus.PASSED:
         outcome = ET.SubElement(case, "skipped", {"type": str(check.standing), "message": safe(check.message)})
         outcome.text = lines
 

@@ -18,16 +18,16 @@ from reconciler.report.formats.escaping import markdown_code as code
 from reconciler.report.formats.escaping import markdown_element as element
 from reconciler.report.formats.escaping import markdown_text as prose
 from reconciler.report.formats.sections import Measure, Section, fitted
-from reconciler.report.paint import counted
-from reconciler.report.results import Check, Finding, Level, Report, Standing, Tone, plan_verdict, verdict
+from reconciler.report.results import Check, CheckStatus, Finding, Level, Report, Tone, plan_verdict, verdict
 from reconciler.report.results.fleet import FleetCluster
 from reconciler.report.results.notes import plan_notes
 from reconciler.report.results.verdict import plan_counts
 from reconciler.report.step_lines import StepLine, step_lines
+from reconciler.report.style import counted
 
 _SIGNS: Final = {Tone.STOP: "🛑", Tone.CAUTION: "⚠️", Tone.CALM: "✅"}
 _LEVELS: Final = {Level.ERROR: "🛑 error", Level.WARNING: "⚠️ warning", Level.NOTE: "note"}
-_STANDINGS: Final = {Standing.FAILED: "🛑 failed", Standing.UNDECIDED: "🛑 undecided"}
+_STANDINGS: Final = {CheckStatus.FAILED: "🛑 failed", CheckStatus.UNDECIDED: "🛑 undecided"}
 _DIFFERENCES: Final = {"+": "missing", "-": "undeclared", "~": "different", "!": "not changed"}
 _MARKER: Final = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*", re.ASCII)
 _LONGEST_MARKER: Final = 200
@@ -70,7 +70,7 @@ def _head(report: Report, marker: str) -> str:
     if len(report.all_plans) > _MOST_PLANS:
         lines.append(f"- {counted(len(report.all_plans) - _MOST_PLANS, 'plan')} more, which the full report has")
     if report.checks:
-        counts = ", ".join(f"{report.standings[one]:,} {one}" for one in Standing if report.standings[one])
+        counts = ", ".join(f"{report.standings[one]:,} {one}" for one in CheckStatus if report.standings[one])
         lines.append(f"- {counted(len(report.checks), 'check')}: {counts}")
     if report.findings:
         levels = [one.level for one in report.open_findings]

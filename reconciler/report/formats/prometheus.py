@@ -12,11 +12,11 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from reconciler.diff import SkipReason
 from reconciler.plan import AccessChange, Plan
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.kinds import KINDS
-from reconciler.report.paint import safe
-from reconciler.report.results import Finding, Level, Report, Standing
+from reconciler.report.results import CheckStatus, Finding, Level, Report
 from reconciler.report.results.fleet import FleetReport
+from reconciler.report.style import safe
 
 #: Gauges of a fleet's clusters, by the count that each shows.
 _FLEET: Final = {
@@ -28,7 +28,7 @@ _FLEET: Final = {
 }
 
 
-def write(report: Report, options: Options) -> str:
+def write(report: Report, options: FormatOptions) -> str:
     """The file's text."""
     registry = CollectorRegistry(auto_describe=False)
     _steps(registry, "reconciler_drift", "Differences between what is declared and the cluster", report.drifts)
@@ -101,7 +101,7 @@ def _checks(registry: CollectorRegistry, report: Report) -> None:
     gauge = Gauge("reconciler_checks", "Claims, policies and guards", ["cluster", "standing"], registry=registry)
     found = Counter((one.cluster, one.standing) for one in report.checks)
     for cluster in sorted({one.cluster for one in report.checks}):
-        for standing in Standing:
+        for standing in CheckStatus:
             gauge.labels(_label(cluster), str(standing)).set(found[cluster, standing])
 
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.report.formats.escaping import json_text
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.places import location, location_uri
-from reconciler.report.paint import safe
 from reconciler.report.results import Finding, Level, Report
+from reconciler.report.style import safe
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 #: GitHub refuses a run with more.
@@ -25,7 +25,7 @@ _MOST_ID: Final = 255
 _SEVERITY: Final = {Level.ERROR: "8.0", Level.WARNING: "5.0", Level.NOTE: "2.0"}
 
 
-def write(report: Report, options: Options) -> str:
+def write(report: Report, options: FormatOptions) -> str:
     """The log; accepted findings are there, suppressed. The marker tells it from others of the same commit.
 
     GitHub takes what stands before the last slash for the category, and lets a later log of a category replace an

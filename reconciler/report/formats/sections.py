@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
-from reconciler.report.paint import counted
+from reconciler.report.style import counted
 
 #: How long a text is, in the unit of a limit.
 Measure: TypeAlias = Callable[[str], int]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from reconciler.report.formats.escaping import json_text
-from reconciler.report.paint import counted, safe
 from reconciler.report.results import Check, Report, Tone, verdict
 from reconciler.report.results.verdict import plan_counts
+from reconciler.report.style import counted, safe
 
 #: Slack takes 150 characters in a header and 3,000 in a section.
 _MOST_HEADER: Final = 150

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.markdown import default_marker, document
 from reconciler.report.results import Report
 
@@ -10,7 +10,7 @@ from reconciler.report.results import Report
 LIMIT: Final = 1024 * 1024 - 4096
 
 
-def write(report: Report, _: Options) -> str:
+def write(report: Report, _: FormatOptions) -> str:
     """At most 1 MiB of UTF-8."""
     return document(report, default_marker(report), LIMIT, _utf8)
 

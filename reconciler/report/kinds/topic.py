@@ -18,7 +18,7 @@ from reconciler.model import (
 from reconciler.plan import TopicReview, losses
 from reconciler.plan.review.topic_review import PARTITIONS, REPLICAS
 from reconciler.report.kinds.interface import Detail, Words
-from reconciler.report.paint import counted
+from reconciler.report.style import counted
 
 TYPES: Final = (Topic, TopicPartitions, TopicConfigs, Impossible)
 NOUN: Final = "topic"

@@ -27,7 +27,7 @@ _BEGINNING: Final = re.compile(r"[^._-]+[._-]")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ChangeCell:
     """What one principal gains and loses in one group of names; ``title`` says it in words."""
 
     column: int
@@ -41,7 +41,7 @@ class Changes:
     """The picture: columns by label, rows with their cells, what was left out, and its measures in pixels."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    rows: tuple[tuple[str, tuple[ChangeCell, ...]], ...]
     more_principals: int
     more_groups: int
     letters: tuple[tuple[str, str], ...]
@@ -97,13 +97,13 @@ def _cells(
     who: str,
     columns: Sequence[str],
     cells: dict[tuple[str, str], tuple[set[AclOperation], set[AclOperation]]],
-) -> Iterable[Cell]:
+) -> Iterable[ChangeCell]:
     for number, group in enumerate(columns):
         if (who, group) not in cells:
             continue
         gained, lost = cells[who, group]
         said = [f"{verb} {_names(side)}" for verb, side in (("gains", gained), ("loses", lost)) if side]
-        yield Cell(number, _letters(gained), _letters(lost), f"{who} {' and '.join(said)} on {group}")
+        yield ChangeCell(number, _letters(gained), _letters(lost), f"{who} {' and '.join(said)} on {group}")
 
 
 def _group(row: Consequence) -> str:

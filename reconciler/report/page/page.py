@@ -13,8 +13,8 @@ from markupsafe import Markup, escape
 from reconciler.report.formats.escaping import unformulaic
 from reconciler.report.page import changes, heat_map
 from reconciler.report.page.view import page_view
-from reconciler.report.paint import counted, safe
 from reconciler.report.results import Report
+from reconciler.report.style import counted, safe
 
 
 def page(report: Report, version: str) -> str:

@@ -10,7 +10,7 @@ from reconciler.plan import TITLES, Phase, Plan, change_id
 from reconciler.report.access_lines import AccessLine, access_lines
 from reconciler.report.page.changes import Changes, changes_of
 from reconciler.report.page.heat_map import HeatMap, heat_map
-from reconciler.report.results import Check, Finding, Report, Standing, Verdict, plan_verdict, verdict
+from reconciler.report.results import Check, CheckStatus, Finding, Report, Verdict, plan_verdict, verdict
 from reconciler.report.results.fleet import FleetCluster, FleetReport
 from reconciler.report.results.notes import Note, plan_notes
 from reconciler.report.results.report import StepCounts, step_counts
@@ -114,8 +114,8 @@ def page_view(report: Report) -> PageView:
         tuple(told),
         report.waived_findings,
         tuple(check for check in report.broken_checks if not check.told_elsewhere),
-        tuple(one for one in report.checks if one.standing is Standing.PASSED and one.group != "Fleet"),
-        tuple((str(one), report.standings[one]) for one in Standing if report.standings[one]),
+        tuple(one for one in report.checks if one.standing is CheckStatus.PASSED and one.group != "Fleet"),
+        tuple((str(one), report.standings[one]) for one in CheckStatus if report.standings[one]),
         tuple(levels.items()),
         tuple(_fleet_view(number, fleet) for number, fleet in enumerate(report.fleets, 1)),
     )

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.plan import BrokerAnswer, Plan, Ruling
-from reconciler.report.results.finding import Check, Finding, Level, Standing
+from reconciler.report.results.finding import Check, CheckStatus, Finding, Level
 
 _LEVELS: Final = {Ruling.REFUSED: Level.ERROR, Ruling.UNKNOWN: Level.ERROR, Ruling.AFTER_GRANT: Level.NOTE}
-_STANDINGS: Final = {Ruling.REFUSED: Standing.FAILED, Ruling.UNKNOWN: Standing.UNDECIDED}
+_STANDINGS: Final = {Ruling.REFUSED: CheckStatus.FAILED, Ruling.UNKNOWN: CheckStatus.UNDECIDED}
 _WORDS: Final = {
     Ruling.REFUSED: "the cluster refuses this step",
     Ruling.UNKNOWN: "the cluster gave no answer about this step",
@@ -41,7 +41,7 @@ def answer_checks(plan: Plan) -> tuple[Check, ...]:
         return ()
     if not any(answer.ruling in _STANDINGS for answer in validation.answers):
         message = f"asked at {validation.asked} about {len(validation.answers):,} steps, the cluster refuses none"
-        return (Check("Broker", "validated", plan.terms.cluster, Standing.PASSED, message),)
+        return (Check("Broker", "validated", plan.terms.cluster, CheckStatus.PASSED, message),)
     return tuple(
         Check("Broker", answer.subject, plan.terms.cluster, _STANDINGS[answer.ruling], _told(answer), (), answer.origin)
         for answer in validation.answers

@@ -19,7 +19,7 @@ class Level(StrEnum):
 LEVELS: Final = tuple(Level)
 
 
-class Standing(StrEnum):
+class CheckStatus(StrEnum):
     """What came of a check. Only ``FAILED`` and ``UNDECIDED`` stop anything; a doubt is never a pass."""
 
     FAILED = "failed"
@@ -33,7 +33,7 @@ class Standing(StrEnum):
     @property
     def stops(self) -> bool:
         """Whether it fails a pipeline."""
-        return self in (Standing.FAILED, Standing.UNDECIDED)
+        return self in (CheckStatus.FAILED, CheckStatus.UNDECIDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Check:
     group: str
     name: str
     cluster: str
-    standing: Standing
+    standing: CheckStatus
     message: str
     lines: tuple[str, ...] = ()
     place: Origin | None = None

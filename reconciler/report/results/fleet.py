@@ -11,8 +11,8 @@ from reconciler.diff import DeclaredChange, Skipped
 from reconciler.fleet import ClusterDrift, DriftCounts, Failure, FleetDrift
 from reconciler.plan import TopicReview
 from reconciler.report.kinds import kind_of, sign_of
-from reconciler.report.paint import counted
-from reconciler.report.results.finding import Check, Finding, Level, Standing
+from reconciler.report.results.finding import Check, CheckStatus, Finding, Level
+from reconciler.report.style import counted
 
 _SHAPE = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
@@ -168,8 +168,8 @@ def fleet_findings(report: FleetReport) -> Iterator[Finding]:
 def fleet_checks(report: FleetReport) -> Iterator[Check]:
     """One for each cluster: it fails where the cluster differs, and is undecided where that is not known."""
     for one in report.clusters:
-        in_doubt = Standing.UNDECIDED if one.failure or one.doubt else Standing.PASSED
-        standing = Standing.FAILED if one.differs else in_doubt
+        in_doubt = CheckStatus.UNDECIDED if one.failure or one.doubt else CheckStatus.PASSED
+        standing = CheckStatus.FAILED if one.differs else in_doubt
         doubt = (f"not seen whole: {one.doubt}",) if one.doubt else ()
         lines = (*doubt, *(f"{line.sign} {line.text}" for line in one.differences))
         yield Check("Fleet", "as declared", one.cluster, standing, one.words, lines)

@@ -7,7 +7,7 @@ from itertools import chain
 from reconciler.plan import EVERYBODY_ELSE, Plan
 from reconciler.plan.review.lasting import lasting
 from reconciler.report.bridge_text import closing_lines, opening_lines
-from reconciler.report.paint import plain, safe
+from reconciler.report.style import plain, safe
 from reconciler.report.validation_text import validation_lines
 
 

@@ -7,13 +7,19 @@ from typing import Any, Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from reconciler.plan import Guard, PlanFileError, Refusal, plan_from
-from reconciler.report.results.agreed import agreed_checks, agreed_findings
 from reconciler.report.results.answers import answer_checks, answer_findings
+from reconciler.report.results.check_findings import agreed_checks, agreed_findings
 from reconciler.report.results.documents import AgreedForm, FailedForm, LintForm, RefusalForm, TestForm, ValidateForm
 from reconciler.report.results.finding import Level
 from reconciler.report.results.fleet import FleetReport, fleet_checks, fleet_findings
-from reconciler.report.results.judged import failed_check, failed_finding, guard_checks, guard_findings, left_findings
-from reconciler.report.results.listed import idle_waivers, lint_finding, problem_finding
+from reconciler.report.results.lint_findings import idle_waivers, lint_finding, problem_finding
+from reconciler.report.results.plan_findings import (
+    failed_check,
+    failed_finding,
+    guard_checks,
+    guard_findings,
+    left_findings,
+)
 from reconciler.report.results.report import Report
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from itertools import chain
 
 from reconciler.plan import Plan
 from reconciler.report.kinds import sign_of
-from reconciler.report.results.finding import LEVELS, Check, Finding, Standing
+from reconciler.report.results.finding import LEVELS, Check, CheckStatus, Finding
 from reconciler.report.results.fleet import FleetReport
 
 
@@ -50,12 +50,12 @@ class Report:
     @property
     def broken_checks(self) -> tuple[Check, ...]:
         """Checks that did not pass, those that stop something first."""
-        order = tuple(Standing)
-        found = (check for check in self.checks if check.standing is not Standing.PASSED)
+        order = tuple(CheckStatus)
+        found = (check for check in self.checks if check.standing is not CheckStatus.PASSED)
         return tuple(sorted(found, key=lambda check: (order.index(check.standing), check.cluster, check.group)))
 
     @property
-    def standings(self) -> Counter[Standing]:
+    def standings(self) -> Counter[CheckStatus]:
         """How many checks ended how."""
         return Counter(check.standing for check in self.checks)
 

@@ -5,11 +5,11 @@ from enum import StrEnum
 from typing import Final
 
 from reconciler.plan import AccessChange, Plan
-from reconciler.report.paint import counted
 from reconciler.report.plan_text import summary
-from reconciler.report.results.finding import LEVELS, Level, Standing
+from reconciler.report.results.finding import LEVELS, CheckStatus, Level
 from reconciler.report.results.fleet import FleetReport
 from reconciler.report.results.report import Report
+from reconciler.report.style import counted
 
 _ACCESS: Final = {
     AccessChange.NONE: "Nobody's access changes",
@@ -57,7 +57,7 @@ def verdict(report: Report) -> Verdict:
         counts = [counted(levels.count(level), level) for level in LEVELS if level in levels]
         parts.append(", ".join(counts))
     if not parts and report.checks:
-        parts.append("Every check holds" if set(report.standings) == {Standing.PASSED} else "No check stops this")
+        parts.append("Every check holds" if set(report.standings) == {CheckStatus.PASSED} else "No check stops this")
     return Verdict(tone, ". ".join(parts) or "Nothing was found")
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from reconciler.report.formats import format_named
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.slack import slack_message
 from reconciler.report.results import Report, join, read_result
 
 MOMENT: Final = datetime.datetime(2026, 11, 21, 8, 30, tzinfo=datetime.UTC)
 VERSION: Final = "1.2.3"
-_OPTIONS: Final = Options(VERSION, MOMENT, "clusters/demo")
+_OPTIONS: Final = FormatOptions(VERSION, MOMENT, "clusters/demo")
 
 
 def _format(name: str) -> Callable[[Report], str]:

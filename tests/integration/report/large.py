@@ -30,7 +30,7 @@ from reconciler.plan import (
     Step,
     Terms,
 )
-from reconciler.report.results import Check, Finding, Level, Report, Standing
+from reconciler.report.results import Check, CheckStatus, Finding, Level, Report
 
 STEPS: Final = 50_000
 ROWS: Final = 100_000
@@ -57,7 +57,12 @@ def large_report(*, steps: int = STEPS, rows: int = ROWS, principals: int = 5_00
         findings=tuple(_finding(number) for number in range(steps // 2 + 1)),
         checks=tuple(
             Check(
-                "AccessTests", f"claim {number}", "big", Standing.FAILED, "User:* must not have READ", ("but it has",)
+                "AccessTests",
+                f"claim {number}",
+                "big",
+                CheckStatus.FAILED,
+                "User:* must not have READ",
+                ("but it has",),
             )
             for number in range(2_000)
         ),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from reconciler.model import ClusterState, DesiredState, Origin
 from reconciler.plan import BrokerAnswer, Plan, Request, Ruling, Terms, TopicReview, Validation, plan_document, propose
-from reconciler.report.results.finding import Level, Standing
+from reconciler.report.results.finding import CheckStatus, Level
 from reconciler.report.results.reading import read_result
 
 _PLACE = Origin("t.yaml", 3, 5)
@@ -25,8 +25,8 @@ def test_a_refusal_fails_and_no_answer_is_undecided_each_at_its_line() -> None:
     report = read_result(plan_document(asked))
     checks = [check for check in report.checks if check.group == "Broker"]
     assert [(check.name, check.standing, check.place) for check in checks] == [
-        ("topic 1", Standing.FAILED, _PLACE),
-        ("topic 2", Standing.UNDECIDED, _PLACE),
+        ("topic 1", CheckStatus.FAILED, _PLACE),
+        ("topic 2", CheckStatus.UNDECIDED, _PLACE),
     ]
     assert checks[0].message == "the cluster refuses this step: CODE: words"
     found = [finding for finding in report.findings if finding.rule.startswith("broker-")]
@@ -39,7 +39,7 @@ def test_a_refusal_fails_and_no_answer_is_undecided_each_at_its_line() -> None:
 
 def test_consent_is_a_check_that_passed_and_silence_is_none() -> None:
     (check,) = (one for one in read_result(plan_document(plan(Ruling.ACCEPTED))).checks if one.group == "Broker")
-    assert check.standing is Standing.PASSED
+    assert check.standing is CheckStatus.PASSED
     assert "2026-01-01T00:00:00Z" in check.message
     unasked = replace(plan(), topics=TopicReview())
     assert not [one for one in read_result(plan_document(unasked)).checks if one.group == "Broker"]

@@ -11,14 +11,14 @@ from reconciler.diff import DeclaredChange, Skipped, SkipReason
 from reconciler.fleet import ClusterDrift, DriftCounts, Failure, FleetDrift
 from reconciler.model import Create, Declaration, Origin
 from reconciler.report.formats import FORMATS, format_named
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.slack import slack_message
 from reconciler.report.results import Report, ResultError, Tone, read_result, verdict
 from reconciler.report.results.fleet import FleetReport, fleet_document, fleet_report
 from tests.unit.access.bindings import binding
 
 _HOSTILE = "<b>\u202egnp\x1b[31m\n\n&amp;"
-_OPTIONS = Options("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
+_OPTIONS = FormatOptions("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
 _TAKEN = {"prod": "2026-11-20T08:00:00+00:00", "equal": "2026-11-20T08:00:00+00:00"}
 
 

@@ -10,13 +10,13 @@ from reconciler.plan import Options as PlanOptions
 from reconciler.plan import Plan, Request, Terms, propose
 from reconciler.report.access_lines import access_lines
 from reconciler.report.formats import FORMATS, format_named
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.results import Report
 from reconciler.report.step_lines import step_lines
 from tests.unit.access.bindings import bindings
 
 _DAY = datetime.date(2026, 11, 21)
-_OPTIONS = Options("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
+_OPTIONS = FormatOptions("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
 
 
 def plan(live: Sequence[AclBinding], wanted: Sequence[AclBinding], expires: datetime.date | None = None) -> Plan:

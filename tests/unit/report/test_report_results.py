@@ -9,14 +9,14 @@ import pytest
 
 from reconciler.model import Origin
 from reconciler.report.formats import FORMATS, format_named, junit, sarif
-from reconciler.report.formats.interface import Options
+from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.markdown import default_marker, marker_problem
 from reconciler.report.formats.places import location, manifests_problem
 from reconciler.report.formats.sarif import fingerprint
 from reconciler.report.formats.sections import Section, fitted
-from reconciler.report.results import Finding, Level, Report, ResultError, Standing, Tone, join, read_result, verdict
+from reconciler.report.results import CheckStatus, Finding, Level, Report, ResultError, Tone, join, read_result, verdict
 
-OPTIONS = Options("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
+OPTIONS = FormatOptions("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
 _WAIVER = {"reason": "until it moved", "expires": "2027-01-31", "ticket": "SEC-1"}
 _POLICY = {
     "rule": "KT002",
@@ -55,15 +55,15 @@ def _validated(**agreed: Any) -> Report:
 @pytest.mark.parametrize(
     ("changed", "standing", "tone"),
     [
-        ({}, Standing.FAILED, Tone.STOP),
-        ({"standing": "undecided", "reason": "default-allow is not known"}, Standing.UNDECIDED, Tone.STOP),
-        ({"severity": "warning", "stops": False}, Standing.WARNED, Tone.CAUTION),
-        ({"standing": "undecided", "severity": "warning", "stops": False}, Standing.WARNED, Tone.CAUTION),
-        ({"standing": "waived", "stops": False, "waiver": _WAIVER}, Standing.WAIVED, Tone.CALM),
-        ({"standing": "passed", "stops": False}, Standing.PASSED, Tone.CALM),
+        ({}, CheckStatus.FAILED, Tone.STOP),
+        ({"standing": "undecided", "reason": "default-allow is not known"}, CheckStatus.UNDECIDED, Tone.STOP),
+        ({"severity": "warning", "stops": False}, CheckStatus.WARNED, Tone.CAUTION),
+        ({"standing": "undecided", "severity": "warning", "stops": False}, CheckStatus.WARNED, Tone.CAUTION),
+        ({"standing": "waived", "stops": False, "waiver": _WAIVER}, CheckStatus.WAIVED, Tone.CALM),
+        ({"standing": "passed", "stops": False}, CheckStatus.PASSED, Tone.CALM),
     ],
 )
-def test_a_claim_and_its_standing(changed: dict[str, Any], standing: Standing, tone: Tone) -> None:
+def test_a_claim_and_its_standing(changed: dict[str, Any], standing: CheckStatus, tone: Tone) -> None:
     report = _validated(claims=[{**_CLAIM, **changed}])
     claim = next(check for check in report.checks if check.group == "AccessTests")
     assert (claim.standing, claim.where, claim.place) == (
@@ -72,8 +72,8 @@ def test_a_claim_and_its_standing(changed: dict[str, Any], standing: Standing, t
         Origin("guardrails.yaml", 7, 5),
     )
     assert verdict(report).tone is tone
-    assert len(report.findings) == (0 if standing is Standing.PASSED else 1)
-    assert len(report.waived_findings) == (1 if standing is Standing.WAIVED else 0)
+    assert len(report.findings) == (0 if standing is CheckStatus.PASSED else 1)
+    assert len(report.waived_findings) == (1 if standing is CheckStatus.WAIVED else 0)
 
 
 def test_a_breach_of_ownership_fails() -> None:
@@ -82,7 +82,7 @@ def test_a_breach_of_ownership_fails() -> None:
     (check,) = report.checks
     assert (check.name, check.standing, check.lines) == (
         "ownership at teams/a.yaml:3:5",
-        Standing.FAILED,
+        CheckStatus.FAILED,
         ("ask b",),
     )
     (finding,) = report.findings
@@ -96,9 +96,9 @@ def test_a_rule_of_a_policy_is_one_check() -> None:
     report = _validated(policies={"rules": 5, "topics": 9, "findings": found, "idleWaivers": ["topics.yaml:9:1"]})
     checks = {check.name: check for check in report.checks if check.group == "TopicPolicy"}
     assert {name: check.standing for name, check in checks.items()} == {
-        "production/size": Standing.FAILED,
-        "production/names": Standing.WAIVED,
-        "the other rules": Standing.PASSED,
+        "production/size": CheckStatus.FAILED,
+        "production/names": CheckStatus.WAIVED,
+        "the other rules": CheckStatus.PASSED,
     }
     assert len(checks["production/size"].lines) == 2
     assert checks["the other rules"].message == "9 topics against 3 rules"

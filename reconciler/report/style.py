@@ -10,7 +10,7 @@ from typing import TypeAlias
 from reconciler.model.disguise import undisguised
 
 #: Takes a style (``add``, ``remove``, ``change``, ``warn``, ``error``, ``dim``, ``title``) and a text.
-Paint: TypeAlias = Callable[[str, str], str]
+Style: TypeAlias = Callable[[str, str], str]
 
 #: Besides those: what build servers take for a command wherever it stands, and what XML cannot carry.
 _BESIDES = re.compile("(?<=#)#|^ *:(?=:[A-Za-z])|[\ufffe\uffff]")

@@ -7,7 +7,7 @@ from typing import Final
 from reconciler.diff import SkipReason
 from reconciler.plan import Plan
 from reconciler.report.results.documents import FailedForm
-from reconciler.report.results.finding import Check, Finding, Level, Standing
+from reconciler.report.results.finding import Check, CheckStatus, Finding, Level
 
 #: What a person has to look at; the others are what was asked for.
 _LEVELS: Final = {
@@ -54,7 +54,7 @@ def left_findings(plan: Plan) -> tuple[Finding, ...]:
 def guard_checks(plan: Plan) -> tuple[Check, ...]:
     """One for each guard that refuses; one that passed where none does."""
     if not plan.refusals:
-        return (Check("Guards", "guards", plan.terms.cluster, Standing.PASSED, "no guard refuses this plan"),)
+        return (Check("Guards", "guards", plan.terms.cluster, CheckStatus.PASSED, "no guard refuses this plan"),)
     return tuple(_guards(plan))
 
 
@@ -63,7 +63,7 @@ def _guards(plan: Plan) -> Iterator[Check]:
         refusals = list(group)
         lines = tuple(f"{refusal.message}; {refusal.remedy}" for refusal in refusals)
         message = refusals[0].message if len(refusals) == 1 else f"{len(refusals):,} refusals"
-        yield Check("Guards", f"guard {guard}", plan.terms.cluster, Standing.FAILED, message, lines)
+        yield Check("Guards", f"guard {guard}", plan.terms.cluster, CheckStatus.FAILED, message, lines)
 
 
 def failed_finding(form: FailedForm) -> Finding:
@@ -74,7 +74,7 @@ def failed_finding(form: FailedForm) -> Finding:
 
 def failed_check(form: FailedForm) -> Check:
     """The same among the checks, so that none of their formats can be without it."""
-    return Check("Runs", f"{form.failed} ended well", form.cluster, Standing.FAILED, _failed(form))
+    return Check("Runs", f"{form.failed} ended well", form.cluster, CheckStatus.FAILED, _failed(form))
 
 
 def _failed(form: FailedForm) -> str:

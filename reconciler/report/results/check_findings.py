@@ -7,7 +7,6 @@ from typing import Final
 
 from reconciler.access import Via
 from reconciler.model import AclBinding
-from reconciler.report.paint import counted
 from reconciler.report.results.documents import (
     AgreedForm,
     BreachForm,
@@ -16,8 +15,9 @@ from reconciler.report.results.documents import (
     PolicyFindingForm,
     WitnessForm,
 )
-from reconciler.report.results.finding import Check, Finding, Level, Standing
-from reconciler.report.results.listed import idle_waivers, waived_words
+from reconciler.report.results.finding import Check, CheckStatus, Finding, Level
+from reconciler.report.results.lint_findings import idle_waivers, waived_words
+from reconciler.report.style import counted
 
 #: What a claim that did not hold is called as a rule: by what came of it, never by its name.
 _CLAIM_RULES: Final = {"failed": "access-test", "undecided": "access-test-undecided", "waived": "access-test"}
@@ -83,9 +83,9 @@ def _claim_finding(claim: ClaimForm, cluster: str) -> Finding:
 def _claim_check(claim: ClaimForm, cluster: str) -> Check:
     """A claim and what came of it."""
     standing = _standing(claim)
-    lines = () if standing is Standing.PASSED else (*_broken(claim), *_mending(claim))
+    lines = () if standing is CheckStatus.PASSED else (*_broken(claim), *_mending(claim))
     message = claim.words
-    if standing is Standing.WAIVED:
+    if standing is CheckStatus.WAIVED:
         message = f"{waived_words(claim.waiver)}: {claim.words}"
     return Check("AccessTests", f"{claim.test}: {claim.claim}", cluster, standing, message, lines, claim.place)
 
@@ -100,10 +100,10 @@ def _ownership_checks(breaches: tuple[BreachForm, ...], cluster: str) -> Iterato
     """One for each breach; one that passed where there is none."""
     if not breaches:
         message = "every file names only what belongs to its team"
-        yield Check("Ownership", "ownership", cluster, Standing.PASSED, message)
+        yield Check("Ownership", "ownership", cluster, CheckStatus.PASSED, message)
     for breach in breaches:
         name = f"ownership at {breach.place}"
-        yield Check("Ownership", name, cluster, Standing.FAILED, breach.message, (breach.advice,), breach.place)
+        yield Check("Ownership", name, cluster, CheckStatus.FAILED, breach.message, (breach.advice,), breach.place)
 
 
 def _policy_finding(form: PolicyFindingForm, cluster: str) -> Finding:
@@ -126,34 +126,34 @@ def _policy_checks(policies: PoliciesForm, cluster: str) -> Iterator[Check]:
         broken += 1
         lines = tuple(f"topic {form.topic} at {form.place}: {form.message}" for form in found)
         message = found[0].reason or counted(len(found), "finding")
-        standing = min((_policy_standing(form) for form in found), key=tuple(Standing).index)
+        standing = min((_policy_standing(form) for form in found), key=tuple(CheckStatus).index)
         yield Check("TopicPolicy", rule, cluster, standing, message, lines, found[0].place)
     if policies.rules > broken:
         kept = f"{counted(policies.topics, 'topic')} against {counted(policies.rules - broken, 'rule')}"
         name = "the other rules" if broken else "topic policies"
-        yield Check("TopicPolicy", name, cluster, Standing.PASSED, kept)
+        yield Check("TopicPolicy", name, cluster, CheckStatus.PASSED, kept)
 
 
 def _rule_name(form: PolicyFindingForm) -> str:
     return f"{form.policy}/{form.policy_rule}" if form.policy_rule else form.policy
 
 
-def _policy_standing(form: PolicyFindingForm) -> Standing:
+def _policy_standing(form: PolicyFindingForm) -> CheckStatus:
     if form.standing == "waived":
-        return Standing.WAIVED
+        return CheckStatus.WAIVED
     if not form.stops:
-        return Standing.WARNED
-    return Standing.UNDECIDED if form.standing == "undecided" else Standing.FAILED
+        return CheckStatus.WARNED
+    return CheckStatus.UNDECIDED if form.standing == "undecided" else CheckStatus.FAILED
 
 
-def _standing(claim: ClaimForm) -> Standing:
+def _standing(claim: ClaimForm) -> CheckStatus:
     if claim.standing == "passed":
-        return Standing.PASSED
+        return CheckStatus.PASSED
     if claim.standing == "waived":
-        return Standing.WAIVED
+        return CheckStatus.WAIVED
     if not claim.stops:
-        return Standing.WARNED
-    return Standing.UNDECIDED if claim.standing == "undecided" else Standing.FAILED
+        return CheckStatus.WARNED
+    return CheckStatus.UNDECIDED if claim.standing == "undecided" else CheckStatus.FAILED
 
 
 def _broken(claim: ClaimForm) -> Iterator[str]:
