@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from reconciler.workflow.access_states import AccessState, access_states, access_views
     from reconciler.workflow.access_tests import run_tests
     from reconciler.workflow.applying import ApplyOptions, apply, apply_plan
     from reconciler.workflow.attendant import Attendant, Unattended
@@ -25,11 +24,12 @@ if TYPE_CHECKING:
     from reconciler.workflow.planning import Planned, drift, plan, plan_on, save_plan, saved_plan
     from reconciler.workflow.reasons import WorkflowError
     from reconciler.workflow.records import RecordOptions
+    from reconciler.workflow.states import AccessState, access_states, access_views
     from reconciler.workflow.undoing import undo
     from reconciler.workflow.validation import Validation, validate
 
 _MODULES: Final = {
-    "access_states": ("AccessState", "access_states", "access_views"),
+    "states": ("AccessState", "access_states", "access_views"),
     "access_tests": ("run_tests",),
     "applying": ("ApplyOptions", "apply", "apply_plan"),
     "attendant": ("Attendant", "Unattended"),

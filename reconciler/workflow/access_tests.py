@@ -6,9 +6,9 @@ from reconciler.access import Authorizer
 from reconciler.report.access_view import AccessView
 from reconciler.report.claim_results import ClaimResult
 from reconciler.workflow.access_checks import decide_tests
-from reconciler.workflow.access_states import access_states, with_desired
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.reasons import RequestError
+from reconciler.workflow.states import access_states, with_desired
 
 
 def run_tests(

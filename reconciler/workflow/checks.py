@@ -13,8 +13,8 @@ from reconciler.model import DesiredState
 from reconciler.plan import bindings_after
 from reconciler.report.checks import Checks
 from reconciler.workflow.access_checks import breaches, decide_tests
-from reconciler.workflow.access_states import authorizer
 from reconciler.workflow.planning import Planned
+from reconciler.workflow.states import authorizer
 from reconciler.workflow.topic_checks import Seen, decide_policies
 
 

@@ -12,8 +12,8 @@ from reconciler.manifest import LintWaiver, lint_waivers
 from reconciler.model import AclOperation
 from reconciler.report.access_view import AccessView
 from reconciler.report.lint_text import Linted
-from reconciler.workflow.access_states import AccessState, access_states
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
+from reconciler.workflow.states import AccessState, access_states
 
 
 def lint(

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, Problem, cluster_warnings
 from reconciler.model import DesiredState
 from reconciler.report.checks import Checks
-from reconciler.workflow.access_states import authorizer
 from reconciler.workflow.checks import checks
 from reconciler.workflow.manifests import desired, load
 from reconciler.workflow.options import today
 from reconciler.workflow.reasons import InvalidManifestsError
+from reconciler.workflow.states import authorizer
 
 
 @dataclass(frozen=True, slots=True)

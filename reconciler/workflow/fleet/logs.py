@@ -82,7 +82,7 @@ def planned_changes(place: str, run: FleetRun) -> Changes:
     """What a saved plan, or each one of a fleet's, adds and removes; refuses a plan for another cluster."""
     if Path(place).is_dir():
         if not (Path(place) / FLEET_FILE).is_file():
-            raise RequestError(f"there is no {FLEET_FILE} in {place}", "`reconciler fleet plan` writes it")
+            raise RequestError(f"there is no {FLEET_FILE} in {place}", "planning the fleet writes it")
         plans = [parse_plan(text) for text in read_fleet_plan(Path(place))[1].values()]
     else:
         plans = [saved_plan(place)[0]]

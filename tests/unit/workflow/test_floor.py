@@ -1,0 +1,99 @@
+"""Exit statuses, click and the spelling of options belong to the command line alone."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import reconciler
+from reconciler import workflow
+from reconciler.cli.exits import Exit
+from reconciler.cli.reasons import command_error, status_of
+from reconciler.report.checks import Checks
+from reconciler.workflow import reasons
+from reconciler.workflow.reasons import WorkflowError
+
+PACKAGE = Path(reconciler.__file__).parent
+_OF_THE_COMMAND_LINE = {"Exit", "CommandError"}
+_OPTION = re.compile(r"(?<![\w-])--[a-z]|`reconciler ")
+
+
+def _trees(*folders: str) -> Iterator[tuple[Path, ast.Module]]:
+    for folder in folders:
+        for path in sorted((PACKAGE / folder).rglob("*.py")):
+            yield path.relative_to(PACKAGE), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _texts(tree: ast.Module) -> Iterator[str]:
+    """Every text but docstrings."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
+    docstrings = {id(node.value) for node in nodes}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+
+
+def test_no_other_floor_knows_exit_statuses() -> None:
+    floors = [path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name not in ("cli", "__pycache__")]
+    assert "workflow" in floors
+    found = [
+        str(path)
+        for path, tree in _trees(*floors)
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Name) and node.id in _OF_THE_COMMAND_LINE)
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("reconciler.cli"))
+    ]
+    assert found == []
+
+
+def test_no_use_case_speaks_of_options() -> None:
+    found = [
+        f"{path}: {text}"
+        for path, tree in _trees("workflow")
+        for text in _texts(tree)
+        if _OPTION.search(text) and text != "--porcelain"
+    ]
+    assert found == []
+
+
+def test_every_name_of_the_door_is_there() -> None:
+    for name in workflow.__all__:
+        assert getattr(workflow, name).__name__ == name
+    with pytest.raises(AttributeError, match="nobody"):
+        workflow.nobody  # noqa: B018
+
+
+def _kinds(kind: type[WorkflowError] = WorkflowError) -> Iterator[type[WorkflowError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _kinds(below)
+
+
+def test_every_reason_has_a_status_and_words() -> None:
+    given: dict[type[WorkflowError], WorkflowError] = {
+        reasons.AmbiguousClusterError: reasons.AmbiguousClusterError(("a", "b"), snapshot=True),
+        reasons.InvalidManifestsError: reasons.InvalidManifestsError(()),
+        reasons.UndeclaredClusterError: reasons.UndeclaredClusterError(()),
+        reasons.FailedChecksError: reasons.FailedChecksError("it fails", Checks()),
+        reasons.RecordsError: reasons.RecordsError("it fails", "audit"),
+    }
+    expected = {
+        reasons.RequestError: Exit.USAGE,
+        reasons.StaleError: Exit.STALE,
+        reasons.PlanRefusedError: Exit.REFUSED,
+        reasons.FailedChecksError: Exit.FAILED_CHECK,
+        reasons.HeldError: Exit.LOCKED,
+        reasons.DeclinedError: Exit.INTERRUPTED,
+    }
+    for kind in _kinds():
+        error = given.get(kind) or kind("it fails")
+        ended = command_error(error)
+        status = next((status for known, status in expected.items() if isinstance(error, known)), Exit.ERROR)
+        assert (ended.status, bool(ended.message)) == (status, True), kind
+    assert (status_of(""), status_of(reasons.INTERRUPTED), status_of("unknown")) == (
+        Exit.OK,
+        Exit.INTERRUPTED,
+        Exit.ERROR,
+    )
