@@ -19,10 +19,11 @@ from pyspark.sql import SparkSession
 
 from benchmarks.fleet.fleets import even, mostly_equal, no_rules, written
 from reconciler.adapters.spark.comparing import compare_fleet
+from reconciler.adapters.spark.files import store_at
 from reconciler.adapters.spark.session import spark_session
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import run_tasks
 from reconciler.fleet import COLUMNS, FleetRun
+from reconciler.fleet.store import FleetStore
 
 
 def by_outer_join(session: SparkSession, store: FleetStore, desired: FleetRun, live: FleetRun) -> int:
@@ -81,7 +82,7 @@ def _ratio(one: list[float], other: list[float]) -> str:
 def main(clusters: int = 1_000, count: int = 10_000, rounds: int = 5) -> None:
     """Prints the table."""
     with tempfile.TemporaryDirectory() as directory:
-        store = FleetStore.at(directory)
+        store = store_at(directory)
         desired, live = (written(store, side, even(clusters, count)) for side in ("desired", "live"))
         nearly, rules = mostly_equal(desired, live), no_rules(live)
         rows = sum(reading.rows for reading in live.readings)

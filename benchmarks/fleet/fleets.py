@@ -8,10 +8,10 @@ import duckdb
 
 from reconciler.adapters.spark.comparing import Rules
 from reconciler.adapters.spark.readings import Place
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tables import DESIRED_SCHEMA, LIVE_SCHEMA, table_digest
 from reconciler.diff import DiffRules
 from reconciler.fleet import Bucket, FleetRun, Reading, bucket_count, scope_digest
+from reconciler.fleet.store import FleetStore
 from reconciler.model import Scope
 
 #: A principal has five operations on each of its topics; every fifth row begins another topic.

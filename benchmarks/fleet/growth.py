@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from benchmarks.fleet.comparison import peak_of_a_worker
 from benchmarks.fleet.fleets import even, mostly_equal, no_rules, written
 from reconciler.adapters.spark.comparing import compare_fleet
+from reconciler.adapters.spark.files import store_at
 from reconciler.adapters.spark.session import spark_session
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.fleet import FleetRun, run_text
 
 
@@ -25,7 +25,7 @@ def skewed() -> dict[str, int]:
 def measured(title: str, sizes: Mapping[str, int]) -> None:
     """Prints a line."""
     with tempfile.TemporaryDirectory() as directory:
-        store = FleetStore.at(directory)
+        store = store_at(directory)
         start = time.perf_counter()
         desired, live = (written(store, side, sizes) for side in ("desired", "live"))
         making = time.perf_counter() - start

@@ -16,11 +16,12 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
+from reconciler.adapters.spark.files import store_at
 from reconciler.adapters.spark.log_files import LogPart, find_parts
 from reconciler.adapters.spark.log_reading import LogFindings, LoggedCluster, read_logs
 from reconciler.adapters.spark.readings import Place, write_live
 from reconciler.adapters.spark.session import spark_session
-from reconciler.adapters.spark.store import FleetStore
+from reconciler.fleet.store import FleetStore
 from reconciler.fleet.usage import UsageQuestion
 from reconciler.model import (
     AccessControlEntry,
@@ -110,7 +111,7 @@ def scanned(session: SparkSession, directory: Path, *, refusals: bool = False) -
 def main(lines: int) -> None:
     """Prints the table."""
     with tempfile.TemporaryDirectory() as place:
-        directory, store = Path(place) / "logs", FleetStore.at(f"{place}/store")
+        directory, store = Path(place) / "logs", store_at(f"{place}/store")
         parts = written(directory, lines)
         subjects = [subject(store, f"c{number}") for number in range(_CLUSTERS)]
         size = sum(part.size for part in parts)

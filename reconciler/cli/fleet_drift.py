@@ -28,7 +28,7 @@ from reconciler.report.formats import format_named
 from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.results import fleet_result
 from reconciler.report.results.fleet import FleetReport, fleet_document, fleet_report
-from reconciler.workflow.fleet import FleetStore, drift_fleet, stored_run, wanted
+from reconciler.workflow.fleet import FleetStore, drift_fleet, store_at, stored_run, wanted
 from reconciler.workflow.fleet.teams import differences_by_team
 
 
@@ -64,7 +64,7 @@ def command(
 
     No cluster is contacted. The differences stay in the store, for `reconciler fleet query`.
     """
-    place = FleetStore.at(store)
+    place = store_at(store)
     run = stored_run(place, run_id)
     given = wanted(path, fleet_name, as_of)
     info_unassigned(given.fleet)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reconciler.adapters.spark.store import FleetStore, NoRunError
 from reconciler.adapters.spark.views import moved, register, register_changes
 from reconciler.cli.console import error, out, out_json
 from reconciler.cli.exits import CommandError, Exit
@@ -21,8 +20,9 @@ from reconciler.cli.fleet_options import (
 from reconciler.cli.options import output_option, path_argument
 from reconciler.fleet import Failure, FleetDrift, FleetRun, fleet_of
 from reconciler.fleet.queries import BLAST_RADIUS, UNDECLARED, outliers
+from reconciler.fleet.store import FleetStore, NoRunError
 from reconciler.report.fleet_table import table_lines
-from reconciler.workflow.fleet import stored_run
+from reconciler.workflow.fleet import store_at, stored_run
 from reconciler.workflow.fleet.access import Answer, WhoCan, access_frame, holders
 from reconciler.workflow.manifests import load
 
@@ -108,7 +108,7 @@ def command(
     given = {name for name in FleetQuestion.__slots__ if getattr(asked, name)}
     if len(given) != 1 and given != {"sql", "since"}:
         raise CommandError("ask one question", "give one of --sql, --who-can, --outliers and so on", Exit.USAGE)
-    place = FleetStore.at(store)
+    place = store_at(store)
     run = stored_run(place, run_id)
     manifests = load(path)
     drift = _last_drift(place, run_id if asked.furthest else run.id) if asked.of_drift else None

@@ -26,6 +26,7 @@ from reconciler.workflow.fleet import (
     file_readers,
     fleet_in,
     live_readers,
+    store_at,
     take,
 )
 from reconciler.workflow.manifests import load
@@ -90,7 +91,7 @@ def command(
             raise CommandError(f"not in fleet {fleet.name}: {', '.join(unknown)}", status=Exit.USAGE)
         members = MemberConnections(everywhere(connection), snapshots)
         readers = live_readers(manifests, only or fleet.clusters, members, today())
-    place = FleetStore.at(store)
+    place = store_at(store)
     with session_for(spark) as session:
         patience = CollectionLimits(at_once, timeout, attempts)
         run = take(session, place, readers, patience, carry=bool(only or files))

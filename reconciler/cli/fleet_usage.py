@@ -23,7 +23,7 @@ from reconciler.cli.options import Date, as_of_option, output_option, path_argum
 from reconciler.fleet.usage import ClusterUsage, UsageQuestion, Window
 from reconciler.report.usage_json import reading_document, usage_document
 from reconciler.report.usage_text import usage_lines
-from reconciler.workflow.fleet import FleetStore, stored_run, wanted
+from reconciler.workflow.fleet import store_at, stored_run, wanted
 from reconciler.workflow.fleet.logs import Logs, fleet_usage, log_parts, planned_changes
 
 
@@ -114,7 +114,7 @@ def _check(asked: _Asked) -> None:
 
 
 def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, LogFindings]:
-    store = FleetStore.at(asked.store)
+    store = store_at(asked.store)
     given = wanted(asked.path, asked.fleet_name, asked.as_of)
     info_unassigned(given.fleet)
     run = None if asked.declared else stored_run(store, asked.run_id)

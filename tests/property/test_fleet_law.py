@@ -10,12 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reconciler.adapters.spark.comparing import Rules, compare_fleet
+from reconciler.adapters.spark.files import store_at
 from reconciler.adapters.spark.readings import Place, read_live, write_desired, write_live
 from reconciler.adapters.spark.results import changes_of
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tables import LIVE_SCHEMA, parquet, rows_table
 from reconciler.diff import DeclaredChange, DiffRules, compare
 from reconciler.fleet import DriftCounts, FleetRun, pairs, row_of
+from reconciler.fleet.store import FleetStore
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -81,7 +82,7 @@ def members(draw: st.DrawFn) -> tuple[DesiredState, ClusterState, Scope, Scope, 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> FleetStore:
-    return FleetStore.at(str(tmp_path_factory.mktemp("store")))
+    return store_at(str(tmp_path_factory.mktemp("store")))
 
 
 def spelled(changes: Sequence[DeclaredChange]) -> list[object]:

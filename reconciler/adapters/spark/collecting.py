@@ -9,7 +9,6 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from reconciler.adapters.spark.readings import Place, write_live
-from reconciler.adapters.spark.store import FleetStore, NoRunError
 from reconciler.adapters.spark.tasks import in_time, reason, run_tasks, task_count
 from reconciler.fleet import (
     Failure,
@@ -21,6 +20,7 @@ from reconciler.fleet import (
     partition,
     reading_text,
 )
+from reconciler.fleet.store import FleetStore, NoRunError
 from reconciler.model import ClusterState, Scope
 from reconciler.ports import ClusterError
 

@@ -11,10 +11,8 @@ from typing import Any, Final
 import polars as pl
 from pyspark.sql import SparkSession
 
-from reconciler.adapters.spark.files import Files
 from reconciler.adapters.spark.readings import desired_topics, expired_bindings, live_topics
 from reconciler.adapters.spark.results import Difference, Results, topic_differences
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import reason, run_tasks, task_count
 from reconciler.diff import DiffRules, compare
 from reconciler.fleet import (
@@ -37,6 +35,7 @@ from reconciler.fleet import (
     partition,
     whose,
 )
+from reconciler.fleet.store import FleetStore, StoreFiles
 from reconciler.model import ClusterState, DesiredState, Scope
 
 _LIVE: Final = [*COLUMNS, "whose"]
@@ -135,7 +134,7 @@ def _compare_all(units: Sequence[Unit], attempt: str, *, store: FleetStore, name
         yield partial_drift_text(part)
 
 
-def _compare_one(unit: Unit, files: Files, results: Results) -> PartialDrift:
+def _compare_one(unit: Unit, files: StoreFiles, results: Results) -> PartialDrift:
     try:
         if unit.pair is not None:
             return _compare_pair(unit, unit.pair, files, results)
@@ -149,7 +148,7 @@ class DamagedError(Exception):
     """A file does not hold what its header says."""
 
 
-def _compare_pair(unit: Unit, pair: Pair, files: Files, results: Results) -> PartialDrift:
+def _compare_pair(unit: Unit, pair: Pair, files: StoreFiles, results: Results) -> PartialDrift:
     # Origins too, though few are wanted: opening a file a second time would cost more.
     wanted, found = _frame(files, pair.desired, _DESIRED), _frame(files, pair.live, _LIVE)
     counts = _looked_at(pair.desired, pair.live)
@@ -189,7 +188,7 @@ def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[pl.DataFrame, 
     return creates, deletes
 
 
-def _frame(files: Files, buckets: Sequence[Bucket], columns: list[str]) -> pl.DataFrame:
+def _frame(files: StoreFiles, buckets: Sequence[Bucket], columns: list[str]) -> pl.DataFrame:
     frames = []
     for bucket in buckets:
         # Polars reads Parquet into its own form of text at once; by way of Arrow each text would be copied again.
@@ -211,7 +210,7 @@ def _created(creates: pl.DataFrame) -> list[Difference]:
     return [Difference("CreateAcl", row[:-1], row[-1]) for row in rows]
 
 
-def _expired(files: Files, desired: Reading, deletes: pl.DataFrame) -> list[Difference]:
+def _expired(files: StoreFiles, desired: Reading, deletes: pl.DataFrame) -> list[Difference]:
     if not deletes.height:
         return []
     expired = expired_bindings(files, desired)
@@ -219,7 +218,7 @@ def _expired(files: Files, desired: Reading, deletes: pl.DataFrame) -> list[Diff
     return [Difference("DeleteAcl", row, str(expired[row].origin) if row in expired else None) for row in rows]
 
 
-def _compare_topics(unit: Unit, files: Files, results: Results) -> PartialDrift:
+def _compare_topics(unit: Unit, files: StoreFiles, results: Results) -> PartialDrift:
     """Topics are few, and what makes them differ is more than equality: the local engine compares them here too."""
     desired, live, rules = unit.desired, unit.live, unit.rules
     wanted, found = desired_topics(files, desired), live_topics(files, live)

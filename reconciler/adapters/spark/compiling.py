@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 
 from reconciler import __version__
 from reconciler.adapters.spark.readings import Place, write_desired
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import run_tasks, task_count
 from reconciler.fleet import Failure, FleetRun, failure_text, parse_failure, parse_reading, partition, reading_text
+from reconciler.fleet.store import FleetStore
 from reconciler.manifest import ManifestError, Manifests, Source, desired_state, load, render_problem
 
 _FAILED: Final = "!"

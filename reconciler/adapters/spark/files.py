@@ -12,12 +12,14 @@ from typing import Any, Final
 
 from pyarrow import fs
 
+from reconciler.fleet.store import FleetStore
+
 _OBJECT_STORES: Final = frozenset({"s3", "gcs", "abfs"})
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files below ``root``, a path or an address. Picklable: tasks open the file system for themselves."""
+    """Implements ``fleet.StoreFiles`` below a path or an address; tasks open the file system for themselves."""
 
     root: str
 
@@ -76,3 +78,8 @@ class Files:
             system, base = fs.FileSystem.from_uri(self.root)
             return system, base.rstrip("/")
         return fs.LocalFileSystem(), self.root
+
+
+def store_at(place: str) -> FleetStore:
+    """The store at a path or an address."""
+    return FleetStore(Files.at(place))

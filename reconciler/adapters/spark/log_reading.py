@@ -14,12 +14,12 @@ from pyspark import Broadcast, cloudpickle
 from pyspark.sql import SparkSession
 
 from reconciler.access import Authorizer
-from reconciler.adapters.spark.files import Files
 from reconciler.adapters.spark.log_files import LogPart, line_batches
 from reconciler.adapters.spark.readings import bucket_rows
 from reconciler.adapters.spark.tables import from_parquet, table_rows
 from reconciler.adapters.spark.tasks import reason, task_count
 from reconciler.fleet import Reading, binding_of, partition
+from reconciler.fleet.store import StoreFiles
 from reconciler.fleet.usage import (
     ClusterUsage,
     Event,
@@ -76,7 +76,7 @@ class LogFindings:
 
 def read_logs(
     session: SparkSession,
-    files: Files,
+    files: StoreFiles,
     parts: Sequence[LogPart],
     subjects: Sequence[LoggedCluster],
     question: UsageQuestion,
@@ -159,7 +159,7 @@ def _judge(
     number: int,
     counted: Iterable[tuple[_Key, Any]],
     *,
-    files: Files,
+    files: StoreFiles,
     shared: Broadcast[list[bytes]],
     question: UsageQuestion,
 ) -> Iterator[ClusterUsage | Summary]:
@@ -176,7 +176,7 @@ def _judge(
 
 
 def _judged(
-    subject: LoggedCluster, counted: Iterable[tuple[_Key, Any]], files: Files, question: UsageQuestion
+    subject: LoggedCluster, counted: Iterable[tuple[_Key, Any]], files: StoreFiles, question: UsageQuestion
 ) -> ClusterUsage:
     origins = _desired(files, subject.desired) if subject.desired else {}
     live, opaque = _live(subject, files)
@@ -191,7 +191,7 @@ def _judged(
     return judge.result(origins)
 
 
-def _desired(files: Files, reading: Reading) -> dict[AclBinding, str]:
+def _desired(files: StoreFiles, reading: Reading) -> dict[AclBinding, str]:
     """The bindings that are desired, each with where it is declared."""
     found: dict[AclBinding, str] = {}
     for bucket in reading.buckets:
@@ -201,7 +201,7 @@ def _desired(files: Files, reading: Reading) -> dict[AclBinding, str]:
     return found
 
 
-def _live(subject: LoggedCluster, files: Files) -> tuple[set[AclBinding] | None, tuple[OpaqueBinding, ...]]:
+def _live(subject: LoggedCluster, files: StoreFiles) -> tuple[set[AclBinding] | None, tuple[OpaqueBinding, ...]]:
     if subject.live is None:
         return None, ()
     found = {binding_of(row) for bucket in subject.live.buckets for row in bucket_rows(files, bucket)}

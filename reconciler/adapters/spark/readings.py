@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 
 from reconciler import __version__
-from reconciler.adapters.spark.files import Files
 from reconciler.adapters.spark.tables import (
     CONFIG_SCHEMA,
     DESIRED_SCHEMA,
@@ -34,6 +33,7 @@ from reconciler.fleet import (
     scope_digest,
     whose,
 )
+from reconciler.fleet.store import StoreFiles
 from reconciler.model import ClusterState, Declaration, DesiredState, DesiredTopic, FrozenMap, Origin, Scope, Topic
 
 
@@ -44,7 +44,7 @@ class Place:
     ``attempt`` is part of every name: two attempts of one task never write the same file.
     """
 
-    files: Files
+    files: StoreFiles
     side: str
     cluster: str
     attempt: str
@@ -104,7 +104,7 @@ def write_desired(desired: DesiredState, scope: Scope, place: Place, taken: str)
     return _with_topics(reading, topics, [item.topic for item in desired.topics.values()], place)
 
 
-def read_live(files: Files, reading: Reading) -> ClusterState:
+def read_live(files: StoreFiles, reading: Reading) -> ClusterState:
     """The state that was written; raises ``OSError``."""
     rows = (row for bucket in reading.buckets for row in bucket_rows(files, bucket))
     return ClusterState(
@@ -118,17 +118,17 @@ def read_live(files: Files, reading: Reading) -> ClusterState:
     )
 
 
-def bucket_rows(files: Files, bucket: Bucket) -> list[Row]:
+def bucket_rows(files: StoreFiles, bucket: Bucket) -> list[Row]:
     """The rows of one file."""
     return table_rows(from_parquet(files.read(bucket.file), ROW_SCHEMA.names))
 
 
-def live_topics(files: Files, reading: Reading) -> dict[str, Topic]:
+def live_topics(files: StoreFiles, reading: Reading) -> dict[str, Topic]:
     """The live topics of a reading, by name."""
     return {topic.name: topic for topic, _ in _topics(files, reading)}
 
 
-def desired_topics(files: Files, reading: Reading) -> dict[str, DesiredTopic]:
+def desired_topics(files: StoreFiles, reading: Reading) -> dict[str, DesiredTopic]:
     """The declared topics of a desired reading, by name."""
     return {
         topic.name: DesiredTopic(
@@ -144,7 +144,7 @@ def origin_of(text: str) -> Origin:
     return Origin(file, int(line), int(column))
 
 
-def expired_bindings(files: Files, reading: Reading) -> Mapping[Row, Declaration]:
+def expired_bindings(files: StoreFiles, reading: Reading) -> Mapping[Row, Declaration]:
     """The bindings of a desired reading that are wanted no longer."""
     if not reading.expired:
         return {}
@@ -202,7 +202,7 @@ def _wish(item: DesiredTopic) -> dict[str, Any]:
     return {**_topic(item.topic), "absent": item.absent, "labels": labels, "origin": str(item.origin)}
 
 
-def _topics(files: Files, reading: Reading) -> list[tuple[Topic, dict[str, Any]]]:
+def _topics(files: StoreFiles, reading: Reading) -> list[tuple[Topic, dict[str, Any]]]:
     if not reading.topics:
         return []
     configs: dict[str, dict[str, str]] = {}

@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reconciler.adapters.spark.files import Files
 from reconciler.adapters.spark.readings import origin_of
 from reconciler.diff import Comparison, DeclaredChange, Skipped, SkipReason
 from reconciler.fleet import COLUMNS, TEXT_COLUMNS, Row, binding_of
+from reconciler.fleet.store import StoreFiles
 from reconciler.model import AclBinding, Change, Create, Declaration, Delete, Impossible, Origin
 from reconciler.plan.file.reading import change_from
 from reconciler.plan.kinds import sides
@@ -51,7 +51,7 @@ class TopicDifference(NamedTuple):
 class Results:
     """The results of one task; nothing is written where nothing differs."""
 
-    def __init__(self, files: Files, name: str, attempt: str) -> None:
+    def __init__(self, files: StoreFiles, name: str, attempt: str) -> None:
         """Below ``results/run=NAME``."""
         self._files = files
         self.file = f"results/run={name}/{attempt}.parquet"
@@ -127,7 +127,7 @@ def topic_differences(compared: Comparison) -> list[TopicDifference]:
 
 
 def changes_of(
-    files: Files, names: Sequence[str], cluster: str, most: int | None = None
+    files: StoreFiles, names: Sequence[str], cluster: str, most: int | None = None
 ) -> tuple[list[DeclaredChange], list[Skipped]]:
     """What differs on one cluster, changes in the order of :func:`reconciler.diff.compare`; at most ``most`` rows."""
     acls: list[tuple[AclBinding, DeclaredChange]] = []
@@ -151,7 +151,7 @@ def _declared(change: Change, origin: Origin | None) -> DeclaredChange:
     return DeclaredChange(change, None if origin is None else Declaration(origin))
 
 
-def _sides(files: Files, names: Sequence[str], cluster: str, most: int | None) -> Iterator[dict[str, Any]]:
+def _sides(files: StoreFiles, names: Sequence[str], cluster: str, most: int | None) -> Iterator[dict[str, Any]]:
     for name in names:
         # Row groups of other clusters are passed over by their statistics.
         source = pa.BufferReader(files.read(name))

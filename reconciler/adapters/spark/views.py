@@ -9,9 +9,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from reconciler.adapters.spark.results import RESULT_SCHEMA
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tables import CONFIG_SCHEMA, LIVE_SCHEMA, TOPIC_SCHEMA
 from reconciler.fleet import COLUMNS, FleetDrift, FleetRun, Reading, Whose
+from reconciler.fleet.store import FleetStore
 from reconciler.model import AclOperation, AclPermissionType, PatternType, ResourceType
 
 _NAMED: Final = {
@@ -129,7 +129,7 @@ def by_name(frame: DataFrame) -> DataFrame:
 
 
 def _digests(run: FleetRun) -> dict[str, str]:
-    """Files by what is in them: the same rows of the same cluster need not be read."""
+    """StoreFiles by what is in them: the same rows of the same cluster need not be read."""
     return {
         bucket.file: f"{reading.cluster}/{len(reading.buckets)}/{number}/{bucket.digest}"
         for reading in run.readings
@@ -138,7 +138,7 @@ def _digests(run: FleetRun) -> dict[str, str]:
 
 
 def _frame(session: SparkSession, store: FleetStore, kind: str, files: Sequence[str], schema: Any) -> DataFrame:
-    """Files as one frame; ``cluster`` is in their path, or in the rows of results."""
+    """StoreFiles as one frame; ``cluster`` is in their path, or in the rows of results."""
     columns = ", ".join(f"{field.name} {_spark_type(str(field.type))}" for field in schema)
     if not files:
         return session.createDataFrame([], columns if kind == "results" else f"{columns}, cluster string")

@@ -1,11 +1,12 @@
 """Many clusters at once, on Spark: snapshots of a fleet, drift, plans, waves. Needs the extra ``fleet``.
 
-``spark()`` gives a session, ``FleetStore.at(place)`` a store; the functions take both, and raise a
+``spark()`` gives a session, ``store_at(place)`` a store; the functions take both, and raise a
 :class:`reconciler.workflow.WorkflowError`.
 """
 
 from reconciler.adapters.spark.collecting import CollectionLimits, SnapshotSource
-from reconciler.adapters.spark.store import FleetStore
+from reconciler.adapters.spark.files import store_at
+from reconciler.fleet.store import FleetStore
 from reconciler.workflow.fleet.members import MemberConnections, everywhere, file_readers, live_readers
 from reconciler.workflow.fleet.performing import ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
 from reconciler.workflow.fleet.planning import PlannedFleet, plan_fleet
@@ -42,6 +43,7 @@ __all__ = [
     "read_fleet_plan",
     "save_fleet_plan",
     "spark",
+    "store_at",
     "stored_run",
     "take",
     "wanted",

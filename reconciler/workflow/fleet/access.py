@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from reconciler.access import Authorizer, who_can
 from reconciler.adapters.spark.readings import read_live
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.adapters.spark.tasks import reason, run_tasks, task_count, task_frame
 from reconciler.fleet import FleetRun, Reading, partition
 from reconciler.fleet.access_reach import reaches
+from reconciler.fleet.store import FleetStore
 from reconciler.manifest import ClusterDeclaration, Manifests
 from reconciler.model import AclOperation, ClusterState, ResourcePattern
 

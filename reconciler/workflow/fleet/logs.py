@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from reconciler.adapters.spark.compiling import compile_desired
 from reconciler.adapters.spark.log_files import LogPart, directories, find_parts
 from reconciler.adapters.spark.log_reading import LogFindings, LoggedCluster, read_logs
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.fleet import FleetRun
+from reconciler.fleet.store import FleetStore
 from reconciler.fleet.usage import ClusterUsage, UsageQuestion
 from reconciler.manifest import Manifests
 from reconciler.model import AclBinding

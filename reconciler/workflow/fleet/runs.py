@@ -11,9 +11,9 @@ from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.spark.collecting import CollectionLimits, SnapshotSource, carried, collect
 from reconciler.adapters.spark.comparing import Rules, compare_fleet
 from reconciler.adapters.spark.compiling import compile_desired
-from reconciler.adapters.spark.store import FleetStore, NoRunError
 from reconciler.diff import DiffRules
 from reconciler.fleet import Fleet, FleetDrift, FleetRun, HeaderError, Reading, UnknownFleetError, fleet_of
+from reconciler.fleet.store import FleetStore, NoRunError
 from reconciler.manifest import Manifests, Source
 from reconciler.workflow.manifests import checked, read_sources
 from reconciler.workflow.options import today

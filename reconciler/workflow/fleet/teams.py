@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from reconciler.adapters.spark.results import changes_of
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.fleet import FleetDrift
+from reconciler.fleet.store import FleetStore
 from reconciler.manifest import AclsDeclaration, Manifests, TopicsDeclaration
 from reconciler.model import Change, Origin
 from reconciler.plan import touched_binding

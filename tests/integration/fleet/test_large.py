@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reconciler.adapters.spark.comparing import Rules, compare_fleet
+from reconciler.adapters.spark.files import store_at
 from reconciler.adapters.spark.readings import Place, write_desired, write_live
 from reconciler.adapters.spark.results import changes_of
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.diff import DiffRules, compare
 from reconciler.fleet import FleetRun
 from reconciler.model import (
@@ -40,7 +40,7 @@ def binding(number: int) -> AclBinding:
 
 
 def test_a_thousand_clusters(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> None:
-    store = FleetStore.at(str(tmp_path_factory.mktemp("store")))
+    store = store_at(str(tmp_path_factory.mktemp("store")))
     random, scope = Random(1), Scope()
     live, desired, fleet = [], [], {}
     for number, size in enumerate(SIZES):

@@ -22,8 +22,8 @@ import pytest
 
 import reconciler
 from reconciler.adapters.snapshot import snapshot_text
+from reconciler.adapters.spark.files import store_at
 from reconciler.adapters.spark.readings import read_live
-from reconciler.adapters.spark.store import FleetStore
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -46,7 +46,7 @@ from functools import partial
 from pathlib import Path
 from reconciler.adapters.spark.collecting import SnapshotSource, CollectionLimits, collect
 from reconciler.adapters.spark.session import spark_session
-from reconciler.adapters.spark.store import FleetStore
+from reconciler.adapters.spark.files import store_at
 from reconciler.adapters.spark.tasks import run_tasks
 from reconciler.workflow.fleet.members import read_file
 from reconciler.cli.main import run
@@ -74,7 +74,7 @@ with spark_session() as session:
     print(json.dumps(run_tasks(session, [[None]] * 2, place)), flush=True)
     files = sorted(Path(live).glob("*.json"))
     sources = [SnapshotSource(file.stem, Scope(), partial(slowly, str(file), marks)) for file in files]
-    collect(session, FleetStore.at(store), sources, FleetRun("slow", "now", ()), CollectionLimits(at_once=1))
+    collect(session, store_at(store), sources, FleetRun("slow", "now", ()), CollectionLimits(at_once=1))
 sys.exit(0 if (taken, compared) == (0, 2) else 1)
 """
 
@@ -159,7 +159,7 @@ class Ran:
         self.directory = directory
         self.snapshot, self.drift, self.places = self._outputs()
         self.read = [mark.name.partition(".")[0] for mark in (directory / "marks").iterdir()]
-        self.store = FleetStore.at(str(directory / "store"))
+        self.store = store_at(str(directory / "store"))
 
     def _outputs(self) -> list[Any]:
         code = shutil.make_archive(

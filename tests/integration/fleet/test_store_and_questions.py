@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reconciler.adapters.snapshot import snapshot_text
-from reconciler.adapters.spark.store import FleetStore
+from reconciler.adapters.spark.files import store_at
 from reconciler.cli.main import run
 from reconciler.model import (
     AccessControlEntry,
@@ -161,7 +161,7 @@ def test_how_far_principals_reach_respects_every_deny(fleet: Fleet, tmp_path: Pa
     names = fleet.ask("--sql", "select names from access where cluster = 'c0' and principal = 'User:mallory' limit 1")
     assert names == [[["all topics"]]]
 
-    store = FleetStore.at(str(tmp_path / "store"))
+    store = store_at(str(tmp_path / "store"))
     reading = store.run().reading("c0")
     assert reading is not None
     (tmp_path / "store" / reading.buckets[0].file).unlink()
@@ -232,7 +232,7 @@ def test_old_runs_go_and_what_is_still_named_stays(fleet: Fleet, tmp_path: Path)
     assert fleet.snapshot()[0] == 0
     assert fleet.snapshot("--cluster", "c0")[0] == 0
     assert fleet.snapshot("--cluster", "c1", "--keep", "1")[0] == 0
-    store = FleetStore.at(str(tmp_path / "store"))
+    store = store_at(str(tmp_path / "store"))
     assert len(store.run_ids()) == 1
     # c2 to c4 were read in the first run, c0 in the second: their files are still named.
     assert len(store.files.names("bindings")) == 3
@@ -249,7 +249,7 @@ def test_without_a_snapshot_there_is_no_answer(fleet: Fleet) -> None:
 def test_a_file_that_is_gone_makes_its_cluster_unknown(fleet: Fleet, tmp_path: Path) -> None:
     fleet.put("c2", DECLARED | {MALLORY})
     assert fleet.snapshot()[0] == 0
-    store = FleetStore.at(str(tmp_path / "store"))
+    store = store_at(str(tmp_path / "store"))
     reading = store.run().reading("c2")
     assert reading is not None
     (tmp_path / "store" / reading.buckets[0].file).unlink()

@@ -4,11 +4,12 @@ Layout below the root: ``runs/ID.json``; ``bindings|topics|configs/taken=ID/clus
 ``compiled/KEY.json`` and ``wishes|…/key=KEY/cluster=NAME/…`` for what is desired. Files never change once written.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
-from reconciler.adapters.spark.files import Files
-from reconciler.fleet import FleetDrift, FleetRun, HeaderError, drift_text, parse_drift, parse_run, run_text
+from reconciler.fleet.drift import FleetDrift, drift_text, parse_drift
+from reconciler.fleet.header import FleetRun, HeaderError, parse_run, run_text
 
 _DATA: Final = ("bindings", "topics", "configs")
 _COMPILED: Final = ("wishes", "desired-topics", "desired-configs", "expired")
@@ -18,16 +19,52 @@ class NoRunError(Exception):
     """The store has no run, or not the one that was asked for."""
 
 
+class StoreFiles(Protocol):
+    """Where a store is: files below ``root``, each named by its path there. Picklable: tasks on other machines use it.
+
+    A file appears whole or not at all. Reading, writing and removing raise ``OSError``; a file that is not there is
+    ``FileNotFoundError``.
+    """
+
+    @property
+    def root(self) -> str:
+        """The place, for messages."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """All bytes of a file."""
+        ...
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file whole, making directories as needed; one that is there is replaced."""
+        ...
+
+    def names(self, directory: str) -> Sequence[str]:
+        """What is in a directory, in order; nothing where there is none."""
+        ...
+
+    def names_by_age(self, directory: str) -> Sequence[str]:
+        """What is in a directory, the oldest first."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove one file."""
+        ...
+
+    def remove_directory(self, directory: str) -> None:
+        """Remove a directory and all in it."""
+        ...
+
+    def address(self, name: str) -> str:
+        """The file as Spark reads it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class FleetStore:
-    """A store below a path or an address; nothing is made before the first run is written."""
+    """A store in ``files``; nothing is made before the first run is written."""
 
-    files: Files
-
-    @classmethod
-    def at(cls, place: str) -> "FleetStore":
-        """The store at a path or an address."""
-        return cls(Files.at(place))
+    files: StoreFiles
 
     def run_ids(self) -> list[str]:
         """All runs, the oldest first."""

@@ -1,0 +1,109 @@
+"""What every store of a fleet keeps to: its files, and the runs, wishes and comparisons that are made of them."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.spark.files import Files
+from reconciler.fleet import Bucket, ClusterDrift, Failure, FleetDrift, FleetRun, HeaderError, Reading
+from reconciler.fleet.store import FleetStore, NoRunError, StoreFiles
+from tests.contract.memory_files import MemoryFiles
+
+
+@pytest.fixture(params=["disk", "memory"])
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> StoreFiles:
+    """An empty place."""
+    makers: dict[str, Callable[[], StoreFiles]] = {"disk": lambda: Files.at(str(tmp_path)), "memory": MemoryFiles}
+    return makers[request.param]()
+
+
+@pytest.fixture
+def store(files: StoreFiles) -> FleetStore:
+    return FleetStore(files)
+
+
+def test_a_file_is_read_as_it_was_written(files: StoreFiles) -> None:
+    files.write("a/b/one", b"\x00first")
+    files.write("a/b/one", b"second")
+    assert files.read("a/b/one") == b"second"
+
+
+def test_what_is_not_there_is_no_empty_file(files: StoreFiles) -> None:
+    with pytest.raises(FileNotFoundError):
+        files.read("a/none")
+    with pytest.raises(FileNotFoundError):
+        files.remove("a/none")
+    assert (list(files.names("a")), list(files.names_by_age("a"))) == ([], [])
+
+
+def test_a_directory_names_what_is_directly_in_it(files: StoreFiles) -> None:
+    for name in ("d/z", "d/a", "d/below/file", "other/x"):
+        files.write(name, b"1")
+        time.sleep(0.01)  # a file system's clock is coarse
+    assert list(files.names("d")) == ["a", "below", "z"]
+    assert list(files.names_by_age("d")) == ["z", "a", "below"]
+
+
+def test_what_is_removed_is_gone_and_nothing_else(files: StoreFiles) -> None:
+    for name in ("d/one", "d/two", "e/part/one", "e/part/two", "e/partner/one"):
+        files.write(name, b"1")
+    files.remove("d/one")
+    files.remove_directory("e/part")
+    assert (list(files.names("d")), list(files.names("e"))) == (["two"], ["partner"])
+
+
+def _run(name: str, file: str = "") -> FleetRun:
+    buckets = (Bucket(file, 1, "d", 1, 0, "d"),) if file else ()
+    return FleetRun(name, "now", (Reading("c", "id", "now", "1", "s", buckets),), (Failure("gone", "code", "why"),))
+
+
+def test_the_newest_run_unless_one_is_named(store: FleetStore) -> None:
+    for name in ("run-1", "run-2"):
+        store.commit(_run(name))
+    assert store.run_ids() == ["run-1", "run-2"]
+    assert (store.run(), store.run("run-1")) == (_run("run-2"), _run("run-1"))
+    assert (store.before("run-2"), store.before("run-1")) == ("run-1", None)
+
+
+def test_no_run_is_said_and_never_looks_empty(store: FleetStore) -> None:
+    with pytest.raises(NoRunError, match="no snapshot of a fleet"):
+        store.run()
+    store.commit(_run("run-1"))
+    with pytest.raises(NoRunError, match="there is no run other"):
+        store.run("other")
+    with pytest.raises(NoRunError, match="nothing has been compared"):
+        store.drift()
+
+
+def test_a_damaged_record_is_no_run(store: FleetStore) -> None:
+    store.files.write("runs/run-1.json", b"{")
+    with pytest.raises(HeaderError):
+        store.run()
+
+
+def test_what_was_compiled_is_found_by_its_key(store: FleetStore) -> None:
+    assert store.compiled("key") is None
+    store.keep_compiled(_run("key"))
+    assert store.compiled("key") == _run("key")
+
+
+def test_the_newest_comparison_of_a_run(store: FleetStore) -> None:
+    for name in ("run-1-a", "run-1-b", "run-2-a"):
+        store.keep_drift(name, FleetDrift(name, "now", (ClusterDrift("c"),)))
+        time.sleep(0.01)
+    newest, of_one = store.drift(), store.drift("run-1")
+    assert (newest.run, of_one.run) == ("run-2-a", "run-1-b")
+
+
+def test_old_runs_go_and_what_a_kept_one_names_stays(store: FleetStore) -> None:
+    kept = "bindings/taken=run-1/cluster=c/kept.parquet"
+    store.files.write(kept, b"1")
+    store.files.write("bindings/taken=run-2/cluster=c/gone.parquet", b"1")
+    store.files.write("bindings/taken=run-9/cluster=c/being-taken.parquet", b"1")
+    store.commit(_run("run-2"))
+    store.commit(_run("run-3", kept))
+    assert store.retain(1) == ["run-2"]
+    assert store.run_ids() == ["run-3"]
+    assert list(store.files.names("bindings")) == ["taken=run-1", "taken=run-9"]
