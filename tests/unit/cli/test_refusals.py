@@ -61,7 +61,7 @@ class Place:
 
     def plan(self, *more: str, live: str = "live", out: str = "plan.json") -> Ended:
         cluster = f"c=snapshot:{live}.json"
-        return self.run("plan", "m", "--cluster", cluster, "--allow-deletes", "--out", out, *more)
+        return self.run("plan", "m", "--cluster", cluster, "--allow-deletes", "--expand", "--out", out, *more)
 
     def apply(self, *more: str, live: str = "live", plan: str = "plan.json") -> Ended:
         return self.run("apply", plan, "m", "--cluster", f"c=snapshot:{live}.json", "--yes", *more)
