@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from reconciler.apply.kinds import kind_of, request_for
 from reconciler.diff import DeclaredChange
-from reconciler.model import ClusterState, ResourcePattern, without_bridges
+from reconciler.model import ClusterState, ResourcePattern, without_own
 from reconciler.plan import (
     Bridges,
     CoverageChange,
@@ -111,7 +111,7 @@ def check(
     """
     if live.cluster_id != plan.cluster_id:
         raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
-    live = without_bridges(live)
+    live = without_own(live)
     findings = tuple(standing(step, live) for step in plan.steps)
     stale = tuple(finding for finding in findings if finding.standing in (Standing.STALE, Standing.UNREADABLE))
     if stale:

@@ -1,31 +1,22 @@
 """A Kafka cluster as ``ports.Cluster``: one ``AdminClient``, and ACL listings by child processes."""
 
-import secrets
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
-from reconciler.adapters.kafka.bindings import ListedAcls
-from reconciler.adapters.kafka.broker_defaults import broker_defaults
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.groups import existing_groups
-from reconciler.adapters.kafka.handshake import AuthorizerPresence, Handshake, handshake_with, probe_authorizer
+from reconciler.adapters.kafka.handshake import AuthorizerPresence, handshake_with, probe_authorizer
 from reconciler.adapters.kafka.inspection import Inspection
-from reconciler.adapters.kafka.kinds import kind_of
-from reconciler.adapters.kafka.listing import AclListing, AclReader, ListingResult, features
-from reconciler.adapters.kafka.listing_check import checked_listing
+from reconciler.adapters.kafka.kinds import KINDS, kind_of
+from reconciler.adapters.kafka.kinds.interface import Reading
+from reconciler.adapters.kafka.listing import AclListing, AclReader, features
 from reconciler.adapters.kafka.settings import ClientSettings
-from reconciler.adapters.kafka.topic_listing_check import topic_listing_gap
 from reconciler.adapters.kafka.topic_uses import topic_uses
-from reconciler.adapters.kafka.topics import TopicsRead, is_unknown, read_topics, visible_names
+from reconciler.adapters.kafka.topics import visible_names
 from reconciler.model import Change, ClusterState, TopicUse
 from reconciler.ports import Answer, ReadRequest
-
-_EMPTY: Final = ListedAcls(frozenset(), ())
-_ACLS_UNREAD: Final = "The topic listing may be partial: the ACLs were not read, so topics may be hidden from us."
-_NONCE_KNOWN: Final = (
-    "The topic listing may be partial: the broker did not report a topic that does not exist as unknown."
-)
 
 
 def connect(settings: ClientSettings, *, readers: Sequence[AclReader] = tuple(AclReader)) -> "KafkaCluster":
@@ -72,31 +63,14 @@ class KafkaCluster:
             if listing:  # not before: a listing by the client needs a handshake before and after it
                 listing.begin()
             seen = visible_names(self._connection) if request.all_topics or request.topic_listing else []
-            listed = checked_listing(self._connection, handshake, listing.result()) if listing else None
-            gap = self._topic_gap(request, listed) if request.all_topics else None
-            wanted = {*(seen if request.all_topics else ())}
-            if gap or not request.all_topics:
-                wanted.update(request.topic_names)
-            found = read_topics(self._connection, wanted) if wanted else TopicsRead()
-            groups = existing_groups(self._connection) if request.groups else None
-            defaults = self._defaults(handshake, found) if request.broker_defaults else {}
+            reading = Reading(self._connection, request, handshake, listing, seen)
+            state = ClusterState(handshake.cluster_id, may_alter_acls=handshake.may_alter_acls)
+            for kind in KINDS:
+                state = kind.read(reading, state)
+            return replace(state, groups=existing_groups(self._connection)) if request.groups else state
         finally:
             if listing:
                 listing.stop()
-        acls = listed.listing if listed else _EMPTY
-        return ClusterState(
-            cluster_id=handshake.cluster_id,
-            bindings=acls.bindings,
-            topics=found.topics,
-            opaque=acls.opaque,
-            unreadable_topics=found.unreadable,
-            acl_gap=listed.gap if listed else None,
-            topic_gap=gap,
-            groups=groups,
-            topic_names=frozenset() if request.all_topics else frozenset(seen),
-            broker_defaults=defaults,
-            may_alter_acls=handshake.may_alter_acls,
-        )
 
     def brokers(self) -> frozenset[int]:
         """The ids of the brokers that the cluster names; raises :class:`ClusterError`."""
@@ -136,22 +110,3 @@ class KafkaCluster:
         self.prepare_listing()
         listing, self._listing = self._listing, None
         return listing or AclListing(self._connection.settings, self._readers)
-
-    def _defaults(self, handshake: Handshake, found: TopicsRead) -> dict[str, str]:
-        return {**found.defaults, **broker_defaults(self._connection, [broker.id for broker in handshake.brokers])}
-
-    def _topic_gap(self, request: ReadRequest, listed: ListingResult | None) -> str | None:
-        if listed is None and request.principal not in request.super_users:
-            return _ACLS_UNREAD
-        acls = listed.listing if listed else _EMPTY
-        gap = topic_listing_gap(acls.bindings, acls.opaque, request.principal, request.super_users)
-        if (
-            gap is None
-            and listed is not None
-            and listed.gap is not None
-            and request.principal not in request.super_users
-        ):
-            return listed.gap
-        if gap is None and not is_unknown(self._connection, f"__kr.visible.{secrets.token_hex(16)}"):
-            return _NONCE_KNOWN
-        return gap

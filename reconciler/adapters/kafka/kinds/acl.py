@@ -1,6 +1,7 @@
-"""ACL bindings: created, or deleted by exact filters."""
+"""ACL bindings: listed, created, and deleted by exact filters."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from confluent_kafka.admin import AclBinding as ClientBinding
@@ -8,13 +9,23 @@ from confluent_kafka.admin import AclBindingFilter
 
 from reconciler.adapters.kafka.bindings import unsupported_by_client
 from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.adapters.kafka.kinds.interface import Reading
+from reconciler.adapters.kafka.listing_check import checked_listing
 from reconciler.adapters.kafka.requests import Item, request, unsupported
-from reconciler.model import AclBinding, Change, Create, resource_of
+from reconciler.model import AclBinding, Change, ClusterState, Create, resource_of
 from reconciler.ports import Answer, AnswerStatus
 
 TYPES: Final = (AclBinding,)
 
 _NOT_VALIDATED: Final = Answer(AnswerStatus.UNKNOWN, "not_validated", "Kafka cannot be asked about ACLs")
+
+
+def read(reading: Reading, state: ClusterState) -> ClusterState:
+    """The listing, once it is done and believed."""
+    if reading.listing is None:
+        return state
+    found = checked_listing(reading.connection, reading.handshake, reading.listing.result())
+    return replace(state, bindings=found.listing.bindings, opaque=found.listing.opaque, acl_gap=found.gap)
 
 
 def send(connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False) -> list[Answer]:

@@ -1,11 +1,29 @@
-"""What writing to a Kafka cluster asks of a kind of resource. Each other module of this folder is one kind."""
+"""What a Kafka cluster is asked about a kind of resource. Each other module of this folder is one kind."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from reconciler.adapters.kafka.client import AdminConnection
-from reconciler.model import Change
-from reconciler.ports import Answer
+from reconciler.adapters.kafka.handshake import Handshake
+from reconciler.adapters.kafka.listing import AclListing
+from reconciler.model import Change, ClusterState
+from reconciler.ports import Answer, ReadRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the kinds share while one :class:`~reconciler.ports.ReadRequest` is answered.
+
+    ``listing`` is the one of ACLs, which goes on in another process; ``seen`` are the names of topics that a broker
+    shows us, where all of them were asked for.
+    """
+
+    connection: AdminConnection
+    request: ReadRequest
+    handshake: Handshake
+    listing: AclListing | None
+    seen: Sequence[str]
 
 
 class Kind(Protocol):
@@ -14,6 +32,13 @@ class Kind(Protocol):
     @property
     def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
         """Which types the sides of its changes have."""
+        ...
+
+    def read(self, reading: Reading, state: ClusterState) -> ClusterState:
+        """``state``, which has what the kinds before have read, and what was asked for of this kind.
+
+        Raises :class:`~reconciler.ports.ClusterError` rather than to leave anything out without a word.
+        """
         ...
 
     def send(

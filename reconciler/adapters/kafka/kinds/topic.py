@@ -1,20 +1,74 @@
-"""Topics: created, deleted, given more partitions or other configs. Kafka can be asked about all but deletions."""
+"""Topics: read, created, deleted, given more partitions or configs. Kafka can be asked about all but deletions."""
 
+import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic, ResourceType
 
+from reconciler.adapters.kafka.broker_defaults import broker_defaults
 from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.adapters.kafka.kinds.interface import Reading
 from reconciler.adapters.kafka.limits import increase_problem, settings_problem, topic_problem
 from reconciler.adapters.kafka.requests import DONE, Item, request, unsupported
-from reconciler.model import Change, Create, Delete, Topic, TopicConfigs, TopicPartitions, Update, resource_of
+from reconciler.adapters.kafka.topic_listing_check import topic_listing_gap
+from reconciler.adapters.kafka.topics import TopicsRead, is_unknown, read_topics
+from reconciler.model import (
+    Change,
+    ClusterState,
+    Create,
+    Delete,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
+    resource_of,
+)
 from reconciler.ports import Answer, AnswerStatus
 
 TYPES: Final = (Topic, TopicPartitions, TopicConfigs)
 
+_ACLS_UNREAD: Final = "The topic listing may be partial: the ACLs were not read, so topics may be hidden from us."
+_NONCE_KNOWN: Final = (
+    "The topic listing may be partial: the broker did not report a topic that does not exist as unknown."
+)
 _NOT_VALIDATED: Final = Answer(AnswerStatus.UNKNOWN, "not_validated", "Kafka cannot be asked about deletions")
+
+
+def read(reading: Reading, state: ClusterState) -> ClusterState:
+    """All topics, and whether they are all; or those that are named."""
+    request, connection = reading.request, reading.connection
+    gap = _gap(reading, state) if request.all_topics else None
+    wanted = set(reading.seen if request.all_topics else ())
+    if gap or not request.all_topics:
+        wanted.update(request.topic_names)
+    found = read_topics(connection, wanted) if wanted else TopicsRead()
+    brokers = [broker.id for broker in reading.handshake.brokers]
+    return replace(
+        state,
+        topics=found.topics,
+        unreadable_topics=found.unreadable,
+        topic_gap=gap,
+        topic_names=frozenset() if request.all_topics else frozenset(reading.seen),
+        broker_defaults={**found.defaults, **broker_defaults(connection, brokers)} if request.broker_defaults else {},
+    )
+
+
+def _gap(reading: Reading, state: ClusterState) -> str | None:
+    """Why the listing of topics may be partial: a broker hides, without a word, what we may not describe."""
+    request = reading.request
+    unlimited = request.principal in request.super_users
+    if not request.acls and not unlimited:
+        return _ACLS_UNREAD
+    gap = topic_listing_gap(state.bindings, state.opaque, request.principal, request.super_users)
+    if gap is None and not unlimited:
+        gap = state.acl_gap
+    # Whoever may describe every name hears of one that does not exist that it does not, and nobody else does.
+    if gap is None and not is_unknown(reading.connection, f"__kr.visible.{secrets.token_hex(16)}"):
+        return _NONCE_KNOWN
+    return gap
 
 
 def send(connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False) -> list[Answer]:

@@ -6,10 +6,15 @@ from typing import Final
 
 from reconciler.adapters.snapshot.answers import DONE, failed
 from reconciler.adapters.snapshot.broker import MAX_RECORDS, Snapshot
-from reconciler.model import CLUSTER_NAME, AclBinding, Change, Create, ResourceType, resource_of
-from reconciler.ports import Answer, AnswerStatus
+from reconciler.model import CLUSTER_NAME, AclBinding, Change, ClusterState, Create, ResourceType, resource_of
+from reconciler.ports import Answer, AnswerStatus, ReadRequest
 
 TYPES: Final = (AclBinding,)
+
+
+def view(snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
+    """All bindings or none."""
+    return state if request.acls else replace(state, bindings=frozenset(), opaque=(), acl_gap=None)
 
 
 def send(before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:

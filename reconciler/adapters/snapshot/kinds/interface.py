@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from reconciler.adapters.snapshot.broker import Snapshot
-from reconciler.model import Change
-from reconciler.ports import Answer
+from reconciler.model import Change, ClusterState
+from reconciler.ports import Answer, ReadRequest
 
 
 class Kind(Protocol):
@@ -14,6 +14,10 @@ class Kind(Protocol):
     @property
     def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
         """Which types the sides of its changes have."""
+        ...
+
+    def view(self, snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
+        """``state``, less what was not asked for of this kind. A gap is said of what was asked for only."""
         ...
 
     def send(self, before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:

@@ -28,9 +28,31 @@ from reconciler.model import (
     resource_of,
     topic_name_problem,
 )
-from reconciler.ports import Answer, AnswerStatus
+from reconciler.ports import Answer, AnswerStatus, ReadRequest
 
 TYPES: Final = (Topic, TopicPartitions, TopicConfigs)
+
+
+def view(snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
+    """All topics or those that are named, which have no gap."""
+    if request.broker_defaults:
+        defaults = {
+            "auto.create.topics.enable": "false",
+            "default.replication.factor": str(snapshot.broker.default_replication_factor),
+            "num.partitions": str(snapshot.broker.default_partitions),
+        }
+        state = replace(state, broker_defaults=defaults)
+    if request.all_topics:
+        return state
+    names = frozenset(request.topic_names)
+    listed = frozenset({*state.topics, *state.unreadable_topics}) if request.topic_listing else frozenset()
+    return replace(
+        state,
+        topics={name: topic for name, topic in state.topics.items() if name in names},
+        unreadable_topics={name: why for name, why in state.unreadable_topics.items() if name in names},
+        topic_gap=None,
+        topic_names=listed,
+    )
 
 
 def send(before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
