@@ -8,20 +8,24 @@ nothing covers them at all.
 from collections.abc import Iterable
 from typing import Final
 
-from reconciler.model import AclBinding, AclPermissionType, ResourcePattern
+from reconciler.model import AclBinding, AclPermissionType, ResourcePattern, is_reserved
 from reconciler.plan.overlap import PatternIndex, pattern_indexes
 
 _NO_PATTERNS: Final = PatternIndex(())
 
 
 class NearbyBindings:
-    """Bindings, asked for those that share a name with a pattern."""
+    """Bindings, asked for those that share a name with a pattern. Those on reserved names are left out.
+
+    Sentinels come and go while a run lasts, and a pattern on every name shares names with them: nobody asks for those.
+    """
 
     def __init__(self, bindings: Iterable[AclBinding]) -> None:
         """Index them by pattern."""
         self._by_pattern: dict[ResourcePattern, list[AclBinding]] = {}
         for binding in bindings:
-            self._by_pattern.setdefault(binding.pattern, []).append(binding)
+            if not is_reserved(binding.pattern.name):
+                self._by_pattern.setdefault(binding.pattern, []).append(binding)
         self._indexes = pattern_indexes(self._by_pattern)
 
     def to(self, pattern: ResourcePattern) -> set[AclBinding]:

@@ -15,7 +15,7 @@ from reconciler.apply.own_bindings import create, remove
 from reconciler.apply.polling_clock import PERIOD, PollingClock
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.verification import await_visible
-from reconciler.model import AclBinding, ClusterState, Create, Delete, is_reserved, marker_of, markers, standing_bridges
+from reconciler.model import AclBinding, ClusterState, Create, Delete, marker_of, markers, standing_bridges
 from reconciler.plan import (
     Bridge,
     Bridges,
@@ -194,7 +194,7 @@ class BridgeLifecycle:
         """Bridges on whose names a binding stands that is neither ours nor was there."""
         bridges = standing_bridges(live.bindings) | self.standing.keys()
         strange = (live.bindings - self._known) - bridges
-        near = NearbyBindings(binding for binding in strange if not is_reserved(binding.pattern.name))
+        near = NearbyBindings(strange)
         found = {bridge: near.to(bridge.pattern) for bridge in self.standing}
         return {bridge: min(strangers) for bridge, strangers in found.items() if strangers}
 

@@ -163,6 +163,15 @@ def test_closing_and_opening_a_resource_refuse_nobody_whom_both_states_permit(
     ]
 
 
+def test_the_run_s_own_sentinels_keep_no_pattern_from_being_bridged() -> None:
+    """A pattern on every name shares names with them, and nobody asks for those."""
+    stage = Stage(frozenset(), frozenset({acl("*", "User:a"), acl("*", "User:a", permission=DENY)}))
+    result = stage.apply()
+    assert result.succeeded, (result.stopped, result.differences)
+    assert result.notes == ()
+    assert stage.violations(asks("xa")) == []
+
+
 @pytest.mark.parametrize(("live", "wanted"), [(OPEN, CLOSED), (CLOSED, OPEN)])
 def test_without_an_observation_there_is_no_bridge_and_the_result_says_whom_it_may_have_interrupted(
     live: frozenset[AclBinding], wanted: frozenset[AclBinding]
