@@ -4,13 +4,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reconciler.access import Access, Holders, access_of
+from reconciler.access import Access, AccessRequest, Holders, access_of, explain
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.unnamed_principal import unnamed_principal
-from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, ResourcePattern, ResourceType
+from reconciler.model import (
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    Declaration,
+    Origin,
+    ResourcePattern,
+    ResourceType,
+)
 from reconciler.report.access_view import AccessView
 from reconciler.report.style import Style, plain, safe
-from reconciler.report.words import access_document, names_words, pattern_document
+from reconciler.report.words import access_document, names_words, note_document, note_words, pattern_document
 
 _EVERYBODY = "everybody else"
 
@@ -109,6 +117,7 @@ def holders_lines(
     if not before.rows and not after.rows:
         yield "    nobody, by any ACL"
     yield from _who(before.rows, after.rows, style, several=several)
+    yield from _why(found[-1][0], operation, after, style)
     for title, old, new in (
         ("But not, although everybody else may", before.lacking, after.lacking),
         ("May ALTER the cluster, and so grant it to itself", before.cluster_admins, after.cluster_admins),
@@ -124,6 +133,29 @@ def holders_lines(
 def _who(before: Sequence[Access], after: Sequence[Access], style: Style, *, several: bool) -> Iterator[str]:
     old, new = ([_line(row, who=True) for row in rows] for rows in (before, after))
     yield from _compared(old, new, style, several=several)
+
+
+def _why(view: AccessView, operation: AclOperation, held: Holders, style: Style) -> Iterator[str]:
+    """The ACLs that let them, as far as a manifest says why."""
+    notes = declared_for(view, operation, held)
+    told = [(binding, note) for binding, note in notes.items() if isinstance(note, Declaration)]
+    told = [(binding, note) for binding, note in told if note.reason or note.ticket]
+    if told:
+        yield style("title", "Declared with a reason")
+        yield from (f"    {safe(f'{binding}  {note_words(note)}')}" for binding, note in told)
+
+
+def declared_for(view: AccessView, operation: AclOperation, held: Holders) -> dict[AclBinding, Declaration | Origin]:
+    """The ACLs that decide for each holder at its witness, with where and why they are declared; sorted."""
+    found: dict[AclBinding, Declaration | Origin] = {}
+    for row in held.rows:
+        if row.principal is not None and row.certain:
+            asked = AccessRequest(row.principal, row.host, operation, row.region.resource_type, row.name)
+            for binding in explain(view.authorizer, asked).decision.bindings:
+                note = view.authorizer.sources.notes.get(binding)
+                if note is not None:
+                    found[binding] = note
+    return dict(sorted(found.items(), key=lambda item: item[0]))
 
 
 def access_documents(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dict[str, Any]:
@@ -160,6 +192,7 @@ def holders_document(
                 "lacking": [access_document(row) for row in held.lacking],
                 "clusterAdmins": [access_document(row) for row in held.cluster_admins],
                 "superUsers": sorted(held.super_users),
+                "declared": [note_document(*item) for item in declared_for(view, operation, held).items()],
             }
             for view, held in found
         ],

@@ -15,7 +15,7 @@ from reconciler.report.review_text import review_lines
 from reconciler.report.step_lines import StepLine, step_lines
 from reconciler.report.style import Style, counted, plain, safe
 from reconciler.report.validation_text import validation_lines
-from reconciler.report.words import pattern_words
+from reconciler.report.words import accepted_words, pattern_words
 
 _STYLES: Final = {"+": "add", "-": "remove", "~": "change"}
 #: Of very many topics that get the same, so many names are shown.
@@ -47,6 +47,7 @@ def plan_lines(plan: Plan, style: Style = plain, *, expand: bool = False, drift:
     yield from _coverage(plan, style)
     yield from _warnings(plan, style)
     yield from validation_lines(plan.topics.validation, style)
+    yield from _accepted(plan, style)
     yield from refusal_lines(plan.refusals, style)
     yield ""
     yield from _summary(plan, style, expand=expand, drift=drift)
@@ -75,7 +76,7 @@ def _line(line: StepLine, style: Style) -> Iterator[str]:
     role = _STYLES[line.sign]
     effect = style("dim", f"  [{safe(line.effect)}]") if line.effect else ""
     place = "" if line.origin is None else str(line.origin)
-    end = "".join(f"  {safe(text)}" for text in (line.until, place) if text)
+    end = "".join(f"  {safe(text)}" for text in (line.until, place, line.why) if text)
     yield style(role, f"  {line.sign} {safe(line.words)}") + effect + (style("dim", end) if end else "")
     yield from (style(detail.role, f"      {safe(detail.text)}") for detail in line.details)
     if line.names:
@@ -118,6 +119,13 @@ def _warnings(plan: Plan, style: Style) -> Iterator[str]:
     if plan.warnings:
         yield ""
     yield from (style("warn", f"warning: {safe(text)}") for text in plan.warnings)
+
+
+def _accepted(plan: Plan, style: Style) -> Iterator[str]:
+    if plan.acknowledgements:
+        yield ""
+        yield style("title", f"Accepted ({len(plan.acknowledgements):,})")
+    yield from (f"  {safe(accepted_words(one))}" for one in plan.acknowledgements)
 
 
 def refusal_lines(refusals: tuple[Refusal, ...], style: Style = plain) -> Iterator[str]:

@@ -20,7 +20,6 @@ from reconciler.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,
     AclOperation,
-    Declaration,
     PatternType,
     ResourcePattern,
 )
@@ -30,6 +29,8 @@ from reconciler.report.words import (
     binding_document,
     decision_document,
     names_words,
+    note_document,
+    note_words,
     pattern_document,
     request_document,
     resource_words,
@@ -144,7 +145,7 @@ def _place(binding: AclBinding, authorizer: Authorizer) -> str:
     note = authorizer.sources.notes.get(binding)
     if note is None:
         return "  (declared in no manifest)" if any(authorizer.sources.notes.values()) else ""
-    return f"  {safe(str(note.origin if isinstance(note, Declaration) else note))}"
+    return f"  {safe(note_words(note))}"
 
 
 def _question(answered: Answered) -> str:
@@ -174,10 +175,17 @@ def can_i_document(answers: Sequence[Answered]) -> dict[str, Any]:
                 if one.answer.counterexample is None
                 else request_document(one.answer.counterexample),
                 "decision": None if one.explanation is None else decision_document(one.explanation.decision),
+                "declared": [] if one.explanation is None else _declared(one.explanation.decision, one.view),
             }
             for one in answers
         ],
     }
+
+
+def _declared(decision: Decision, view: AccessView) -> list[dict[str, Any]]:
+    """Where, how long and why the deciding bindings are declared, as far as that is known."""
+    notes = ((binding, view.authorizer.sources.notes.get(binding)) for binding in decision.bindings)
+    return [note_document(binding, note) for binding, note in notes if note is not None]
 
 
 def explain_document(found: Sequence[tuple[AccessView, Explanation]]) -> dict[str, Any]:
@@ -188,6 +196,7 @@ def explain_document(found: Sequence[tuple[AccessView, Explanation]]) -> dict[st
                 **view.document(),
                 "allowed": one.allowed,
                 "decision": decision_document(one.decision),
+                "declared": _declared(one.decision, view),
                 "instead": None if one.instead is None else decision_document(one.instead),
                 "considered": [
                     {"binding": binding_document(binding), "standing": standing.value}

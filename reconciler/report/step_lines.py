@@ -11,6 +11,7 @@ from reconciler.plan import BrokerAnswer, Effect, Phase, Plan, Ruling, Step
 from reconciler.report.kinds import Detail, kind_of, sign_of
 from reconciler.report.review_text import effect_words
 from reconciler.report.validation_text import answer_words
+from reconciler.report.words import why_words
 
 _Tagged: TypeAlias = tuple[Step, Effect | None]
 
@@ -48,6 +49,11 @@ class StepLine:
         expires: datetime.date | None = self.step.expires
         return "" if expires is None else f"until {expires}"
 
+    @property
+    def why(self) -> str:
+        """``PAY-12: settlement reads orders``, as the manifest says; empty where it says nothing."""
+        return why_words(self.step.reason, self.step.ticket)
+
 
 def step_lines(plan: Plan, *, expand: bool = False) -> Iterator[StepLine]:
     """Every step, in order. With ``expand`` each has a line of its own.
@@ -71,7 +77,7 @@ def _key(step: Step, effect: Effect | None, *, expand: bool) -> Hashable:
     shared = None if expand else kind_of(step.change).shared(step.change)
     if shared is None:
         return step.id
-    return type(step.change), shared, effect, step.origin, step.expires
+    return type(step.change), shared, effect, step.origin, step.expires, step.reason, step.ticket
 
 
 def _divided(steps: list[_Tagged], answers: Mapping[str, BrokerAnswer]) -> tuple[list[list[_Tagged]], list[_Tagged]]:

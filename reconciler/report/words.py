@@ -3,7 +3,16 @@
 from typing import Any, Final
 
 from reconciler.access import Access, AccessRequest, Decision
-from reconciler.model import WILDCARD, AclBinding, PatternType, ResourcePattern, ResourceType
+from reconciler.model import (
+    WILDCARD,
+    AclBinding,
+    Declaration,
+    Origin,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.plan import Acknowledgement
 
 SINGULAR: Final = {
     ResourceType.TOPIC: "topic",
@@ -43,6 +52,36 @@ def binding_words(binding: AclBinding, operations: str = "") -> str:
 def pattern_words(pattern: ResourcePattern) -> str:
     """``every TOPIC``, ``TOPIC PREFIXED payments.``, ``TOPIC payments``: an asterisk would be ambiguous."""
     return f"every {pattern.resource_type.name}" if pattern.is_wildcard else str(pattern)
+
+
+def why_words(reason: str | None, ticket: str | None) -> str:
+    """``PAY-12: settlement reads orders``, as a manifest says why; empty where it says nothing."""
+    return ": ".join(filter(None, (ticket, reason)))
+
+
+def accepted_words(one: Acknowledgement) -> str:
+    """``topic-delete for payments.old: replaced by payments.orders``."""
+    return f"{one.guard} for {one.object}" + (f": {one.reason}" if one.reason else "")
+
+
+def note_words(note: Declaration | Origin) -> str:
+    """``acls.yaml:3:5  until 2026-12-31  PAY-12: settlement reads orders``: where, how long and why it is declared."""
+    if not isinstance(note, Declaration):
+        return str(note)
+    until = "" if note.expires is None else f"until {note.expires}"
+    return "  ".join(filter(None, (str(note.origin), until, why_words(note.reason, note.ticket))))
+
+
+def note_document(binding: AclBinding, note: Declaration | Origin) -> dict[str, Any]:
+    """A binding with where, how long and why it is declared."""
+    declared = note if isinstance(note, Declaration) else Declaration(note)
+    return {
+        "binding": binding_document(binding),
+        "place": str(declared.origin),
+        "reason": declared.reason,
+        "ticket": declared.ticket,
+        "expires": None if declared.expires is None else declared.expires.isoformat(),
+    }
 
 
 def binding_document(binding: AclBinding) -> dict[str, str]:

@@ -227,13 +227,13 @@ def _steps(plan: Plan, *, many: bool) -> Iterator[Section]:
 
 def _step_row(line: StepLine) -> str:
     effect = f" *{prose(line.effect)}*" if line.effect else ""
-    until = f" *{prose(line.until)}*" if line.until else ""
+    said = "".join(f" *{prose(text)}*" for text in (line.until, line.why) if text)
     details = [detail.text for detail in line.details]
     if line.names:
         more = f" and {len(line.names) - _STEPS_NAMED:,} more" if len(line.names) > _STEPS_NAMED else ""
         details.append(", ".join(line.names[:_STEPS_NAMED]) + more)
     below = "".join(f"  - {code(text)}\n" for text in details)
-    return f"- {code(f'{line.sign} {line.words}')}{effect}{until}{_at(line.origin)}\n{below}"
+    return f"- {code(f'{line.sign} {line.words}')}{effect}{said}{_at(line.origin)}\n{below}"
 
 
 def _cut(text: str) -> str:

@@ -9,6 +9,7 @@ from reconciler.plan.review.lasting import lasting
 from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.style import plain, safe
 from reconciler.report.validation_text import validation_lines
+from reconciler.report.words import accepted_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ def plan_notes(plan: Plan) -> Iterator[Note]:
     sentences = tuple(map(safe, lasting(plan.steps)))
     if sentences:
         yield Note("Cannot be undone", sentences)
+    if plan.acknowledgements:
+        yield Note("Accepted", tuple(safe(accepted_words(one)) for one in plan.acknowledgements))
 
 
 def _grouped(lines: Iterable[str]) -> Iterator[Note]:

@@ -5,12 +5,16 @@ import html
 import re
 from collections.abc import Sequence
 
-from reconciler.model import AclBinding, ClusterState, Declaration, DesiredState, Origin
+from reconciler.access import AccessRequest, Authorizer, explain, who_can
+from reconciler.model import AclBinding, AclOperation, ClusterState, Declaration, DesiredState, Origin
+from reconciler.plan import Acknowledgement, Guard, Plan, Request, Terms, propose
 from reconciler.plan import Options as PlanOptions
-from reconciler.plan import Plan, Request, Terms, propose
 from reconciler.report.access_lines import access_lines
+from reconciler.report.access_text import holders_document, holders_lines
+from reconciler.report.access_view import AccessView, Basis
 from reconciler.report.formats import FORMATS, format_named
 from reconciler.report.formats.interface import FormatOptions
+from reconciler.report.questions_text import explain_document, explain_lines
 from reconciler.report.results import Report
 from reconciler.report.step_lines import step_lines
 from tests.unit.access.bindings import bindings
@@ -82,6 +86,36 @@ def test_the_last_day_of_a_binding_is_in_every_format_that_shows_its_step() -> N
     moved = plan([], bindings("TOPIC:L:t User:a@* ALLOW READ"), datetime.date(2027, 1, 31))
     for name in ("text", "markdown", "summary", "html", "cloudevents"):
         assert "2027-01-31" in written(name, moved), name
+
+
+def test_why_a_binding_is_declared_is_in_every_format_that_shows_its_step() -> None:
+    (read,) = bindings("TOPIC:L:t User:a@* ALLOW READ")
+    why = Declaration(Origin("a.yaml", 3, 5), reason="settlement reads orders", ticket="PAY-12")
+    request = Request(_DAY, PlanOptions(), acknowledgements=(Acknowledgement(Guard.TOPIC_DELETE, "old", "moved"),))
+    moved = propose(DesiredState({read: why}), ClusterState("id"), Terms("c", default_allow=False), request)
+    for name in ("text", "markdown", "summary", "html", "cloudevents"):
+        text = written(name, moved)
+        assert "PAY" in text, name
+        assert "settlement reads orders" in text, name
+    for name in ("text", "markdown", "html"):
+        assert "topic-delete for old: moved" in re.sub("[`*]", "", re.sub("<[^>]*>", "", written(name, moved))), name
+
+
+def test_explain_and_who_can_say_why() -> None:
+    (read,) = bindings("TOPIC:L:t User:a@* ALLOW READ")
+    why = Declaration(Origin("a.yaml", 3, 5), "settlement reads orders", "PAY-12", datetime.date(2027, 1, 31))
+    view = AccessView("c", Basis.DECLARED, Authorizer({read: why}))
+    said = "User:a ALLOW READ on TOPIC t  a.yaml:3:5  until 2027-01-31  PAY-12: settlement reads orders"
+    found = [
+        (view, explain(view.authorizer, AccessRequest("User:a", "192.0.2.1", AclOperation.READ, *read.pattern[:2])))
+    ]
+    assert said in "\n".join(explain_lines(found))
+    (answer,) = explain_document(found)["answers"]
+    assert [one["ticket"] for one in answer["declared"]] == ["PAY-12"]
+    held = [(view, who_can(view.authorizer, AclOperation.READ, read.pattern))]
+    assert said in "\n".join(holders_lines(AclOperation.READ, read.pattern, held))
+    (state,) = holders_document(AclOperation.READ, read.pattern, held)["states"]
+    assert [one["reason"] for one in state["declared"]] == ["settlement reads orders"]
 
 
 def test_expanded_every_operation_has_its_line() -> None:
