@@ -28,6 +28,7 @@ _GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "docs/manifests.md",
         "docs/plan-file.md",
         "docs/client-settings.md",
+        "docs/python.md",
         "docs/glossary.md",
     ),
     "Project": ("CONTRIBUTING.md", "docs/packages.md", "docs/life-of-a-rule.md", "CHANGELOG.md", "SECURITY.md"),

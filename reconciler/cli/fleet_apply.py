@@ -14,7 +14,7 @@ from reconciler.cli.reasons import status_of
 from reconciler.cli.terminal import stoppable
 from reconciler.fleet import ApplyRecord, FleetPlan, fleet_plan_id, not_covered
 from reconciler.report.fleet_plan_text import fleet_plan_lines, fleet_result_lines
-from reconciler.workflow.fleet import ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed, everywhere
+from reconciler.workflow.fleet import ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
 from reconciler.workflow.manifests import read_sources
 from reconciler.workflow.options import ConnectionOptions
 
@@ -62,7 +62,7 @@ def command(
     sources = read_sources(path)
     statuses = [Exit.OK]
     if not fleet.finished:
-        terms = ApplyTerms(everywhere(connection), at_once, timeout, operator)
+        terms = ApplyTerms(connection, at_once, timeout, operator)
         with session_for(spark) as session, stoppable("clusters") as interrupted:
             statuses += map(_told, fleet.perform(session, sources, terms, wait=wait, interrupted=interrupted))
             statuses.append(Exit.INTERRUPTED if interrupted() else Exit.OK)

@@ -20,7 +20,7 @@ from reconciler.cli.options import connection_options, output_option, path_argum
 from reconciler.fleet import fleet_plan_document
 from reconciler.report.fleet_plan_text import fleet_plan_lines
 from reconciler.workflow.commits import source_commit
-from reconciler.workflow.fleet import MemberConnections, check_new, everywhere, plan_fleet, save_fleet_plan, wanted
+from reconciler.workflow.fleet import MemberConnections, check_new, plan_fleet, save_fleet_plan, wanted
 from reconciler.workflow.fleet.saved import FLEET_FILE
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
@@ -68,7 +68,7 @@ def command(
     check_new(Path(directory))
     given = wanted(path, fleet_name, planning.as_of)
     info_unassigned(given.fleet)
-    members, commit = MemberConnections(everywhere(connection), snapshots), source_commit(path)
+    members, commit = MemberConnections(connection, snapshots), source_commit(path)
     with session_for(spark) as session:
         planned = plan_fleet(
             session, given.sources, given.fleet, members, planning, commit=commit, at_once=at_once, timeout=timeout

@@ -22,7 +22,6 @@ from reconciler.workflow.fleet import (
     CollectionLimits,
     FleetStore,
     MemberConnections,
-    everywhere,
     file_readers,
     fleet_in,
     live_readers,
@@ -89,7 +88,7 @@ def command(
         unknown = sorted(set(only) - set(fleet.clusters))
         if unknown:
             raise CommandError(f"not in fleet {fleet.name}: {', '.join(unknown)}", status=Exit.USAGE)
-        members = MemberConnections(everywhere(connection), snapshots)
+        members = MemberConnections(connection, snapshots)
         readers = live_readers(manifests, only or fleet.clusters, members, today())
     place = store_at(store)
     with session_for(spark) as session:

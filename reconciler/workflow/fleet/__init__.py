@@ -7,7 +7,7 @@
 from reconciler.adapters.spark.collecting import CollectionLimits, SnapshotSource
 from reconciler.adapters.spark.files import store_at
 from reconciler.fleet.store import FleetStore
-from reconciler.workflow.fleet.members import MemberConnections, everywhere, file_readers, live_readers
+from reconciler.workflow.fleet.members import MemberConnections, file_readers, live_readers
 from reconciler.workflow.fleet.performing import ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
 from reconciler.workflow.fleet.planning import PlannedFleet, plan_fleet
 from reconciler.workflow.fleet.runs import (
@@ -35,7 +35,6 @@ __all__ = [
     "Wanted",
     "check_new",
     "drift_fleet",
-    "everywhere",
     "file_readers",
     "fleet_in",
     "live_readers",

@@ -19,14 +19,23 @@ from reconciler.workflow.reasons import RequestError, WorkflowError
 
 @dataclass(frozen=True, slots=True)
 class MemberConnections:
-    """How clusters are reached: as ``connection`` says, or where ``snapshots`` is given by its files."""
+    """How clusters are reached: as ``connection`` says, or where the directory ``snapshots`` is given, by its files.
+
+    Paths are made absolute: they mean the same wherever a task runs.
+    """
 
     connection: ConnectionOptions
     snapshots: str | None = None
 
+    def __post_init__(self) -> None:
+        """Make paths absolute."""
+        object.__setattr__(self, "connection", everywhere(self.connection))
+        if self.snapshots is not None:
+            object.__setattr__(self, "snapshots", str(Path(self.snapshots).resolve()))
+
     def file_of(self, cluster: str) -> str | None:
         """The snapshot file that stands for a cluster."""
-        return None if self.snapshots is None else str(Path(self.snapshots).resolve() / f"{cluster}.json")
+        return None if self.snapshots is None else str(Path(self.snapshots, f"{cluster}.json"))
 
 
 def live_readers(

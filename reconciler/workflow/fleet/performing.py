@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -37,6 +37,7 @@ from reconciler.fleet import (
 )
 from reconciler.manifest import Source
 from reconciler.workflow.fleet.child import ChildResult, ChildTask
+from reconciler.workflow.fleet.members import everywhere
 from reconciler.workflow.fleet.saved import add_to_record, read_fleet_plan, read_record
 from reconciler.workflow.options import ConnectionOptions
 
@@ -121,6 +122,7 @@ class FleetApply:
         that have begun are finished.
         """
         texts = session.sparkContext.broadcast(tuple(sources))
+        terms = replace(terms, connection=everywhere(terms.connection))
         # As many clusters as are performed side by side: after each batch the record is written.
         size = int(session.sparkContext.defaultParallelism) * terms.at_once
         for number, wave in enumerate(self.plan.waves):

@@ -1,0 +1,45 @@
+"""The examples of docs/python.md on a real broker, and on Spark."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from reconciler.adapters.sandbox import Sandbox
+from tests.unit.workflow.python_page import prepare, run_section
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.mark.broker
+def test_a_real_cluster_is_planned_for(
+    broker: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    text = re.sub(r"(metadata:\s*\{?\s*name: )\"?current\"?", r"\1prod", broker.connections.read_text(encoding="utf-8"))
+    assert "name: prod" in text
+    (tmp_path / "connections.yaml").write_text(text, encoding="utf-8")
+    names: dict[str, Any] = {}
+    run_section("Clusters", names)
+    run_section("Validate", names)
+    run_section("Plan", {**names, "workflow": names["workflow"]})
+    exec("from reconciler.plan import describe\nfrom reconciler.workflow import PlanOptions", names)  # noqa: S102
+    run_section("A real cluster", names)
+    shown = capsys.readouterr().out
+    assert "create topic python-page.orders" in shown
+    assert "2 2" in shown
+
+
+@pytest.mark.spark
+def test_the_drift_of_a_fleet(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    run_section("Clusters", names)
+    run_section("The drift of a fleet", names)
+    assert "prod 1 to create, 1 to delete" in capsys.readouterr().out
