@@ -56,7 +56,8 @@ class ReadRequest:
     ``acls`` and ``all_topics`` can be left out where a command does not need them. ``principal`` is our own and
     ``super_users`` the declared ones: a topic listing is whole only if they show that nothing can be hidden from us.
     ``topic_listing`` asks for the names of the other topics that can be seen, and no more of them.
-    With ``broker_defaults``, also what a broker chooses where nobody says; with ``groups``, which groups there are.
+    With ``broker_defaults``, also what a broker chooses where nobody says; with ``groups``, which groups there are;
+    with ``quotas``, the quotas of clients.
     """
 
     acls: bool = True
@@ -67,6 +68,7 @@ class ReadRequest:
     broker_defaults: bool = False
     groups: bool = False
     topic_listing: bool = False
+    quotas: bool = False
 
 
 class ClusterReader(Protocol):
@@ -90,6 +92,7 @@ class ClusterWriter(Protocol):
         - Topics are created with their configs: an existing one is FAILED with TOPIC_ALREADY_EXISTS. They are deleted
           by name: a missing one is FAILED with UNKNOWN_TOPIC_OR_PARTITION.
         - Partitions are raised to the count of ``after``: fewer or as many is FAILED with INVALID_PARTITIONS.
+        - Quotas: the keys of ``after`` are set and those that only ``before`` has are removed; other keys stay.
         - Configs are set, or with ``None`` reset; those that are not named stay (IncrementalAlterConfigs, KIP-339).
         """
         ...

@@ -46,10 +46,11 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class DiffRules:
-    """How silence is read: whether undeclared topics are pruned, and which topic configs are left alone."""
+    """How silence is read: whether undeclared topics and quotas are pruned, and which topic configs are left alone."""
 
     prune_topics: bool = False
     ignore_configs: Collection[str] = ()
+    prune_quotas: bool = False
 
 
 @dataclass(frozen=True, slots=True)

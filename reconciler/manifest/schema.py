@@ -43,7 +43,7 @@ def _any_kind() -> dict[str, Any]:
     return {
         "$schema": DRAFT,
         "title": "A document of a manifest",
-        "description": "One document: a Cluster, Acls, a Role, Topics, AccessTests, Ownership, TopicPolicy, Fleet.",
+        "description": f"One document: {', '.join(KINDS_BY_NAME)}.",
         "oneOf": [{"$ref": f"#/definitions/{kind}Document"} for kind in KINDS_BY_NAME],
         "definitions": dict(sorted(definitions.items())),
     }

@@ -34,7 +34,7 @@ from reconciler.model.change import (
     Update,
     resource_of,
 )
-from reconciler.model.desired import Declaration, DesiredState, DesiredTopic
+from reconciler.model.desired import Declaration, DesiredQuota, DesiredState, DesiredTopic
 from reconciler.model.enums import (
     SUPPORTED_OPERATIONS,
     AclOperation,
@@ -47,6 +47,19 @@ from reconciler.model.glob import name_glob, path_glob
 from reconciler.model.kinds import kind_finder
 from reconciler.model.origin import Origin
 from reconciler.model.principal import KafkaPrincipal
+from reconciler.model.quota import (
+    CLIENT_ID,
+    DEFAULT_NAME,
+    IP,
+    MAX_QUOTA,
+    QUOTA_KEYS,
+    USER,
+    ClientQuota,
+    QuotaEntity,
+    effective,
+    levels,
+    levels_of_ip,
+)
 from reconciler.model.scope import RESERVED_PREFIXES, RESOURCE_FIELDS, NameSelector, Scope, Selector, is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import (
@@ -87,17 +100,23 @@ from reconciler.model.topic_rule import (
 from reconciler.model.topic_use import TopicUse
 
 __all__ = [
+    "CLIENT_ID",
     "CLUSTER_NAME",
+    "DEFAULT_NAME",
     "INTERNAL_TOPICS",
+    "IP",
+    "MAX_QUOTA",
     "MAX_TOPIC_NAME_LENGTH",
     "METADATA_TOPIC",
     "NOBODY",
+    "QUOTA_KEYS",
     "RESERVED_PREFIXES",
     "RESOURCE_FIELDS",
     "SUPPORTED_OPERATIONS",
     "THROTTLE_CONFIGS",
     "TOPIC_CONFIGS",
     "UNLIMITED_CONFIGS",
+    "USER",
     "WILDCARD",
     "WILDCARD_PRINCIPAL",
     "AccessControlEntry",
@@ -109,6 +128,7 @@ __all__ = [
     "AclPermissionType",
     "Bound",
     "Change",
+    "ClientQuota",
     "ClusterState",
     "ConfigType",
     "Configs",
@@ -116,6 +136,7 @@ __all__ = [
     "Create",
     "Declaration",
     "Delete",
+    "DesiredQuota",
     "DesiredState",
     "DesiredTopic",
     "ExpressionRule",
@@ -128,6 +149,7 @@ __all__ = [
     "OpaqueBinding",
     "Origin",
     "PatternType",
+    "QuotaEntity",
     "Relation",
     "RelationRule",
     "ResourcePattern",
@@ -149,8 +171,11 @@ __all__ = [
     "bridge_on",
     "collision_key",
     "data_loss",
+    "effective",
     "is_reserved",
     "kind_finder",
+    "levels",
+    "levels_of_ip",
     "marker_of",
     "markers",
     "name_glob",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from reconciler.model.acl import AclBinding
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.origin import Origin
+from reconciler.model.quota import ClientQuota, QuotaEntity
 from reconciler.model.topic import Topic
 
 
@@ -41,9 +42,20 @@ class DesiredTopic:
 
 
 @dataclass(frozen=True, slots=True)
+class DesiredQuota:
+    """A declared quota; with ``absent`` the manifests state that the entity must have none."""
+
+    quota: ClientQuota
+    declaration: Declaration
+    absent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class DesiredState:
-    """Bindings and topics as declared for one cluster on one day; ``expired`` bindings are wanted no longer."""
+    """What is declared for one cluster on one day; ``expired`` bindings and quotas are wanted no longer."""
 
     bindings: Mapping[AclBinding, Declaration] = field(default_factory=dict)
     topics: Mapping[str, DesiredTopic] = field(default_factory=dict)
     expired: Mapping[AclBinding, Declaration] = field(default_factory=dict)
+    quotas: Mapping[QuotaEntity, DesiredQuota] = field(default_factory=dict)
+    expired_quotas: Mapping[QuotaEntity, DesiredQuota] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from typing import Final
 
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, ResourcePattern
 from reconciler.model.enums import PatternType, ResourceType
+from reconciler.model.quota import QuotaEntity
 
 #: Names that a run uses for its own sentinels, bridges and lease: not declarable, left out of every comparison.
 RESERVED_PREFIXES: Final = ("__kr.", "__kr-flag.")
@@ -86,6 +87,16 @@ class Selector:
             return False
         return any(own.matches(name) for own in self.names.patterns(ResourceType.TOPIC))
 
+    def selects_quota(self, entity: QuotaEntity) -> bool:
+        """Whether the quota is meant: only items with ``principals`` alone speak of quotas.
+
+        An entity without a named user (a default, a client id, an address) is selected by ``{any: true}`` only.
+        """
+        if self.principals is None or self.resource_type is not None:
+            return False
+        principal = entity.principal
+        return self.principals.any_name if principal is None else self.principals.selects_principal(principal)
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -112,6 +123,11 @@ class Scope:
         included = declared if self.include is None else any(item.selects_topic(name) for item in self.include)
         taken = (*self.exclude, *self.ignore)
         return included and not is_reserved(name) and not any(item.selects_topic(name) for item in taken)
+
+    def owns_quota(self, entity: QuotaEntity, *, declared: bool) -> bool:
+        """Whether a quota may be planned at all; without ``include`` only declared ones may."""
+        included = declared if self.include is None else any(item.selects_quota(entity) for item in self.include)
+        return included and not any(item.selects_quota(entity) for item in (*self.exclude, *self.ignore))
 
     def ignores(self, binding: AclBinding) -> bool:
         """Whether somebody else manages this binding, or the reconciler itself uses it for a moment."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from reconciler.model.acl import AclBinding, OpaqueBinding
 from reconciler.model.frozen import FrozenMap
+from reconciler.model.quota import ClientQuota
 from reconciler.model.topic import Topic
 
 
@@ -18,7 +19,8 @@ class ClusterState:
     settings, ``num.partitions``, ``default.replication.factor``, ``auto.create.topics.enable``, as far as it told.
     ``groups`` are the names of existing groups, ``None`` where nobody asked or they could not all be listed.
     ``topic_names`` are those of topics that we may see, where names alone were asked for: there may be others.
-    ``may_alter_acls``: whether we may change ACLs, ``None`` where nobody told.
+    ``may_alter_acls``: whether we may change ACLs, ``None`` where nobody told; ``may_alter_quotas`` in the same way.
+    ``quotas`` are those of clients, ``None`` where nobody asked or they could not be read: ``quota_gap`` says why.
     """
 
     cluster_id: str
@@ -32,6 +34,9 @@ class ClusterState:
     groups: frozenset[str] | None = None
     topic_names: frozenset[str] = frozenset()
     may_alter_acls: bool | None = None
+    quotas: frozenset[ClientQuota] | None = None
+    quota_gap: str | None = None
+    may_alter_quotas: bool | None = None
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""

@@ -7,6 +7,7 @@ from typing import assert_never
 from reconciler.model import (
     AclBinding,
     Change,
+    ClientQuota,
     ClusterState,
     Create,
     Delete,
@@ -16,6 +17,7 @@ from reconciler.model import (
     TopicPartitions,
     Update,
     normal_form,
+    resource_of,
 )
 from reconciler.plan.kinds.topic import name_of, touched_names
 from reconciler.plan.step import Step
@@ -50,6 +52,8 @@ def standing(step: Step, live: ClusterState) -> Finding:
             return _DONE if binding in live.bindings else _PENDING
         case Delete(AclBinding() as binding):
             return _PENDING if binding in live.bindings else _DONE
+        case Create(ClientQuota()) | Update(ClientQuota()) | Delete(ClientQuota()) as change:
+            return _quota(change, live)
         case Create() | Delete() | Update() as change:
             return _topic(change, live)
         case Impossible():
@@ -77,6 +81,25 @@ def _topic(change: Change, live: ClusterState) -> Finding:
         case Update(TopicConfigs() as old, TopicConfigs() as new):
             return _configs(old, new, topic)
     raise TypeError(f"{change!r} is not a step on a topic")
+
+
+def _quota(change: Change, live: ClusterState) -> Finding:
+    """Whether the keys that change have the values before, or those after; other keys of the entity do not matter."""
+    entity = resource_of(change).entity
+    subject = f"quota of {entity}"
+    if live.quotas is None:
+        return Finding(Standing.UNREADABLE, subject, "readable", live.quota_gap or "the quotas were not read")
+    there = next((quota.values for quota in live.quotas if quota.entity == entity), {})
+    before, after = (side.values if isinstance(side, ClientQuota) else {} for side in (change.before, change.after))
+    touched = sorted({*before, *after})
+    now, old, new = ({key: values.get(key) for key in touched} for values in (there, before, after))
+    if now == new:
+        return _DONE
+    return _PENDING if now == old else Finding(Standing.STALE, subject, _limits(old), _limits(now))
+
+
+def _limits(values: dict[str, float | None]) -> str:
+    return ", ".join(f"{key}={'unset' if value is None else f'{value:g}'}" for key, value in values.items())
 
 
 def _created(wanted: Topic, topic: Topic) -> Finding:

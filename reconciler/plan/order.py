@@ -7,6 +7,7 @@ from reconciler.model import (
     AclBinding,
     AclPermissionType,
     Change,
+    ClientQuota,
     Create,
     Delete,
     ResourcePattern,
@@ -78,6 +79,8 @@ def _phase(change: Change, vanishing: "TopicReach", opened: Iterable[str], frame
             return Phase.CREATE_PARTITIONS
         case Update(_, TopicConfigs()):
             return Phase.DELETE_TOPIC if losses(change) else Phase.ALTER_CONFIGS
+        case Create(ClientQuota()) | Update(ClientQuota()) | Delete(ClientQuota()):
+            return Phase.ALTER_QUOTAS
     raise TypeError(f"{type(change).__name__} is no step")
 
 

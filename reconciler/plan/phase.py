@@ -24,6 +24,7 @@ class Phase(IntEnum):
     DELETE_WAITING_ALLOW = 9  # those whose going would have uncovered a topic that phase 8 deletes
     DELETE_DENY = 10  # only widens, to what the new state permits
     DELETE_LAST = 11  # what phase 0 put there, and what we and brokers need on a cluster that the plan opens
+    ALTER_QUOTAS = 12  # relies on no ACL, and nothing relies on it
 
 
 #: Behind these phases every broker has to enforce what was sent before anything later relies on it.
@@ -47,6 +48,7 @@ TITLES: Final = {
     Phase.DELETE_WAITING_ALLOW: "delete ALLOW bindings that covered a deleted topic",
     Phase.DELETE_DENY: "delete DENY bindings",
     Phase.DELETE_LAST: "delete what has to stand until everything else is through",
+    Phase.ALTER_QUOTAS: "alter client quotas",
 }
 
 
@@ -55,5 +57,5 @@ def barriers(phases: set[Phase]) -> tuple[Phase, ...]:
     return tuple(
         group[-1]
         for group in BARRIER_BEHIND
-        if phases.intersection(group) and any(phase > group[-1] for phase in phases)
+        if phases.intersection(group) and any(phase > group[-1] for phase in phases - {Phase.ALTER_QUOTAS})
     )

@@ -32,6 +32,7 @@ class Terms:
     default_allow: bool | None = None
     limits: Limits = Limits()
     prune_topics: bool = False
+    prune_quotas: bool = False
     ignore_configs: tuple[str, ...] = ()
     barrier_wait: float = 2.0
     probe: str | None = None

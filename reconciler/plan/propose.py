@@ -20,6 +20,7 @@ from reconciler.plan.guards import Acknowledgement, Surroundings, refusals, unac
 from reconciler.plan.kinds import describe
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
 from reconciler.plan.order import ordered
+from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.review.access_review import review
 from reconciler.plan.review.meaning import meaning_refusals
@@ -82,7 +83,8 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     :class:`UnsafeOrderError`.
     """
     live = without_own(live)
-    compared = compare(desired, live, terms.scope, DiffRules(terms.prune_topics, terms.ignore_configs))
+    rules = DiffRules(terms.prune_topics, terms.ignore_configs, terms.prune_quotas)
+    compared = compare(desired, live, terms.scope, rules)
     filtered = _filtered(compared, terms, request)
     steps = _steps(filtered.kept, live, terms)
     counts = _counts(desired, live, compared)
@@ -203,6 +205,8 @@ def _counts(desired: DesiredState, live: ClusterState, compared: Comparison) -> 
 def _warnings(live: ClusterState, terms: Terms, steps: Sequence[Step], coverage_moves: bool) -> Iterator[str]:
     if live.may_alter_acls is False and any(is_acl_change(step.change) for step in steps):
         yield "we may not change ACLs on this cluster: apply with a login that has ALTER on the cluster"
+    if live.may_alter_quotas is False and any(step.phase is Phase.ALTER_QUOTAS for step in steps):
+        yield "we may not alter quotas on this cluster: apply with a login that has ALTER_CONFIGS on the cluster"
     if live.opaque:
         yield f"{len(live.opaque)} live ACL entries are of a kind that this client cannot name; they stay as they are"
     if live.acl_gap:

@@ -8,11 +8,14 @@ from reconciler.model import (
     WILDCARD,
     AclBinding,
     Change,
+    ClientQuota,
     Create,
     Delete,
     NameSelector,
     Selector,
     Topic,
+    Update,
+    resource_of,
 )
 from reconciler.plan.kinds.topic import name_of
 
@@ -70,5 +73,7 @@ def _selects(selectors: Sequence[Selector], change: Change) -> bool:
             return any(selector.selects(binding) for selector in selectors)
         case Create(Topic() as topic) | Delete(Topic() as topic):
             return any(selector.selects_topic(topic.name) for selector in selectors)
+        case Create(ClientQuota()) | Update(ClientQuota()) | Delete(ClientQuota()):
+            return any(selector.selects_quota(resource_of(change).entity) for selector in selectors)
         case _:
             return any(selector.selects_topic(name_of(change)) for selector in selectors)

@@ -14,6 +14,7 @@ def terms(declaration: ClusterDeclaration) -> Terms:
         default_allow=declaration.allow_everyone_if_no_acl_found,
         limits=Limits(declaration.limits.max_deletes, declaration.limits.max_delete_percent),
         prune_topics=declaration.prune_topics,
+        prune_quotas=declaration.prune_quotas,
         ignore_configs=declaration.ignore_configs,
         facts=Facts(
             declaration.principal,
@@ -44,4 +45,5 @@ def read_request(declaration: ClusterDeclaration, desired: DesiredState) -> Read
         broker_defaults=bool(desired.topics) or declaration.prune_topics,
         groups=declaration.allow_everyone_if_no_acl_found is True,
         topic_listing=True,
+        quotas=bool(desired.quotas or desired.expired_quotas) or declaration.prune_quotas,
     )

@@ -50,7 +50,7 @@ def undo(
         steps = performed_steps(plan, chosen, live)
         back = revert_steps(steps, live, declaration.scope, wanted, Origin(plan_file, 1, 1))
         # Only what the run touched: that manifests are silent about other topics or configs is no wish here.
-        quiet = replace(terms(declaration), prune_topics=False, ignore_configs=())
+        quiet = replace(terms(declaration), prune_topics=False, prune_quotas=False, ignore_configs=())
         reverting = propose(back.desired, live, quiet, replace(request, warnings=back.kept))
         seen = look(target, manifests, wanted)
         return Planned(with_uses(reverting, target), live, declaration, wanted, manifests, seen), plan

@@ -64,6 +64,11 @@ class Handshake:
         return None if self.operations is None else "ALTER" in self.operations
 
     @property
+    def may_alter_configs(self) -> bool | None:
+        """Whether AlterClientQuotas is permitted to us; ``None`` where the answer does not tell."""
+        return None if self.operations is None else "ALTER_CONFIGS" in self.operations
+
+    @property
     def may_lack_authorizer(self) -> bool:
         """Whether a cluster without an authorizer would give the same answer."""
         return self.operations is not None and self.operations >= _EVERY_OPERATION

@@ -160,10 +160,7 @@ class AclListing:
 
 def features(settings: ClientSettings) -> dict[str, int] | None:
     """The cluster's finalized features by name, or ``None`` if they cannot be read."""
-    task = _task(AclReader.MESSAGES, settings)
-    if task is None:
-        return None
-    match _start(AclReader.MESSAGES, {**task, "features": True}).reply():
+    match ask(settings, features=True):
         case ("features", found):
             return dict(found)
         case _:
@@ -172,17 +169,21 @@ def features(settings: ClientSettings) -> dict[str, int] | None:
 
 def log_dir_sizes(settings: ClientSettings, partitions: Mapping[str, Sequence[int]]) -> dict[str, int] | str:
     """Bytes on all brokers' disks by topic, or why they cannot be read."""
-    task = _task(AclReader.MESSAGES, settings)
-    if task is None:
-        return "kafka-python, which reads it, does not support these client settings"
-    wanted = {name: list(ids) for name, ids in partitions.items()}
-    match _start(AclReader.MESSAGES, {**task, "sizes": wanted}).reply():
+    match ask(settings, sizes={name: list(ids) for name, ids in partitions.items()}):
+        case None:
+            return "kafka-python, which reads it, does not support these client settings"
         case ("sizes", found):
             return dict(found)
         case ("failed", text):
             return settings.redact(str(text))
         case _:
             return "the process that reads it did not answer"
+
+
+def ask(settings: ClientSettings, **question: Any) -> tuple[Any, ...] | None:
+    """The message reader's reply to another question than the ACLs; ``None`` where it cannot take these settings."""
+    task = _task(AclReader.MESSAGES, settings)
+    return None if task is None else _start(AclReader.MESSAGES, {**task, **question}).reply()
 
 
 def refusal(code: int, name: str = "", message: str = "") -> ClusterError:

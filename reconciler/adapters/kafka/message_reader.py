@@ -1,4 +1,4 @@
-"""Reads all ACLs, the features, or the sizes of topics, with kafka-python's raw messages.
+"""Reads all ACLs, the features, the sizes of topics, or client quotas, and alters quotas, with kafka-python's messages.
 
 Codes and errors are kept, and there is no limit but memory.
 
@@ -15,7 +15,7 @@ from typing import Any
 from kafka import errors
 from kafka.admin import KafkaAdminClient
 from kafka.net.sasl.oauth import AbstractTokenProvider
-from kafka.protocol.admin import DescribeAclsRequest
+from kafka.protocol.admin import AlterClientQuotasRequest, DescribeAclsRequest, DescribeClientQuotasRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from reconciler.adapters.kafka.child_process import ANY, Reply, Task, serve
@@ -41,7 +41,8 @@ class _Fixed(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has n
 def read(task: Task) -> Reply:
     """The reply to ``task``: ``{"settings": …, "tls": …, "token": …, "features": bool, "timeout": seconds}``.
 
-    With ``sizes``, partitions by topic, the reply is the bytes that each topic takes on all brokers' disks.
+    With ``sizes``, partitions by topic, the reply is the bytes that each topic takes on all brokers' disks. With
+    ``quotas`` it is all client quotas, with ``alter_quotas`` the outcome of each alteration.
     """
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
     settings = dict(task["settings"])
@@ -50,12 +51,21 @@ def read(task: Task) -> Reply:
     if task["token"] is not None:
         settings["sasl_oauth_token_provider"] = _Fixed(task["token"])
     milliseconds = int(task["timeout"] * 1000)
-    client = KafkaAdminClient(
-        **settings,
-        receive_message_max_bytes=_LARGEST_REPLY,
-        request_timeout_ms=milliseconds,
-        bootstrap_timeout_ms=milliseconds,
-    )
+    try:
+        client = KafkaAdminClient(
+            **settings,
+            receive_message_max_bytes=_LARGEST_REPLY,
+            request_timeout_ms=milliseconds,
+            bootstrap_timeout_ms=milliseconds,
+        )
+    except errors.KafkaError as error:
+        if task.get("alter_quotas"):
+            return ("unsent", f"{type(error).__name__}: {error}")
+        raise
+    if task.get("alter_quotas"):
+        return _alter_quotas(client, task["alter_quotas"], only_validate=task["only_validate"])
+    if task.get("quotas"):
+        return _quotas(client)
     if task.get("sizes"):
         return _sizes(client, task["sizes"])
     return _features(client) if task["features"] else _acls(client)
@@ -106,6 +116,47 @@ def _sizes(client: KafkaAdminClient, partitions: Mapping[str, list[int]]) -> Rep
             for topic in directory["topics"]:
                 sizes[topic["name"]] += sum(one["partition_size"] for one in topic["partitions"])
     return ("sizes", sizes)
+
+
+def _quotas(client: KafkaAdminClient) -> Reply:
+    answer = _send(client, DescribeClientQuotasRequest(components=[], strict=False))
+    if answer.error_code:
+        name = getattr(errors.for_code(answer.error_code), "message", "")
+        return ("refused", answer.error_code, name, answer.error_message or name)
+    entries = [
+        ([(part.entity_type, part.entity_name) for part in one.entity], [(v.key, v.value) for v in one.values])
+        for one in answer.entries
+    ]
+    return ("quotas", entries)
+
+
+def _alter_quotas(client: KafkaAdminClient, alterations: list[Any], *, only_validate: bool) -> Reply:
+    """Sends one request, never twice: what an answer that got lost has done is not known here."""
+    entry = AlterClientQuotasRequest.EntryData
+    request = AlterClientQuotasRequest(
+        entries=[
+            entry(
+                entity=[entry.EntityData(entity_type=kind, entity_name=name) for kind, name in parts],
+                ops=[entry.OpData(key=key, value=value or 0.0, remove=value is None) for key, value in values],
+            )
+            for parts, values in alterations
+        ],
+        validate_only=only_validate,
+    )
+    try:
+        answer = client._manager.run(client._manager.send, request)
+    except errors.NodeNotReadyError as error:
+        return ("unsent", f"{type(error).__name__}: {error}")
+    outcomes = [
+        (
+            [(part.entity_type, part.entity_name) for part in one.entity],
+            one.error_code,
+            getattr(errors.for_code(one.error_code), "message", ""),
+            one.error_message or "",
+        )
+        for one in answer.entries
+    ]
+    return ("altered", outcomes)
 
 
 def _send(client: KafkaAdminClient, request: Any) -> Any:

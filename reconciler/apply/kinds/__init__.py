@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from reconciler.apply.kinds import acl, topic
+from reconciler.apply.kinds import acl, quota, topic
 from reconciler.apply.kinds.interface import Kind
 from reconciler.model import kind_finder
 from reconciler.plan import Plan
@@ -10,7 +10,7 @@ from reconciler.ports import ReadRequest
 
 __all__ = ["KINDS", "Kind", "kind_of", "request_for"]
 
-KINDS: Final[tuple[Kind, ...]] = (acl, topic)
+KINDS: Final[tuple[Kind, ...]] = (acl, topic, quota)
 kind_of: Final = kind_finder(KINDS)
 
 

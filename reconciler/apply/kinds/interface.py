@@ -10,9 +10,11 @@ from reconciler.model import (
     Change,
     ClusterState,
     Declaration,
+    DesiredQuota,
     DesiredState,
     DesiredTopic,
     Origin,
+    QuotaEntity,
     ResourceType,
     Scope,
 )
@@ -53,6 +55,7 @@ class Wish:
     origin: Origin
     bindings: dict[AclBinding, Declaration] = field(default_factory=dict)
     topics: dict[str, DesiredTopic] = field(default_factory=dict)
+    quotas: dict[QuotaEntity, DesiredQuota] = field(default_factory=dict)
 
 
 class Kind(Protocol):

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from reconciler.diff.kinds import acl, topic
+from reconciler.diff.kinds import acl, quota, topic
 from reconciler.diff.kinds.interface import Kind
 
 __all__ = ["KINDS", "Kind"]
 
-KINDS: Final[tuple[Kind, ...]] = (acl, topic)
+KINDS: Final[tuple[Kind, ...]] = (acl, topic, quota)

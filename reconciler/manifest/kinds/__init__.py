@@ -9,6 +9,7 @@ from reconciler.manifest.kinds.cluster.declaration import ClusterKind
 from reconciler.manifest.kinds.fleet import FleetKind
 from reconciler.manifest.kinds.interface import Kind
 from reconciler.manifest.kinds.ownership import OwnershipKind
+from reconciler.manifest.kinds.quotas import QuotasKind
 from reconciler.manifest.kinds.role import RoleKind
 from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyKind
 from reconciler.manifest.kinds.topics.declaration import TopicsKind
@@ -19,6 +20,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     AclsKind(),
     RoleKind(),
     TopicsKind(),
+    QuotasKind(),
     AccessTestsKind(),
     OwnershipKind(),
     TopicPolicyKind(),

@@ -14,7 +14,7 @@ from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.roles import RoleDeclaration, use_problem
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
 from reconciler.manifest.reader.findings import Findings
-from reconciler.model import DesiredTopic
+from reconciler.model import DesiredQuota, DesiredTopic, QuotaEntity
 
 D = TypeVar("D")
 
@@ -70,6 +70,8 @@ class DesiredBuilder:
     findings_of: Callable[[str], Findings]
     bindings: BindingTable
     topics: Mapping[str, DesiredTopic] = field(default_factory=dict)
+    quotas: dict[QuotaEntity, DesiredQuota] = field(default_factory=dict)
+    expired_quotas: dict[QuotaEntity, DesiredQuota] = field(default_factory=dict)
 
     def of(self, declared: type[D]) -> list[D]:
         """The documents of one kind."""

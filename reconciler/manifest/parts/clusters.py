@@ -72,6 +72,7 @@ class ClusterDeclaration:
     brokers: tuple[int, ...] = ()
     probe: ProbeDeclaration | None = None
     topic_defaults: tuple[Layer, ...] = ()
+    prune_quotas: bool = False
 
     @property
     def heading(self) -> Heading:

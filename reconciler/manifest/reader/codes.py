@@ -74,6 +74,9 @@ class Code(StrEnum):
     POLICY_FORM = "KR094"
     EXPRESSION = "KR095"
 
+    QUOTA_FORM = "KR100"
+    CONFLICTING_QUOTA = "KR101"
+
 
 #: What each code is about, in a few words.
 CODES: Final[Mapping[Code, str]] = MappingProxyType(
@@ -136,5 +139,7 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.OWNER_WITHOUT_FILES: "a team has no files",
         Code.POLICY_FORM: "a policy rule is incomplete or contradicts itself",
         Code.EXPRESSION: "an expression of a policy cannot be compiled",
+        Code.QUOTA_FORM: "a quota is incomplete or contradicts itself",
+        Code.CONFLICTING_QUOTA: "one quota is declared in two places",
     }
 )

@@ -83,6 +83,7 @@ def terms_side(terms: Terms) -> dict[str, Any]:
         "allowEveryoneIfNoAclFound": terms.default_allow,
         "limits": {"maxDeletes": terms.limits.max_deletes, "maxDeletePercent": terms.limits.max_delete_percent},
         "pruneTopics": terms.prune_topics,
+        "pruneQuotas": terms.prune_quotas,
         "ignoreConfigs": list(terms.ignore_configs),
         "barrierWaitSeconds": terms.barrier_wait,
         "barrierProbe": terms.probe,

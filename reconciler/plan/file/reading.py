@@ -22,6 +22,7 @@ from reconciler.plan.file.scope_form import scope_from
 from reconciler.plan.file.topic_review_form import topic_review_from
 from reconciler.plan.guards import Acknowledgement, Guard, Limits
 from reconciler.plan.kinds import describe
+from reconciler.plan.kinds import quota as quota_kind
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Counts, Options, Plan, Terms
@@ -135,6 +136,7 @@ def _terms(side: dict[str, Any], name: str) -> Terms:
         default_allow=side["allowEveryoneIfNoAclFound"],
         limits=Limits(limits["maxDeletes"], limits["maxDeletePercent"]),
         prune_topics=side["pruneTopics"],
+        prune_quotas=side["pruneQuotas"],
         ignore_configs=tuple(side["ignoreConfigs"]),
         barrier_wait=side["barrierWaitSeconds"],
         probe=side.get("barrierProbe"),
@@ -183,6 +185,8 @@ def change_from(action: str, before: Any, after: Any) -> Change:
             return Update(
                 TopicConfigs(name, before["configs"], topic_id), TopicConfigs(name, after["configs"], topic_id)
             )
+        case "CreateQuota" | "AlterQuota" | "DeleteQuota":
+            return quota_kind.from_json(action, before, after)
         case "Impossible":
             kind = next(key for key in before if key != "name")
             return Impossible(kind, before["name"], before[kind], after[kind], "")

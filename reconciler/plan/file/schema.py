@@ -16,7 +16,17 @@ from reconciler.plan.review.effects import EffectKind
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}
 _COUNT: Final = {"type": "integer", "minimum": 0}
-_ACTIONS: Final = ("CreateAcl", "DeleteAcl", "CreateTopic", "DeleteTopic", "CreatePartitions", "AlterConfigs")
+_ACTIONS: Final = (
+    "CreateAcl",
+    "DeleteAcl",
+    "CreateTopic",
+    "DeleteTopic",
+    "CreatePartitions",
+    "AlterConfigs",
+    "CreateQuota",
+    "AlterQuota",
+    "DeleteQuota",
+)
 
 
 def plan_schema_text() -> str:
@@ -68,6 +78,7 @@ def _terms() -> dict[str, Any]:
             "allowEveryoneIfNoAclFound": _or_null({"type": "boolean"}),
             "limits": _object({"maxDeletes": limit, "maxDeletePercent": limit}),
             "pruneTopics": {"type": "boolean"},
+            "pruneQuotas": {"type": "boolean"},
             "ignoreConfigs": _TEXTS,
             "barrierWaitSeconds": {"type": "number", "minimum": 0},
             "barrierProbe": _or_null({**_TEXT, "description": "As whom every broker is asked; null: a fixed wait."}),
@@ -163,7 +174,13 @@ def _side() -> dict[str, Any]:
             "configs": {"type": "object", "additionalProperties": _or_null(_TEXT)},
         },
     }
-    return {"anyOf": [_binding(), topic]}
+    quota = _object(
+        {
+            "entity": {"type": "object", "additionalProperties": _or_null(_TEXT)},
+            "values": {"type": "object", "additionalProperties": {"type": "number"}},
+        }
+    )
+    return {"anyOf": [_binding(), topic, quota]}
 
 
 def _binding() -> dict[str, Any]:

@@ -49,6 +49,7 @@ WORDS: Final[Mapping[str, tuple[Any, ...]]] = MappingProxyType(
         "destructive": ("Whether somebody may lose access or data.", False),
         "detail": ("What stands in the way, in words.", "deletes were not asked for"),
         "digest": ("Of every byte before this line.", f"sha256:{'0' * 64}"),
+        "entity": ("Whom a quota is for: user, client-id, both, or ip; null is the default.", {"user": "svc-orders"}),
         "effect": ("What the step does to access.",),
         "estimatedSeconds": ("How long performing it takes, barriers included.", 5.1),
         "except": ("Names that are left out of it.",),
@@ -108,6 +109,7 @@ WORDS: Final[Mapping[str, tuple[Any, ...]]] = MappingProxyType(
         "prefix": ("Every name that begins so.", "orders."),
         "principal": ("Kafka's text form; null: everybody without a row of their own.", "User:svc-orders"),
         "principals": ("Principals that this is about.",),
+        "pruneQuotas": ("Whether quotas that no manifest declares are deleted.", False),
         "pruneTopics": ("Whether topics that no manifest declares are planned to go.", False),
         "reading": ("null: certain, whatever nobody declared.", "least"),
         "reason": ("Why.", "held-back"),
@@ -141,6 +143,7 @@ WORDS: Final[Mapping[str, tuple[Any, ...]]] = MappingProxyType(
         "uses": ("Who uses a topic that goes: groups, records, size.",),
         "validation": ("What the broker said when it was asked without being changed; null where it was not asked.",),
         "waitSeconds": ("How long it waits.", 2),
+        "values": ("What a quota limits, by Kafka's keys.", {"producer_byte_rate": 1048576}),
         "warnings": ("What a reviewer should know, in words.",),
         "witness": ("One request for which it is so.",),
     }

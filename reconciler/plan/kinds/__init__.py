@@ -3,12 +3,12 @@
 from typing import Final
 
 from reconciler.model import Change, Impossible
-from reconciler.plan.kinds import acl, topic
+from reconciler.plan.kinds import acl, quota, topic
 from reconciler.plan.kinds.interface import Kind, Side
 
 __all__ = ["KINDS", "Kind", "Side", "describe", "kind_of", "sides"]
 
-KINDS: Final[tuple[Kind, ...]] = (acl, topic)
+KINDS: Final[tuple[Kind, ...]] = (acl, topic, quota)
 
 _BY_TYPE: Final = {side: kind for kind in KINDS for side in kind.TYPES}
 

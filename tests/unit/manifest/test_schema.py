@@ -106,7 +106,7 @@ def test_examples_of_the_reference_are_manifests() -> None:
     blocks = re.findall(
         r"^```yaml\n(apiVersion.*?)^```", Path("docs/manifests.md").read_text(encoding="utf-8"), re.M | re.S
     )
-    assert len(blocks) == 9
+    assert len(blocks) == 10
     for block in blocks:
         load([Source("manifests.md", block)])
 
@@ -125,6 +125,7 @@ spec: {spec}
         ("Acls", '{principal: "${vars.x}", rules: [{allow: "${vars.x}", deny: ["${vars.x}"], topics: [t]}]}'),
         ("Acls", '{principal: User:a, rules: [], waive: [{rule: "${vars.x}", reason: r, expires: "${vars.x}"}]}'),
         ("Topics", '{topics: [{name: t, replicaAssignments: [["${vars.x}"]]}]}'),
+        ("Quotas", '{quotas: [{user: "${vars.x}", absent: "${vars.x}", limits: {producer_byte_rate: "${vars.x}"}}]}'),
         ("AccessTests", '{tests: [{name: n, onlyReaders: User:a, topics: [t], severity: "${vars.x}"}]}'),
         (
             "TopicPolicy",
@@ -145,6 +146,8 @@ def test_a_variable_fits_wherever_the_reader_takes_one(kind: str, spec: str) -> 
         ("Topics", "{topics: [{name: t, replicationFactor: 32768}]}"),
         ("Cluster", '{limits: {maxDeletes: "${vars.x}"}}'),
         ("Cluster", "{brokers: [2147483648]}"),
+        ("Quotas", "{quotas: [{user: u, limits: {producer_byte_rate: 0}}]}"),
+        ("Quotas", "{quotas: [{user: u, limits: {request_percentage: 5/s}}]}"),
         ("Fleet", "{waves: [{name: w, clusters: {matchLabels: {}}, gate: {soak: -1}}]}"),
     ],
 )

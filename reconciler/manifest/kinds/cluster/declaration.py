@@ -71,6 +71,7 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
         tuple(sorted(set(wants.brokers))),
         probe,
         layers,
+        wants.prune_quotas,
     )
 
 

@@ -167,6 +167,9 @@ class ClusterSpec(ManifestModel):
     prune_topics: Boolean = Field(
         False, description="With true, topics in scope that no manifest declares are to go.", examples=[False]
     )
+    prune_quotas: Boolean = Field(
+        False, description="With true, quotas in scope that no manifest declares are deleted.", examples=[False]
+    )
     topic_defaults: ClusterTopicDefaults | None = Field(
         None,
         description="What the topics of this cluster have unless a Topics document says otherwise.",

@@ -1,0 +1,81 @@
+"""Client quotas, read and altered with kafka-python's messages: confluent-kafka has none for them.
+
+Every message goes by a child process (``message_reader``), which says why.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from reconciler.adapters.kafka import codes
+from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.adapters.kafka.kinds.interface import Reading
+from reconciler.adapters.kafka.listing import ask
+from reconciler.adapters.kafka.settings import ClientSettings
+from reconciler.model import Change, ClientQuota, ClusterState, QuotaEntity, resource_of
+from reconciler.ports import Answer, AnswerStatus
+
+TYPES: Final = (ClientQuota,)
+_UNTAKEN: Final = (
+    "confluent-kafka has no messages for client quotas, and kafka-python does not take these client settings "
+    "(docs/client-settings.md)"
+)
+_DONE: Final = Answer(AnswerStatus.DONE)
+
+
+def read(reading: Reading, state: ClusterState) -> ClusterState:
+    """All quotas where they were asked for; why not, where they cannot be read."""
+    state = replace(state, may_alter_quotas=reading.handshake.may_alter_configs)
+    if not reading.request.quotas:
+        return state
+    found = _quotas(reading.connection.settings)
+    return replace(state, quota_gap=found) if isinstance(found, str) else replace(state, quotas=found)
+
+
+def _quotas(settings: ClientSettings) -> frozenset[ClientQuota] | str:
+    match ask(settings, quotas=True):
+        case None:
+            return _UNTAKEN
+        case ("quotas", entries):
+            return frozenset(ClientQuota(_entity(parts), dict(values)) for parts, values in entries)
+        case ("refused", codes.CLUSTER_AUTHORIZATION_FAILED, *_):
+            return "not authorised to read client quotas: our principal needs ALLOW DESCRIBE_CONFIGS on the cluster"
+        case ("refused", _, name, message):
+            return settings.redact(f"{name}: {message}")
+        case ("failed", text):
+            return settings.redact(str(text))
+        case reply:
+            return f"the process that asks for client quotas answered {reply}"
+
+
+def send(connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False) -> list[Answer]:
+    """One request, never repeated by itself: after an answer that got lost, only reading tells what was done."""
+    settings = connection.settings
+    alterations = [_alteration(change) for change in changes]
+    match ask(settings, alter_quotas=alterations, only_validate=only_validate):
+        case None:
+            return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", _UNTAKEN)] * len(changes)
+        case ("altered", outcomes):
+            answers = {
+                _entity(parts): codes.failure(code, name, settings.redact(message)).answer() if code else _DONE
+                for parts, code, name, message in outcomes
+            }
+            missing = Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", "the broker's answer does not name this entity")
+            return [answers.get(resource_of(change).entity, missing) for change in changes]
+        case ("unsent", text):
+            return [Answer(AnswerStatus.FAILED, "NOT_SENT", settings.redact(text), retriable=True)] * len(changes)
+        case reply:
+            message = settings.redact(" ".join(map(str, reply)))
+            return [Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", message, retriable=True)] * len(changes)
+
+
+def _alteration(change: Change) -> tuple[list[tuple[str, str | None]], list[tuple[str, float | None]]]:
+    """The entity's parts, and its keys: those that go have no value. Other keys of the entity stay."""
+    before = change.before.values if isinstance(change.before, ClientQuota) else {}
+    after = change.after.values if isinstance(change.after, ClientQuota) else {}
+    values = {**dict.fromkeys(before), **{key: float(value) for key, value in after.items()}}
+    return [(kind, name or None) for kind, name in resource_of(change).entity.parts], list(values.items())
+
+
+def _entity(parts: Sequence[tuple[str, str | None]]) -> QuotaEntity:
+    return QuotaEntity(tuple(sorted((kind, name or "") for kind, name in parts)))

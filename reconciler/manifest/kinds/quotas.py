@@ -1,0 +1,298 @@
+"""The kind ``Quotas``: how much clients may send, fetch and ask for, by user, client id or address."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+
+from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind
+from reconciler.manifest.parts import units
+from reconciler.manifest.parts.document import Document, Heading
+from reconciler.manifest.parts.fields import (
+    LIST_TAG,
+    MAPPING_TAG,
+    TEXT_TAG,
+    VARIABLE_PATTERN,
+    Boolean,
+    Day,
+    ManifestModel,
+    Text,
+    reading,
+    shape,
+)
+from reconciler.manifest.parts.hosts import right_form
+from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
+from reconciler.manifest.parts.resources import PatternTable
+from reconciler.manifest.parts.rules import checked_texts
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.findings import Findings, Trouble
+from reconciler.manifest.reader.nodes import MappingNode, Node, paired
+from reconciler.manifest.reader.source import quoted
+from reconciler.model import (
+    CLIENT_ID,
+    DEFAULT_NAME,
+    IP,
+    MAX_QUOTA,
+    QUOTA_KEYS,
+    USER,
+    ClientQuota,
+    Declaration,
+    DesiredQuota,
+    QuotaEntity,
+)
+
+_DECIMAL = re.compile(r"(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,9})?", re.ASCII)
+_BYTES: Final = {f"{unit}/s": size for unit, size in units.BYTES.items()}
+#: The field of an item for each part of an entity.
+_FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
+_NOBODY = Trouble(Code.QUOTA_FORM, "the quota names no entity", "add user, clientId, both, or ip")
+_NOTHING = Trouble(Code.QUOTA_FORM, "the quota limits nothing", "add limits, or absent: true")
+_ABSENT = Trouble(Code.QUOTA_FORM, "an absent quota has no limits and no end", "remove limits and expires, or absent")
+_WITH_IP = Trouble(Code.QUOTA_FORM, "Kafka does not combine ip with user or clientId", "make two items of it")
+_TRUE = Trouble(Code.QUOTA_FORM, "only true makes sense here", "leave the field out instead")
+
+
+def _positive(number: float) -> float:
+    if not 0 < number <= MAX_QUOTA:
+        raise ValueError(f"{number:g} is out of range: write a number above 0, {MAX_QUOTA} at most")
+    return number
+
+
+def _bytes(text: str) -> float:
+    found = re.fullmatch(r"([0-9]{1,19}) ?([A-Za-z]+/s)", text, re.ASCII)
+    if found and found[2] in _BYTES:
+        return _positive(int(found[1]) * _BYTES[found[2]])
+    if found or not re.fullmatch("-?[0-9]{1,19}", text, re.ASCII):
+        raise ValueError(
+            f"{quoted(text)} is not a byte rate: write a whole number of bytes, or one with {', '.join(_BYTES)}"
+        )
+    return _positive(units.integer(text))
+
+
+def _decimal(unit: str, text: str) -> float:
+    bare = text.removesuffix(unit).rstrip(" ")
+    if not _DECIMAL.fullmatch(bare):
+        raise ValueError(f"{quoted(text)} is not a number: write one such as 2.5{unit}")
+    return _positive(float(bare))
+
+
+def _whole(text: str) -> float:
+    return _positive(units.integer(text.removesuffix("/s")))
+
+
+def _limit_schema(pattern: str) -> WithJsonSchema:
+    number: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_QUOTA}
+    return WithJsonSchema(
+        {"anyOf": [number, {"type": "string", "pattern": f"^[0-9.]+ ?{pattern}$|{VARIABLE_PATTERN}"}]}
+    )
+
+
+ByteRate = Annotated[float, BeforeValidator(reading(_bytes)), _limit_schema("(B|KiB|MiB|GiB|TiB)/s")]
+Percentage = Annotated[float, BeforeValidator(reading(partial(_decimal, "%"))), _limit_schema("%")]
+MutationRate = Annotated[float, BeforeValidator(reading(partial(_decimal, "/s"))), _limit_schema("/s")]
+ConnectionRate = Annotated[float, BeforeValidator(reading(_whole)), _limit_schema("/s")]
+
+
+class QuotaLimits(ManifestModel):
+    """The limits of one entity, each for every broker on its own; what is left out is removed."""
+
+    producer_byte_rate: ByteRate | None = Field(
+        None,
+        alias="producer_byte_rate",
+        description="Bytes that its clients may send to one broker each second.",
+        examples=["10MiB/s"],
+    )
+    consumer_byte_rate: ByteRate | None = Field(
+        None,
+        alias="consumer_byte_rate",
+        description="Bytes that its clients may fetch from one broker each second.",
+        examples=["20MiB/s"],
+    )
+    request_percentage: Percentage | None = Field(
+        None,
+        alias="request_percentage",
+        description="The share of one network or I/O thread of a broker that its requests may take.",
+        examples=["200%"],
+    )
+    controller_mutation_rate: MutationRate | None = Field(
+        None,
+        alias="controller_mutation_rate",
+        description="Partitions that it may create or delete each second, in the whole cluster.",
+        examples=[5],
+    )
+    connection_creation_rate: ConnectionRate | None = Field(
+        None,
+        alias="connection_creation_rate",
+        description="Connections that an address may open to one broker each second; only with ip.",
+        examples=[20],
+    )
+
+
+class DefaultForm(ManifestModel):
+    """Every one that has no quota of its own."""
+
+    default: Boolean = Field(description="With true, all that have no quota of their own.", examples=[True])
+
+
+EntityNames = Annotated[
+    Annotated[Text, Tag(TEXT_TAG)]
+    | Annotated[list[Text], Field(min_length=1), Tag(LIST_TAG)]
+    | Annotated[DefaultForm, Tag(MAPPING_TAG)],
+    Discriminator(shape),
+]
+
+
+class QuotaItem(ManifestModel):
+    """The quota of one entity, or of several with the same limits."""
+
+    user: EntityNames | None = Field(
+        None,
+        description="The name of a principal, without its type; a list of names; or {default: true}.",
+        examples=["svc-payments", {"default": True}],
+    )
+    client_id: EntityNames | None = Field(
+        None, description="A client id, alone or of the user, in the same forms.", examples=["billing"]
+    )
+    ip: EntityNames | None = Field(
+        None, description="An address that clients connect from, in the same forms.", examples=["10.0.0.7"]
+    )
+    limits: QuotaLimits | None = Field(
+        None, description="What it may take.", examples=[{"producer_byte_rate": "10MiB/s"}]
+    )
+    absent: Boolean = Field(False, description="With true, the entity must have no quota.", examples=[True])
+    expires: Day | None = Field(None, description="The last day on which the quota holds.", examples=["2027-01-31"])
+    reason: Text | None = Field(None, description="Why the quota exists.", examples=["backfill until January"])
+    ticket: Text | None = Field(None, description="Where the quota was agreed.", examples=["OPS-7"])
+
+
+class QuotasSpec(ManifestModel):
+    """The quotas of a document."""
+
+    clusters: ClustersField = None
+    quotas: list[QuotaItem] = Field(
+        min_length=1,
+        description="The quotas. An entity stands in one item only.",
+        examples=[[{"user": "svc-payments", "limits": {"producer_byte_rate": "10MiB/s"}}]],
+    )
+
+
+class QuotasDocument(ManifestModel):
+    """Client quotas, by user, client id or address."""
+
+    api_version: ApiVersion
+    kind: Literal["Quotas"] = Field(description="What the document declares.", examples=["Quotas"])
+    metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "payments"}])
+    spec: QuotasSpec = Field(
+        description="The quotas.",
+        examples=[{"quotas": [{"user": {"default": True}, "limits": {"request_percentage": "200%"}}]}],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class QuotasDeclaration:
+    """A document's heading and quotas."""
+
+    heading: Heading
+    quotas: tuple[DesiredQuota, ...]
+
+
+class QuotasKind(Kind):
+    """Client quotas."""
+
+    name = "Quotas"
+    model = QuotasDocument
+
+    def declare(self, document: Document, table: PatternTable) -> Declared | None:
+        """Checks and converts; ``None`` after reporting problems that leave no document."""
+        model = document.validated(QuotasDocument)
+        quotas: list[DesiredQuota] = []
+        for node, item in paired(document.spec.get("quotas"), model.spec.quotas if model else None):
+            quotas += _quotas(node, item, document.findings)
+        return QuotasDeclaration(document.heading, tuple(quotas)) if model else None
+
+    def collect(self, builder: DesiredBuilder) -> None:
+        """Adds every quota; reports entities that stand twice, and those outside the cluster's scope."""
+        first: dict[tuple[tuple[str, str], ...], DesiredQuota] = {}
+        cluster = builder.cluster
+        for item in (quota for document in builder.of(QuotasDeclaration) for quota in document.quotas):
+            entity, origin = item.quota.entity, item.declaration.origin
+            findings = builder.findings_of(origin.file)
+            earlier = first.setdefault(_spelling(entity), item)
+            if earlier is not item:
+                trouble = Trouble(
+                    Code.CONFLICTING_QUOTA, f"the quota of {entity} is declared twice", "keep one of them"
+                )
+                findings.add_at(trouble, origin, related=[earlier.declaration.origin])
+            elif not cluster.scope.owns_quota(entity, declared=True):
+                message = f"the quota of {entity} lies outside the scope of the cluster {cluster.name}"
+                advice = "quotas are in scope by items with principals alone; those without a user by {any: true}"
+                findings.add_at(Trouble(Code.OUTSIDE_SCOPE, message, advice), origin, related=[cluster.origin])
+            expires = item.declaration.expires
+            over = expires is not None and expires < builder.as_of
+            (builder.expired_quotas if over else builder.quotas)[entity] = item
+
+
+def _spelling(entity: QuotaEntity) -> tuple[tuple[str, str], ...]:
+    """The entity with one spelling for each address."""
+    return tuple((kind, (right_form(name) or name) if kind == IP else name) for kind, name in entity.parts)
+
+
+def _quotas(node: MappingNode, item: QuotaItem | None, findings: Findings) -> Iterator[DesiredQuota]:
+    names = {kind: _names(kind, node.get(field), findings) for kind, field in _FIELDS.items()}
+    given = [field for field in _FIELDS.values() if field in node.values]
+    if not given:
+        findings.add(_NOBODY, node)
+    elif "ip" in given and len(given) > 1:
+        findings.add(_WITH_IP, node.keys["ip"])
+    _check_limits(node, findings, of_ip="ip" in given)
+    if item is None:
+        return
+    wanted = item.limits.model_dump(exclude_none=True, by_alias=True) if item.limits else {}
+    place = node.values[given[0]] if given else node
+    declaration = Declaration(findings.origin(place), item.reason, item.ticket, item.expires)
+    for user, client_id, ip in product(*(names[kind] or (None,) for kind in (USER, CLIENT_ID, IP))):
+        entity = QuotaEntity.of(user, client_id, ip)
+        yield DesiredQuota(ClientQuota(entity, wanted), declaration, item.absent)
+
+
+def _check_limits(node: MappingNode, findings: Findings, *, of_ip: bool) -> None:
+    limits = node.get("limits")
+    if node.text("absent") == "true":
+        for field in ("limits", "expires"):
+            if field in node.keys:
+                findings.add(_ABSENT, node.keys[field])
+        return
+    if limits is None or (isinstance(limits, MappingNode) and not limits.values):
+        findings.add(_NOTHING, node)
+    for key, place in limits.keys.items() if isinstance(limits, MappingNode) else ():
+        if key in QUOTA_KEYS and QUOTA_KEYS[key].of_ip != of_ip:
+            message = f"Kafka has no {key} for {'an address' if of_ip else 'users and client ids'}"
+            fitting = ", ".join(name for name, about in QUOTA_KEYS.items() if about.of_ip == of_ip)
+            findings.add(Trouble(Code.QUOTA_FORM, message, f"it takes {fitting}"), place)
+
+
+def _names(kind: str, node: Node | None, findings: Findings) -> tuple[str, ...]:
+    if not isinstance(node, MappingNode):
+        return checked_texts(node, partial(_name_problem, kind), findings)
+    if node.text("default") == "false":
+        findings.add(_TRUE, node.values["default"])
+    return (DEFAULT_NAME,)
+
+
+def _name_problem(kind: str, text: str) -> Trouble | None:
+    """Why no client can have that name (``ClientQuotaControlManager.validateEntity``); ``None`` if one can."""
+    if not text:
+        return Trouble(Code.QUOTA_FORM, f"Kafka takes no empty {kind}", "write a name, or {default: true}")
+    if text == "*":
+        message = "Kafka knows no wildcard in quotas: this is a quota of somebody called *"
+        return Trouble(Code.QUOTA_FORM, message, "write {default: true}")
+    if kind == USER and text.lower().startswith("user:"):
+        message = f"{quoted(text)}: quotas name a user without the type of the principal"
+        return Trouble(Code.QUOTA_FORM, message, f"write {text[5:]}")
+    if kind == IP and right_form(text) is None:
+        return Trouble(Code.QUOTA_FORM, f"{quoted(text)} is not an IP address", "write the address of one host")
+    return None

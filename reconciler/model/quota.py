@@ -1,0 +1,111 @@
+"""Client quotas in Kafka's words, and which of them holds for a client.
+
+Sources: KIP-13, KIP-55, KIP-124, KIP-546, KIP-599, KIP-612; ``QuotaConfig``, ``ClientQuotaControlManager`` and
+``ClientQuotaManager.DefaultQuotaCallback`` (3.9 to 4.3).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from reconciler.model.frozen import FrozenMap
+
+#: Stands for "every one without an entity of its own". Kafka refuses an empty name; ``<default>`` is an ordinary name.
+DEFAULT_NAME: Final = ""
+#: The types of which an entity consists, in the order in which people name them.
+USER, CLIENT_ID, IP = "user", "client-id", "ip"
+#: The largest number that Kafka's messages (float64) carry without rounding.
+MAX_QUOTA: Final = 2**53
+
+
+class QuotaKey(NamedTuple):
+    """What one key limits. ``whole``: Kafka refuses fractions; ``of_ip``: for addresses only, else for all others."""
+
+    unit: str
+    whole: bool = True
+    of_ip: bool = False
+
+
+#: Every key that Kafka 3.9 to 4.3 knows.
+QUOTA_KEYS: Final[Mapping[str, QuotaKey]] = MappingProxyType(
+    {
+        "producer_byte_rate": QuotaKey("bytes/s"),
+        "consumer_byte_rate": QuotaKey("bytes/s"),
+        "request_percentage": QuotaKey("%", whole=False),
+        "controller_mutation_rate": QuotaKey("partitions/s", whole=False),
+        "connection_creation_rate": QuotaKey("connections/s", of_ip=True),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class QuotaEntity:
+    """Whom a quota is for: ``parts`` are (type, name) sorted by type; the name may be ``DEFAULT_NAME``."""
+
+    parts: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, user: str | None = None, client_id: str | None = None, ip: str | None = None) -> "QuotaEntity":
+        """An entity of the parts that are not ``None``."""
+        named = {USER: user, CLIENT_ID: client_id, IP: ip}
+        return cls(tuple(sorted((kind, name) for kind, name in named.items() if name is not None)))
+
+    @property
+    def principal(self) -> str | None:
+        """The principal whose quota it is; ``None`` for a default, and where no user is named.
+
+        Kafka looks at a principal's name only (``KafkaPrincipal.getName``), whatever its type.
+        """
+        name = dict(self.parts).get(USER)
+        return f"User:{name}" if name else None
+
+    def __str__(self) -> str:
+        """``user alice, default client-id``."""
+        named = dict(self.parts)
+        order = (*(kind for kind in (USER, CLIENT_ID, IP) if kind in named), *(named.keys() - {USER, CLIENT_ID, IP}))
+        return ", ".join(f"{kind} {named[kind]}" if named[kind] else f"default {kind}" for kind in order)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ClientQuota:
+    """The limits of one entity by key; whole numbers are ``int``, so that equal quotas print alike."""
+
+    entity: QuotaEntity
+    values: Mapping[str, float] = field(default_factory=FrozenMap)
+
+    def __post_init__(self) -> None:
+        """Takes any mapping and keeps a sorted, immutable copy."""
+        exact = {key: int(value) if value == int(value) else value for key, value in self.values.items()}
+        object.__setattr__(self, "values", FrozenMap(exact))
+
+
+def levels(user: str, client_id: str) -> Iterator[QuotaEntity]:
+    """The entities whose quota can hold for a client, the one that wins first (KIP-55).
+
+    ``user`` is the name of the principal, ``ANONYMOUS`` without authentication; ``client_id`` may be empty.
+    """
+    for name in (user, DEFAULT_NAME):
+        if client_id:
+            yield QuotaEntity.of(name, client_id)
+        yield QuotaEntity.of(name, DEFAULT_NAME)
+        yield QuotaEntity.of(name)
+    if client_id:
+        yield QuotaEntity.of(client_id=client_id)
+    yield QuotaEntity.of(client_id=DEFAULT_NAME)
+
+
+def levels_of_ip(address: str) -> Iterator[QuotaEntity]:
+    """The entities whose quota can hold for the connections from an address (KIP-612)."""
+    yield QuotaEntity.of(ip=address)
+    yield QuotaEntity.of(ip=DEFAULT_NAME)
+
+
+def effective(quotas: Iterable[ClientQuota], candidates: Iterable[QuotaEntity]) -> dict[str, ClientQuota]:
+    """Which of ``quotas`` limits each key: the first of ``candidates`` that has it. A key without any is unlimited."""
+    by_entity = {quota.entity: quota for quota in quotas}
+    found: dict[str, ClientQuota] = {}
+    for entity in candidates:
+        if (quota := by_entity.get(entity)) is not None:
+            found = {**dict.fromkeys(quota.values, quota), **found}
+    return dict(sorted(found.items()))

@@ -1,0 +1,107 @@
+"""Client quotas on real brokers: which of them holds for a client, and what is said where they may not be read."""
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from reconciler.adapters.kafka.cluster import KafkaCluster, connect
+from reconciler.adapters.kafka.secret_source import SecretSource
+from reconciler.adapters.kafka.settings import ClientSettings, client_settings
+from reconciler.adapters.sandbox import Sandbox
+from reconciler.model import ClientQuota, Create, Delete, QuotaEntity, effective, levels
+from reconciler.ports import AnswerStatus, ReadRequest
+
+with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # its way of reading its own files
+    from kafka.admin import KafkaAdminClient
+    from kafka.protocol.admin import CreateTopicsRequest
+
+pytestmark = pytest.mark.broker
+
+QUOTAS = ReadRequest(acls=False, all_topics=False, quotas=True)
+KEY = "controller_mutation_rate"
+USER, CLIENT = "admin", "judged"
+#: So many partitions at once; the token bucket of a rate holds that of 11 seconds (``quota.window.num``).
+PARTITIONS, BURST_SECONDS = 9_000, 11
+#: No two of them are mistaken for each other, however often a bucket is emptied.
+RATES = (3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0)
+
+
+def settings_of(sandbox: Sandbox, user: str) -> ClientSettings:
+    settings = sandbox.settings(user)
+    return client_settings(settings.pop("bootstrap.servers"), settings, SecretSource())
+
+
+@pytest.fixture
+def cluster(broker: Sandbox) -> Iterator[KafkaCluster]:
+    with connect(settings_of(broker, "reconciler")) as found:
+        yield found
+
+
+def enforced_rate(sandbox: Sandbox, turn: int) -> float:
+    """By which rate the broker throttles USER with CLIENT: it asks for topics, and creates none.
+
+    Levels that name the same parts share a bucket, from which this is the ``turn``-th to take.
+    """
+    settings = sandbox.settings(USER)
+    client = KafkaAdminClient(
+        bootstrap_servers=settings["bootstrap.servers"],
+        security_protocol=settings["security.protocol"],
+        sasl_mechanism=settings["sasl.mechanism"],
+        sasl_plain_username=settings["sasl.username"],
+        sasl_plain_password=settings["sasl.password"],
+        client_id=CLIENT,
+    )
+    topic = CreateTopicsRequest.CreatableTopic
+    request = CreateTopicsRequest(
+        topics=[topic(name="judged", num_partitions=PARTITIONS, replication_factor=1, assignments=[], configs=[])],
+        timeout_ms=20_000,
+        validate_only=True,
+        max_version=5,  # from 6 on the broker refuses instead of throttling
+    )
+    try:
+        answer = client._manager.run(client._manager.send, request)
+        assert answer.topics[0].error_code == 0, answer
+        return float(turn * PARTITIONS / (answer.throttle_time_ms / 1000 + BURST_SECONDS))
+    finally:
+        client.close()
+
+
+def settled(cluster: KafkaCluster, expected: Callable[[frozenset[ClientQuota]], bool]) -> None:
+    end = time.monotonic() + 30
+    while not ((state := cluster.read(QUOTAS)).quotas is not None and expected(state.quotas)):
+        assert time.monotonic() < end, state
+    time.sleep(1)  # a broker publishes quotas to itself after the metadata that it shows
+
+
+def test_the_broker_takes_the_quota_that_our_precedence_names(broker: Sandbox, cluster: KafkaCluster) -> None:
+    quotas = [ClientQuota(entity, {KEY: rate}) for entity, rate in zip(levels(USER, CLIENT), RATES, strict=True)]
+    assert {answer.status for answer in cluster.send(list(map(Create, quotas)))} == {AnswerStatus.DONE}
+    turns: Counter[tuple[str, ...]] = Counter()
+    try:
+        while quotas:
+            settled(cluster, lambda found: {one for one in found if KEY in one.values} == set(quotas))
+            winner = effective(quotas, levels(USER, CLIENT))[KEY]
+            assert winner == quotas[0]
+            bucket = tuple(kind for kind, _ in winner.entity.parts)
+            turns[bucket] += 1
+            assert enforced_rate(broker, turns[bucket]) == pytest.approx(winner.values[KEY], rel=0.02), winner.entity
+            assert cluster.send([Delete(quotas.pop(0))])[0].status is AnswerStatus.DONE
+    finally:
+        cluster.send([Delete(quota) for quota in quotas])
+
+
+def test_quotas_that_may_not_be_read_are_said_to_be_unread(broker: Sandbox) -> None:
+    with connect(settings_of(broker, "nobody")) as cluster:
+        state = cluster.read(QUOTAS)
+        refused = cluster.send([Create(ClientQuota(QuotaEntity.of("x"), {KEY: 1}))])
+    assert state.quotas is None
+    assert state.quota_gap is not None
+    assert "DESCRIBE_CONFIGS" in state.quota_gap
+    assert [(one.status, one.code) for one in refused] == [(AnswerStatus.FAILED, "CLUSTER_AUTHORIZATION_FAILED")]
+
+
+def test_whether_we_may_alter_them_is_known_beforehand(cluster: KafkaCluster) -> None:
+    assert cluster.read(QUOTAS).may_alter_quotas is True

@@ -1,0 +1,143 @@
+"""Client quotas in a plan: what is compared, when it is sent, what the file says, what a step expects."""
+
+import datetime
+from dataclasses import replace
+
+from reconciler.diff import SkipReason
+from reconciler.model import (
+    ClientQuota,
+    ClusterState,
+    Create,
+    Declaration,
+    Delete,
+    DesiredQuota,
+    DesiredState,
+    NameSelector,
+    Origin,
+    QuotaEntity,
+    Scope,
+    Selector,
+    Update,
+)
+from reconciler.plan import Options, Plan, Request, Selection, Terms, parse_plan, plan_text, propose, standing
+
+DAY = datetime.date(2027, 1, 1)
+ALICE, BOB, BOTH = QuotaEntity.of("alice"), QuotaEntity.of("bob"), QuotaEntity.of("alice", "app")
+
+
+def quota(entity: QuotaEntity, **values: float) -> ClientQuota:
+    return ClientQuota(entity, values)
+
+
+def wanted(
+    *quotas: ClientQuota, absent: tuple[QuotaEntity, ...] = (), expired: tuple[ClientQuota, ...] = ()
+) -> DesiredState:
+    terms = Declaration(Origin("q.yaml", 7, 7), "why", "T-1", datetime.date(2027, 3, 1))
+    declared = {one.entity: DesiredQuota(one, terms) for one in quotas}
+    gone = {entity: DesiredQuota(ClientQuota(entity), terms, absent=True) for entity in absent}
+    return DesiredState(
+        quotas={**declared, **gone}, expired_quotas={one.entity: DesiredQuota(one, terms) for one in expired}
+    )
+
+
+def planned(
+    desired: DesiredState, *live: ClientQuota, terms: Terms | None = None, select: Selection | None = None
+) -> Plan:
+    state = ClusterState("c", quotas=frozenset(live))
+    options = Options(allow_deletes=True, selection=select or Selection())
+    return propose(desired, state, terms or Terms("prod"), Request(DAY, options))
+
+
+def changes(plan: Plan) -> list[object]:
+    return [step.change for step in plan.steps]
+
+
+def test_declared_quotas_are_created_altered_and_deleted_as_a_whole() -> None:
+    new, before, after = (
+        quota(ALICE, producer_byte_rate=1),
+        quota(BOB, request_percentage=1),
+        quota(BOB, request_percentage=2),
+    )
+    old = quota(BOTH, consumer_byte_rate=3)
+    plan = planned(wanted(new, after, expired=(old,)), before, old)
+    assert changes(plan) == [Delete(old), Create(new), Update(before, after)]
+    assert [step.action for step in plan.steps] == ["DeleteQuota", "CreateQuota", "AlterQuota"]
+    assert plan.steps[1].expires == datetime.date(2027, 3, 1)
+    assert (plan.steps[1].reason, plan.steps[1].ticket) == ("why", "T-1")
+    assert plan.barriers == ()
+
+
+def test_a_quota_that_is_as_declared_is_no_difference() -> None:
+    same = quota(ALICE, producer_byte_rate=1)
+    assert changes(planned(wanted(same, absent=(BOB,)), same)) == []
+
+
+def test_absence_deletes_and_silence_does_not() -> None:
+    there = quota(ALICE, producer_byte_rate=1)
+    assert changes(planned(wanted(absent=(ALICE,)), there)) == [Delete(there)]
+    assert changes(planned(wanted(), there)) == []
+
+
+def test_pruning_takes_what_is_in_scope() -> None:
+    mine, other, default = (quota(entity, request_percentage=1) for entity in (ALICE, BOB, QuotaEntity.of("")))
+    scope = Scope(include=(Selector(principals=NameSelector(prefix="User:a")),))
+    terms = Terms("prod", scope=scope, prune_quotas=True)
+    assert changes(planned(wanted(), mine, other, default, terms=terms)) == [Delete(mine)]
+    assert changes(planned(wanted(), mine, terms=replace(terms, scope=Scope()))) == []
+
+
+def test_quotas_that_could_not_be_read_are_skipped_and_never_created() -> None:
+    live = ClusterState("c", quota_gap="not authorised")
+    plan = propose(wanted(quota(ALICE, producer_byte_rate=1)), live, Terms("prod"), Request(DAY))
+    assert plan.steps == ()
+    assert [(one.reason, one.subject, one.detail) for one in plan.skipped] == [
+        (SkipReason.UNREADABLE, "quota of user alice", "not authorised")
+    ]
+
+
+def test_an_unknown_key_stays_and_is_listed() -> None:
+    live = quota(ALICE, producer_byte_rate=1, future_rate=2)
+    plan = planned(wanted(quota(ALICE, producer_byte_rate=1)), live)
+    assert changes(plan) == []
+    assert [(one.reason, one.subject) for one in plan.skipped] == [
+        (SkipReason.UNSUPPORTED, "quota of user alice: future_rate")
+    ]
+
+
+def test_a_selection_by_principals_selects_quotas() -> None:
+    desired = wanted(quota(ALICE, producer_byte_rate=1), quota(BOB, producer_byte_rate=1))
+    assert changes(planned(desired, select=Selection(only=("principals=User:a*",)))) == [
+        Create(quota(ALICE, producer_byte_rate=1))
+    ]
+    assert changes(planned(desired, select=Selection(only=("topics=*",)))) == []
+
+
+def test_a_plan_with_quotas_reads_back_equal() -> None:
+    before, after = quota(BOB, request_percentage=1), quota(BOB, request_percentage=2.5)
+    plan = planned(
+        wanted(quota(QuotaEntity.of("", "x"), producer_byte_rate=1), after, absent=(ALICE,)),
+        before,
+        quota(ALICE, request_percentage=1),
+    )
+    assert len(plan.steps) == 3
+    assert parse_plan(plan_text(plan)) == plan
+
+
+def test_what_a_step_finds() -> None:
+    before, after = quota(BOB, request_percentage=1, producer_byte_rate=2), quota(BOB, request_percentage=3)
+    (step,) = planned(wanted(after), before).steps
+
+    def found(*live: ClientQuota) -> str:
+        return standing(step, ClusterState("c", quotas=frozenset(live))).standing.value
+
+    assert found(before) == "pending"
+    assert found(after) == "done"
+    assert found() == "stale"
+    assert found(quota(BOB, request_percentage=9)) == "stale"
+    assert standing(step, ClusterState("c", quota_gap="no")).standing.value == "unreadable"
+
+
+def test_that_we_may_not_alter_them_is_a_warning() -> None:
+    live = ClusterState("c", quotas=frozenset(), may_alter_quotas=False)
+    plan = propose(wanted(quota(ALICE, producer_byte_rate=1)), live, Terms("prod"), Request(DAY))
+    assert any("ALTER_CONFIGS" in warning for warning in plan.warnings)
