@@ -1,6 +1,6 @@
-"""Many clusters: membership and waves, rows and digests, what differs, plans with gates, what stands out.
+"""Many clusters: membership and waves, rows and digests, drift, plans with gates, and queries.
 
-Pure: no engine, no clock, no network. Engines are in ``adapters.spark``.
+No engine, clock or network: the Spark jobs are in ``adapters.spark``.
 """
 
 from reconciler.fleet.digest import rows_digest, scope_digest

@@ -1,4 +1,4 @@
-"""How far principals reach on one cluster: effective access, every DENY respected, one row an operation."""
+"""What principals can reach on one cluster: effective access with every DENY respected, one row for each operation."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from reconciler.access.name_set import ALL_NAMES
 from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
 
-#: Stands for all whom no binding names.
+#: Stands for all principals that no binding names.
 EVERYBODY_ELSE = "everybody else"
 
 
 class AccessReach(NamedTuple):
-    """One operation of one principal: on which names, in words, on how many of the topics that exist.
+    """One operation of one principal: the names in words, and the number of existing topics.
 
-    ``every_name`` is true where future names are reached too, all but some exceptions. What depends on an unknown
+    ``every_name`` is true if it also reaches future names, with some exceptions. A row that depends on an unknown
     setting or on entries that cannot be read is not ``certain``.
     """
 
@@ -29,7 +29,7 @@ class AccessReach(NamedTuple):
 
 
 def reaches(authorizer: Authorizer, topics: Iterable[str]) -> Iterator[AccessReach]:
-    """The rows of a cluster by principal; super users reach everything, whatever bindings say."""
+    """The rows of a cluster by principal; super users reach everything."""
     existing = sorted(topics)
     for name in sorted(authorizer.super_users):
         for kind in ResourceType:

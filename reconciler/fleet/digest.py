@@ -1,4 +1,4 @@
-"""Digests of rows, the same whatever engine computes them.
+"""Digests of rows that do not depend on the engine.
 
 SHA-256 over the columns of the sorted rows, one after the other: of a text column the lengths in bytes (32 bits,
 little-endian) and then the UTF-8 bytes, of a code column one byte a row. No two different lists of rows have the same
@@ -29,6 +29,6 @@ def rows_digest(rows: Sequence[Row]) -> str:
 
 
 def scope_digest(scope: Scope) -> str:
-    """What tells whether two readings were sorted into owned, ignored and outside by the same scope."""
+    """Equal if two readings used the same scope to tell owned, ignored and outside rows apart."""
     text = json.dumps(SCOPE.write(scope), ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

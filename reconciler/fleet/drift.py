@@ -1,4 +1,4 @@
-"""How the clusters of a fleet differ from what is desired: one answer a cluster, and a way to put parts together."""
+"""How the clusters of a fleet differ from their desired state: one result for each cluster, merged from parts."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ from reconciler.fleet.header import FAILURE, Failure
 
 @dataclass(frozen=True, slots=True)
 class DriftCounts:
-    """What was looked at and what differs; counts of parts add up to those of the whole."""
+    """What was compared and what differs; counts of parts add up to those of the whole."""
 
     desired: int = 0
     owned: int = 0
@@ -47,7 +47,7 @@ class DriftCounts:
 
 @dataclass(frozen=True, slots=True)
 class PartialDrift:
-    """What a task found out about a part of a cluster; ``file`` holds the differing rows, ``""`` if there are none."""
+    """What a task found about a part of a cluster; ``file`` contains the differing rows, ``""`` if there are none."""
 
     cluster: str
     counts: DriftCounts
@@ -58,7 +58,7 @@ class PartialDrift:
 
 @dataclass(frozen=True, slots=True)
 class ClusterDrift:
-    """One cluster: how it differs, or why nobody knows (``failure``); ``doubt`` is why there may be more to it."""
+    """One cluster: how it differs, or why that is unknown (``failure``); ``doubt`` says why it may differ in more."""
 
     cluster: str
     counts: DriftCounts = DriftCounts()
@@ -74,7 +74,7 @@ class ClusterDrift:
 
 @dataclass(frozen=True, slots=True)
 class FleetDrift:
-    """All clusters, in order of their names, and what the comparison cost."""
+    """All clusters, sorted by name, and the cost of the comparison."""
 
     run: str
     taken: str
@@ -95,19 +95,19 @@ class FleetDrift:
 
     @property
     def failed(self) -> tuple[ClusterDrift, ...]:
-        """The clusters of which nothing can be said."""
+        """The clusters that could not be compared."""
         return tuple(item for item in self.clusters if item.failure)
 
     @property
     def doubtful(self) -> tuple[ClusterDrift, ...]:
-        """The clusters that were not seen whole."""
+        """The clusters that were not read completely."""
         return tuple(item for item in self.clusters if item.doubt)
 
 
 def merge(
     parts: Iterable[PartialDrift], failures: Iterable[Failure], doubts: Mapping[str, str]
 ) -> tuple[ClusterDrift, ...]:
-    """One answer for each cluster. One part that went wrong makes the cluster unknown, whatever the others say."""
+    """One result for each cluster. One failed part makes the whole cluster unknown."""
     counts: dict[str, DriftCounts] = {}
     files: dict[str, list[str]] = {}
     failed = {item.cluster: item for item in failures}

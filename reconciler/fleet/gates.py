@@ -1,6 +1,6 @@
-"""How far a fleet's apply has come, and whether the next wave may begin. Times are seconds since some fixed moment.
+"""How far a fleet apply has come, and whether the next wave may begin. Times are seconds since a fixed moment.
 
-The record is the fleet's own: a cluster is finished when a run of its very plan ended well.
+A cluster is finished if an apply of exactly its plan succeeded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ class ApplyRecord:
 
     @property
     def succeeded(self) -> bool:
-        """Whether every step's after-state stands, verified."""
+        """Whether the after-state of every step was verified."""
         return not self.reason
 
 
@@ -43,7 +43,7 @@ _RECORD: Final[Record[ApplyRecord]] = record(
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Whether the next wave may begin: ``failed`` and ``unplanned`` shut it, before ``opens`` it is not open yet."""
+    """Whether the next wave may begin: ``failed`` and ``unplanned`` clusters close the gate; it opens at ``opens``."""
 
     wave: str
     failed: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ def latest(records: Iterable[ApplyRecord]) -> dict[tuple[str, str], ApplyRecord]
 
 
 def pending(wave: PlannedWave, records: Mapping[tuple[str, str], ApplyRecord]) -> tuple[Member, ...]:
-    """The members whose plan has not ended well yet."""
+    """The members whose plan has not succeeded yet."""
     return tuple(
         member
         for member in wave.members
@@ -73,7 +73,7 @@ def pending(wave: PlannedWave, records: Mapping[tuple[str, str], ApplyRecord]) -
 
 
 def gate_after(wave: PlannedWave, records: Mapping[tuple[str, str], ApplyRecord]) -> Gate:
-    """The gate behind a wave, as the record shows it; a wave in which nothing has to change is no obstacle."""
+    """The gate after a wave, from the records; a wave without changes is open."""
     left = pending(wave, records)
     failed = tuple(member.cluster for member in left if (member.cluster, member.plan_id) in records)
     unfinished = tuple(member.cluster for member in left if (member.cluster, member.plan_id) not in records)
@@ -82,7 +82,7 @@ def gate_after(wave: PlannedWave, records: Mapping[tuple[str, str], ApplyRecord]
 
 
 def failures_exceeded(wave: PlannedWave, records: Mapping[tuple[str, str], ApplyRecord]) -> bool:
-    """Whether so many clusters of a wave failed that the rest of it must not begin either."""
+    """Whether so many clusters of a wave failed that its other clusters must not begin."""
     return len(gate_after(wave, records).failed) > wave.max_failures
 
 
@@ -92,7 +92,7 @@ def apply_record_text(ended: ApplyRecord) -> str:
 
 
 def parse_apply_records(text: str, plan: FleetPlan) -> list[ApplyRecord]:
-    """The records of this plan's members; a line that was cut off by a crash at the end is left out."""
+    """The records of this plan's members; a last line that a crash cut off is left out."""
     wanted = {(member.cluster, member.plan_id) for member in plan.members}
     found = []
     lines = text.split("\n")

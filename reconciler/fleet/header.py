@@ -1,7 +1,7 @@
-"""What is known of a stored reading before any of its rows is read, and the record of a run over many clusters.
+"""The header of a stored reading, which is read before its rows, and the record of a run over many clusters.
 
-A run is the unit that appears or does not: its record is written last, in one piece, and names every file that belongs
-to it. A cluster that could not be read is in it with the reason, never without rows.
+A run is atomic: its record is written last, in one piece, and names every file of the run. A cluster that could not be
+read is in it with the reason, so it never looks empty.
 """
 
 import dataclasses
@@ -85,7 +85,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Failure:
-    """A cluster that could not be read, and why; nothing is known of what it holds."""
+    """A cluster that could not be read, and why; nothing is known about its contents."""
 
     cluster: str
     code: str
@@ -104,7 +104,7 @@ class FleetRun:
     failures: tuple[Failure, ...] = ()
 
     def reading(self, cluster: str) -> Reading | None:
-        """The reading of a cluster, if there is one."""
+        """The reading of a cluster, or ``None``."""
         return next((item for item in self.readings if item.cluster == cluster), None)
 
 

@@ -1,4 +1,4 @@
-"""Which declared clusters belong to a fleet, in which wave: the first that fits; others are named, not touched."""
+"""Which declared clusters belong to a fleet: each to the first wave that selects it; others are only listed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from typing import Final
 
 from reconciler.manifest import ClusterDeclaration, FleetDeclaration, Manifests
 
-#: The fleet and its only wave where no Fleet document is declared.
+#: The name of the fleet and of its only wave if no Fleet document is declared.
 IMPLICIT: Final = "all"
 
 
 class UnknownFleetError(Exception):
-    """The fleet that was asked for is not declared, or it is not said which of several is meant."""
+    """The requested fleet is not declared, or several are declared and none was requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wave:
-    """Clusters that get a change together, by name; ``soak`` in seconds."""
+    """Clusters that are changed together, by name; ``soak`` in seconds."""
 
     name: str
     clusters: tuple[str, ...]

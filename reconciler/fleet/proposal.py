@@ -1,7 +1,7 @@
-"""A fleet's plan: which saved plan each cluster gets, in which wave, under one id; and what refuses it.
+"""A fleet plan: which saved plan each cluster gets, in which wave, under one id; and what refuses it.
 
-Clusters keep plans of their own. Here they are named by their ids, so that whoever agrees to the fleet's id has agreed
-to each of them, and to the waves, gates and limits.
+Each cluster has its own plan. The fleet plan contains their ids, so approving the fleet plan's id approves each of
+them, and the waves, gates and limits.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ FORMAT_VERSION: Final = "1.0"
 
 
 class FleetPlanError(Exception):
-    """The text is no plan of a fleet that this version can read, or it was altered; ``str()`` says which."""
+    """The text is not a fleet plan that this version can read, or it was altered; ``str()`` says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class Member:
 
     @property
     def ids(self) -> frozenset[str]:
-        """What a person can name this plan by."""
+        """The id by which a person approves this plan."""
         return frozenset({self.plan_id, self.change_id, self.digest})
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedWave:
-    """The clusters of one wave that change, those that could not be planned, and the gate behind them."""
+    """The clusters of one wave that change, those that could not be planned, and the gate after them."""
 
     name: str
     members: tuple[Member, ...]
@@ -67,7 +67,7 @@ class PlannedWave:
 
 @dataclass(frozen=True, slots=True)
 class FleetPlan:
-    """Everything that a fleet's apply will do. ``unchanged`` need nothing; ``failures`` could not be planned."""
+    """Everything that a fleet apply will do. ``unchanged`` clusters need nothing; ``failures`` could not be planned."""
 
     name: str
     as_of: str
@@ -122,7 +122,7 @@ def limit_refusals(plan: FleetPlan) -> tuple[str, ...]:
 
 
 def not_covered(plan: FleetPlan, ids: Collection[str]) -> tuple[Member, ...]:
-    """The members that nobody agreed to: neither the fleet's id was named, nor one of their own."""
+    """The members that nobody approved: neither the fleet plan's id was given, nor their own."""
     if fleet_plan_id(plan) in ids:
         return ()
     return tuple(member for member in plan.members if not member.ids.intersection(ids))

@@ -1,4 +1,4 @@
-"""Questions over a whole fleet, as SQL over the views of a store; each says what it counts."""
+"""Queries over a whole fleet, as SQL over the views of a store; each says what it counts."""
 
 from typing import Final
 
@@ -14,8 +14,8 @@ def _topics(operation: str) -> str:
 def outliers(label: str | None, percent: int) -> str:
     """Bindings that few clusters of a group have, or that few lack: at most ``percent``, and always a single one.
 
-    Groups are the values of a label, or the whole fleet; a group of less than three clusters has no outliers. What
-    could not be read takes no part. What one has and the others do not comes before what it lacks.
+    Groups are the values of a label, or the whole fleet; a group of less than three clusters has no outliers. Clusters
+    that could not be read are left out. Additional bindings come before missing ones.
     """
     group = "'fleet'" if label is None else f"coalesce(labels['{_quoted(label)}'], '')"
     return f"""
@@ -37,7 +37,7 @@ def outliers(label: str | None, percent: int) -> str:
 UNDECLARED: Final = f"""
     select cluster, {_BINDING} from changes where action = 'DeleteAcl' order by cluster, principal, {_BINDING}"""  # noqa: S608
 
-#: Principals by how far they reach: effective access, so that a DENY counts; sums are over the clusters.
+#: Principals by how much they can reach: effective access, so DENYs count; summed over the clusters.
 BLAST_RADIUS: Final = f"""
     select principal, count(distinct cluster) as clusters,
       count(distinct {_WHERE.format("resource_type = 'CLUSTER' and operation in ('ALTER', 'CLUSTER_ACTION')")})

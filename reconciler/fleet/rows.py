@@ -1,6 +1,6 @@
-"""Bindings as rows: the seven fields with Kafka's wire codes, the buckets they fall into, whose they are.
+"""Bindings as rows: the seven fields with Kafka's wire codes, their buckets, and whether they are in scope.
 
-A row's order is the tuple's order; texts order by code point, which is the order of their UTF-8 bytes.
+Rows sort as tuples; texts sort by code point, which is the order of their UTF-8 bytes.
 """
 
 import zlib
@@ -32,12 +32,12 @@ COLUMNS: Final = (
     "permission_type",
 )
 TEXT_COLUMNS: Final = frozenset({"name", "principal", "host"})
-#: A bucket holds about so many rows at most: what a task has in memory at once, on each side.
+#: About the most rows of a bucket: a task holds that many in memory at once, on each side.
 BUCKET_ROWS: Final = 131_072
 
 
 class Whose(IntEnum):
-    """How a live binding stands to a scope."""
+    """Whether a live binding is in a scope."""
 
     OUTSIDE = 0
     OWNED = 1
@@ -67,13 +67,13 @@ def whose(scope: Scope, binding: AclBinding) -> Whose:
 
 
 def bucket_count(rows: int, most: int = BUCKET_ROWS) -> int:
-    """A power of two, so that buckets of two sizes lie inside each other."""
+    """A power of two, so that a bucket of a coarse division is a union of buckets of a finer one."""
     needed = max(1, -(-rows // most))
     return 1 << (needed - 1).bit_length()
 
 
 def bucket_of(row: Row, buckets: int) -> int:
-    """The bucket of a row: by name and principal, so that neither a much-used topic nor a busy principal fills one."""
+    """The bucket of a row, by name and principal, so that neither a popular topic nor a busy principal fills one."""
     return zlib.crc32(f"{row[1]}\0{row[3]}".encode()) % buckets
 
 

@@ -1,4 +1,4 @@
-"""Which buckets have to be compared, and how they are shared out over tasks: pairs that are equal are never read."""
+"""Which buckets have to be compared, and how tasks share them; equal pairs are never read."""
 
 import heapq
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The buckets of one cluster that hold the same part of both sides; one side may be cut finer than the other."""
+    """The buckets with the same part of both sides of one cluster; one side may have a finer division."""
 
     cluster: str
     number: int

@@ -1,4 +1,4 @@
-"""What manifests may say, decided on what they declare; asks no cluster."""
+"""Rules for what manifests may declare: ownership and topic policies. Needs no cluster."""
 
 from reconciler.policy.owners import Owner, OwnerConsent
 from reconciler.policy.ownership import Breach, BreachKind, Ownership

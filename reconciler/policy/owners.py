@@ -1,4 +1,4 @@
-"""Teams, what they own, and to what they consent; looked up by pattern."""
+"""Teams, what they own, and their consents to other teams; looked up by pattern."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from reconciler.model import AclOperation, NameSelector, Origin, PatternType, ResourcePattern, ResourceType
 
-#: Where a name or a prefix stands: by type and text.
+#: Teams by resource type and name or prefix.
 _Texts = dict[tuple[ResourceType, str], set[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """What one item of a manifest says of a team; several may speak of one team. ``files`` are paths, not globs."""
+    """One item of an Ownership document; a team may have several. ``files`` are paths, not globs."""
 
     team: str
     origin: Origin
@@ -23,9 +23,9 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class OwnerConsent:
-    """The word of ``team`` that files of ``to`` may declare these operations on these patterns.
+    """``team`` permits files of ``to`` to declare these operations on these patterns.
 
-    With ``own_file`` it counts only if it stands in a file of ``team``.
+    With ``own_file`` the consent counts only if it is in a file of ``team``.
     """
 
     team: str
@@ -36,13 +36,13 @@ class OwnerConsent:
     own_file: bool = False
 
     def covers(self, pattern: ResourcePattern, operation: AclOperation) -> bool:
-        """Whether it is about the whole pattern and the operation; ``ALL`` holds every operation."""
+        """Whether the consent includes the whole pattern and the operation; ``ALL`` includes every operation."""
         named = operation in self.operations or AclOperation.ALL in self.operations
         return named and any(own.contains(pattern) for own in self.patterns)
 
 
 class OwnedPatterns:
-    """Who owns which patterns."""
+    """Which team owns which patterns."""
 
     __slots__ = ("_all", "_any", "_literal", "_prefixed")
 
@@ -61,11 +61,11 @@ class OwnedPatterns:
                 self._literal[pattern.resource_type, pattern.name].add(team)
 
     def whole(self, pattern: ResourcePattern) -> frozenset[str]:
-        """The teams of which one item's pattern contains all of ``pattern``."""
+        """The teams with a pattern that contains all of ``pattern``."""
         return frozenset(self._containing(pattern))
 
     def touched(self, pattern: ResourcePattern) -> frozenset[str]:
-        """The teams that own some name which ``pattern`` matches."""
+        """The teams that own at least one name that ``pattern`` matches."""
         found = set(self._containing(pattern))
         if pattern.is_wildcard or pattern.pattern_type is PatternType.PREFIXED:
             found.update(team for own, team in self._all if pattern.contains(own))
@@ -99,7 +99,7 @@ def owners_of_principal(owners: Iterable[Owner], principal: str) -> frozenset[st
 
 
 def effective_consents(consents: Iterable[OwnerConsent], files: dict[str, frozenset[str]]) -> Collection[OwnerConsent]:
-    """The consents that stand where their team's word counts."""
+    """The consents that are in a file where they count."""
     return [
         consent
         for consent in consents

@@ -1,7 +1,8 @@
-"""Which file may name which principals, topics and other resources; what breaks the rules, with the owner.
+"""Which file may name which principals, topics and other resources; reports breaches with the owner.
 
-A file may name what its teams own and what nobody owns. CLUSTER is never free: an ALTER on it is worth everything.
-A file of no team may name only what nobody owns, so a misspelt glob takes rights away and never gives any.
+A file may name what its teams own and what has no owner. CLUSTER is an exception and always needs an owner or a
+consent: ALTER on it permits to change every ACL. A file of no team may name only what has no owner, so a misspelled
+glob removes rights and never adds any.
 """
 
 from collections import defaultdict
@@ -29,7 +30,7 @@ class BreachKind(StrEnum):
     RESOURCE = "resource"
     #: A declaration of a topic of another team.
     TOPIC = "topic"
-    #: A consent outside of the files of the team that is said to give it.
+    #: A consent outside the files of the team that gives it.
     CONSENT = "consent"
     #: Owners in a file that belongs to a team.
     OWNERS = "owners"
@@ -37,7 +38,7 @@ class BreachKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """One breach: ``teams`` are those of the file, ``owners`` those whose it is (none for a cluster nobody has).
+    """One breach: ``teams`` are those of the file, ``owners`` those that own the resource (none if nobody does).
 
     ``pattern`` and ``operations`` are set for RESOURCE, ``pattern`` for TOPIC, ``principal`` for PRINCIPAL.
     """
@@ -57,7 +58,7 @@ class Ownership:
     __slots__ = ("_consents", "_counting", "_files", "_holdings", "_owners")
 
     def __init__(self, owners: Iterable[Owner], consents: Iterable[OwnerConsent] = ()) -> None:
-        """Index; without owners everything is permitted."""
+        """Without owners everything is permitted."""
         self._owners = tuple(owners)
         self._consents = tuple(consents)
         self._files = teams_by_file(self._owners)
@@ -65,7 +66,7 @@ class Ownership:
         self._counting = effective_consents(self._consents, self._files)
 
     def breaches(self, desired: DesiredState) -> tuple[Breach, ...]:
-        """Everything that breaks the rules, in the order of places."""
+        """All breaches, in the order of files and lines."""
         if not self._owners:
             return ()
         found = (*self._of_bindings(desired), *self._of_topics(desired), *self._of_documents())
@@ -117,7 +118,7 @@ class Ownership:
                 yield self._breach(wanted.origin, BreachKind.TOPIC, owners, pattern=pattern)
 
     def _of_documents(self) -> Iterator[Breach]:
-        """Ownership itself: whoever could write it from a team's file could give itself anything."""
+        """Ownership documents themselves: a team that could declare them in its own file could own everything."""
         for owner in self._owners:
             if self._teams(owner.origin.file):
                 yield self._breach(owner.origin, BreachKind.OWNERS, ())

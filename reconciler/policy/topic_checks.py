@@ -1,7 +1,6 @@
-"""What one part of a rule says of one topic: nothing, a breach, or that it cannot be decided.
+"""Check one part of a rule on one topic: it passes, fails, or is undecided.
 
-A part that depends on what only the broker knows is undecided, never passed: rules for topics are there because a
-default may be wrong.
+A part that depends on a broker default is undecided and never passes: rules exist because a default may be wrong.
 """
 
 import operator
@@ -25,9 +24,9 @@ _UNKNOWN_BROKERS: Final = "how many brokers there are is not known"
 
 
 class Shortfall(NamedTuple):
-    """What a topic lacks: ``about`` is a field or a setting, ``found`` its value, ``wanted`` what the rule asks.
+    """How a topic fails a rule: ``about`` is a field or config, ``found`` its value, ``wanted`` what the rule demands.
 
-    Where it is not ``decided``, ``found`` says what is not known.
+    If it is not ``decided``, ``found`` says what is unknown.
     """
 
     code: TopicCheck
@@ -37,7 +36,7 @@ class Shortfall(NamedTuple):
     decided: bool = True
 
 
-#: Asks one part of a rule about a topic.
+#: Checks one part of a rule on a topic.
 Check: TypeAlias = Callable[[TopicFacts], Iterator[Shortfall]]
 
 
@@ -93,7 +92,7 @@ def _count_words(part: CountRule, brokers: int | None) -> str:
 
 
 def setting_check(part: SettingRule) -> Check:
-    """The check of one setting."""
+    """The check of one config."""
 
     def check(topic: TopicFacts) -> Iterator[Shortfall]:
         value = topic.configs.get(part.name)
@@ -125,7 +124,7 @@ def _of_value(part: SettingRule, topic: TopicFacts, value: str, shown: str) -> I
         return
     number = topic.setting_number(part.name)
     if number is None:
-        # As of local limits that refer to one which is not set; a text that is no number is refused when it is read.
+        # A local limit that refers to a limit that is not set. A value that is not a number is refused on reading.
         yield Shortfall(TopicCheck.SETTING_RANGE, part.name, f"{shown}, {_DEFAULT}", _range_words(part), decided=False)
         return
     low = part.minimum is not None and number < part.minimum.number

@@ -1,7 +1,7 @@
-"""Expressions of rules, in CEL (cel-cpp): compiled once, typed, without side effects, every loop counted by the engine.
+"""Rule expressions in CEL (cel-cpp): compiled once, typed, free of side effects, with a limit on iterations.
 
-The package is the extra ``policy`` and is imported where an expression is compiled, nowhere else. What an expression
-may build is bounded by the manifests' reader.
+The engine is the extra ``policy``; it is imported only if there is an expression to compile. The manifest reader limits
+what an expression may build.
 """
 
 import re
@@ -24,7 +24,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 
 class MissingEngineError(Exception):
-    """The package that evaluates expressions is not installed; ``origin`` is the place of the first expression."""
+    """The CEL engine is not installed; ``origin`` is the place of the first expression."""
 
     def __init__(self, origin: Origin) -> None:
         """Says what is missing."""
@@ -33,7 +33,7 @@ class MissingEngineError(Exception):
 
 
 class ExpressionFault(NamedTuple):
-    """What is wrong with an expression, at a line and column of its text, both from 1."""
+    """An error in an expression, at a line and column of its text, both counted from 1."""
 
     part: ExpressionRule
     line: int
@@ -42,7 +42,7 @@ class ExpressionFault(NamedTuple):
 
 
 def expression_checks(parts: Sequence[ExpressionRule]) -> tuple[dict[ExpressionRule, Check], list[ExpressionFault]]:
-    """Each expression compiled, and what is wrong with those that cannot be; raises :class:`MissingEngineError`."""
+    """The compiled expressions, and the errors of the others; raises :class:`MissingEngineError`."""
     checks: dict[ExpressionRule, Check] = {}
     faults: list[ExpressionFault] = []
     if parts:
@@ -117,12 +117,12 @@ def _check(part: ExpressionRule, program: Any) -> Check:
 
 
 def _maps(words: frozenset[str], topic: TopicFacts) -> dict[str, Mapping[str, str]]:
-    """Labels and settings, if the expression speaks of them: most do not, and they are most of the work."""
+    """Labels and configs, if the expression uses them: most do not, and to convert them takes most of the time."""
     return {name: values for name, values in (("labels", topic.labels), ("configs", topic.configs)) if name in words}
 
 
 def _data(topic: TopicFacts, maps: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """The variables that are known; CEL answers for the rest where the answer does not depend on them."""
+    """The known variables; CEL still decides if the result does not depend on the others."""
     counts = {name: topic.count(name) for name in ("partitions", "replicationFactor", "brokers")}
     return {
         "name": topic.name,
@@ -148,7 +148,7 @@ def _typed(name: str, text: str) -> Any:
 
 
 def _values(text: str, topic: TopicFacts, maps: Mapping[str, Mapping[str, str]]) -> str:
-    """The values that the expression speaks of."""
+    """The values that the expression uses."""
     counts = {name: topic.count(name) for name in ("partitions", "replicationFactor", "brokers")}
     known = {"name": topic.name, **counts, "cluster": topic.cluster}
     words = frozenset(_WORD.findall(text))

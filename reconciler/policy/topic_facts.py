@@ -1,4 +1,4 @@
-"""One declared topic as rules see it: what is known of it, what is left to the broker, what is not known at all."""
+"""A declared topic as rules see it: known values, values left to the broker, unknown values."""
 
 import math
 from collections.abc import Mapping
@@ -8,20 +8,20 @@ from typing import Final
 from reconciler.model import TOPIC_CONFIGS, UNLIMITED_CONFIGS, ConfigType, DesiredTopic, FrozenMap, Origin, Topic
 
 _NO_LIMIT: Final = -1
-#: Of the local limits: whatever the limit without ``local.`` says.
+#: A local limit with this value equals the limit without ``local.`` (KIP-405).
 _AS_THE_OTHER: Final = -2
 _LOCAL: Final = "local."
-#: The brokers' names of what a new topic has where its declaration is silent.
+#: The broker configs that apply to a new topic without a declared value.
 _DEFAULTS: Final = {"partitions": "num.partitions", "replicationFactor": "default.replication.factor"}
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterContext:
-    """What is known of the cluster: its name, how many brokers it has, the topics it has, what brokers choose.
+    """What is known about the cluster: name, number of brokers, existing topics, broker defaults.
 
-    ``brokers`` is ``None`` where nobody says. What a declaration leaves to the broker, an existing topic keeps, and a
-    new one takes from ``defaults``: settings, ``num.partitions``, ``default.replication.factor``. Of the
-    ``unreadable`` nobody knows whether they exist. ``ignored`` are settings that an existing topic keeps as they are.
+    ``brokers`` is ``None`` if unknown. What a declaration leaves to the broker, an existing topic keeps and a new topic
+    takes from ``defaults`` (configs, ``num.partitions``, ``default.replication.factor``). Whether the ``unreadable``
+    topics exist is unknown. ``ignored`` are configs that an existing topic keeps.
     """
 
     cluster: str = ""
@@ -34,9 +34,9 @@ class ClusterContext:
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """A topic with its numbers, where they are known, and the settings that are declared on it.
+    """A topic with its numbers, if known, and its declared configs.
 
-    ``chosen`` are the numbers that its declaration leaves to the broker, ``defaults`` what the broker chooses.
+    ``chosen`` are the numbers that the declaration leaves to the broker, ``defaults`` the broker's defaults.
     """
 
     name: str
@@ -51,7 +51,7 @@ class TopicFacts:
     defaults: Mapping[str, str] = field(default_factory=FrozenMap)
 
     def count(self, name: str) -> int | None:
-        """``partitions``, ``replicationFactor`` or ``brokers``, as manifests call them."""
+        """``partitions``, ``replicationFactor`` or ``brokers``, named as in manifests."""
         known = {
             "partitions": self.partitions,
             "replicationFactor": self.replication_factor,
@@ -60,11 +60,11 @@ class TopicFacts:
         return known[name]
 
     def setting(self, name: str) -> str | None:
-        """A setting as declared, or else the broker's default; ``None`` where that is not known."""
+        """The declared value of a config, else the broker's default; ``None`` if unknown."""
         return self.configs.get(name, self.defaults.get(name))
 
     def setting_number(self, name: str) -> float | None:
-        """A setting as a number: no limit is infinite; ``None`` where it is not known, or no number."""
+        """A config as a number, infinite for no limit; ``None`` if it is unknown or not a number."""
         text = self.setting(name)
         if text is None:
             return None
@@ -78,7 +78,7 @@ class TopicFacts:
 
 
 def facts_of(wanted: DesiredTopic, around: ClusterContext) -> TopicFacts:
-    """A declared topic in its surroundings; explicit replica assignments are its numbers."""
+    """The facts of a declared topic on a cluster; explicit replica assignments determine its numbers."""
     topic, live = wanted.topic, around.live.get(wanted.topic.name)
     declared = {"partitions": topic.num_partitions, "replicationFactor": topic.replication_factor}
     if topic.replica_assignments:

@@ -1,7 +1,7 @@
-"""Which declared topics break which rules of a ``TopicPolicy``; decided on what is declared, asks no cluster.
+"""Which declared topics break which rules of a ``TopicPolicy``; needs no cluster.
 
-``TopicPolicy(rules).decide(desired, as_of, around)`` is all; with ``around.live``, what a declaration leaves to the
-broker is what an existing topic has.
+Use ``TopicPolicy(rules).decide(desired, as_of, around)``. With ``around.live``, an existing topic's own values count
+for what its declaration leaves to the broker.
 """
 
 import datetime
@@ -37,26 +37,26 @@ _NOTHING = ClusterContext()
 
 
 class ExpressionError(Exception):
-    """Expressions that cannot be compiled; ``faults`` are the first of each."""
+    """Expressions that cannot be compiled; ``faults`` has the first error of each."""
 
     def __init__(self, faults: Iterable[ExpressionFault]) -> None:
-        """Keeps them."""
+        """``faults`` is not empty."""
         self.faults = tuple(faults)
         super().__init__(self.faults)
 
 
 class TopicFindingStatus(StrEnum):
-    """How a topic stands to a rule that it does not keep. ``UNDECIDED`` is no pass: the broker might break the rule."""
+    """Why a topic does not pass a rule. ``UNDECIDED`` is not a pass: a broker default may break the rule."""
 
     BROKEN = "broken"
     UNDECIDED = "undecided"
-    #: Broken or undecided, and accepted for a while.
+    #: Broken or undecided, and accepted until a date.
     WAIVED = "waived"
 
 
 @dataclass(frozen=True, slots=True)
 class TopicFinding:
-    """One topic that does not keep one part of a rule. ``waiver`` is the one that accepts it, or that did."""
+    """One topic that does not pass one part of a rule. ``waiver`` is the waiver that accepts it, or has expired."""
 
     code: TopicCheck
     status: TopicFindingStatus
@@ -71,13 +71,13 @@ class TopicFinding:
 
     @property
     def stops(self) -> bool:
-        """Whether it ends a command with status 3: a breach or a doubt that is neither a warning nor waived."""
+        """Whether it fails a check: broken or undecided, not waived, and the rule is not only a warning."""
         return self.status is not TopicFindingStatus.WAIVED and self.rule.severity == "error"
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPolicyResult:
-    """What came of the rules: ``rules`` and ``topics`` are how many, ``unused_waivers`` those that accept nothing."""
+    """The findings, the numbers of rules and topics, and the waivers that accept nothing."""
 
     findings: tuple[TopicFinding, ...] = ()
     rules: int = 0
@@ -86,7 +86,7 @@ class TopicPolicyResult:
 
     @property
     def stopping(self) -> tuple[TopicFinding, ...]:
-        """The findings that end a command with status 3."""
+        """The findings that fail the check."""
         return tuple(finding for finding in self.findings if finding.stops)
 
 
@@ -96,7 +96,7 @@ class TopicPolicy:
     __slots__ = ("_rules",)
 
     def __init__(self, rules: Iterable[TopicRule]) -> None:
-        """Compiles patterns and expressions, each once."""
+        """Compile patterns and expressions once."""
         rules = tuple(rules)
         expressions = [part for rule in rules for part in rule.parts if isinstance(part, ExpressionRule)]
         compiled, faults = expression_checks(expressions)
@@ -106,13 +106,13 @@ class TopicPolicy:
 
     @property
     def asks_for_brokers(self) -> bool:
-        """Whether a rule depends on how many brokers there are."""
+        """Whether a rule depends on the number of brokers."""
         return any(_needs_brokers(part) for rule, _ in self._rules for part in rule.parts)
 
     def decide(
         self, desired: DesiredState, as_of: datetime.date, around: ClusterContext = _NOTHING
     ) -> TopicPolicyResult:
-        """Everything that declared topics do not keep, in the order of places; absent topics keep every rule."""
+        """All findings, in the order of files and lines; topics declared absent pass every rule."""
         topics = [facts_of(wanted, around) for wanted in desired.topics.values() if not wanted.absent]
         found = [finding for topic in topics for finding in self._of_topic(topic, as_of)]
         found.sort(key=lambda one: (one.origin, one.topic, one.code, one.rule_origin, one.about))
@@ -144,7 +144,7 @@ def _check(part: RulePart, expressions: dict[ExpressionRule, Check]) -> Check:
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a whole name matches a regular expression of RE2."""
+    """A function that tells whether a whole name matches an RE2 regular expression."""
     import re2  # noqa: PLC0415 - native code, for policies with patterns only
 
     compiled = re2.compile(pattern)

@@ -1,7 +1,7 @@
-"""A policy that the topics of a cluster keep already: what nearly all of them have in common, the rest waived by name.
+"""Propose a policy that the topics of a cluster already pass, with waivers for the few exceptions.
 
-A rule is proposed where at most a tenth of the topics break it; a range is as wide as what is there, unless a few
-topics lie far outside. Of settings that less than a tenth of the topics have, nothing is usual.
+A rule is proposed if at most a tenth of the topics break it. A range is as wide as the existing values, except for a
+few outliers. There is no rule for a config that less than a tenth of the topics set.
 """
 
 import datetime
@@ -34,7 +34,7 @@ from reconciler.policy.topic_checks import Check, count_check, name_check, relat
 from reconciler.policy.topic_facts import ClusterContext, TopicFacts, facts_of
 from reconciler.policy.topic_policy import matcher
 
-#: How names are usually formed, the strictest first.
+#: Usual forms of names, the strictest first.
 NAME_PATTERNS: Final = (
     "[a-z0-9]+([.-][a-z0-9]+)*",
     "[a-z0-9]+([._-][a-z0-9]+)*",
@@ -42,7 +42,7 @@ NAME_PATTERNS: Final = (
 )
 _MOST: Final = 0.9
 _FEW: Final = 0.1
-#: A setting with more distinct values than these has no usual ones.
+#: A config with more distinct values than this gets no list of allowed values.
 _USUAL: Final = 10
 _NUMBERS: Final = frozenset({ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES, ConfigType.DOUBLE})
 _NOWHERE: Final = Origin("", 1, 1)
@@ -50,7 +50,7 @@ _MIN_INSYNC: Final = "min.insync.replicas"
 
 
 class Occasion(NamedTuple):
-    """What is written into the proposal: the document's name, and why and until when exceptions are accepted."""
+    """The name of the proposed document, and the reason and expiry of its waivers."""
 
     document: str
     reason: str
@@ -58,7 +58,7 @@ class Occasion(NamedTuple):
 
 
 class ProposedRule(NamedTuple):
-    """A rule, and by how many of the topics it is kept."""
+    """A rule, and how many of the topics pass it."""
 
     rule: TopicRule
     kept: int
@@ -66,7 +66,7 @@ class ProposedRule(NamedTuple):
 
 
 def propose_policy(topics: Iterable[Topic], occasion: Occasion) -> tuple[ProposedRule, ...]:
-    """The rules for topics that are there, in a fixed order; none for none. All numbers of the topics are known."""
+    """The rules for existing topics, in a fixed order; empty without topics. All their numbers must be known."""
     subjects = [facts_of(DesiredTopic(topic, _NOWHERE), ClusterContext()) for topic in sorted(topics)]
     if not subjects:
         return ()
@@ -143,7 +143,7 @@ def _relation(subjects: Sequence[TopicFacts]) -> RelationRule | None:
 
 
 def _settings(subjects: Iterable[TopicFacts]) -> Mapping[str, list[str]]:
-    """The values of each setting, once for each topic that sets it."""
+    """The values of each config, once for each topic that sets it."""
     found: dict[str, list[str]] = defaultdict(list)
     for topic in subjects:
         for name, value in topic.configs.items():
@@ -166,7 +166,7 @@ def _setting(name: str, values: Sequence[str], subjects: Sequence[TopicFacts]) -
 
 
 def _limits(name: str, values: Iterable[str]) -> tuple[Bound | None, Bound | None]:
-    """The least and the greatest value of those that are a limit."""
+    """The least and the greatest finite value."""
     numbers = {(float(text) if TOPIC_CONFIGS.get(name) is ConfigType.DOUBLE else int(text)): text for text in values}
     limited = {number: text for number, text in numbers.items() if name not in UNLIMITED_CONFIGS or number >= 0}
     if not limited:

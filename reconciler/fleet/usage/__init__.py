@@ -1,6 +1,6 @@
-"""What authorizer logs show: bindings that were used, refusals that repeat, accesses that a change would touch.
+"""What authorizer logs show: used bindings, repeated denials, and accesses that a change would affect.
 
-Pure: bytes and bindings in, values out. Finding, opening and sharing out log files is ``adapters.spark``'s.
+Bytes and bindings in, values out; ``adapters.spark`` finds and opens log files and distributes them to tasks.
 """
 
 from reconciler.fleet.usage.binding_use import BindingUse, BindingUses

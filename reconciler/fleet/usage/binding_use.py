@@ -1,9 +1,9 @@
-"""Which bindings were used. What counts as use is defined here, and nowhere else.
+"""Which bindings were used. This module defines what counts as use.
 
-A binding was used if a log names it as what decided an access, or if it applies to an access that was decided its way:
-an ALLOW to one that was permitted, a DENY to one that was refused. It stands ``alone`` if it decides an access that no
-other binding decides so, ``decided`` if only a log's word shows it, and ``also`` if all that it decides is decided so
-by others as well, or permitted anyway: by a super user, a role or a default. Rights only looked up are no use.
+A binding was used if a log names it as the reason of an access, or if it applies to an access with its outcome: an
+ALLOW to a permitted one, a DENY to a denied one. It is ``alone`` if it decides an access that no other binding decides
+the same way, ``decided`` if only the log names it, and ``also`` if other bindings decide all its accesses too, or they
+are permitted anyway (super user, role, default). Looking up rights without an access is not use.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from reconciler.model import AclBinding, AclPermissionType
 
 
 class BindingUse(StrEnum):
-    """What the logs show of a binding: the strongest that holds."""
+    """What the logs show about a binding: the strongest value that applies."""
 
     ALONE = "alone"
     DECIDED = "decided"
@@ -29,33 +29,33 @@ class BindingUse(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BindingUses:
-    """How many bindings stand how, and those without any use, in order."""
+    """Counts of bindings by use, and the unused ones, sorted."""
 
     standings: Mapping[BindingUse, int]
     unused: tuple[AclBinding, ...]
 
 
 _STRENGTH: Final = {BindingUse.ALSO: 1, BindingUse.DECIDED: 2, BindingUse.ALONE: 3}
-#: Grounds beside which no binding was needed.
+#: Reasons for which no binding was needed.
 _ANYWAY: Final = frozenset(
     {LoggedReason.SUPER_USER, LoggedReason.ROLE, LoggedReason.DEFAULT_ALLOW, LoggedReason.DEFAULT_DENY}
 )
 
 
 class BindingUseCollector:
-    """Gathers the use of a set of bindings, access by access, in any order."""
+    """Collects the use of a set of bindings, access by access, in any order."""
 
     __slots__ = ("_bindings", "_lookup", "_seen", "gone")
 
     def __init__(self, bindings: frozenset[AclBinding], version: KafkaVersion) -> None:
-        """Nothing is used yet. ``gone`` are bindings that logs name and that are not among these."""
+        """``gone`` are bindings that logs name and that are not in ``bindings``."""
         self._bindings = bindings
         self._lookup = Lookup(bindings, version)
         self._seen: dict[AclBinding, BindingUse] = {}
         self.gone: dict[AclBinding, int] = {}
 
     def see(self, event: Event, times: int) -> None:
-        """Take an access that was tried so often."""
+        """Add an access that happened ``times`` times."""
         if event.asked_only:
             return
         if event.acl in self._bindings:
@@ -69,11 +69,11 @@ class BindingUseCollector:
             self._stands(binding, BindingUse.ALONE if alone else BindingUse.ALSO)
 
     def standing(self, binding: AclBinding) -> BindingUse | None:
-        """What was seen of a binding so far; ``None`` for no use."""
+        """The use of a binding so far; ``None`` for none."""
         return self._seen.get(binding)
 
     def uses(self, *, allows_known: bool, denies_known: bool) -> BindingUses:
-        """What was found; where use is not known to be in the logs, nothing can be called unused."""
+        """The result. A binding is only called unused if the logs would show its use."""
         known = {AclPermissionType.ALLOW: allows_known, AclPermissionType.DENY: denies_known}
         rest = self._bindings - self._seen.keys()
         unused = [binding for binding in rest if known[binding.entry.permission_type]]
@@ -85,7 +85,7 @@ class BindingUseCollector:
         return BindingUses(standings, tuple(sorted(unused)))
 
     def _stands(self, binding: AclBinding, standing: BindingUse) -> None:
-        """Note the stronger of what is known and what is new."""
+        """Keep the stronger of the known and the new use."""
         known = self._seen.get(binding)
         if known is None or _STRENGTH[standing] > _STRENGTH[known]:
             self._seen[binding] = standing

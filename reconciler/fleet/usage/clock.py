@@ -1,7 +1,7 @@
-"""Times as logs write them, and the window that is asked about.
+"""Times in logs, and the requested window.
 
-Evidence is by day: a time is kept as ``YYYY-MM-DD``, whose order is that of time. One with a zone is told in UTC; one
-without is taken as it stands, which is what ``%d`` of log4j prints: the broker's local time.
+Times are kept as days, ``YYYY-MM-DD``, which sort by time. A time with a zone is converted to UTC; one without a zone
+is taken as is: ``%d`` of log4j prints the broker's local time.
 """
 
 import datetime
@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-#: Where a time may stand in a line, with a fraction and a zone, if it has them.
+#: A time in a line, with an optional fraction and zone.
 TIME: Final = re.compile(
     rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,:](\d{1,9}))?(Z|[+-]\d\d:?\d\d(?!\d))?(?![\d:])", re.ASCII
 )
@@ -17,18 +17,18 @@ TIME: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Whole days, both included; ``None`` is no limit."""
+    """Whole days, both inclusive; ``None`` is no limit."""
 
     since: datetime.date | None = None
     until: datetime.date | None = None
 
     @property
     def limited(self) -> bool:
-        """Whether an event without a time cannot be placed."""
+        """Whether the window has a limit, so that an event without a time cannot be placed."""
         return self.since is not None or self.until is not None
 
     def contains(self, time: str) -> bool:
-        """Whether a day lies inside; an empty text only where there is no limit."""
+        """Whether a day is in the window; an empty text only if the window has no limit."""
         if not time:
             return not self.limited
         return (self.since is None or time >= self.since.isoformat()) and (
@@ -37,7 +37,7 @@ class Window:
 
 
 def normal_time(found: re.Match[bytes]) -> str:
-    """A match of :data:`TIME` as a day; empty if there is no such moment."""
+    """A match of :data:`TIME` as a day; empty if it is not a valid time."""
     text = f"{found[1].decode()} {found[2].decode()}"
     zone = (found[4] or b"").decode()
     try:
@@ -56,7 +56,7 @@ def time_of(text: str) -> str:
 
 
 def time_at(seconds: float) -> str:
-    """Seconds since 1970 as a day; empty if there is no such moment."""
+    """Seconds since 1970 as a day; empty if it is not a valid time."""
     try:
         return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d")
     except (ValueError, OverflowError, OSError):

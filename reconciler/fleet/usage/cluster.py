@@ -1,4 +1,4 @@
-"""Everything that logs show of one cluster: used bindings, refusals, and accesses under a change."""
+"""Everything that logs show about one cluster: used bindings, denials, and accesses under a change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,14 +19,14 @@ _SHOWN: Final = 20
 
 
 class UsageQuestion(NamedTuple):
-    """What is asked of every cluster: of which days, and how often a refusal has to happen to be told."""
+    """The question for every cluster: which days, and how often a denial must repeat to be reported."""
 
     window: Window = Window()
     repeats: int = 2
 
 
 class UnexpectedDecision(NamedTuple):
-    """An access that the log tells otherwise than the bindings do."""
+    """An access with another outcome in the log than by the bindings."""
 
     event: Event
     tally: EventCount
@@ -34,12 +34,12 @@ class UnexpectedDecision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClusterUsage:
-    """The answer for one cluster; ``failure`` says why there is none.
+    """The result for one cluster; ``failure`` says why there is none.
 
-    ``cannot_say`` is why no ALLOW that was not seen used can be called unused, else empty. ``odd`` are accesses that
-    the bindings, as they are now, explain otherwise than the log does: rights or settings have changed, or a declared
-    setting is wrong; ``oddities`` counts all of them. ``gone`` are bindings that logs name and that are no more.
-    ``undeclared_super_users`` the brokers treat as such, and the Cluster document does not name them.
+    ``cannot_say`` says why no ALLOW can be called unused, else it is empty. ``odd`` are accesses with another outcome
+    in the log than by the current bindings: rights or settings have changed, or a declared setting is wrong;
+    ``oddities`` counts all of them. ``gone`` are bindings that logs name and that no longer exist.
+    ``undeclared_super_users`` are super users for the brokers, but not in the Cluster document.
     """
 
     cluster: str
@@ -63,10 +63,10 @@ class ClusterUsage:
 
 
 class UsageAnalysis:
-    """Takes the counted decisions of one cluster, in any order, and says in the end what they show."""
+    """Collects the counted decisions of one cluster, in any order, and returns what they show."""
 
     def __init__(self, cluster: str, question: UsageQuestion, authorizer: Authorizer, after: Authorizer | None) -> None:
-        """``authorizer`` has the bindings that are judged; ``after`` what a change would make of them."""
+        """``authorizer`` has the bindings to analyse; ``after`` has the bindings after a change."""
         self._cluster, self._question, self._authorizer = cluster, question, authorizer
         self._used = BindingUseCollector(authorizer.bindings, authorizer.kafka_version)
         self._denials = Denials()
@@ -77,11 +77,11 @@ class UsageAnalysis:
         self._allowed = self._denied = self._asked_only = 0
 
     def note(self, summary: Summary) -> None:
-        """Take what reading was like."""
+        """Add a summary of reading."""
         self._summary = self._summary + summary
 
     def see(self, event: Event, tally: EventCount) -> None:
-        """Take one decision and its count."""
+        """Add one decision and its count."""
         if event.asked_only:
             self._asked_only += tally.times
             return
@@ -102,7 +102,7 @@ class UsageAnalysis:
             self._replaying.see(event, tally, now)
 
     def result(self, origins: Mapping[AclBinding, str]) -> ClusterUsage:
-        """The answer; ``origins`` say where bindings are declared."""
+        """The result; ``origins`` say where bindings are declared."""
         cannot_say = self._cannot_say()
         heard = bool(self._allowed or self._denied)
         uses = self._used.uses(allows_known=not cannot_say, denies_known=heard)

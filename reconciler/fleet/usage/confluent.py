@@ -76,7 +76,7 @@ def _ground(info: Mapping[str, Any], *, allowed: bool) -> LoggedReason:
 
 
 def _host(data: Mapping[str, Any]) -> str:
-    """The client's address; Java's ``InetAddress`` prints it behind a slash. Empty where the event has none."""
+    """The client's address; Java's ``InetAddress`` prints it after a slash. Empty if the event has none."""
     metadata = data.get("requestMetadata")
     given: Any = None
     if isinstance(metadata, dict):

@@ -1,13 +1,13 @@
-"""Counts of equal things, with the first and the last day; they add up in any order, over files and workers."""
+"""Counts with the first and the last day; they can be added in any order, over files and workers."""
 
 from typing import NamedTuple
 
-#: So many examples are kept of each reason.
+#: Examples kept for each reason.
 EXAMPLES = 3
 
 
 class EventCount(NamedTuple):
-    """How often, and between which days (empty where nothing says when)."""
+    """How often, and between which days (empty if unknown)."""
 
     times: int = 0
     first: str = ""
@@ -22,7 +22,7 @@ class EventCount(NamedTuple):
 
 
 class UnreadableLines(NamedTuple):
-    """Lines that could not be read for one reason, with the first few of them as they may be shown."""
+    """Lines that could not be read for one reason, with the first few as redacted examples."""
 
     lines: int = 0
     examples: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""How far the logs of a cluster reach: which days they speak of, and what can be said from them at all.
+"""Which days the logs of a cluster cover, and what can be concluded from them.
 
-Brokers log a permitted access at DEBUG and a refused one at INFO, which is what Kafka's own configuration keeps. Where
-no permitted access is seen, that is no sign that there was none.
+Brokers log a permitted access at DEBUG and a denied one at INFO, and Kafka's default configuration keeps only INFO. So
+logs without a permitted access do not show that there was none.
 """
 
 import datetime
@@ -11,7 +11,7 @@ from typing import Final
 
 from reconciler.fleet.usage.clock import Window
 
-#: So many days without a permitted access are named.
+#: How many days without a permitted access are listed.
 SHOWN_DAYS: Final = 10
 
 NOTHING_READ: Final = "no decision is in the logs of this time"
@@ -22,9 +22,9 @@ NOTHING_ALLOWED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Days, both ends included, between which the logs are taken to speak; ``silent`` have no permitted access.
+    """The days that the logs cover, inclusive; the ``silent`` ones have no permitted access.
 
-    ``first`` and ``last`` are empty where no decision says when it was.
+    ``first`` and ``last`` are empty if no decision has a time.
     """
 
     first: str = ""

@@ -1,6 +1,6 @@
-"""Accesses that are refused again and again, and the narrowest grant that would settle each: never a wildcard.
+"""Repeated denials, and the narrowest grant that would permit each: never a wildcard.
 
-That a grant would settle a refusal says nothing about whether it should be given: the refusal may be what is wanted.
+A proposed grant is not a recommendation: the denial may be intended.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -25,16 +25,16 @@ from reconciler.model import (
     topic_name_problem,
 )
 
-#: From more hosts than these nobody but a person can say which are meant.
+#: With more hosts than this a person has to choose the hosts of a grant.
 MOST_HOSTS: Final = 8
-#: So many different refusals are kept: who tries names at random makes any number of them.
+#: How many different denials are kept: a client that tries random names causes any number.
 MOST_DENIALS: Final = 20_000
 
 _CONTROL: Final = frozenset({AclOperation.ALTER, AclOperation.CLUSTER_ACTION})
 
 
 class DeniedAccess(NamedTuple):
-    """What was refused, from whatever host."""
+    """What was denied, from any host."""
 
     principal: str
     operation: AclOperation
@@ -44,7 +44,7 @@ class DeniedAccess(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A refusal that repeats. ``grants`` would settle it; without them ``remark`` says why there are none."""
+    """A repeated denial. ``grants`` would permit it; if empty, ``remark`` says why."""
 
     refused: DeniedAccess
     tally: EventCount
@@ -54,17 +54,17 @@ class Denial:
 
 
 class Denials:
-    """Gathers refusals, access by access, in any order."""
+    """Collects denials, access by access, in any order."""
 
     __slots__ = ("_found", "dropped")
 
     def __init__(self) -> None:
-        """Nothing was refused yet; ``dropped`` counts those that there was no room for."""
+        """``dropped`` counts denials beyond the limit."""
         self._found: dict[DeniedAccess, dict[str, EventCount]] = {}
         self.dropped = 0
 
     def see(self, event: Event, tally: EventCount) -> None:
-        """Count a refused access."""
+        """Add a denied access."""
         if event.allowed or event.asked_only:
             return
         principal, host, operation, kind, name = event.request
@@ -74,7 +74,7 @@ class Denials:
             self._make_room()
 
     def repeated(self, times: int, authorizer: Authorizer) -> list[Denial]:
-        """Those that happened so often, the most frequent first, each with what would settle it."""
+        """Denials that repeated at least so often, the most frequent first, each with grants that would permit it."""
         found = [
             Denial(refused, total, tuple(sorted(hosts)))
             for refused, hosts in self._found.items()
@@ -98,7 +98,7 @@ def _sum(hosts: Mapping[str, EventCount]) -> EventCount:
 
 
 def _settled(found: list[Denial], authorizer: Authorizer) -> list[Denial]:
-    """Propose, leave out what another proposal implies, and prove the rest."""
+    """Propose grants, drop those that another proposal implies, and prove the rest."""
     proposed = [_propose(denial, authorizer) for denial in found]
     grants = {grant for denial in proposed for grant in denial.grants}
     proposed = [_without_implied(denial, grants) for denial in proposed]
@@ -134,7 +134,7 @@ def _propose(denial: Denial, authorizer: Authorizer) -> Denial:
 
 
 def _no_grant(refused: DeniedAccess) -> str:
-    """Why no grant may be proposed whoever asks from wherever."""
+    """Why no grant may be proposed for any principal or host."""
     principal, _, kind, name = refused
     problem = principal_problem(principal, may_be_everyone=False)
     if problem is not None:
@@ -161,7 +161,7 @@ def _grant(refused: DeniedAccess, host: str) -> AclBinding:
 
 
 def _without_implied(denial: Denial, grants: Set[AclBinding]) -> Denial:
-    """Less what a grant proposed elsewhere gives anyway, as READ gives DESCRIBE."""
+    """Without denials that another proposed grant already permits, as READ permits DESCRIBE."""
     by = {
         grant: operation
         for grant in denial.grants

@@ -1,4 +1,4 @@
-"""What an authorizer's log says of one decision, and why a line could not be read as one."""
+"""One decision in an authorizer's log, and why a line could not be read as one."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from reconciler.model import AclBinding
 
 
 class LoggedReason(StrEnum):
-    """What the log names as the reason; ``UNSAID`` where the format has no room for it (``AclAuthorizer``)."""
+    """The reason in the log; ``UNSAID`` if the format has none (``AclAuthorizer``)."""
 
     ACL = "acl"
     SUPER_USER = "super user"
@@ -19,12 +19,12 @@ class LoggedReason(StrEnum):
 
 
 class Event(NamedTuple):
-    """One decision. Without its time and its count, so that equal decisions are equal.
+    """One decision, without its time and count, so that equal decisions are equal.
 
-    ``request.host`` is empty where the event has none. ``acl`` is the deciding binding where the log spells it out and
-    it can be the only one meant. ``asked_only``: logged at TRACE, so somebody's rights were looked up and no access was
-    tried (``Action.logIfAllowed``, ``logIfDenied``). ``on_some``: the made-up name of ``authorizeByResourceType``.
-    ``cluster_id`` is what Confluent's events say of themselves.
+    ``request.host`` is empty if the event has none. ``acl`` is the deciding binding, if the log contains it and it is
+    unambiguous. ``asked_only``: logged at TRACE, so rights were looked up without an access (``Action.logIfAllowed``,
+    ``logIfDenied``). ``on_some``: the request was for the made-up name of ``authorizeByResourceType``. ``cluster_id``
+    is from Confluent's events.
     """
 
     request: AccessRequest
@@ -38,7 +38,7 @@ class Event(NamedTuple):
 
 
 class UnreadableReason(StrEnum):
-    """Why a line that has, or may have, to do with a decision says nothing that could be believed."""
+    """Why a line that is or may be about a decision cannot be trusted."""
 
     CUT = "cut off or garbled"
     NOT_TEXT = "not text in UTF-8"
@@ -49,7 +49,7 @@ class UnreadableReason(StrEnum):
 
 
 class ParsedLine(NamedTuple):
-    """One line that was understood: when (``YYYY-MM-DD``, empty if it does not say), and what."""
+    """One parsed line: its day (``YYYY-MM-DD``, empty if unknown) and its decision."""
 
     time: str
     event: Event

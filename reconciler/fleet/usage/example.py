@@ -1,4 +1,4 @@
-"""A line that could not be read, fit to be shown: short, escaped, and without what may be a secret."""
+"""A line that could not be read, made safe to show: short, escaped, and without possible secrets."""
 
 import re
 from typing import Final
@@ -13,7 +13,7 @@ _OPAQUE = re.compile(r"(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])[\w+/=-]{28,}", re.AS
 
 
 def example(line: bytes) -> str:
-    """At most some 160 printable ASCII characters of the line's beginning."""
+    """The beginning of the line, at most about 160 printable ASCII characters."""
     text = line[: 4 * _MOST].decode("utf-8", "backslashreplace")
     text = _ASSIGNED.sub(lambda found: f"{found[1]}[redacted]", text)
     text = _OPAQUE.sub("[redacted]", text)

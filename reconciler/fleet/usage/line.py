@@ -1,6 +1,6 @@
-"""One line of a log, whatever its layout: text with a message in it, a message inside JSON, or an audit event.
+"""One line of a log in any layout: text that contains a message, a message inside JSON, or an audit event.
 
-Nothing that stands in a line makes this fail; what cannot be believed is named with a reason.
+No line makes this raise; a line that cannot be trusted is reported with a reason.
 """
 
 import json
@@ -15,11 +15,11 @@ from reconciler.fleet.usage.event import Event, ParsedLine, UnreadableReason
 from reconciler.fleet.usage.message import OPENING, parse_message
 
 OPENING_BYTES: Final = OPENING.encode()
-#: Level names of log4j; at TRACE rights are looked up, and nothing is tried.
+#: Level names of log4j; at TRACE rights are looked up without an access.
 _TRACE = re.compile(rb"\bTRACE\b")
-#: What only the second half of a cut line can still show.
+#: What the second half of a cut line can still show.
 _HALF = re.compile(rb"with resourceRefCount = |based on rule MatchingAcl\(")
-#: What JSON about a decision holds; some writers escape the sign behind the first.
+#: What JSON about a decision contains; some writers escape the character after the first one.
 _SIGNS: Final = (b"Principal", b"authorizationInfo")
 _MESSAGES: Final = ("message", "log", "msg", "@message", "textPayload")
 _TIMES: Final = ("@timestamp", "timestamp", "time", "instant", "timeMillis", "timestampMillis")
@@ -27,7 +27,7 @@ _LEVELS: Final = ("level", "log.level", "severity", "loglevel")
 
 
 def parse_line(line: bytes) -> ParsedLine | UnreadableReason | None:
-    """What a line tells: a decision, why it cannot be read, or ``None`` where it tells of no decision."""
+    """The decision in a line, why it cannot be read, or ``None`` if the line is not about a decision."""
     line = line.strip(b" \t\r\n\0")
     if line.startswith(b"{"):
         return _json(line)
@@ -40,7 +40,7 @@ def parse_line(line: bytes) -> ParsedLine | UnreadableReason | None:
 
 
 def is_second_half(line: bytes) -> bool:
-    """Whether a line is the end of a message whose beginning stands in an earlier one."""
+    """Whether a line is the end of a message that began in an earlier line."""
     return OPENING_BYTES not in line and _HALF.search(line) is not None
 
 
@@ -51,13 +51,13 @@ def _told(message: bytes, time: str, *, asked_only: bool) -> ParsedLine | Unread
 
 @lru_cache(maxsize=20_000)
 def _event(message: bytes, *, asked_only: bool) -> Event | UnreadableReason | None:
-    """A message is parsed once: logs repeat few of them a million times."""
+    """Cached, because logs repeat few messages a million times."""
     text = as_text(message)
     return UnreadableReason.NOT_TEXT if text is None else parse_message(text, asked_only=asked_only)
 
 
 def as_text(data: bytes) -> str | None:
-    """UTF-8, or ``None`` where a character is lost: bad bytes, a NUL, or a sign that somebody replaced one."""
+    """UTF-8, or ``None`` if a character is lost: invalid bytes, a NUL, or a replacement character."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -73,7 +73,7 @@ def _json(line: bytes) -> ParsedLine | UnreadableReason | None:
         return UnreadableReason.NOT_TEXT
     try:
         document = json.loads(text)
-        # A half of a surrogate pair is a character that is lost.
+        # Half of a surrogate pair is a lost character.
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return UnreadableReason.NOT_TEXT
@@ -88,7 +88,7 @@ def _json(line: bytes) -> ParsedLine | UnreadableReason | None:
 
 
 def _wrapped(document: Mapping[str, Any]) -> ParsedLine | UnreadableReason | None:
-    """A message that a JSON layout or a collector of logs put into an object."""
+    """A message that a JSON layout or a log collector put into an object."""
     for field in _MESSAGES:
         inner = document.get(field)
         if isinstance(inner, str) and OPENING in inner:

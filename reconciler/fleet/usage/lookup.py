@@ -1,4 +1,4 @@
-"""Which of many bindings apply to one access, without looking at those of other names."""
+"""The bindings that apply to one access, found without a scan over all of them."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
@@ -11,12 +11,12 @@ _Key: TypeAlias = tuple[ResourceType, str]
 
 
 class Lookup:
-    """Bindings by type and principal, and then by name; prefixes by the lengths that there are."""
+    """Bindings by type, principal and name; prefixes by their lengths."""
 
     __slots__ = ("_lengths", "_literal", "_prefixed", "_version")
 
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
-        """Sort the bindings in: some microseconds each."""
+        """Takes a few microseconds for each binding."""
         self._version = version
         self._literal: dict[tuple[ResourceType, str, str], list[AclBinding]] = {}
         self._prefixed: dict[tuple[ResourceType, str, str], list[AclBinding]] = {}
@@ -30,7 +30,7 @@ class Lookup:
                 self._literal.setdefault((kind, principal, name), []).append(binding)
 
     def applying(self, request: AccessRequest) -> Iterator[AclBinding]:
-        """Those that permit or refuse the access; where the host is not known, whatever host they name."""
+        """Bindings that allow or deny the access; for any host, if the request has none."""
         for binding in self._on_name(request):
             entry = binding.entry
             if covers_operation(entry, request.operation) and (

@@ -1,7 +1,7 @@
 """The message of one decision in Kafka's three formats: ``StandardAuthorizerData``, ``AclAuthorizer``, and before 2.4.
 
-Names are hostile: a principal or a group may hold the very words that stand between the fields. A message that such
-words let be read in two ways is refused. Whole lines that a name with line breaks makes are beyond what one line shows.
+Names are untrusted: a principal or a group may contain the words that separate the fields. A message that can be read
+in two ways is refused. Lines that a name with line breaks forges cannot be recognised here; see ``scan``.
 """
 
 import re
@@ -35,21 +35,21 @@ _PLAIN_GROUNDS: Final = {
     "DefaultAllow": (LoggedReason.DEFAULT_ALLOW, True),
     "DefaultDeny": (LoggedReason.DEFAULT_DENY, False),
 }
-#: How a binding is written, and how it ends: in brackets where it is a record (Kafka 4.3; not yet in 4.1).
+#: How a binding is printed, and how it ends: with a bracket if it is a Java record (Kafka 4.3; not yet in 4.1).
 _ACL_ENDS: Final = {
     f"MatchingAcl(acl=StandardAcl{opening}resourceType=": re.compile(
         rf", operation=([A-Za-z_]+), permissionType=(ALLOW|DENY){closing}", re.ASCII
     )
     for opening, closing in (("(", r"\)\)"), ("[", r"\]\)"))
 }
-#: What the layout of Kafka's own configuration puts behind a message, ``%m (%c)``: only it shows where an old one ends.
+#: What the layout of Kafka's default configuration adds, ``%m (%c)``: only it shows where an old message ends.
 _LOGGER = re.compile(r" \(kafka\.authorizer\.logger\)\s*\Z")
 
 
 def parse_message(text: str, *, asked_only: bool = False) -> Event | UnreadableReason | None:
-    """The decision that ``text`` tells, why it cannot be read, or ``None`` where it tells of none.
+    """The decision in ``text``, why it cannot be read, or ``None`` if there is none.
 
-    Whatever stands before ``Principal =``, and behind the message, is the layout's.
+    The text before ``Principal =`` and after the message belongs to the log layout.
     """
     start = text.find(OPENING)
     if start < 0:
@@ -79,12 +79,12 @@ def _event(text: str, principal: str, head: re.Match[str], middle: re.Match[str]
     event = Event(request, verdict == "Allowed", api=api, on_some=references == 0 and name == PROBE)
     if spelling == "Operation":
         return event
-    # Only StandardAuthorizer writes it small, and it always gives its reason: a message without one was cut.
+    # Only StandardAuthorizer writes it in lower case, and always with a reason: a message without one was cut.
     return _reasoned(event, rest.removeprefix(_REASON)) if rest.startswith(_REASON) else UnreadableReason.CUT
 
 
 def _name(text: str, head: re.Match[str], middle: re.Match[str] | None) -> tuple[str | None, str]:
-    """The resource's name and what stands behind it; no name where it may be cut off."""
+    """The resource's name and the text after it; no name if it may be cut off."""
     if middle is not None:
         resource, rest = text[head.end() : middle.start()], text[middle.end() :]
     else:
@@ -94,7 +94,7 @@ def _name(text: str, head: re.Match[str], middle: re.Match[str] | None) -> tuple
         resource, rest = text[head.end() : logger.start()], ""
     if resource.startswith("LITERAL:"):
         return resource.removeprefix("LITERAL:"), rest
-    # Before 2.0 there were no pattern types, and no request was named.
+    # Before 2.0 there were no pattern types, and messages did not name the request.
     return (resource, rest) if middle is None else (None, rest)
 
 
@@ -114,7 +114,7 @@ def _reasoned(event: Event, reason: str) -> Event | UnreadableReason:
 
 
 def _bindings(event: Event, body: str, end: re.Match[str]) -> Iterator[AclBinding]:
-    """Every binding that the text can mean and that applies to the request: its names may hold any separator."""
+    """Every binding that the text can mean and that applies to the request; its names may contain separators."""
     operation = BINDING_OPERATIONS.get(end[1])
     kind, comma, rest = body[: end.start()].partition(", resourceName=")
     if operation is None or not comma or RESOURCE_TYPES.get(kind) is not event.request.resource_type:

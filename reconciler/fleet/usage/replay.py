@@ -1,4 +1,4 @@
-"""The accesses that logs have seen, decided again: as things stand, and as they would stand after a change."""
+"""Decide the accesses in the logs again: with the current bindings, and with those after a change."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,15 +9,15 @@ from reconciler.fleet.usage.counts import EventCount
 from reconciler.fleet.usage.event import Event, LoggedReason
 from reconciler.model import AclBinding
 
-#: So many accesses of each kind are listed, the most frequent first; all are counted.
+#: How many accesses of each kind are listed, the most frequent first; all are counted.
 MOST_LISTED: Final = 1_000
-#: What these permit no ACL takes away.
+#: No ACL can deny what these permit.
 BEYOND_ACLS: Final = frozenset({LoggedReason.SUPER_USER, LoggedReason.ROLE})
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedAccess:
-    """One access whose answer changes. ``binding`` is what permits it now, or would; or the DENY that refuses it."""
+    """One access whose outcome changes. ``binding`` permits it before or after, or is the DENY."""
 
     request: AccessRequest
     api: str
@@ -29,7 +29,7 @@ class ReplayedAccess:
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """What would become of the accesses seen. ``undecided``: too little is known to tell of before or of after."""
+    """The accesses by their outcome after a change. ``undecided``: the outcome before or after is unknown."""
 
     failing: tuple[ReplayedAccess, ...] = ()
     newly: tuple[ReplayedAccess, ...] = ()
@@ -41,18 +41,18 @@ class ReplayResult:
 
 
 class Replayer:
-    """Replays accesses that were tried and that ACLs decide, in any order."""
+    """Replays accesses that ACLs decide, in any order."""
 
     __slots__ = ("_after", "_before", "_changed", "_same")
 
     def __init__(self, before: Authorizer, after: Authorizer) -> None:
-        """Nothing is replayed yet."""
+        """``before`` and ``after`` have the bindings on either side of the change."""
         self._before, self._after = before, after
         self._changed: dict[tuple[AccessRequest, str], ReplayedAccess] = {}
         self._same: set[AccessRequest] = set()
 
     def see(self, event: Event, tally: EventCount, before: bool | None) -> None:
-        """Decide one access again; ``before`` is the answer as things stand."""
+        """Decide one access again; ``before`` is the outcome with the current bindings."""
         after, _ = permitted(self._after, event)
         if before is after and before is not None:
             self._same.add(event.request)
@@ -60,10 +60,12 @@ class Replayer:
         key = event.request, event.api
         known = self._changed.get(key)
         total = tally if known is None else tally + known.tally
-        self._changed[key] = ReplayedAccess(event.request, event.api, total, before, after, self._behind(event, after))
+        self._changed[key] = ReplayedAccess(
+            event.request, event.api, total, before, after, self._deciding_binding(event, after)
+        )
 
     def result(self) -> ReplayResult:
-        """What was found, the most frequent first."""
+        """The result, the most frequent accesses first."""
         rows = sorted(self._changed.values(), key=lambda row: (-row.tally.times, row.request, row.api))
         failing = [row for row in rows if row.before and row.after is False]
         newly = [row for row in rows if row.before is False and row.after]
@@ -78,8 +80,8 @@ class Replayer:
             len(self._same),
         )
 
-    def _behind(self, event: Event, after: bool | None) -> AclBinding | None:
-        """A DENY that refuses it afterwards, else the ALLOW that permits it on the side where it is permitted."""
+    def _deciding_binding(self, event: Event, after: bool | None) -> AclBinding | None:
+        """The DENY that denies it after the change, else the ALLOW that permits it on one side."""
         _, decision = permitted(self._after, event)
         if after is not False or decision.binding is not None:
             return decision.binding
@@ -87,9 +89,9 @@ class Replayer:
 
 
 def permitted(authorizer: Authorizer, event: Event) -> tuple[bool | None, Decision]:
-    """Whether the API permits it, and the decision that says so; ``None`` where that cannot be told.
+    """Whether the API permits the access, and the decision that says so; ``None`` if unknown.
 
-    What the API accepts in place of a right counts, as in ``explain``.
+    Includes what the API accepts in place of a right, as ``explain`` does.
     """
     principal, host, operation, kind, _ = event.request
     if event.on_some:

@@ -1,7 +1,7 @@
-"""Lines to counted decisions, as fast as they come.
+"""Count the decisions in lines, quickly.
 
-Logs say the same thing over and over: what stands behind the time of a line is looked up as bytes, and only what is
-new is parsed. So most lines cost a slice and a look into a table.
+Logs repeat themselves: the bytes after the time of a line are looked up in a table, and only new ones are parsed. So
+most lines cost a slice and a look-up.
 """
 
 import datetime
@@ -16,11 +16,11 @@ from reconciler.fleet.usage.event import Event, ParsedLine, UnreadableReason
 from reconciler.fleet.usage.example import example
 from reconciler.fleet.usage.line import OPENING_BYTES, is_second_half, parse_line
 
-#: A longer line is no decision that a broker wrote.
+#: A broker writes no decision in a longer line.
 MAX_LINE: Final = 256 * 1024
-#: So many different lines are remembered at most.
+#: How many different lines are remembered.
 _MOST_KNOWN: Final = 100_000
-#: A message that a name breaks into lines ends within so many.
+#: A message that a name breaks into lines ends within this many.
 _BROKEN_LINES: Final = 200
 #: ``2026-01-31``.
 _DAY_WIDTH: Final = 10
@@ -36,26 +36,26 @@ class _CountedEvent:
 
 
 class Scan:
-    """What the lines of one log, or of a part of it, say within a window."""
+    """The decisions in the lines of a log, or of a part of it, within a window."""
 
-    __slots__ = ("_behind", "_entries", "_known", "_start", "_window", "days", "lines", "lost", "other", "outside")
+    __slots__ = ("_entries", "_known", "_start", "_tail", "_window", "days", "lines", "lost", "other", "outside")
 
     def __init__(self, window: Window) -> None:
-        """Nothing is read yet. ``other`` lines tell of no decision, those ``outside`` are of other days.
+        """``other`` counts lines without a decision, ``outside`` lines of days outside the window.
 
-        ``days`` are those with decisions, each with whether something was permitted, by the id of the cluster.
+        ``days`` are the days with decisions, each with whether something was permitted, by cluster id.
         """
         self._window = window
         self._entries: dict[Event, _CountedEvent] = {}
         self._known: dict[bytes, _CountedEvent] = {}
-        self._start, self._behind = 0, 0
+        self._start, self._tail = 0, 0
         self.lines = self.other = self.outside = 0
         self.lost: dict[UnreadableReason, UnreadableLines] = {}
         self.days: dict[str, set[tuple[str, bool]]] = {}
 
     @property
     def size(self) -> int:
-        """How many different decisions it holds."""
+        """How many different decisions there are."""
         return len(self._entries)
 
     def take(self, lines: Sequence[bytes]) -> None:
@@ -68,7 +68,7 @@ class Scan:
             place = self._run(lines, place)
 
     def drain(self) -> Iterator[tuple[Event, EventCount]]:
-        """Every decision with its count; the scan then holds none."""
+        """Return and remove every decision with its count."""
         entries, self._entries, self._known = self._entries, {}, {}
         for event, entry in entries.items():
             if entry.count:
@@ -81,11 +81,11 @@ class Scan:
         self.lost[reason] = kept + UnreadableLines(1, shown)
 
     def _count_known(self, lines: Sequence[bytes]) -> bool:
-        """Count lines at once if every one is known and of a day that is one; else none of them."""
-        if not self._behind:
+        """Count all lines at once if every line is known and has a valid day; else count none."""
+        if not self._tail:
             return False
         start, until = self._start, self._start + _DAY_WIDTH
-        counts = Counter(map(itemgetter(slice(0, until), slice(self._behind, None)), lines))
+        counts = Counter(map(itemgetter(slice(0, until), slice(self._tail, None)), lines))
         known = self._known
         if not all(rest in known for _, rest in counts):
             return False
@@ -104,16 +104,16 @@ class Scan:
         return True
 
     def _run(self, lines: Sequence[bytes], place: int) -> int:
-        """Count from a place on, up to the end or to where a broken message ends; the next place."""
-        known, start, behind = self._known, self._start, self._behind
+        """Count lines from a position up to the end or the end of a broken message; returns the next position."""
+        known, start, tail = self._known, self._start, self._tail
         until = start + _DAY_WIDTH
         stamp, time, counts = b"\n", "", False
         for number in range(place, len(lines)):
             line = lines[number]
-            entry = known.get(line[behind:]) if behind else None
+            entry = known.get(line[tail:]) if tail else None
             if entry is None:
                 following = self._learn(lines, number)
-                if following != number + 1 or self._behind != behind:
+                if following != number + 1 or self._tail != tail:
                     return following
                 continue
             if line[:until] != stamp:
@@ -139,7 +139,7 @@ class Scan:
         entry.last = max(entry.last, time)
 
     def _learn(self, lines: Sequence[bytes], number: int) -> int:
-        """Read a line that is not known yet; the number of the next one to look at."""
+        """Read a new line; returns the number of the next line to read."""
         line = lines[number]
         if len(line) > MAX_LINE:
             self.lose(UnreadableReason.TOO_LONG, line)
@@ -152,10 +152,10 @@ class Scan:
         return number + 1
 
     def _skip_broken(self, lines: Sequence[bytes], number: int) -> int:
-        """Behind the broken message that begins before ``number``, if its end is found.
+        """The line after the broken message that begins before ``number``, if its end is found.
 
-        Brokers write names as they are. One with line breaks in it could make whole lines of its own, in which anybody
-        may be said to have done anything: what stands between the two halves of a message is believed by nobody.
+        Brokers do not escape names. A name with line breaks can forge whole lines, so nothing between the two halves of
+        a message is trusted.
         """
         for end in range(number, min(number + _BROKEN_LINES, len(lines))):
             if is_second_half(lines[end]):
@@ -165,7 +165,7 @@ class Scan:
         return number
 
     def _place(self, line: bytes) -> Event | UnreadableReason | None:
-        """Parse a line and count it where it belongs; the decision, if it counts."""
+        """Parse a line and count it; returns the decision, if it counts."""
         found = parse_line(line)
         if found is None:
             self.other += 1
@@ -191,23 +191,23 @@ class Scan:
             self._see(entry, found.time)
 
     def _remember(self, line: bytes, event: Event) -> None:
-        """Know the line's text behind its time from now on, where the layout has the time in front."""
+        """Remember the line's text after its time, if the layout begins with the time."""
         found = TIME.match(line, 1 if line.startswith(b"[") else 0)
         if found is None or (found[4] or b"Z") != b"Z" or TIME.search(line, found.end(), line.find(OPENING_BYTES)):
             return
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        if found.end() != self._behind or found.start() != self._start:
+        if found.end() != self._tail or found.start() != self._start:
             if len(self._known) > 1:
-                # Another layout in the same log: the one that was there first stays the quick one.
+                # Another layout in the same log: only the first layout uses the fast path.
                 return
             self._known.clear()
-            self._start, self._behind = found.start(), found.end()
-        self._known[line[self._behind :]] = self._entries[event]
+            self._start, self._tail = found.start(), found.end()
+        self._known[line[self._tail :]] = self._entries[event]
 
 
 def _day(front: bytes, start: int) -> str:
-    """The day at the end of a line's beginning; empty if it is none, or if more than a bracket stands before it."""
+    """The day at the beginning of a line; empty if it is not valid, or if more than a bracket comes before it."""
     text = front[start:].decode("ascii", "replace")
     try:
         return datetime.date.fromisoformat(text).isoformat() if front[:start] in (b"", b"[") else ""

@@ -1,4 +1,4 @@
-"""What reading a cluster's logs was like: how much there was, and what could not be read."""
+"""A summary of reading a cluster's logs: how much there was, and what could not be read."""
 
 from typing import NamedTuple
 
@@ -8,9 +8,9 @@ from reconciler.fleet.usage.scan import Scan
 
 
 class Summary(NamedTuple):
-    """Counts of lines; ``foreign`` tell of another cluster. ``broken`` says of files where and why reading ended.
+    """Counts of lines; ``foreign`` lines are about another cluster. ``broken`` says where and why reading a file ended.
 
-    ``days`` are those with decisions, each with whether something was permitted.
+    ``days`` are the days with decisions, each with whether something was permitted.
     """
 
     lines: int = 0
@@ -24,7 +24,7 @@ class Summary(NamedTuple):
 
     @property
     def unread(self) -> int:
-        """How many lines may have told of a decision and could not be read."""
+        """How many lines may contain a decision and could not be read."""
         return sum(lost.lines for _, lost in self.lost)
 
     @property
@@ -52,7 +52,7 @@ class Summary(NamedTuple):
 
 
 def summary_of(scan: Scan, file: str, broken: str = "") -> Summary:
-    """What one scan of a file came to; its days are told apart by cluster, and so not in it."""
+    """The summary of one scan of a file; without days, which a scan keeps by cluster."""
     return Summary(
         scan.lines,
         scan.other,

@@ -19,9 +19,9 @@ def _spellings(members: list[Member]) -> Mapping[str, Member]:
     return MappingProxyType({spelling: member for member in members for spelling in (member.name, pascal(member))})
 
 
-#: What a request can ask for; ALL, ANY and UNKNOWN it cannot.
+#: What a request can ask for; not ALL, ANY and UNKNOWN.
 OPERATIONS: Final = _spellings([operation for operation in AclOperation if operation >= AclOperation.READ])
-#: What a request can be about.
+#: The resource types of requests.
 RESOURCE_TYPES: Final = _spellings([kind for kind in ResourceType if kind >= ResourceType.TOPIC])
-#: What a binding can name beside these.
+#: What a binding can name in addition.
 BINDING_OPERATIONS: Final = MappingProxyType({**OPERATIONS, "ALL": AclOperation.ALL, "All": AclOperation.ALL})
