@@ -10,13 +10,6 @@ from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet
 from reconciler.access.names import has_names, shortest_name
 from reconciler.model import ResourceType
 
-_PLURALS: Final = {
-    ResourceType.TOPIC: "topics",
-    ResourceType.GROUP: "groups",
-    ResourceType.TRANSACTIONAL_ID: "transactional ids",
-    ResourceType.DELEGATION_TOKEN: "delegation tokens",
-    ResourceType.USER: "users",
-}
 _SHOWN: Final = 3
 
 
@@ -73,7 +66,7 @@ class Region:
         """
         if self.resource_type is ResourceType.CLUSTER:
             return "the cluster"
-        plural = _PLURALS[self.resource_type]
+        plural = f"{self.resource_type.noun}s"
         if self.names.literal:
             return f"{plural[:-1]} `{self.names.text}`"
         if self.names == ASTERISK_NAMES:

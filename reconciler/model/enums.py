@@ -26,6 +26,11 @@ class ResourceType(IntEnum):
 
     __hash__ = int.__hash__
 
+    @property
+    def noun(self) -> str:
+        """What one of it is called, ``transactional id``; an ``s`` makes the plural."""
+        return self.name.lower().replace("_", " ")
+
 
 class PatternType(IntEnum):
     """How a pattern's name is compared (KIP-290, ``PatternType.java``)."""

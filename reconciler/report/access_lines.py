@@ -9,7 +9,6 @@ from reconciler.access.hosts import ANY_HOST
 from reconciler.model import ResourceType
 from reconciler.plan import EVERYBODY_ELSE, Consequence, operations_words
 from reconciler.report.style import counted
-from reconciler.report.words import SINGULAR
 
 _TOPICS_NAMED: Final = 4
 
@@ -77,10 +76,10 @@ def _names(rows: Sequence[Consequence], most: int | None) -> str:
         return "the cluster"
     names = [f"`{row.region.names.text}`" for row in rows]
     if len(names) == 1:
-        return f"{SINGULAR[kind]} {names[0]}"
+        return f"{kind.noun} {names[0]}"
     if most is not None and len(names) > most + 1:
         names = [*names[:most], f"{len(names) - most:,} more"]
-    return f"{SINGULAR[kind]}s {', '.join(names[:-1])} and {names[-1]}"
+    return f"{kind.noun}s {', '.join(names[:-1])} and {names[-1]}"
 
 
 def _topics(row: Consequence) -> str:

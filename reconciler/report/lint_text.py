@@ -9,9 +9,9 @@ from reconciler.access.lint import LintFinding, LintRule
 from reconciler.access.minimise import Minimised
 from reconciler.manifest import LintWaiver
 from reconciler.model import AclBinding, Declaration
+from reconciler.plan import binding_side
 from reconciler.report.access_view import AccessView
 from reconciler.report.style import Style, counted, plain, safe
-from reconciler.report.words import binding_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +140,11 @@ def _finding_document(finding: LintFinding) -> dict[str, Any]:
         "rule": finding.rule.code,
         "name": finding.rule.name,
         "severity": finding.rule.severity,
-        "binding": binding_document(finding.binding),
+        "binding": binding_side(finding.binding),
         "message": finding.message,
         "advice": finding.advice,
         "evidence": list(finding.evidence),
-        "related": [binding_document(binding) for binding in finding.related],
+        "related": [binding_side(binding) for binding in finding.related],
         "place": None if finding.origin is None else str(finding.origin),
     }
 
@@ -155,11 +155,11 @@ def minimised_document(found: Sequence[tuple[AccessView, Minimised]]) -> dict[st
         "states": [
             {
                 **view.document(),
-                "kept": [binding_document(binding) for binding in sorted(minimised.kept.bindings)],
+                "kept": [binding_side(binding) for binding in sorted(minimised.kept.bindings)],
                 "removed": [
                     {
-                        "binding": binding_document(removal.binding),
-                        "because": [binding_document(binding) for binding in removal.because],
+                        "binding": binding_side(removal.binding),
+                        "because": [binding_side(binding) for binding in removal.because],
                     }
                     for removal in minimised.removed
                 ],

@@ -15,7 +15,6 @@ from reconciler.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, R
 from reconciler.report.access_text import Holding, holdings
 from reconciler.report.access_view import AccessView
 from reconciler.report.style import Style, plain, safe
-from reconciler.report.words import SINGULAR
 
 _O = AclOperation
 #: Upper case from any host, lower case from some hosts only.
@@ -91,7 +90,7 @@ def _resources(view: AccessView, kind: ResourceType) -> Iterator[tuple[str, str]
                 yield fresh if fresh == ASTERISK_NAMES.text and ASTERISK_NAMES in keys else f"{key.text}…", fresh
     fresh = _fresh(kind, ALL_NAMES, keys | literals)
     if fresh is not None:
-        yield f"any other {SINGULAR[kind]}", fresh
+        yield f"any other {kind.noun}", fresh
 
 
 def _fresh(kind: ResourceType, key: NameSet, keys: set[NameSet]) -> str | None:

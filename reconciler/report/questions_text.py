@@ -23,10 +23,10 @@ from reconciler.model import (
     PatternType,
     ResourcePattern,
 )
+from reconciler.plan import binding_side
 from reconciler.report.access_view import AccessView
 from reconciler.report.style import Style, plain, safe
 from reconciler.report.words import (
-    binding_document,
     decision_document,
     names_words,
     note_document,
@@ -199,7 +199,7 @@ def explain_document(found: Sequence[tuple[AccessView, Explanation]]) -> dict[st
                 "declared": _declared(one.decision, view),
                 "instead": None if one.instead is None else decision_document(one.instead),
                 "considered": [
-                    {"binding": binding_document(binding), "standing": standing.value}
+                    {"binding": binding_side(binding), "standing": standing.value}
                     for binding, standing in one.considered
                 ],
             }

@@ -1,6 +1,6 @@
 """Resources, names and bindings in plain words, and as the JSON of every answer about access."""
 
-from typing import Any, Final
+from typing import Any
 
 from reconciler.access import Access, AccessRequest, Decision
 from reconciler.model import (
@@ -12,32 +12,23 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.plan import Acknowledgement
-
-SINGULAR: Final = {
-    ResourceType.TOPIC: "topic",
-    ResourceType.GROUP: "group",
-    ResourceType.CLUSTER: "cluster",
-    ResourceType.TRANSACTIONAL_ID: "transactional id",
-    ResourceType.DELEGATION_TOKEN: "delegation token",
-    ResourceType.USER: "user",
-}
+from reconciler.plan import Acknowledgement, binding_side
 
 
 def resource_words(resource_type: ResourceType, name: str) -> str:
     """``topic payments.orders``, ``the cluster``."""
     if resource_type is ResourceType.CLUSTER:
         return "the cluster"
-    return f"{SINGULAR[resource_type]} {name}"
+    return f"{resource_type.noun} {name}"
 
 
 def names_words(pattern: ResourcePattern) -> str:
     """``topic payments.orders``, ``every topic starting with payments.``, ``every topic``, ``the cluster``."""
     kind, name, pattern_type = pattern
     if pattern.is_wildcard:
-        return f"every {SINGULAR[kind]}"
+        return f"every {kind.noun}"
     if pattern_type is PatternType.PREFIXED:
-        return f"every {SINGULAR[kind]} starting with {name}"
+        return f"every {kind.noun} starting with {name}"
     return resource_words(kind, name)
 
 
@@ -76,23 +67,11 @@ def note_document(binding: AclBinding, note: Declaration | Origin) -> dict[str, 
     """A binding with where, how long and why it is declared."""
     declared = note if isinstance(note, Declaration) else Declaration(note)
     return {
-        "binding": binding_document(binding),
+        "binding": binding_side(binding),
         "place": str(declared.origin),
         "reason": declared.reason,
         "ticket": declared.ticket,
         "expires": None if declared.expires is None else declared.expires.isoformat(),
-    }
-
-
-def binding_document(binding: AclBinding) -> dict[str, str]:
-    """A binding's seven fields, as in a plan file."""
-    pattern, entry = binding
-    return {
-        **pattern_document(pattern),
-        "principal": entry.principal,
-        "host": entry.host,
-        "operation": entry.operation.name,
-        "permissionType": entry.permission_type.name,
     }
 
 
@@ -122,7 +101,7 @@ def decision_document(decision: Decision) -> dict[str, Any]:
         **request_document(decision.request),
         "allowed": decision.allowed,
         "rule": decision.rule.value,
-        "bindings": [binding_document(binding) for binding in decision.bindings],
+        "bindings": [binding_side(binding) for binding in decision.bindings],
         "origin": None if decision.origin is None else str(decision.origin),
     }
 

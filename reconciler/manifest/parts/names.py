@@ -10,6 +10,7 @@ from reconciler.model import (
     MAX_TOPIC_NAME_LENGTH,
     METADATA_TOPIC,
     RESERVED_PREFIXES,
+    RESOURCE_FIELDS,
     WILDCARD,
     PatternType,
     ResourceType,
@@ -18,14 +19,7 @@ from reconciler.model import (
 )
 
 #: A field of a rule or selector, and the resources it names.
-FIELDS: Final = {
-    "topics": ResourceType.TOPIC,
-    "groups": ResourceType.GROUP,
-    "transactionalIds": ResourceType.TRANSACTIONAL_ID,
-    "cluster": ResourceType.CLUSTER,
-    "delegationTokens": ResourceType.DELEGATION_TOKEN,
-    "users": ResourceType.USER,
-}
+FIELDS: Final = RESOURCE_FIELDS
 _ANY_ADVICE: Final = "write {any: true} for every name"
 
 

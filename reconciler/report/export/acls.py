@@ -6,8 +6,8 @@ type that allow the same. Rules are sorted by resource, so that a DENY stands be
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Final
 
+from reconciler.manifest import FIELD_OF
 from reconciler.model import (
     WILDCARD,
     AclBinding,
@@ -19,15 +19,6 @@ from reconciler.model import (
 )
 from reconciler.report.export.roles import ExportedRole, ExportedRule, with_roles
 from reconciler.report.export.yaml_text import one_or_list, scalar
-
-_FIELDS: Final = {
-    ResourceType.TOPIC: "topics",
-    ResourceType.GROUP: "groups",
-    ResourceType.CLUSTER: "cluster",
-    ResourceType.TRANSACTIONAL_ID: "transactionalIds",
-    ResourceType.DELEGATION_TOKEN: "delegationTokens",
-    ResourceType.USER: "users",
-}
 
 
 def acls_document(name: str, principal: str, bindings: Iterable[AclBinding], *, roles: bool = True) -> list[str]:
@@ -92,7 +83,7 @@ def _host_lines(hosts: tuple[str, ...]) -> list[str]:
 
 def _resource_lines(patterns: tuple[ResourcePattern, ...]) -> list[str]:
     first = patterns[0]
-    field = _FIELDS[first.resource_type]
+    field = FIELD_OF[first.resource_type]
     if first.resource_type is ResourceType.CLUSTER:
         return [f"      {field}: true"]
     if first.is_wildcard:

@@ -12,7 +12,6 @@ from typing import Final
 from reconciler.model import AclOperation, ResourceType
 from reconciler.plan import EVERYBODY_ELSE, Consequence
 from reconciler.report.matrix import LETTERS
-from reconciler.report.words import SINGULAR
 
 #: So much fits a screen; what is beyond stands in the rows only, and is counted.
 MOST_PRINCIPALS: Final = 40
@@ -111,9 +110,9 @@ def _group(row: Consequence) -> str:
     if kind is ResourceType.CLUSTER:
         return "the cluster"
     if not text:
-        return f"every {SINGULAR[kind]}"
+        return f"every {kind.noun}"
     beginning = _BEGINNING.match(text)
-    prefix = "" if kind is ResourceType.TOPIC else f"{SINGULAR[kind]} "
+    prefix = "" if kind is ResourceType.TOPIC else f"{kind.noun} "
     if beginning is not None:
         return f"{prefix}{beginning.group()}…"
     return f"{prefix}{text}" if row.region.names.literal else f"{prefix}{text}…"
