@@ -10,7 +10,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from reconciler.diff import Skipped, SkipReason
-from reconciler.model import Change, Create, Delete, Impossible, Topic, TopicConfigs, TopicPartitions, Update
+from reconciler.model import (
+    Change,
+    ClientQuota,
+    Create,
+    Delete,
+    Impossible,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
+)
 from reconciler.plan.conditional import bridges_from
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.file.access_form import access_from
@@ -74,6 +84,8 @@ def _touched_twice(steps: Iterable[Step]) -> Change | None:
         match step.change:
             case Create(Topic() as topic) | Delete(Topic() as topic):
                 keys: set[object] = {(topic.name, side) for side in (TopicPartitions, TopicConfigs)}
+            case Create(ClientQuota(entity)) | Delete(ClientQuota(entity)) | Update(_, ClientQuota(entity)):
+                keys = {entity}
             case Update(_, after):
                 keys = {(after.name, type(after))}
             case change:
