@@ -72,7 +72,7 @@ class RecordFile:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             whole = _whole(self._descriptor)
             if not whole and os.pread(self._descriptor, 1, 0) not in _BEGINNINGS:
-                raise RecordError(f"{self.path}: what it holds is no journal")
+                raise RecordError(f"{self.path}: it is not a journal")
             os.ftruncate(self._descriptor, whole)
         elif (end := os.fstat(self._descriptor).st_size) and os.pread(self._descriptor, 1, end - 1) != b"\n":
             os.write(self._descriptor, b"\n")
@@ -100,7 +100,7 @@ def _record(path: str, number: int, line: bytes) -> dict[str, Any]:
     try:
         return load(line.decode("utf-8", "surrogatepass"))
     except ValueError as error:
-        raise JournalError(f"{path}: line {number} is no record: the file was altered") from error
+        raise JournalError(f"{path}: line {number} is not a record: the file was altered") from error
 
 
 def _whole(descriptor: int) -> int:

@@ -25,7 +25,7 @@ def read_manifest_files(path: Path) -> list[Source]:
         return _Reading(path.parent).read([path])
     if not path.is_dir():
         raise ManifestError(
-            [_nothing(path, "there is no such directory", "give the directory that holds the manifests")]
+            [_nothing(path, "there is no such directory", "pass the directory that contains the manifests")]
         )
     reading = _Reading(path)
     sources = reading.read(reading.find())
@@ -71,7 +71,7 @@ class _Reading:
 
     def _text(self, path: Path) -> str | None:
         if not self._name(path).isprintable():
-            self._refuse(Code.UNREADABLE_FILE, path, "the file's name holds unprintable characters", "rename it")
+            self._refuse(Code.UNREADABLE_FILE, path, "the file's name contains unprintable characters", "rename it")
             return None
         try:
             found = path.stat()

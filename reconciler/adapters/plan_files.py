@@ -18,5 +18,5 @@ def read_plan(path: str) -> tuple[Plan, str]:
     try:
         text = Path(path).read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise PlanFileError("not a saved plan: the file is no UTF-8 text") from error
+        raise PlanFileError("not a saved plan: the file is not UTF-8 text") from error
     return parse_plan(text), file_digest(text)

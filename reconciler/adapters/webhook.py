@@ -53,7 +53,7 @@ def webhook(address: str, secret: str | None = None, authorities: str | None = N
     if parts.username is not None or parts.password is not None:
         raise WebhookError("a webhook's address has no user or password in it: sign with a secret instead")
     if not address.isascii() or any(sign <= " " or sign == "\x7f" for sign in address):
-        raise WebhookError("a webhook's address is printable ASCII: encode what is not")
+        raise WebhookError("a webhook's address must be printable ASCII: encode other characters")
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if secret is not None and not secret:
         raise WebhookError("the webhook's secret is empty")
@@ -97,4 +97,4 @@ def _status(to: Webhook, body: bytes, headers: dict[str, str]) -> int:
     except ssl.SSLCertVerificationError as error:
         raise WebhookError(f"{to.host} shows a certificate that is not trusted: {error.verify_message}") from error
     except (OSError, http.client.HTTPException) as error:
-        raise WebhookError(f"{to.host} could not be told: {type(error).__name__}") from error
+        raise WebhookError(f"{to.host} could not be notified: {type(error).__name__}") from error

@@ -75,7 +75,7 @@ class BridgeLifecycle:
         for start in range(0, len(new), most):
             self._create(new[start : start + most])
         if new:
-            self.run.environment.progress.note(f"{len(new):,} bridges stand until the plan is through")
+            self.run.environment.progress.note(f"{len(new):,} bridges exist until the plan is finished")
 
     def tear_down(self, why: str) -> None:
         """Take away every bridge at once, whomever it interrupts."""
@@ -134,10 +134,10 @@ class BridgeLifecycle:
         sides = NearbyBindings(start), NearbyBindings(live.bindings), NearbyBindings(after)
         free = [bridge for bridge in self.standing if bridge in after or interrupts_nobody(bridge.pattern, *sides)]
         stay = [bridge for bridge in self.standing if bridge not in free]
-        self._remove(free, "the plan is through" if not stay else "it keeps nobody in", but=after)
+        self._remove(free, "the plan is through" if not stay else "it protects nobody", but=after)
         stuck = [bridge for bridge in free if bridge in self.standing]
         return (
-            *self._left(stay, "without it some would be refused whom the plan permits before and after"),
+            *self._left(stay, "without it principals that both states permit would be refused"),
             *self._left(stuck, "it could not be removed"),
         )
 

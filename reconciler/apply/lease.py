@@ -110,7 +110,7 @@ class Lease:
         except BaseException:
             self.release()
             raise
-        self.run.environment.progress.note(f"holding the lease until {self._own.until}, renewed while this run goes on")
+        self.run.environment.progress.note(f"holding the lease until {self._own.until}, renewed during this run")
 
     def renew(self, live: ClusterState | None = None) -> None:
         """See ``LeaseGuard``: renew in time, and stop once a listing shows that somebody broke the lease."""

@@ -110,7 +110,7 @@ def _perform_phases(run: Run, barrier: Barrier, bridges: BridgeLifecycle, now: C
         if run.environment.interrupted():
             return
         if phase is Phase.CREATE_FIRST and any(run.outcomes[step].outcome not in GOOD for step in steps):
-            raise StoppedError("what has to come before everything else could not be created")
+            raise StoppedError("the first phase could not be created")
         following = phases[number + 1][0] if number + 1 < len(phases) else phase
         relied_on = bool(bridges.standing) or _unsettled(run, phases[number + 1 :])
         if any(phase <= place < following for place in places) and relied_on:

@@ -212,7 +212,7 @@ def _check_grants(plan: Plan, found: Transition | None) -> None:
         subject = "gains and DENYs of principals that are reached through User:* and not listed one by one"
         more.append(Finding(Standing.STALE, subject, "as they were", "others"))
     if more:
-        raise StalePlanError("the plan would now grant what was not reviewed", tuple(more))
+        raise StalePlanError("the plan would now grant access that was not reviewed", tuple(more))
 
 
 def _at_start(plan: Plan, live: ClusterState, findings: tuple[Finding, ...]) -> ClusterState:

@@ -41,7 +41,7 @@ def command(
 
     who = tuple(asked_principal(principal) for principal in principals)
     if "User:*" in who:
-        raise CommandError("User:* is nobody", "leave PRINCIPAL out: everybody else has a section", Exit.USAGE)
+        raise CommandError("User:* is nobody", "omit PRINCIPAL: everybody else has a section", Exit.USAGE)
     kind = ResourceType[resource_type.upper().replace("-", "_")] if resource_type else None
     found = access_views(request, connection, topic_names=matrix and kind in (None, ResourceType.TOPIC), tell=info_note)
     style = style_for(sys.stdout)

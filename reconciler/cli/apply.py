@@ -110,7 +110,7 @@ def _check_consent(*, agreed: bool) -> None:
     """Without a terminal nobody can be asked, so somebody has to have agreed before."""
     if not agreed and not sys.stdin.isatty():
         raise CommandError(
-            "nobody can be asked here, because there is no terminal",
+            "no terminal to ask on",
             "give --require-id with the id of the reviewed plan, or --yes",
             Exit.USAGE,
         )

@@ -124,7 +124,9 @@ def _proven(
     except ValueError as error:
         raise CommandError(f"--name: {error}", status=Exit.USAGE) from error
     if wrong:
-        raise CommandError("\n".join(["the manifests do not say what the source says: a defect", *wrong[:20]]))
+        raise CommandError(
+            "\n".join(["the manifests do not declare what the source creates: this is a bug", *wrong[:20]])
+        )
     remarks = [
         *converted.skipped,
         *(Remark("the source", str(binding), reason) for binding, reason in export.left),

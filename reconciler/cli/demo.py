@@ -125,7 +125,7 @@ def _go_on(sandbox: "Sandbox", manifests: str, *, keep: bool) -> Iterator[str]:
         yield "The sandbox is gone again. Keep one with `reconciler demo --keep`, and go on:"
     for line, purpose in (
         (f"$EDITOR {manifests}/orders.yaml", "grant or revoke something"),
-        (f"reconciler plan {manifests} {reach}", "see what it would do"),
+        (f"reconciler plan {manifests} {reach}", "see what it would change"),
         (f"reconciler apply {manifests} {reach}", "plan, ask, perform"),
         (f"reconciler export {reach} --out mine", "the whole cluster as manifests"),
         ("reconciler sandbox down --name demo", "end it; nothing is left"),

@@ -105,7 +105,7 @@ def _declared(field: str, given: bool) -> Check:
 _AUTHORIZER = {
     "present": "the cluster has an authorizer",
     "absent": "the cluster has no authorizer: every ACL request is refused with SECURITY_DISABLED",
-    "unknown": "whether the cluster has an authorizer cannot be told with our rights",
+    "unknown": "your rights do not suffice to tell whether the cluster has an authorizer",
 }
 
 

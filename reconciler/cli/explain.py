@@ -47,7 +47,9 @@ def command(
     wanted = asked_operation(operation, pattern)
     who, address = asked_principal(principal), asked_host(host)
     if who == "User:*":
-        raise CommandError("User:* is nobody: a request comes from one principal", "ask can-i User:*", Exit.USAGE)
+        raise CommandError(
+            "User:* is not a principal: a request comes from one principal", "ask can-i User:*", Exit.USAGE
+        )
     from reconciler.cli.notes import info_note
     from reconciler.report.questions_text import explain_document, explain_lines, explained
     from reconciler.workflow import access_views

@@ -51,7 +51,7 @@ def command(
     from reconciler.cli.notes import info_note
 
     if snapshot is not None and directory is not None:
-        raise CommandError("--snapshot stands instead of --out", "give one of the two", Exit.USAGE)
+        raise CommandError("--snapshot and --out exclude each other", "give one of the two", Exit.USAGE)
     exported = workflow.export(path, cluster, connection, tell=info_note)
     state = exported.state
     info_gaps(state)

@@ -83,12 +83,12 @@ def _told(event: FleetEvent) -> Exit:
             error(f"cluster {event.cluster}: {event.reason}: {event.message}")
         case GateClosed(wave, gate) if gate.shut:
             names = ", ".join((*gate.failed, *gate.unfinished, *(f"{name} (not planned)" for name in gate.unplanned)))
-            advice = "plan again" if gate.unplanned else "mend what failed, then run the same command"
-            error(f"the gate behind wave {wave} stays shut: {names}", advice)
+            advice = "plan again" if gate.unplanned else "fix what failed, then run the same command"
+            error(f"the gate after wave {wave} stays closed: {names}", advice)
             return Exit.ERROR
         case GateClosed(wave, gate):
             opens = datetime.datetime.fromtimestamp(gate.opens, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            info(f"the gate behind wave {wave} opens at {opens}; run the same command then, or give --wait")
+            info(f"the gate after wave {wave} opens at {opens}; run the same command then, or pass --wait")
             return Exit.DIFFERENT
     return Exit.OK
 
@@ -98,7 +98,7 @@ def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool) -> None:
         if left := not_covered(plan, ids):
             names = [f"{member.cluster}: {member.change_id}" for member in left]
             raise CommandError(
-                f"nobody agreed to the plans of {len(left)} clusters; the fleet's id is\n  {fleet_plan_id(plan)}\n  "
+                f"nobody approved the plans of {len(left)} clusters; the fleet's id is\n  {fleet_plan_id(plan)}\n  "
                 + "\n  ".join(names),
                 "name every change with --require-id, or plan again; nothing was sent",
                 Exit.STALE,
@@ -108,7 +108,7 @@ def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise CommandError(
-            "nobody can be asked here, because there is no terminal",
+            "no terminal to ask on",
             "give --require-id with the fleet's id or those of the reviewed changes, or --yes",
             Exit.USAGE,
         )

@@ -104,7 +104,7 @@ class FleetTour:
                 Expected(Exit.ERROR, (f"{SITES + 1} clusters read, 1 not", f"site-{SITES:02}  ")),
             )
             yield self._run(
-                "what differs is found, on three of them and on the sandbox as people kept it; the rest is not read",
+                "the differences are found, on three of them and on the sandbox; the rest is not read",
                 ("drift", f"{PLACE}/fleet", *store, "--show", "1", "--html", f"{PLACE}/drift.html"),
                 Expected(Exit.ERROR, ("37 as declared, 4 differ, 1 not known", "demo-before", "equal by digest")),
             )

@@ -71,7 +71,7 @@ def notify_options(function: Function) -> Function:
         **others: Any,
     ) -> Any:
         if notify_webhook is None and (notify_secret or notify_ca or notify_when == "always"):
-            raise CommandError("nobody is to be notified", "add --notify-webhook URL", Exit.USAGE)
+            raise CommandError("there is nobody to notify", "add --notify-webhook URL", Exit.USAGE)
         notification = None
         if notify_webhook is not None:
             notification = Notification(notify_webhook, notify_secret, notify_ca, notify_when == "always")
@@ -109,7 +109,7 @@ def _webhook(notification: Notification, connection: ConnectionOptions) -> "Webh
     secrets = SecretSource(frozenset(connection.allow_env), tuple(map(Path, connection.secrets_dirs)))
     if notification.secret is not None and not has_reference(notification.secret):
         advice = "write ${env:NAME} with --allow-env NAME, or ${file:PATH:KEY} with --secrets-dir DIR"
-        raise CommandError("a secret on the command line is no secret", advice, Exit.USAGE)
+        raise CommandError("a secret on the command line is not secret", advice, Exit.USAGE)
     try:
         address, _ = secrets.resolve(notification.address)
         secret = None if notification.secret is None else secrets.resolve(notification.secret)[0]

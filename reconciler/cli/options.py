@@ -33,7 +33,7 @@ class Date(click.ParamType[datetime.date]):
         except ValueError:
             day = None
         if day is None or day.isoformat() != value:  # as in manifests: no week, no day without hyphens
-            self.fail(f"{value!r} is no day: write YYYY-MM-DD", param, ctx)
+            self.fail(f"{value!r} is not a date: write YYYY-MM-DD", param, ctx)
         return day
 
 

@@ -102,7 +102,7 @@ def verdict(plan: "Plan", checks: "Checks", *, saved: bool) -> Exit:
         error(f"a guard refuses this plan{unsaved}")
         return Exit.REFUSED
     if checks.stops:
-        error(f"this plan breaks what was agreed{unsaved}")
+        error(f"policy checks failed{unsaved}")
         return Exit.FAILED_CHECK
     return Exit.OK
 
@@ -111,7 +111,7 @@ def _gate(plan: "Plan", fail_on: tuple[str, ...]) -> Exit:
     from reconciler.plan import AccessChange
 
     if _NEW_ACCESS in fail_on and plan.access.change in (AccessChange.WIDENING, AccessChange.MIXED):
-        error("this plan gives somebody access that they do not have now (--fail-on new-access)")
+        error("somebody gains access (--fail-on new-access)")
         return Exit.FAILED_CHECK
     return Exit.OK
 

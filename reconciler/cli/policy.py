@@ -88,15 +88,15 @@ def _proposal(
     from reconciler.report.export.policy import policy_text
 
     labels = target.declaration.labels if target.declaration else {}
-    notes = [] if labels else ["Without clusters below spec, it is for every cluster."]
+    notes = [] if labels else ["Without clusters below spec, it applies to every cluster."]
     inexpressible = [topic.name for topic in topics if topic_problem(topic) is not None]
-    notes += [f"Left out, because no manifest can say it: topic {topic}" for topic in inexpressible]
+    notes += [f"Skipped, because no manifest can declare it: topic {topic}" for topic in inexpressible]
     topics = [topic for topic in topics if topic.name not in inexpressible]
     document, origin = name or document_name(target.name), f"cluster {target.name}"
-    reason = f"as it was on {target.name} on {day}; decide what becomes of it"
+    reason = f"as it was on {target.name} on {day}; decide whether it should stay"
     proposed = propose_policy(topics, Occasion(document, reason, day + _GRACE))
     rules = tuple(one for one in proposed if _is_manifest(policy_text(document, [one], origin=origin, labels={})))
-    notes += [f"Left out, because no manifest can say it: {one.rule.name}" for one in proposed if one not in rules]
+    notes += [f"Skipped, because no manifest can declare it: {one.rule.name}" for one in proposed if one not in rules]
     text = policy_text(document, rules, origin=origin, labels=labels, notes=notes)
     _prove(text, topics, target.name, day)
     return text, rules
@@ -128,7 +128,7 @@ def _prove(text: str, topics: "list[Topic]", cluster: str, day: datetime.date) -
     result = compiled(rules, manifests).decide(DesiredState(topics=declared), day, ClusterContext(cluster))
     if result.stopping:
         worst = result.stopping[0]
-        raise CommandError(f"the proposal does not hold on the cluster itself: {worst.topic}: {message(worst)}")
+        raise CommandError(f"the proposal does not pass on the cluster itself: {worst.topic}: {message(worst)}")
 
 
 def _write(text: str, rules: "tuple[ProposedRule, ...]", file: str | None, output: str) -> None:

@@ -67,7 +67,7 @@ class Bars:
 
 
 def _waiting(seconds: float) -> str:
-    return f"waiting {seconds:g} s for every broker; a broker that is cut off cannot be seen this way"
+    return f"waiting {seconds:g} s for every broker; this cannot detect a broker that is cut off"
 
 
 def _proven(brokers: Sequence[int], seconds: float) -> str:

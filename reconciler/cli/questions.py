@@ -66,7 +66,7 @@ def asked_pattern(
         return ResourcePattern(kind, CLUSTER_NAME)
     if any_name:
         if name is not None or prefix:
-            raise _wrong("--any stands instead of NAME")
+            raise _wrong("--any and NAME exclude each other")
         return ResourcePattern(kind, WILDCARD)
     if not name or name == WILDCARD:
         raise _wrong(f"which {resource_type}?", "give NAME, NAME with --prefix, or --any")
@@ -109,7 +109,7 @@ def asked_host(text: str | None) -> str | None:
     if text is None:
         return None
     if text == WILDCARD:
-        raise _wrong("a connection comes from one address", "leave --host out, which asks for every host")
+        raise _wrong("a connection comes from one address", "omit --host to ask for every host")
     trouble = host_problem(text)
     if trouble is not None:
         raise _wrong(trouble.message, trouble.advice)

@@ -34,7 +34,7 @@ class Moment(click.ParamType[datetime.datetime]):
         except ValueError:
             found = datetime.datetime.min
         if found.tzinfo is None:
-            self.fail(f"{value!r} is no moment: write 2026-11-21T08:00:00Z", param, ctx)
+            self.fail(f"{value!r} is not a time: write 2026-11-21T08:00:00Z", param, ctx)
         return found
 
 
@@ -132,7 +132,7 @@ def _read(file: str) -> "Report":
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CommandError(f"{file} is not JSON: {error}", "it is what a command prints with --output json") from error
+        raise CommandError(f"{file} is not JSON: {error}", "pass what a command printed with --output json") from error
     try:
         if isinstance(document, dict) and "digest" in document:
             parse_plan(text)

@@ -63,7 +63,7 @@ def down_command(name: str | None, every: bool, output: str) -> None:
     from reconciler.adapters.sandbox import down, status
 
     if every and name is not None:
-        raise CommandError("--all stands instead of --name", "give one of the two", Exit.USAGE)
+        raise CommandError("--all and --name exclude each other", "give one of the two", Exit.USAGE)
     with _failures():
         names = [sandbox.name for sandbox in status()] if every else [name or "default"]
     for ended in names:

@@ -57,5 +57,5 @@ class Terminal:
 
 def stoppable(in_flight: str) -> AbstractContextManager[Callable[[], bool]]:
     """Whether somebody has asked to stop; a second Ctrl-C ends at once, with unknown outcomes."""
-    text = f"stopping behind the {in_flight} in flight; press Ctrl-C again to end at once (outcomes will be unknown)"
+    text = f"stopping after the {in_flight} in flight; press Ctrl-C again to end at once (outcomes will be unknown)"
     return attendant.stoppable(lambda: info(text))

@@ -66,7 +66,7 @@ class Tour:
 
     def steps(self) -> Iterator[Step]:
         """Take the tour; a step is performed when it is asked for."""
-        self._by_hand("People have kept this cluster by hand: several teams, quick fixes, leftovers.")
+        self._by_hand("This cluster was maintained by hand: several teams, quick fixes, leftovers.")
         put_bindings(self.sandbox, everything=True)
         yield from self._snapshot("demo-before", "a snapshot keeps how it was")
         yield from self._before()
@@ -88,7 +88,7 @@ class Tour:
             yield self._run(claim, ("export", *_REACH, "--snapshot", file), Expected(Exit.OK, ()))
 
     def _before(self) -> Iterator[Step]:
-        yield self._write("svc-orders", "orders.placed", False, "an emergency stop that nobody lifted holds orders up")
+        yield self._write("svc-orders", "orders.placed", False, "an emergency stop that nobody lifted blocks orders")
         yield self._write("svc-batch", "orders.placed", True, "a service that is gone can still write orders")
         yield self._write("admin", "payments.settled", True, "there are payments to be read")
         yield self._read("svc-analytics", "payments.settled", True, "a quick fix lets analytics read payments")
@@ -104,7 +104,7 @@ class Tour:
         )
         yield plan
         yield self._run(
-            "what was planned is done, and read back",
+            "the plan is applied and verified",
             ("apply", _PLAN, self.manifests, "--connections", f"{PLACE}/connections.yaml", "--yes"),
             Expected(Exit.OK, ("Applied and verified",)),
             above=plan.output,

@@ -67,7 +67,7 @@ def command(
 def _git_advice(plan: "Plan") -> str:
     commit = plan.source_commit
     if commit is None:
-        return "The manifests still want what this reverts: revert them as well, or the next plan brings it back."
+        return "The manifests still declare what this reverts: revert them as well, or the next plan brings it back."
     if commit.endswith("-dirty"):
         return f"The plan was made from uncommitted files on top of {commit.removesuffix('-dirty')}: revert those too."
     return f"With it goes: git revert {commit}  (otherwise the next plan brings it back)"

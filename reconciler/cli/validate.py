@@ -62,7 +62,7 @@ def _print(found: "Validation") -> None:
     if not found.clusters:
         out([style("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
     if not found.valid:
-        out([style("error", "not valid: what is declared breaks what was agreed")])
+        out([style("error", "not valid: policy checks failed")])
     else:
         out([style("add", "valid")])
 

@@ -58,7 +58,7 @@ def connections(sources: Iterable[Source]) -> Mapping[str, Connection]:
 def _connection(document: Document) -> Connection | None:
     findings, spec = document.findings, document.spec
     if document.heading.kind != "Cluster":
-        message = "a connections file holds documents of the kind Cluster only"
+        message = "a connections file contains documents of the kind Cluster only"
         findings.add(
             Trouble(Code.UNKNOWN_KIND, message, "keep manifests in their directory"), document.root.values["kind"]
         )

@@ -83,7 +83,7 @@ def cluster_warnings(manifests: Manifests, cluster_name: str, as_of: datetime.da
     for waiver in _waivers(manifests, cluster_name):
         if not waiver.stands(as_of):
             message = f"this waiver expired after {waiver.expires}: it does not count"
-            trouble = Trouble(Code.EXPIRED_WAIVER, message, "mend what it accepted, or agree on a new day")
+            trouble = Trouble(Code.EXPIRED_WAIVER, message, "fix what it accepted, or agree on a new date")
             findings.of(waiver.origin.file).add_at(trouble, waiver.origin, severity="warning")
     return findings.problems()
 

@@ -14,8 +14,8 @@ _CLIENTS: Final = (("spec", "client"), ("spec", "barrier", "client"))
 #: Why a misplaced variable is none.
 MISPLACED: Final = Trouble(
     Code.VARIABLE_FORM,
-    "no variable can stand here",
-    "write it out: variables stand in the spec of kinds other than Cluster and Fleet, and not in spec.clusters",
+    "variables are not allowed here",
+    "write it out: variables are allowed in the spec of kinds other than Cluster and Fleet, except in spec.clusters",
 )
 _VARIABLE = re.compile(r"\$\{vars\.([A-Za-z0-9_.-]+)\}", re.ASCII)
 

@@ -14,7 +14,7 @@ class KafkaPrincipal(NamedTuple):
         """Splits at the first ``:``, so names may hold more of them; raises ``ValueError`` without one."""
         principal_type, colon, name = text.partition(":")
         if not colon:
-            raise ValueError(f"{text!r} is no principal: it needs a type and a colon, as in 'User:{text}'")
+            raise ValueError(f"{text!r} is not a principal: it needs a type and a colon, as in 'User:{text}'")
         return cls(principal_type, name)
 
     def __str__(self) -> str:

@@ -57,7 +57,7 @@ def standing(step: Step, live: ClusterState) -> Finding:
         case Create() | Delete() | Update() as change:
             return _topic(change, live)
         case Impossible():
-            raise TypeError("what is impossible is no step")
+            raise TypeError("an impossible change is not a step")
     assert_never(step.change)
 
 

@@ -204,9 +204,9 @@ def _counts(desired: DesiredState, live: ClusterState, compared: Comparison) -> 
 
 def _warnings(live: ClusterState, terms: Terms, steps: Sequence[Step], coverage_moves: bool) -> Iterator[str]:
     if live.may_alter_acls is False and any(is_acl_change(step.change) for step in steps):
-        yield "we may not change ACLs on this cluster: apply with a login that has ALTER on the cluster"
+        yield "this login may not change ACLs: apply with a login that has ALTER on the cluster"
     if live.may_alter_quotas is False and any(step.phase is Phase.ALTER_QUOTAS for step in steps):
-        yield "we may not alter quotas on this cluster: apply with a login that has ALTER_CONFIGS on the cluster"
+        yield "this login may not alter quotas: apply with a login that has ALTER_CONFIGS on the cluster"
     if live.opaque:
         yield f"{len(live.opaque)} live ACL entries are of a kind that this client cannot name; they stay as they are"
     if live.acl_gap:

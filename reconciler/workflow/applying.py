@@ -150,7 +150,7 @@ def _perform(given: _Performance) -> Result:
         preflight = looked_at(plan, live, made_of_live=given.made_now)
     attendant.review(plan)
     if given.checks.stops:
-        raise FailedChecksError("this plan breaks what was agreed: nothing was sent", given.checks)
+        raise FailedChecksError("policy checks failed: nothing was sent", given.checks)
     if not plan.steps:
         return Result(plan, (), verified=True)
     if records.journal is not None:

@@ -142,7 +142,7 @@ def test_julie_settings_decide_names_and_reach(properties: str, expected: set[st
         ("julie", "t.yaml", "context: a\nprojects: {}", "a list is expected as projects"),
         ("kafka-gitops", "state.yaml", "topics: [a]", "a mapping is expected"),
         ("kafka-gitops", "state.yaml", "topics: {a: {partitions: 1}\n", "this is no YAML"),
-        ("kafka-gitops", "state.yaml", "topics: {a: {}, a: {}}", "a stands there twice"),
+        ("kafka-gitops", "state.yaml", "topics: {a: {}, a: {}}", "a appears twice there"),
         ("kafka-gitops", "state.yaml", "settings: {files: {users: ../users.yaml}}", "lies outside"),
         ("kafka-gitops", "state.yaml", "settings: {files: {users: users.yaml}}", "cannot be read"),
         ("jikkou", "a.yaml", "name: {{ value }}", "this is a template"),
@@ -267,7 +267,7 @@ def test_a_setting_that_no_manifest_can_have_leaves_its_topic_alone(
     told = capsys.readouterr().err
     assert "topic b: retention.ms: '7d' is not how Kafka writes '604800000'" in told
     assert "topic c: segment.bytes: 1 is too small" in told
-    assert "topic d: '99999' is no number of partitions or replicas" in told
+    assert "topic d: '99999' is not a number of partitions or replicas" in told
 
 
 #: An empty text is not what was left out: taken for the default, it would widen a rule to every group or host.

@@ -50,7 +50,7 @@ def test_a_claim_that_is_not_shown_ends_the_tour_with_status_1(
     shown = capsys.readouterr()
     assert "✗ not so: a quick fix lets analytics read payments" in shown.out
     assert "✗ not so: the plan names every leftover" in shown.out
-    assert "✓ what was planned is done, and read back" in shown.out
+    assert "✓ the plan is applied and verified" in shown.out
     assert "$ reconciler plan examples/acls --cluster demo --connections $DEMO/connections.yaml" in shown.out
     assert "steps did not show what they claim" in shown.err
     assert status() == []

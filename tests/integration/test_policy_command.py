@@ -220,7 +220,7 @@ def test_init_proposes_what_the_cluster_keeps(here: Place, tmp_path: Path) -> No
     assert ran.status == Exit.OK, ran.err
     text = out.read_text(encoding="utf-8")
     for line in (
-        "# Left out, because no manifest can say it: topic Pay_Old",
+        "# Skipped, because no manifest can declare it: topic Pay_Old",
         "      names: {pattern: '[a-z0-9]+([.-][a-z0-9]+)*'}",
         "      partitions: {min: 6, max: 12}",
         "      replicationFactor: {min: 3}",

@@ -124,7 +124,7 @@ class Conversion:
         for text, most in ((partitions, _MOST_PARTITIONS), (replicas, _MOST_REPLICAS)):
             count = None if text in (None, "-1") else text
             if count is not None and not (re.fullmatch(r"[1-9][0-9]{0,9}", count) and int(count) <= most):
-                self.skip(where, f"topic {name}", f"{text!r} is no number of partitions or replicas")
+                self.skip(where, f"topic {name}", f"{text!r} is not a number of partitions or replicas")
                 return
             counts.append(None if count is None else int(count))
         topic = Topic(name, counts[0], counts[1], FrozenMap(configs))

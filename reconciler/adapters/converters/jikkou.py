@@ -23,7 +23,7 @@ def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
     found: dict[str, list[Tree]] = {kind: [] for kind in _KINDS}
     for name in files.ending(".yaml", ".yml"):
         if "{{" in (text := files.text(name)) or "{%" in text:
-            raise SourceError(f"{name}: this is a template; convert what `jikkou prepare` makes of it")
+            raise SourceError(f"{name}: this is a template; convert the output of `jikkou prepare`")
         for kind, node in _resources(files, name):
             if kind not in found:
                 conversion.add_unmanaged(node.where, f"{kind} {_name(node)}", "neither ACLs nor topics")

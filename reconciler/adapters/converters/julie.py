@@ -15,7 +15,7 @@ from reconciler.adapters.converters.tree import SourceError, Tree, by_name
 _APART: Final = ("context", "projects", "platform", "special_topics")
 _PLATFORM: Final = {"schema_registry", "control_center", "ksql"}
 _APPLICATIONS: Final = ("consumers", "producers", "streams", "connectors", "ksql")
-_RBAC: Final = "Confluent's RBAC is no ACL"
+_RBAC: Final = "Confluent's RBAC is not an ACL"
 _BELOW: Final = "JulieOps reads it with --recursive only: convert it by itself"
 _TOPIC_ONLY: Final = {
     "metadata": "topics have labels here, for you to add",

@@ -104,7 +104,7 @@ class JulieAccess:
 
     def _connector(self, node: Tree, _: str) -> None:
         known = ("principal", "group", "status_topic", "offset_topic", "configs_topic", "cluster_id", "topics")
-        self._conversion.expect(node, known, _METADATA | {"connectors": "Confluent's RBAC is no ACL"})
+        self._conversion.expect(node, known, _METADATA | {"connectors": "Confluent's RBAC is not an ACL"})
         for field, default in (("status", "connect-status"), ("offset", "connect-offsets"), ("configs", "")):
             name = node.text(f"{field}_topic") or default or "connect-configs"
             self._add_binding(node, Resource("topic", name), "READ", "WRITE")

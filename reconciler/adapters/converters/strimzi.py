@@ -17,7 +17,7 @@ _MANAGED: Final = ("strimzi.io/managed", "false")
 _PAUSED: Final = ("strimzi.io/pause-reconciliation", "true")
 _USER: Final = {
     "quotas": "quotas are not managed",
-    "template": "what Kubernetes keeps of a user is not managed",
+    "template": "Kubernetes fields of a user are not managed",
 }
 
 
@@ -113,7 +113,7 @@ def _is_set_aside(node: Tree, subject: str, annotations: Sequence[tuple[str, str
     """Whether Strimzi leaves the resource as it is, by one of these annotations; said where it does."""
     for annotation, wanted in annotations:
         if (node.text("metadata", "annotations", annotation) or "").lower() == wanted:
-            conversion.add_unmanaged(node.where, subject, f"{annotation} is {wanted}: Strimzi leaves it alone")
+            conversion.add_unmanaged(node.where, subject, f"{annotation} is {wanted}: Strimzi does not manage it")
             return True
     return False
 

@@ -15,7 +15,7 @@ _TOPICS: Final = ("kafka_topic", "confluent_kafka_topic")
 _NOT_MANAGED: Final = "neither an ACL nor a topic"
 _DATA: Final = "data is read, not created"
 _DEPOSED: Final = "a deposed object that terraform is about to destroy"
-_NO_STATE: Final = "this is no terraform state: a version 4 state file or `terraform show -json` is expected"
+_NO_STATE: Final = "this is not a Terraform state: a version 4 state file or `terraform show -json` is expected"
 
 
 class _Instance(NamedTuple):
@@ -52,7 +52,7 @@ def _instances(state: Tree, conversion: Conversion) -> Iterator[_Instance]:
     if state.text("version") == "4":
         yield from _of_file(state, conversion)
     elif "planned_values" in state.fields():
-        raise SourceError(f"{state.where} this is a plan of terraform: give the state that its apply leaves")
+        raise SourceError(f"{state.where} this is a Terraform plan: pass the state after its apply")
     elif state.text("format_version") is not None:
         yield from _of_module(state.get("values", "root_module"), conversion)
     else:

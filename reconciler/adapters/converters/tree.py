@@ -99,7 +99,7 @@ def yaml_trees(name: str, text: str) -> list[Tree]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{name}:{mark.line + 1}" if mark is not None else name
-        raise SourceError(f"{where}: this is no YAML: {getattr(error, 'problem', None) or error}") from error
+        raise SourceError(f"{where}: this is not YAML: {getattr(error, 'problem', None) or error}") from error
 
 
 def _check_depth(name: str, text: str) -> None:
@@ -137,7 +137,7 @@ def _fields(name: str, node: Any, known: dict[int, Tree]) -> dict[str, Tree]:
         if not isinstance(key, yaml.ScalarNode):
             raise SourceError(f"{name}:{line}: a key must be a text")
         if key.value in fields:
-            raise SourceError(f"{name}:{line}: {key.value} stands there twice")
+            raise SourceError(f"{name}:{line}: {key.value} appears twice there")
         # A value stands where its key stands, also where it begins on the next line.
         fields[key.value] = Tree(f"{name}:{line}", _from_node(name, value, known).value)
     return fields
@@ -151,13 +151,13 @@ def json_tree(name: str, text: str) -> Tree:
     except RecursionError:
         raise SourceError(f"{name}: {_TOO_DEEP}") from None
     except ValueError as error:
-        raise SourceError(f"{name}: this is no JSON: {error}") from error
+        raise SourceError(f"{name}: this is not JSON: {error}") from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("a key appears twice in one object")
     return found
 
 

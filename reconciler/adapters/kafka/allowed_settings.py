@@ -130,7 +130,7 @@ def refusal(key: str) -> SettingProblem | None:
     if equals:  # what follows may be a secret, so it is not quoted
         return SettingProblem(name, "it is written as in a properties file", "Write NAME: VALUE.")
     if key in REFUSED:
-        return SettingProblem(key, f"this setting is not allowed: {REFUSED[key]}", "Leave it out.")
+        return SettingProblem(key, f"this setting is not allowed: {REFUSED[key]}", "Remove it.")
     if key.startswith("sasl.kerberos."):
         return SettingProblem(key, "Kerberos (GSSAPI) is not supported", "Use SCRAM, PLAIN, OAUTHBEARER or TLS.")
     if key in _UNSUPPORTED:

@@ -59,7 +59,7 @@ def _passwords(settings: Mapping[str, str]) -> Iterator[SettingProblem]:
         key, location = f"ssl.{what}store.password", settings.get(f"ssl.{what}store.location")
         kind = "PEM" if location is None else _store_type(settings.get(f"ssl.{what}store.type"), location)
         if key in settings and kind == "PEM":
-            advice = "The key's own password is ssl.key.password." if what == "key" else "Leave it out."
+            advice = "The key's own password is ssl.key.password." if what == "key" else "Remove it."
             yield SettingProblem(key, f"it has no effect: there is no {what} store, or its type is PEM", advice)
 
 

@@ -110,7 +110,7 @@ def _sizes(client: KafkaAdminClient, partitions: Mapping[str, list[int]]) -> Rep
         if not broker["log_dirs"]:
             return (
                 "failed",
-                f"broker {broker['broker']} tells nothing of its log directories: is DESCRIBE on the cluster missing?",
+                f"broker {broker['broker']} does not report its log directories: is DESCRIBE on the cluster missing?",
             )
         for directory in broker["log_dirs"]:
             for topic in directory["topics"]:

@@ -87,14 +87,14 @@ def _mechanism_problems(values: Mapping[str, str], mechanism: str | None) -> Ite
         yield SettingProblem(
             used[0],
             f"security.protocol is {values.get('security.protocol', 'PLAINTEXT')}, so there is no authentication",
-            "Set security.protocol to SASL_SSL (or SASL_PLAINTEXT), or leave the sasl settings out.",
+            "Set security.protocol to SASL_SSL (or SASL_PLAINTEXT), or remove the sasl settings.",
         )
 
 
 def _handler_problems(values: Mapping[str, str]) -> Iterator[SettingProblem]:
     for key in ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class"):
         if key in values and values[key] not in _HANDLERS:
-            yield SettingProblem(key, "this callback handler is Java code and has no counterpart here", "Leave it out.")
+            yield SettingProblem(key, "this callback handler is Java code and has no counterpart here", "Remove it.")
 
 
 def _endpoint_problems(url: str | None) -> Iterator[SettingProblem]:

@@ -50,12 +50,12 @@ def unused_problems(values: Mapping[str, str]) -> Iterator[SettingProblem]:
         yield SettingProblem(
             tls[0],
             f"security.protocol is {protocol}, so nothing is encrypted and no certificate is checked",
-            "Set security.protocol to SSL or SASL_SSL, or leave the ssl settings out.",
+            "Set security.protocol to SSL or SASL_SSL, or remove the ssl settings.",
         )
     secured = protocol.startswith("SASL_")
     for key in sorted(unused_logins(values) if secured else _EACH.intersection(values)):
         if secured or not key.startswith("sasl."):
-            yield SettingProblem(key, "it has no effect with this way to log in", "Leave it out.")
+            yield SettingProblem(key, "it has no effect with this way to log in", "Remove it.")
 
 
 def _oauthbearer(values: Mapping[str, str]) -> frozenset[str]:

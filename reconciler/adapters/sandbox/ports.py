@@ -20,7 +20,7 @@ def reserved(count: int, fixed: tuple[int, ...] = ()) -> Iterator[list[int]]:
     with ExitStack() as held:
         for port in fixed:
             if not _bind(port, held):
-                raise SandboxError(f"Port {port} on {HOST} is taken.", "Choose another, or leave the choice to us.")
+                raise SandboxError(f"Port {port} on {HOST} is taken.", "Choose another, or omit the option.")
         ports = list(fixed)
         for port in random.sample(_RANGE, _TRIES):
             if len(ports) >= count:

@@ -61,7 +61,7 @@ def _failure(sandbox: Sandbox, node: Node, message: str) -> SandboxError:
     text = "\n".join(lines)
     advice = f"Node {node.id} logged last:\n{text}" if lines else f"Node {node.id} logged nothing."
     if "Address already in use" in text:
-        return PortTakenError(f"A port of sandbox {sandbox.name} was taken by somebody else meanwhile.", advice)
+        return PortTakenError(f"A port of sandbox {sandbox.name} was taken by another process.", advice)
     return SandboxError(message, advice)
 
 

@@ -44,4 +44,4 @@ class MemoryCluster:
 
     def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """See :class:`reconciler.ports.TopicInspector`; a snapshot holds no records."""
-        return {name: TopicUse(gaps=("a snapshot does not say what a topic holds",)) for name in names}
+        return {name: TopicUse(gaps=("a snapshot does not say what a topic contains",)) for name in names}

@@ -184,7 +184,7 @@ def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[pl.DataFrame, 
     both = joined.height - creates.height
     twice = joined.height != desired.height or both + deletes.height != live.height
     if twice or any(side.height > 1 and side[on].is_duplicated().any() for side in (creates, deletes)):
-        raise DamagedError("a row stands twice in the stored bindings: read the cluster again")
+        raise DamagedError("a row is stored twice: read the cluster again")
     return creates, deletes
 
 

@@ -206,7 +206,7 @@ class ProbeBarrier:
                 return
             found.append((refused, permitted))
         if brokers:
-            advice = "look at spec.principal and spec.superUsers, and at whom client logs in as"
+            advice = "check spec.principal, spec.superUsers, and the login in client"
             raise UnprovenError(_disproof(own, found, is_super=self.setup.own_is_super), advice)
 
 

@@ -113,7 +113,7 @@ def revert(step: Step, wish: Wish) -> Iterator[str]:
         case Create(Topic() as topic):
             _wish(wish, Topic(topic.name), absent=True)
         case Delete(Topic() as topic) if topic.name in wish.live.topics:
-            yield f"topic {topic.name} stays as it is: somebody has made it again"
+            yield f"topic {topic.name} stays: somebody has created it again"
         case Delete(Topic() as topic):
             _wish(wish, replace(topic, topic_id=None, replica_assignments=None))
             yield f"topic {topic.name} is made again without its records: they are gone"
@@ -126,7 +126,7 @@ def revert(step: Step, wish: Wish) -> Iterator[str]:
 def _revert_configs(before: TopicConfigs, after: TopicConfigs, wish: Wish) -> Iterator[str]:
     topic = wish.live.topics.get(after.name)
     if topic is None:
-        yield f"the settings of topic {after.name} stay: there is no such topic any more"
+        yield f"the settings of topic {after.name} stay: the topic no longer exists"
         return
     wished = wish.topics.get(after.name)
     configs = dict(wished.topic.configs if wished else topic.configs)
@@ -134,7 +134,7 @@ def _revert_configs(before: TopicConfigs, after: TopicConfigs, wish: Wish) -> It
         if _normal(key, topic.configs.get(key)) != _normal(key, value):
             yield f"{key} of topic {after.name} stays: somebody has changed it since"
         elif (old := before.configs[key]) is None and key in THROTTLE_CONFIGS:
-            yield f"{key} of topic {after.name} stays: a throttle is lifted by whoever moves replicas"
+            yield f"{key} of topic {after.name} stays: whoever moves replicas removes the throttle"
         elif old is None:
             configs.pop(key, None)
         else:

@@ -16,7 +16,7 @@ SHOWN_DAYS: Final = 10
 
 NOTHING_READ: Final = "no decision is in the logs of this time"
 NOTHING_ALLOWED: Final = (
-    "no permitted access is in the logs: brokers write them only where kafka.authorizer.logger is at DEBUG"
+    "the logs contain no permitted access: brokers log them only if kafka.authorizer.logger is at DEBUG"
 )
 
 

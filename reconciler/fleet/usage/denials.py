@@ -114,7 +114,7 @@ def _propose(denial: Denial, authorizer: Authorizer) -> Denial:
     for request in _requests(denial):
         decision = authorizer.authorize(*request)
         if decision.allowed is None:
-            told.append("what is not known of the cluster could change the answer")
+            told.append("something unknown about the cluster could change the answer")
         elif decision.rule is DecisionRule.DENY:
             told.append(f"a DENY decides, and no grant goes beyond it: {decision.binding}")
         elif not decision.allowed:
@@ -129,7 +129,7 @@ def _propose(denial: Denial, authorizer: Authorizer) -> Denial:
         return replace(denial, remark=f"from {len(missing):,} hosts: which of them are meant is for a person to say")
     caution = ""
     if denial.refused.resource_type is ResourceType.CLUSTER and denial.refused.operation in _CONTROL:
-        caution = "whoever has this controls the cluster"
+        caution = "this permission controls the cluster"
     return replace(denial, grants=tuple(_grant(denial.refused, host) for host in missing), remark=caution)
 
 
@@ -140,7 +140,7 @@ def _no_grant(refused: DeniedAccess) -> str:
     if problem is not None:
         return problem.message
     if principal == "User:ANONYMOUS":
-        return "User:ANONYMOUS is whoever connects without logging in"
+        return "User:ANONYMOUS is every client without a login"
     if name == WILDCARD:
         return "a grant on the name * means every name"
     if not name or not name.isprintable() or name != name.strip() or is_reserved(name):

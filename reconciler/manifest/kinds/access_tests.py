@@ -112,7 +112,7 @@ _MIXED = Trouble(
     f"{' and '.join(_OF_PRINCIPALS)} speak of principals, {', '.join(_OF_EVERYBODY)} of everybody else",
     "make two tests of it",
 )
-_WHO = Trouble(Code.TEST_FORM, "the test does not say whom it is about", "add principals")
+_WHO = Trouble(Code.TEST_FORM, "the test names no principal", "add principals")
 _NOT_WHO = Trouble(Code.TEST_FORM, "this field belongs to must and mustNot only", "remove it")
 _RESOURCE = Trouble(
     Code.TEST_FORM, "the test names no resource", "add topics, groups, transactionalIds or cluster: true"

@@ -210,7 +210,7 @@ def _patterns(node: MappingNode, table: PatternTable, findings: Findings) -> tup
 
 def _glob_problem(text: str) -> Trouble | None:
     if not text or text.startswith(("/", "./", "../")) or "\\" in text or ".." in text.split("/"):
-        message = f"{quoted(text)} is no path from the manifests' root"
+        message = f"{quoted(text)} is not a path from the manifests' root"
         return Trouble(Code.OWNERSHIP_FORM, message, "write it with /, such as teams/payments/**")
     return None
 

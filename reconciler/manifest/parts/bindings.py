@@ -118,7 +118,7 @@ class BindingTable:
 
     def _report_outside(self, binding: AclBinding, declaration: Declaration) -> None:
         ignored = self._cluster.scope.ignores(binding)
-        reason = "is ignored by" if ignored else "lies outside the scope of"
+        reason = "is ignored by" if ignored else "is outside the scope of"
         message = f"{binding.entry.principal} on {binding.pattern} {reason} the cluster {self._cluster.name}"
         advice = "a binding is in scope only if its whole pattern is; widen the scope, or limit the document's clusters"
         origin = declaration.origin

@@ -14,7 +14,7 @@ def host_problem(text: str) -> Trouble | None:
     if text == WILDCARD:
         return None
     if not text.strip():
-        return Trouble(Code.HOST, "a host cannot be empty", "write an address, or leave hosts out for every host")
+        return Trouble(Code.HOST, "a host cannot be empty", "write an address, or omit hosts for every host")
     if "/" in text:
         message = f"{quoted(text)} is an address range: before 4.4 Kafka takes it for a text that no address equals"
         return Trouble(Code.HOST, message, "list each address")

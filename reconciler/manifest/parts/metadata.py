@@ -18,12 +18,12 @@ _NAME_ADVICE: Final = "use ASCII letters, digits, '.', '_' and '-', with a lette
 
 def document_name_problem(text: str) -> str | None:
     """Why no document can be called ``text``, with what to do; ``None`` if one can."""
-    return None if _NAME.fullmatch(text) else f"{quoted(text)} is no name for a document: {_NAME_ADVICE}"
+    return None if _NAME.fullmatch(text) else f"{quoted(text)} is not a valid document name: {_NAME_ADVICE}"
 
 
 def _name(value: object) -> object:
     if isinstance(value, str) and not _NAME.fullmatch(value):
-        raise refuse(Code.WRONG_VALUE, f"{quoted(value)} is no name for a document", _NAME_ADVICE)
+        raise refuse(Code.WRONG_VALUE, f"{quoted(value)} is not a valid document name", _NAME_ADVICE)
     return value
 
 

@@ -41,7 +41,7 @@ def name_problem(kind: ResourceType, text: str, pattern_type: PatternType, *, sp
 
 def _star_problem(kind: ResourceType, text: str, pattern_type: PatternType) -> Trouble:
     bare = text.rstrip(WILDCARD)
-    message = f"{quoted(text)} is no pattern: in Kafka '*' stands for itself"
+    message = f"{quoted(text)} is not a pattern: in Kafka '*' is an ordinary character in names"
     advice = f"write {{prefix: {bare}}}" if bare else _ANY_ADVICE
     if pattern_type is PatternType.LITERAL and kind is not ResourceType.TOPIC:
         advice += f"; if the name does end with a star, {{literal: [{quoted(text)}]}}"
@@ -74,7 +74,7 @@ def _other_problem(kind: ResourceType, text: str, pattern_type: PatternType) -> 
         message = f"{quoted(text)} begins with a character below '*': an ACL on such a name can hang brokers"
         return Trouble(Code.HANGING_NAME, message, "rename the resource, or cover it with another pattern")
     if not text.isprintable():
-        return Trouble(Code.DEAD_NAME, f"{quoted(text)} holds a line break or a tab", "write the name on one line")
+        return Trouble(Code.DEAD_NAME, f"{quoted(text)} contains a line break or a tab", "write the name on one line")
     if kind is ResourceType.USER and pattern_type is PatternType.LITERAL:
         return principal_problem(text, may_be_everyone=False)
     return None

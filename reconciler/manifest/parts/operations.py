@@ -10,7 +10,7 @@ from reconciler.manifest.reader.nodes import MappingNode, Node, scalars
 from reconciler.model import SUPPORTED_OPERATIONS, AclOperation, AclPermissionType, ResourceType
 
 _PERMISSIONS = {"allow": AclPermissionType.ALLOW, "deny": AclPermissionType.DENY}
-_TWICE = Trouble(Code.DUPLICATE_BINDING, "this operation stands in the list twice", "remove one of them")
+_TWICE = Trouble(Code.DUPLICATE_BINDING, "this operation is in the list twice", "remove one of them")
 
 
 class Permission(NamedTuple):
@@ -67,7 +67,7 @@ def administration_problem(kind: ResourceType) -> Trouble | None:
     if SUPPORTED_OPERATIONS[kind] > {AclOperation.DESCRIBE}:
         return None
     message = f"{kind.name} has nothing to administer: nothing ever asks for more than DESCRIBE"
-    return Trouble(Code.UNSUPPORTED_OPERATION, message, "leave it out of this test")
+    return Trouble(Code.UNSUPPORTED_OPERATION, message, "remove it from this test")
 
 
 def operation_problem(operation: AclOperation, kind: ResourceType) -> Trouble | None:

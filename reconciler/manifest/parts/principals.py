@@ -17,7 +17,7 @@ def principal_problem(text: str, *, may_be_everyone: bool = True) -> Trouble | N
         return None if may_be_everyone else _NOT_EVERYONE
     principal_type, colon, name = text.partition(":")
     if not colon:
-        message = f"{quoted(text)} is no principal: it has no type and colon"
+        message = f"{quoted(text)} is not a principal: it has no type and colon"
         return Trouble(Code.PRINCIPAL, message, f"write User:{text.strip()}" if text.strip() else "write User:name")
     if not name.strip():
         return Trouble(Code.PRINCIPAL, f"the principal {quoted(text)} has no name", f"write {principal_type}:name")
@@ -44,11 +44,13 @@ def principal_glob_problem(text: str) -> Trouble | None:
 
 def _wildcard_problem(text: str, principal_type: str, name: str) -> Trouble | None:
     if name == "*":
-        message = f"{text} is nobody: only {WILDCARD_PRINCIPAL} is a wildcard, and it covers principals of every type"
+        message = (
+            f"{text} does not exist: only {WILDCARD_PRINCIPAL} is a wildcard, and it covers principals of every type"
+        )
         return Trouble(Code.DEAD_PRINCIPAL, message, f"write {WILDCARD_PRINCIPAL}, or name the {principal_type}s")
     # A distinguished name may well hold a star: CN=*.example.com,O=Example.
     if name.endswith("*") or (name.startswith("*") and "=" not in name):
-        message = f"{quoted(text)} matches nobody: Kafka knows no patterns for principals, only {WILDCARD_PRINCIPAL}"
+        message = f"{quoted(text)} matches nobody: Kafka has no patterns for principals, only {WILDCARD_PRINCIPAL}"
         return Trouble(Code.DEAD_PRINCIPAL, message, "name each principal: principals: [User:a, User:b]")
     return None
 

@@ -70,7 +70,7 @@ class Resources(ManifestModel):
 
 
 _FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expected here")
-_ONLY_TRUE = Trouble(Code.RULE_FORM, "only true makes sense here", "leave the field out instead")
+_ONLY_TRUE = Trouble(Code.RULE_FORM, "only true makes sense here", "remove the field")
 
 
 #: A pattern and the scalar that names it.

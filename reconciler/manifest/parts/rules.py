@@ -79,7 +79,7 @@ def checked_texts(node: Node | None, check: Callable[[str], Trouble | None], fin
         if trouble is not None:
             findings.add(trouble, item)
         elif item.plain in texts:
-            twice = Trouble(Code.DUPLICATE_BINDING, f"{item.plain} stands in the list twice", "remove one of them")
+            twice = Trouble(Code.DUPLICATE_BINDING, f"{item.plain} is in the list twice", "remove one of them")
             findings.add(twice, item, related=[findings.origin(texts[item.plain])])
         texts.setdefault(item.plain, item)
     return tuple(texts)

@@ -87,7 +87,7 @@ def setting_value(name: str, config_type: ConfigType, text: str) -> str:
         number = units.amount(text, _UNITS[config_type])
         low, high = _RANGES.get(name, (0, _LONG[1]))
         if name == "compression.gzip.level" and number == 0:
-            raise ValueError("0 is no level: write 1 to 9, or -1 for the codec's own")
+            raise ValueError("0 is not a level: write 1 to 9, or -1 for the codec's own")
         return str(units.in_range(number, low, high))
     if config_type is ConfigType.BOOLEAN:
         return str(units.boolean(text.lower())).lower()
@@ -117,5 +117,7 @@ def _words(name: str, text: str) -> str:
         items = [item.strip() for item in text.split(",")] if text else []
     for item in items:
         if item not in known:
-            raise ValueError(f"{quoted(item)} is no value of it: {did_you_mean(item, known, ', '.join(sorted(known)))}")
+            raise ValueError(
+                f"{quoted(item)} is not a valid value: {did_you_mean(item, known, ', '.join(sorted(known)))}"
+            )
     return ",".join(items)

@@ -24,7 +24,7 @@ _RULE_SCHEMA = {"type": "string", "pattern": f"{_RULE_PATTERN}|{VARIABLE_PATTERN
 def _rule(value: object) -> object:
     if not isinstance(value, str) or not re.search(_RULE_PATTERN, value, re.ASCII):
         shown = quoted(value) if isinstance(value, str) else "this"
-        raise refuse(Code.WRONG_VALUE, f"{shown} is no code of a lint finding", "write it as lint shows it: KA001")
+        raise refuse(Code.WRONG_VALUE, f"{shown} is not a lint code", "write it as lint shows it: KA001")
     return value
 
 

@@ -54,6 +54,6 @@ def report_forbidden(findings: Findings) -> bool:
         column = position - (breaks[line - 1] if line else 0)
         origin = Origin(findings.source.path, line + 1, column + 1)
         message = f"{describe(character)}, is not allowed in a manifest"
-        advice = _NO_MARK if position == 0 and character == _MARK else "remove it, or type the text anew"
+        advice = _NO_MARK if position == 0 and character == _MARK else "remove it, or type the text again"
         findings.add_at(Trouble(Code.FORBIDDEN_CHARACTER, message, advice), origin, 1)
     return breaks is not None

@@ -33,9 +33,7 @@ _ANCHOR = Trouble(Code.ANCHOR_OR_ALIAS, "anchors and aliases are not allowed", "
 _TAG = Trouble(Code.TAG, "tags are not allowed", "remove it: the field decides how its value is read")
 _MERGE = Trouble(Code.MERGE_KEY, "merge keys are not allowed", "write the fields out, or use a Role")
 _KEY = Trouble(Code.KEY_IS_NO_TEXT, "a key must be a text", "quote it if it looks like a list or a mapping")
-_NO_VALUE = Trouble(
-    Code.NO_VALUE, "there is no value here", 'give one, remove the field, or write "" for an empty text'
-)
+_NO_VALUE = Trouble(Code.NO_VALUE, "there is no value", 'give one, remove the field, or write "" for an empty text')
 _DEEP = Trouble(Code.TOO_DEEP, f"more than {MAX_DEPTH} levels of nesting", "no manifest needs them")
 
 
@@ -136,7 +134,7 @@ class _Composer:
                 self._findings.silence(value)
             text = key.plain
             if text in keys:
-                trouble = Trouble(Code.DUPLICATE_KEY, f"the key {quoted(text)} stands here twice", "keep one of them")
+                trouble = Trouble(Code.DUPLICATE_KEY, f"the key {quoted(text)} appears twice here", "keep one of them")
                 self._findings.add(trouble, key, related=[self._findings.origin(keys[text])])
             elif text == "<<":
                 self._findings.add(_MERGE, key)

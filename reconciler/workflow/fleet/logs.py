@@ -62,7 +62,8 @@ def log_parts(places: Sequence[str], clusters: Sequence[str]) -> list[LogPart]:
 def _known(name: str, clusters: Sequence[str]) -> str:
     if name not in clusters:
         raise RequestError(
-            f"the logs are named for {name!r}, which is no cluster of the fleet", f"clusters are: {', '.join(clusters)}"
+            f"the logs are named for {name!r}, which is not a cluster of the fleet",
+            f"clusters are: {', '.join(clusters)}",
         )
     return name
 

@@ -108,7 +108,7 @@ def _plan_one(name: str, manifests: Manifests, terms: PlanTerms) -> MemberPlan:
             planned = plan_on(target, manifests, "", terms.options)
         if checks_of(planned).stops:
             advice = "plan this cluster alone: that shows which of AccessTests, Ownership, TopicPolicy"
-            return MemberPlan(name, reason="disagreed", message="the plan breaks what was agreed", advice=advice)
+            return MemberPlan(name, reason="disagreed", message="policy checks failed", advice=advice)
     except PlanRefusedError as error:
         return MemberPlan(name, reason="refused", message=error.message, advice=error.advice)
     except WorkflowError as error:

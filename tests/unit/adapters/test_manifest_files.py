@@ -70,7 +70,7 @@ def test_what_cannot_be_read_is_a_problem_with_a_place(tmp_path: Path) -> None:
     assert refused(tmp_path) == [
         "gone.yaml:1:1 KR001 the file cannot be read: No such file or directory",
         "latin.yaml:2:7 KR001 byte 0xe9 is not UTF-8",
-        "line\\nbreak.yaml:1:1 KR001 the file's name holds unprintable characters",
+        "line\\nbreak.yaml:1:1 KR001 the file's name contains unprintable characters",
         "pipe.yaml:1:1 KR001 this is not a regular file",
     ]
 

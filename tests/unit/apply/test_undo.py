@@ -150,4 +150,4 @@ def test_a_throttle_that_stays_is_said() -> None:
     now = before(4)
     now = replace(now, topics={**now.topics, "kept0": Topic("kept0", 1, 1, {throttle: "*"})})
     found = back((Step(Phase.ALTER_CONFIGS, change),), now)
-    assert found.kept == (f"{throttle} of topic kept0 stays: a throttle is lifted by whoever moves replicas",)
+    assert found.kept == (f"{throttle} of topic kept0 stays: whoever moves replicas removes the throttle",)

@@ -12,7 +12,7 @@ import pytest
 
 from reconciler.cli.progress import progress_for
 
-_WARNING = "waiting 2 s for every broker; a broker that is cut off cannot be seen this way"
+_WARNING = "waiting 2 s for every broker; this cannot detect a broker that is cut off"
 
 
 class _Terminal(NamedTuple):

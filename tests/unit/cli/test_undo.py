@@ -64,7 +64,7 @@ def test_undo_sees_every_topic_and_what_the_manifests_leave_alone(
     assert "3 topics." in told.splitlines()[1]
     assert "closed-by-default: the first binding on TOPIC used shuts out everyone else who uses it now" in told
     assert "compression.type: lz4 → broker default" in told, "whoever set it may take it back"
-    assert "a snapshot does not say what a topic holds" in told, "whatever deletes a topic says what it holds"
+    assert "a snapshot does not say what a topic contains" in told, "whatever deletes a topic says what it holds"
 
 
 def test_a_forged_commit_does_not_steer_the_terminal(applied: Path, capsys: pytest.CaptureFixture[str]) -> None:

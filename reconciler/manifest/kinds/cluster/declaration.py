@@ -82,11 +82,11 @@ def _probe(barrier: BarrierSpec | None, node: Node | None, findings: Findings) -
     principal = checked_texts(node.get("principal"), _named_principal, findings)
     if barrier.principal is None:
         if barrier.client or barrier.timeout is not None:
-            message = "the field 'principal' is missing here: nothing says as whom brokers are asked"
+            message = "the field 'principal' is missing here: declare the probe principal that asks the brokers"
             findings.add(Trouble(Code.MISSING_FIELD, message), node)
         return None
     if barrier.wait is not None:
-        message = "wait is of no use where brokers are asked as a principal"
+        message = "wait has no effect if a probe principal is declared"
         findings.add(Trouble(Code.WRONG_VALUE, message, "remove wait, or principal and client"), node.keys["wait"])
     timeout = DEFAULT_BARRIER_TIMEOUT if barrier.timeout is None else barrier.timeout
     return ProbeDeclaration(principal[0], FrozenMap(barrier.client), timeout) if principal else None

@@ -31,7 +31,7 @@ def _code(value: object) -> object:
     known = [code.value for code in TopicCheck]
     if not isinstance(value, str) or value not in known:
         shown = quoted(value) if isinstance(value, str) else "this"
-        raise refuse(Code.WRONG_VALUE, f"{shown} is no code of a broken rule", one_of(known))
+        raise refuse(Code.WRONG_VALUE, f"{shown} is not a policy code", one_of(known))
     return TopicCheck(value)
 
 

@@ -46,14 +46,14 @@ def pattern_problem(text: str) -> Trouble | None:
     except re2.error as error:
         words = error.args[0].decode("utf-8", "replace") if error.args else "it cannot be read"
         advice = "write it as RE2 reads it: no lookaround, no references back"
-        return Trouble(Code.POLICY_FORM, f"{quoted(text)} is no regular expression: {words}", advice)
+        return Trouble(Code.POLICY_FORM, f"{quoted(text)} is not a regular expression: {words}", advice)
     return None
 
 
 def expression_problem(text: str) -> Trouble | None:
     """Why an expression is refused before it is compiled; ``None`` if its size is within bounds."""
     if not text.strip():
-        return Trouble(Code.POLICY_FORM, "the expression is empty", "write what has to be true")
+        return Trouble(Code.POLICY_FORM, "the expression is empty", "write the condition that must be true")
     if len(text) > MAX_EXPRESSION:
         return Trouble(Code.POLICY_FORM, f"an expression has at most {MAX_EXPRESSION} characters", "make rules of it")
     if len(_MACRO.findall(text)) > MAX_MACROS:

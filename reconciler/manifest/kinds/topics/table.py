@@ -43,7 +43,7 @@ class TopicTable:
                 message = f"{name} collides with {first.topic.name}: Kafka takes '.' and '_' for the same in names"
                 self._report(Code.COLLIDING_TOPICS, message, "rename one of them", item, first)
             if not self._cluster.scope.owns_topic(name, declared=True):
-                message = f"the topic {name} lies outside the scope of the cluster {self._cluster.name}"
+                message = f"the topic {name} is outside the scope of the cluster {self._cluster.name}"
                 advice = "topics are in scope by items with topics and without principals"
                 self._report(Code.OUTSIDE_SCOPE, message, advice, item, None)
 
