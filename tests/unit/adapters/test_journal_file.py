@@ -82,7 +82,7 @@ def test_a_torn_end_is_cut_off(tmp_path: Path, torn: str) -> None:
 def test_what_is_no_journal_is_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / "j"
     path.write_text(text)
-    with pytest.raises(RecordError, match="no journal"):
+    with pytest.raises(RecordError, match="not a journal"):
         RecordFile(str(path), alone=True)
     assert path.read_text() == text
 

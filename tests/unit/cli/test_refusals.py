@@ -180,7 +180,7 @@ def test_a_grant_that_nobody_reviewed(place: Place) -> None:
     place.live(*LIVE)
     assert place.plan().status == 0
     place.live(LIVE[0])
-    place.assert_refused(4, "would now grant what was not reviewed", "User:a on", "such as pay.")
+    place.assert_refused(4, "would now grant access that was not reviewed", "User:a on", "such as pay.")
 
 
 def test_a_binding_that_left_the_scope(place: Place) -> None:

@@ -38,7 +38,7 @@ def test_the_problems_of_every_cluster_are_shown(manifests: str, capsys: pytest.
     told = capsys.readouterr().err
     assert "3 problems" in told
     for name in ("pay", "log", "pay-too"):
-        assert f"lies outside the scope of the cluster {name}\n" in told
+        assert f"is outside the scope of the cluster {name}\n" in told
 
 
 def test_the_problems_of_every_cluster_are_in_the_json(manifests: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,5 +49,5 @@ def test_a_name_that_no_document_can_have_is_refused(
 ) -> None:
     (tmp_path / "topic.yaml").write_text("kind: KafkaTopic\nmetadata: {name: t}\nspec: {partitions: 1}\n")
     assert run([word.replace("{}", str(tmp_path)) for word in words]) == 64
-    assert "is no name for a document" in capsys.readouterr().err
+    assert "is not a valid document name" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()

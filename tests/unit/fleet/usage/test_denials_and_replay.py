@@ -88,7 +88,7 @@ def test_a_grant_that_another_implies_is_left_out() -> None:
         (
             refusal()._replace(request=refusal().request._replace(principal="User:ANONYMOUS")),
             None,
-            "without logging in",
+            "without a login",
         ),
     ],
 )
