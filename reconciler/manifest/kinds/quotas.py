@@ -53,7 +53,7 @@ _NOBODY = Trouble(Code.QUOTA_FORM, "the quota names no entity", "add user, clien
 _NOTHING = Trouble(Code.QUOTA_FORM, "the quota limits nothing", "add limits, or absent: true")
 _ABSENT = Trouble(Code.QUOTA_FORM, "an absent quota has no limits and no end", "remove limits and expires, or absent")
 _WITH_IP = Trouble(Code.QUOTA_FORM, "Kafka does not combine ip with user or clientId", "make two items of it")
-_TRUE = Trouble(Code.QUOTA_FORM, "only true makes sense here", "leave the field out instead")
+_TRUE = Trouble(Code.QUOTA_FORM, "only true makes sense here", "remove the field")
 
 
 def _positive(number: float) -> float:
@@ -228,7 +228,7 @@ class QuotasKind(Kind):
                 )
                 findings.add_at(trouble, origin, related=[earlier.declaration.origin])
             elif not cluster.scope.owns_quota(entity, declared=True):
-                message = f"the quota of {entity} lies outside the scope of the cluster {cluster.name}"
+                message = f"the quota of {entity} is outside the scope of the cluster {cluster.name}"
                 advice = "quotas are in scope by items with principals alone; those without a user by {any: true}"
                 findings.add_at(Trouble(Code.OUTSIDE_SCOPE, message, advice), origin, related=[cluster.origin])
             expires = item.declaration.expires
