@@ -60,10 +60,7 @@ class Run:
 
     def all_outcomes(self) -> tuple[StepOutcome, ...]:
         """An outcome for every step, in the plan's order."""
-        return tuple(
-            self.outcomes.get(step, StepOutcome(step, Outcome.NOT_ATTEMPTED, message=self.stopped))
-            for step in self.plan.steps
-        )
+        return tuple(self.outcomes.get(step, StepOutcome(step, Outcome.NOT_ATTEMPTED)) for step in self.plan.steps)
 
     def undone(self) -> Undone:
         """What was to be performed by now and was not."""

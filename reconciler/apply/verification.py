@@ -21,6 +21,7 @@ from reconciler.retry import polls
 VISIBLE_SECONDS: Final = 30.0
 #: The same where somebody else is at work, who may have taken it away again.
 FOREIGN_SECONDS: Final = 3.0
+_AGAIN: Final = "apply the same plan again once the brokers answer: what is done is recognised"
 _NOT_SHOWN: Final = "reported done, but the cluster does not show it"
 
 
@@ -41,7 +42,7 @@ def _read(run: Run, request: ReadRequest) -> ClusterState:
     try:
         return run.environment.cluster.read(request)
     except ClusterError as error:
-        raise StoppedError(f"the cluster could not be read again: {error}") from error
+        raise StoppedError(f"the cluster could not be read again: {error}; {_AGAIN}") from error
 
 
 def exact_read(run: Run, placed: Collection[AclBinding], request: ReadRequest | None = None) -> ClusterState:
@@ -72,7 +73,7 @@ def reread(run: Run) -> ClusterState:
     live, found = await_visible(run)
     run.record_outcomes([StepOutcome(step, Outcome.UNKNOWN, "not_shown", _NOT_SHOWN) for step in found.missing])
     if found.foreign:
-        raise StoppedError("somebody else changed what this plan touches: " + "; ".join(found.foreign[:5]))
+        raise StoppedError(f"somebody else changed what this plan touches: {'; '.join(found.foreign[:5])}; plan again")
     return live
 
 

@@ -1,18 +1,25 @@
 """The end of an apply, as text and as JSON values: outcomes counted, everything that is not good by name."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from reconciler.apply import GOOD, Outcome, Result, StepOutcome
 from reconciler.plan import change_id, describe, plan_id, step_side
 from reconciler.report.style import Style, counted, plain, safe
 
+#: How many steps that were not attempted are named: a run that stops early leaves thousands of them.
+_NAMED: Final = 10
+
 
 def result_lines(result: Result, style: Style = plain) -> Iterator[str]:
     """Yield the lines: what is not good first, the verdict last."""
+    unsent = 0
     for item in result.outcomes:
-        if item.outcome not in GOOD:
+        unsent += item.outcome is Outcome.NOT_ATTEMPTED
+        if item.outcome not in GOOD and (item.outcome is not Outcome.NOT_ATTEMPTED or unsent <= _NAMED):
             yield style("error", f"  {item.outcome}: {safe(describe(item.step.change))}") + _why(item)
+    if unsent > _NAMED:
+        yield style("error", f"  and {unsent - _NAMED:,} more not attempted")
     for text in result.differences:
         yield style("error", f"  {safe(text)}")
     for text in result.notes:

@@ -58,7 +58,10 @@ class Unattended:
 
 @contextmanager
 def stoppable(asked: Callable[[], None]) -> Iterator[Callable[[], bool]]:
-    """Yields whether SIGINT or SIGTERM has asked to stop; ``asked`` is called then. A second one ends at once."""
+    """Yields whether a signal has asked to stop; ``asked`` is called then. A second one ends at once.
+
+    A terminal that is closed asks too (SIGHUP), unless the run was told to survive it (``nohup``).
+    """
     stopped = False
 
     def stop(_signal: int, _frame: object) -> None:
@@ -68,7 +71,8 @@ def stoppable(asked: Callable[[], None]) -> Iterator[Callable[[], bool]]:
         stopped = True
         asked()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    hangup = () if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else (signal.SIGHUP,)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, *hangup)}
     try:
         yield lambda: stopped
     finally:

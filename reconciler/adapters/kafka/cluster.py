@@ -10,7 +10,7 @@ from reconciler.adapters.kafka.groups import existing_groups
 from reconciler.adapters.kafka.handshake import AuthorizerPresence, handshake_with, probe_authorizer
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.kafka.kinds import KINDS, kind_of
-from reconciler.adapters.kafka.kinds.interface import Reading
+from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.listing import AclListing, AclReader, features
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.kafka.topic_uses import topic_uses
@@ -63,10 +63,10 @@ class KafkaCluster:
             if listing:  # not before: a listing by the client needs a handshake before and after it
                 listing.begin()
             seen = visible_names(self._connection) if request.all_topics or request.topic_listing else []
-            reading = Reading(self._connection, request, handshake, listing, seen)
+            session = ReadSession(self._connection, request, handshake, listing, seen)
             state = ClusterState(handshake.cluster_id, may_alter_acls=handshake.may_alter_acls)
             for kind in KINDS:
-                state = kind.read(reading, state)
+                state = kind.read(session, state)
             return replace(state, groups=existing_groups(self._connection)) if request.groups else state
         finally:
             if listing:

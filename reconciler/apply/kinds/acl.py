@@ -112,7 +112,7 @@ def revert(step: Step, wish: Wish) -> Iterator[str]:
         yield f"“{describe(step.change)}” stays: the grant has expired"
     else:
         wanted = wish.declared.bindings.get(binding)
-        wish.bindings[binding] = Declaration(wish.origin, expires=wanted.expires if wanted else None)
+        wish.bindings[binding] = wanted._replace(origin=wish.origin) if wanted else Declaration(wish.origin)
 
 
 def _expired(step: Step, binding: AclBinding, wish: Wish) -> bool:

@@ -35,6 +35,7 @@ from reconciler.model import (
 )
 from reconciler.plan import Acknowledgement, Guard, Limits, Options, Plan, Request, Terms, propose, touched_binding
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
+from reconciler.report.result_text import result_lines
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY, declared
@@ -313,7 +314,7 @@ def test_a_stranger_s_binding_stops_a_run_before_its_first_phase() -> None:
     plan = planned(EMPTY, acl("x"))
     cluster = MemoryCluster(replace(EMPTY, bindings=frozenset({acl("x", "DENY")})))
     result = applied(plan, cluster, EMPTY)
-    assert result.stopped == f"somebody else changed what this plan touches: {acl('x', 'DENY')} appeared"
+    assert result.stopped == f"somebody else changed what this plan touches: {acl('x', 'DENY')} appeared; plan again"
     assert cluster.state.bindings == {acl("x", "DENY")}
 
 
@@ -334,3 +335,16 @@ def test_whoever_asks_to_stop_is_heard_while_a_run_waits() -> None:
     assert result.interrupted
     assert clock.seconds < 5
     assert cluster.state.bindings == {acl("x"), acl("old")}
+
+
+def test_a_stop_is_said_once_and_not_once_a_step() -> None:
+    live = replace(EMPTY, bindings=frozenset({acl(f"t{number}") for number in range(30)} | {acl("stays")}))
+    plan = planned(live, acl("stays"))
+    cluster = MemoryCluster(live)
+    preflight = check(plan, live, plan.terms)
+    cluster.send(creations([acl("t1", "DENY")]))
+    result = perform(plan, live, preflight, ApplyEnvironment(cluster, StillClock(), Silent()))
+    lines = list(result_lines(result))
+    assert sum("somebody else" in line for line in lines) == 1
+    assert sum(line.startswith("  not-attempted:") for line in lines) == 10
+    assert "  and 20 more not attempted" in lines

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AclBindingFilter
 
 from reconciler.adapters.kafka.bindings import unsupported_by_client
 from reconciler.adapters.kafka.client import AdminConnection
-from reconciler.adapters.kafka.kinds.interface import Reading
+from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.listing_check import checked_listing
 from reconciler.adapters.kafka.requests import Item, request, unsupported
 from reconciler.model import AclBinding, Change, ClusterState, Create, resource_of
@@ -20,11 +20,11 @@ TYPES: Final = (AclBinding,)
 _NOT_VALIDATED: Final = Answer(AnswerStatus.UNKNOWN, "not_validated", "Kafka cannot be asked about ACLs")
 
 
-def read(reading: Reading, state: ClusterState) -> ClusterState:
+def read(session: ReadSession, state: ClusterState) -> ClusterState:
     """The listing, once it is done and believed."""
-    if reading.listing is None:
+    if session.listing is None:
         return state
-    found = checked_listing(reading.connection, reading.handshake, reading.listing.result())
+    found = checked_listing(session.connection, session.handshake, session.listing.result())
     return replace(state, bindings=found.listing.bindings, opaque=found.listing.opaque, acl_gap=found.gap)
 
 

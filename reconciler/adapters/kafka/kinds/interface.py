@@ -12,7 +12,7 @@ from reconciler.ports import Answer, ReadRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadSession:
     """What the kinds share while one :class:`~reconciler.ports.ReadRequest` is answered.
 
     ``listing`` is the one of ACLs, which goes on in another process; ``seen`` are the names of topics that a broker
@@ -34,7 +34,7 @@ class Kind(Protocol):
         """Which types the sides of its changes have."""
         ...
 
-    def read(self, reading: Reading, state: ClusterState) -> ClusterState:
+    def read(self, session: ReadSession, state: ClusterState) -> ClusterState:
         """``state``, which has what the kinds before have read, and what was asked for of this kind.
 
         Raises :class:`~reconciler.ports.ClusterError` rather than to leave anything out without a word.

@@ -9,7 +9,7 @@ from typing import Final
 
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.client import AdminConnection
-from reconciler.adapters.kafka.kinds.interface import Reading
+from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.listing import ask
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.model import Change, ClientQuota, ClusterState, QuotaEntity, resource_of
@@ -23,12 +23,12 @@ _UNTAKEN: Final = (
 _DONE: Final = Answer(AnswerStatus.DONE)
 
 
-def read(reading: Reading, state: ClusterState) -> ClusterState:
+def read(session: ReadSession, state: ClusterState) -> ClusterState:
     """All quotas where they were asked for; why not, where they cannot be read."""
-    state = replace(state, may_alter_quotas=reading.handshake.may_alter_configs)
-    if not reading.request.quotas:
+    state = replace(state, may_alter_quotas=session.handshake.may_alter_configs)
+    if not session.request.quotas:
         return state
-    found = _quotas(reading.connection.settings)
+    found = _quotas(session.connection.settings)
     return replace(state, quota_gap=found) if isinstance(found, str) else replace(state, quotas=found)
 
 

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from reconciler.adapters.kafka.broker_defaults import broker_defaults
 from reconciler.adapters.kafka.client import AdminConnection
-from reconciler.adapters.kafka.kinds.interface import Reading
+from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.limits import increase_problem, settings_problem, topic_problem
 from reconciler.adapters.kafka.requests import DONE, Item, request, unsupported
 from reconciler.adapters.kafka.topic_listing_check import topic_listing_gap
@@ -37,28 +37,28 @@ _NONCE_KNOWN: Final = (
 _NOT_VALIDATED: Final = Answer(AnswerStatus.UNKNOWN, "not_validated", "Kafka cannot be asked about deletions")
 
 
-def read(reading: Reading, state: ClusterState) -> ClusterState:
+def read(session: ReadSession, state: ClusterState) -> ClusterState:
     """All topics, and whether they are all; or those that are named."""
-    request, connection = reading.request, reading.connection
-    gap = _gap(reading, state) if request.all_topics else None
-    wanted = set(reading.seen if request.all_topics else ())
+    request, connection = session.request, session.connection
+    gap = _gap(session, state) if request.all_topics else None
+    wanted = set(session.seen if request.all_topics else ())
     if gap or not request.all_topics:
         wanted.update(request.topic_names)
     found = read_topics(connection, wanted) if wanted else TopicsRead()
-    brokers = [broker.id for broker in reading.handshake.brokers]
+    brokers = [broker.id for broker in session.handshake.brokers]
     return replace(
         state,
         topics=found.topics,
         unreadable_topics=found.unreadable,
         topic_gap=gap,
-        topic_names=frozenset() if request.all_topics else frozenset(reading.seen),
+        topic_names=frozenset() if request.all_topics else frozenset(session.seen),
         broker_defaults={**found.defaults, **broker_defaults(connection, brokers)} if request.broker_defaults else {},
     )
 
 
-def _gap(reading: Reading, state: ClusterState) -> str | None:
+def _gap(session: ReadSession, state: ClusterState) -> str | None:
     """Why the listing of topics may be partial: a broker hides, without a word, what we may not describe."""
-    request = reading.request
+    request = session.request
     unlimited = request.principal in request.super_users
     if not request.acls and not unlimited:
         return _ACLS_UNREAD
@@ -66,7 +66,7 @@ def _gap(reading: Reading, state: ClusterState) -> str | None:
     if gap is None and not unlimited:
         gap = state.acl_gap
     # Whoever may describe every name hears of one that does not exist that it does not, and nobody else does.
-    if gap is None and not is_unknown(reading.connection, f"__kr.visible.{secrets.token_hex(16)}"):
+    if gap is None and not is_unknown(session.connection, f"__kr.visible.{secrets.token_hex(16)}"):
         return _NONCE_KNOWN
     return gap
 
