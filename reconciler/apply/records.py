@@ -31,7 +31,7 @@ from reconciler.codec import (
 )
 from reconciler.codec.values import BINDING
 from reconciler.model import AclBinding
-from reconciler.plan import Phase, Plan, Step, ids, step_side
+from reconciler.plan import Phase, Plan, Step, ids, step_to_json
 
 #: Of a journal's records; a reader refuses a newer one.
 JOURNAL_FORMAT: Final = 1
@@ -255,7 +255,7 @@ def audited(about: About, item: StepOutcome, time: str) -> dict[str, Any]:
     return {
         "record": "step",
         **ABOUT.write(about),
-        **step_side(item.step),
+        **step_to_json(item.step),
         "outcome": str(item.outcome),
         "code": item.code,
         "message": item.message,

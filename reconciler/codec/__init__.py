@@ -9,7 +9,7 @@ from reconciler.codec.containers import TEXTS, array, mapping, nullable
 from reconciler.codec.document import canonical, compact, known_minor, load, schema_text
 from reconciler.codec.interface import Codec, SchemaError, same, unexpected
 from reconciler.codec.lines import Lines, document_text, in_lines
-from reconciler.codec.objects import Field, Record, derived, field, flat, group, record
+from reconciler.codec.objects import Field, Record, derived, field, flat, group, optional, record
 from reconciler.codec.scalars import (
     ANY_TEXT,
     BOOLEAN,
@@ -59,6 +59,7 @@ __all__ = [
     "load",
     "mapping",
     "nullable",
+    "optional",
     "record",
     "same",
     "schema_text",

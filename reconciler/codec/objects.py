@@ -80,6 +80,18 @@ def flat(codec: Codec[Any], attr: str) -> Field:
     return Field("", codec, codec.schema, attr, attrgetter(attr) if attr else same)
 
 
+def optional(codec: Codec[Any], attr: str, first: str) -> Field:
+    """As :func:`flat`, of a value that may be ``None``: then its fields, one of which is ``first``, are absent."""
+
+    def read(value: Any) -> Any:
+        return codec.read(value) if first in value else None
+
+    def write(value: Any) -> Any:
+        return {} if value is None else codec.write(value)
+
+    return flat(Codec(read, write, {**codec.schema, "required": []}), attr)
+
+
 def record(build: Callable[..., T], *fields: Field, closed: bool = False, words: str = "") -> Record[T]:
     """The codec of what ``build`` makes of the fields as keywords; it may raise ``ValueError``.
 

@@ -67,12 +67,17 @@ def integer(least: int | None = 0) -> Codec[int]:
     return Codec(read, same, {"type": "integer"} | ({} if least is None else {"minimum": least}))
 
 
-def _read_number(value: Any) -> float:
-    if value.__class__ is not float and value.__class__ is not int:
-        raise unexpected("a number", value)
-    if not 0 <= value < _LARGEST:
-        raise SchemaError("is not a number from 0 to 2^63")
-    return value
+def number(limit: float) -> Codec[float]:
+    """A number from 0 up to, and without, ``limit``."""
+
+    def read(value: Any) -> float:
+        if value.__class__ is not float and value.__class__ is not int:
+            raise unexpected("a number", value)
+        if not 0 <= value < limit:
+            raise SchemaError(f"is not a number from 0 to {limit:g}")
+        return value  # type: ignore[no-any-return]
+
+    return Codec(read, same, {"type": "number", "minimum": 0})
 
 
 def _read_boolean(value: Any) -> bool:
@@ -82,7 +87,7 @@ def _read_boolean(value: Any) -> bool:
 
 
 COUNT: Final = integer()
-NUMBER: Final[Codec[float]] = Codec(_read_number, same, {"type": "number", "minimum": 0})
+NUMBER: Final = number(_LARGEST)
 BOOLEAN: Final[Codec[bool]] = Codec(_read_boolean, same, {"type": "boolean"})
 
 

@@ -1,11 +1,12 @@
 """Values of the model in JSON: bindings, patterns, places, topics' assignments."""
 
+import math
 from typing import Any, Final
 
 from reconciler.codec.containers import array, mapping, nullable
 from reconciler.codec.interface import Codec, SchemaError
 from reconciler.codec.objects import Record, field, record
-from reconciler.codec.scalars import ANY_TEXT, COUNT, NUMBER, TEXT, by_name, converted, integer, text
+from reconciler.codec.scalars import ANY_TEXT, COUNT, TEXT, by_name, converted, integer, number, text
 from reconciler.model.acl import AccessControlEntry, AclBinding, OpaqueBinding, ResourcePattern
 from reconciler.model.enums import AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.model.origin import Origin
@@ -75,7 +76,7 @@ _PARTS: Final = converted(
 QUOTA: Final[Record[ClientQuota]] = record(
     ClientQuota,
     field("entity", _PARTS, "Whom it is for: user, client-id, both, or ip; null: the default.", {"user": "svc-orders"}),
-    field("values", mapping(NUMBER), "The limits by Kafka's keys.", {"producer_byte_rate": 1048576}),
+    field("values", mapping(number(math.inf)), "The limits by Kafka's keys.", {"producer_byte_rate": 1048576}),
 )
 
 

@@ -7,15 +7,21 @@ from reconciler.plan.default_allow.bridging import bridges
 from reconciler.plan.default_allow.outermost import outermost
 from reconciler.plan.dependencies import Undone
 from reconciler.plan.expectation import Finding, Standing, standing, touched_topics
-from reconciler.plan.file.document import FORMAT_VERSION, plan_document, plan_text, step_side
+from reconciler.plan.file.document import (
+    FORMAT_VERSION,
+    PlanFileError,
+    parse_plan,
+    plan_from_json,
+    plan_schema_text,
+    plan_text,
+    plan_to_json,
+    step_to_json,
+)
 from reconciler.plan.file.identity import change_id, file_digest, ids, plan_id
-from reconciler.plan.file.reading import PlanFileError, parse_plan, plan_from
-from reconciler.plan.file.schema import plan_schema, plan_schema_text
 from reconciler.plan.guards import Acknowledgement, Guard, Limits, Refusal, Surroundings, refusals, unacknowledged
 from reconciler.plan.kinds import describe
 from reconciler.plan.kinds.acl import (
     acl_changes,
-    binding_side,
     created_bindings,
     deleted_bindings,
     is_acl_change,
@@ -85,7 +91,6 @@ __all__ = [
     "Violation",
     "acl_changes",
     "barriers",
-    "binding_side",
     "bindings_after",
     "bridges",
     "change_id",
@@ -107,18 +112,17 @@ __all__ = [
     "outermost",
     "parse_plan",
     "perhaps_in_use",
-    "plan_document",
-    "plan_from",
+    "plan_from_json",
     "plan_id",
-    "plan_schema",
     "plan_schema_text",
     "plan_text",
+    "plan_to_json",
     "possible_barriers",
     "propose",
     "prove",
     "refusals",
     "standing",
-    "step_side",
+    "step_to_json",
     "touched_binding",
     "touched_bindings",
     "touched_topics",

@@ -2,11 +2,11 @@
 
 import datetime
 import hashlib
-import json
 from dataclasses import dataclass
 
+from reconciler.codec import compact
 from reconciler.model import Change, Delete, Origin
-from reconciler.plan.kinds import kind_of, sides
+from reconciler.plan.kinds import CHANGE, kind_of
 from reconciler.plan.phase import Phase
 
 
@@ -33,8 +33,8 @@ class Step:
     @property
     def id(self) -> str:
         """Twelve hexadecimal digits, the same for the same change in any plan."""
-        action, before, after = sides(self.change)
-        text = json.dumps([action, before, after], ensure_ascii=False, separators=(",", ":"))
+        written = CHANGE.write(self.change)
+        text = compact([written["action"], written["before"], written["after"]])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from reconciler.plan import Plan, Refusal, plan_document
+from reconciler.plan import Plan, Refusal, plan_to_json
 
 
 def plan_report(plan: Plan, *, command: str = "plan") -> dict[str, Any]:
     """What ``--output json`` prints; ``command`` says whether it proposes (``plan``) or only reports (``drift``)."""
     refused = [refusal_document(refusal) for refusal in plan.refusals]
-    return {**plan_document(plan), "command": command, "refusals": refused}
+    return {**plan_to_json(plan), "command": command, "refusals": refused}
 
 
 def refusal_document(refusal: Refusal) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from reconciler.apply import GOOD, Outcome, Result, StepOutcome
-from reconciler.plan import change_id, describe, plan_id, step_side
+from reconciler.plan import change_id, describe, plan_id, step_to_json
 from reconciler.report.style import Style, counted, plain, safe
 
 #: How many steps that were not attempted are named: a run that stops early leaves thousands of them.
@@ -50,7 +50,7 @@ def result_document(result: Result) -> dict[str, Any]:
 def _step(item: StepOutcome) -> dict[str, Any]:
     blocked_by = None if item.blocked_by is None else describe(item.blocked_by)
     return {
-        **step_side(item.step),
+        **step_to_json(item.step),
         "outcome": str(item.outcome),
         "code": item.code,
         "message": item.message,

@@ -29,7 +29,7 @@ from reconciler.plan import (
     bindings_after,
     difference_review,
     is_acl_change,
-    plan_document,
+    plan_to_json,
     prove,
     touched_binding,
     touched_bindings,
@@ -79,7 +79,7 @@ def test_every_gain_and_every_loss_has_a_row(found: Transition, default_allow: b
 def test_the_word_for_the_whole_plan_is_true(found: Transition) -> None:
     plan = found.plan()
     gained, lost = moved(plan, found.live, default_allow=False)
-    document = plan_document(plan)
+    document = plan_to_json(plan)
     if gained:
         assert document["accessChange"] in ("widening", "mixed")
     if lost:
@@ -276,6 +276,6 @@ def test_a_gain_of_somebody_who_would_only_be_counted_is_stale() -> None:
 @given(transitions())
 def test_the_document_names_every_principal_that_gains(found: Transition) -> None:
     plan = found.plan()
-    rows = json.loads(json.dumps(plan_document(plan)["access"]))["rows"]
+    rows = json.loads(json.dumps(plan_to_json(plan)["access"]))["rows"]
     gaining = {row["principal"] for row in rows if row["gained"]}
     assert gaining == {row.principal for row in plan.access.consequences if row.gained}

@@ -33,7 +33,7 @@ from reconciler.model import (
     Scope,
     Selector,
 )
-from reconciler.plan.kinds import sides
+from reconciler.plan.kinds import CHANGE
 from tests.property.strategies import bindings, live_topics, states, wild_bindings, wild_states
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> FleetStore:
 
 
 def spelled(changes: Sequence[DeclaredChange]) -> list[object]:
-    return [(type(found.change), sides(found.change), found.origin) for found in changes]
+    return [(type(found.change), CHANGE.write(found.change), found.origin) for found in changes]
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reconciler.adapters.spark.readings import origin_of
-from reconciler.diff import Comparison, DeclaredChange, Skipped, SkipReason
+from reconciler.codec import compact
+from reconciler.diff import Comparison, DeclaredChange, Skipped
 from reconciler.fleet import COLUMNS, TEXT_COLUMNS, Row, binding_of
 from reconciler.fleet.store import StoreFiles
-from reconciler.model import AclBinding, Change, Create, Declaration, Delete, Impossible, Origin
-from reconciler.plan.file.reading import change_from
-from reconciler.plan.kinds import sides
+from reconciler.model import AclBinding, Change, Create, Declaration, Delete, Origin
+from reconciler.plan.file.codec import SKIPPED
+from reconciler.plan.kinds import CHANGE
 
 #: Differences of small units wait until there are so many: a row group for each would cost more than comparing it.
 _GROUP_ROWS: Final = 4_096
@@ -123,7 +124,7 @@ class Results:
 
 def topic_differences(compared: Comparison) -> list[TopicDifference]:
     """Changes and what is left, of a comparison of topics alone."""
-    return [*map(_change, compared.changes), *map(_left, compared.skipped)]
+    return [*map(_change, compared.changes), *map(_skipped, compared.skipped)]
 
 
 def changes_of(
@@ -136,9 +137,9 @@ def changes_of(
     for side in _sides(files, names, cluster, most):
         origin = None if side["origin"] is None else origin_of(side["origin"])
         if side["action"] == "Left":
-            left.append(_as_left(json.loads(side["detail"]), origin))
+            left.append(SKIPPED.read(json.loads(side["detail"])))
         elif side["detail"] is not None:
-            topics.append(_declared(change_from(side["action"], *json.loads(side["detail"])), origin))
+            topics.append(_declared(CHANGE.read(json.loads(side["detail"])), origin))
         else:
             binding = binding_of(tuple(side[name] for name in COLUMNS))
             change = Create(binding) if side["action"] == "CreateAcl" else Delete(binding)
@@ -161,23 +162,12 @@ def _sides(files: StoreFiles, names: Sequence[str], cluster: str, most: int | No
 
 def _change(found: DeclaredChange) -> TopicDifference:
     change, origin = found.change, found.origin
-    action, before, after = sides(change)
-    name = str((after or before or {})["name"])
-    return TopicDifference(action, name, _json([before, after]), None if origin is None else str(origin))
+    written = CHANGE.write(change)
+    name = str((written["after"] or written["before"])["name"])
+    return TopicDifference(written["action"], name, compact(written), None if origin is None else str(origin))
 
 
-def _left(left: Skipped) -> TopicDifference:
-    side: dict[str, Any] = {"reason": str(left.reason), "subject": left.subject, "detail": left.detail}
-    if isinstance(left.change, Impossible):
-        change = left.change
-        side["impossible"] = [change.what, change.name, change.before, change.after, change.reason]
-    return TopicDifference("Left", left.subject, _json(side), None if left.origin is None else str(left.origin))
-
-
-def _as_left(side: dict[str, Any], origin: Origin | None) -> Skipped:
-    change = Impossible(*side["impossible"]) if "impossible" in side else None
-    return Skipped(SkipReason(side["reason"]), side["subject"], side["detail"], change, origin)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def _skipped(left: Skipped) -> TopicDifference:
+    return TopicDifference(
+        "Left", left.subject, compact(SKIPPED.write(left)), None if left.origin is None else str(left.origin)
+    )

@@ -1,37 +1,130 @@
 """A plan as canonical JSON: one top-level field a line, one list item a line, the digest of all that last.
 
 ``formatVersion`` keeps Terraform's rule: a reader ignores what it does not know in a newer minor version, and
-refuses another major one. The file holds no address and no setting of a client.
+refuses another major version. The file holds no address and no setting of a client.
 """
 
 import hashlib
-import json
-from collections.abc import Iterator
-from typing import Any, Final
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
-from reconciler.diff import Skipped
+from reconciler.codec import (
+    Lines,
+    Record,
+    SchemaError,
+    canonical,
+    derived,
+    field,
+    flat,
+    known_minor,
+    load,
+    record,
+    schema_text,
+    text,
+)
+from reconciler.model import Change
 from reconciler.model.disguise import undisguised_json
-from reconciler.plan.conditional import conditional_side, unbridged_side
-from reconciler.plan.file.access_form import access_side, callout_side, effect_side
-from reconciler.plan.file.binding_form import pattern_side
-from reconciler.plan.file.identity import acknowledgement_side, ids, options_side
-from reconciler.plan.file.scope_form import scope_side
-from reconciler.plan.file.topic_review_form import topic_review_side
-from reconciler.plan.kinds import sides
-from reconciler.plan.proposal import Plan, Terms
+from reconciler.plan.file.codec import PLAN, STEP
+from reconciler.plan.file.identity import ids
+from reconciler.plan.kinds import describe, kind_of
+from reconciler.plan.proposal import Plan
 from reconciler.plan.step import Step
 
 FORMAT_VERSION: Final = "1.0"
-_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+_DIGEST_LINE = re.compile(r',\n"digest":"(sha256:[0-9a-f]{64})"\n}\n')
+
+
+class PlanFileError(Exception):
+    """The text is no plan that this version can read, or it was altered; ``str()`` says which."""
+
+
+class _Document(NamedTuple):
+    """A plan with its ids."""
+
+    change_id: str
+    plan_id: str
+    plan: Plan
+
+
+_DOCUMENT: Final[Record[_Document]] = record(
+    _Document,
+    derived(
+        "formatVersion",
+        text(r"^1\.[0-9]+$"),
+        "Another major version is not readable.",
+        "1.0",
+        get=lambda _: FORMAT_VERSION,
+    ),
+    field(
+        "changeId",
+        text("^change-[0-9a-f]{64}$"),
+        "The ordered changes with what they expect; equal on clusters in the same state.",
+        f"change-{'0' * 64}",
+    ),
+    field(
+        "planId",
+        text("^plan-[0-9a-f]{64}$"),
+        "The change id with cluster, scope, options, acknowledgements and topic ids.",
+        f"plan-{'0' * 64}",
+    ),
+    flat(PLAN, "plan"),
+)
 
 
 def plan_text(plan: Plan) -> str:
     """The file's text: byte for byte the same for the same plan."""
-    return seal(undisguised_json("{\n" + ",\n".join(_lines(plan_document(plan)))))
+    return seal(undisguised_json("{\n" + ",\n".join(_lines(_written(plan)))))
+
+
+def parse_plan(text: str) -> Plan:
+    """The plan that :func:`plan_text` wrote; raises :class:`PlanFileError`."""
+    verify_digest(text)
+    try:
+        document = load(text)
+    except SchemaError as error:
+        raise PlanFileError(f"not a saved plan: {error}") from error
+    return plan_from_json(document)
+
+
+def plan_to_json(plan: Plan) -> dict[str, Any]:
+    """The plan as JSON values, without the digest; what ``--output json`` prints."""
+    return {name: [*value.items] if isinstance(value, Lines) else value for name, value in _written(plan).items()}
+
+
+def plan_from_json(document: Mapping[str, Any]) -> Plan:
+    """The plan of a document as :func:`plan_to_json` gives it; raises :class:`PlanFileError`.
+
+    Guards' refusals are no part of it.
+    """
+    try:
+        known_minor(document, FORMAT_VERSION)
+        change, whole, plan = _DOCUMENT.read(document)
+    except SchemaError as error:
+        raise PlanFileError(f"not a plan of format {FORMAT_VERSION}: {error}") from error
+    if (change, whole) != ids(plan):
+        raise PlanFileError("the plan's ids do not belong to its steps: the file was altered")
+    if list(plan.steps) != sorted(plan.steps, key=lambda step: step.phase):
+        raise PlanFileError("the steps are in an illegal order: the file was altered")
+    if (twice := _touched_twice(plan.steps)) is not None:
+        raise PlanFileError(f"two steps touch one thing, “{describe(twice)}” is the second: the file was altered")
+    return plan
+
+
+def step_to_json(step: Step) -> dict[str, Any]:
+    """A step as JSON values, without its effect on access."""
+    return STEP.write(step)  # type: ignore[no-any-return]
+
+
+def plan_schema_text() -> str:
+    """The schema as it is in ``schema/plan.json``."""
+    pattern = text("^sha256:[0-9a-f]{64}$")
+    digest = field("digest", pattern, "Of every byte before this line.", f"sha256:{'0' * 64}")
+    return schema_text("A saved plan", record(_Document, *_DOCUMENT.fields, digest))
 
 
 def seal(body: str) -> str:
-    """Close the text with the digest of what stands before it."""
+    """Close the text with the digest of what comes before it."""
     return f'{body},\n"digest":"{body_digest(body)}"\n}}\n'
 
 
@@ -40,98 +133,35 @@ def body_digest(body: str) -> str:
     return "sha256:" + hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def plan_document(plan: Plan) -> dict[str, Any]:
-    """The plan as JSON values, without the digest; what ``--output json`` prints."""
-    change, whole = ids(plan)
-    return {
-        "formatVersion": FORMAT_VERSION,
-        "toolVersion": plan.tool_version,
-        "sourceCommit": plan.source_commit,
-        "changeId": change,
-        "planId": whole,
-        "cluster": {"id": plan.cluster_id, "name": plan.terms.cluster},
-        "asOf": plan.as_of.isoformat(),
-        "options": options_side(plan.options),
-        "terms": terms_side(plan.terms),
-        "acknowledgements": [acknowledgement_side(ack) for ack in plan.acknowledgements],
-        "counts": {camel(name): getattr(plan.counts, name) for name in plan.counts.__slots__},
-        "estimatedSeconds": plan.estimated_seconds,
-        "barriersBehindPhases": [int(phase) for phase in plan.barriers],
-        "conditional": conditional_side(plan),
-        "unbridged": unbridged_side(plan),
-        "warnings": list(plan.warnings),
-        "coverage": {
-            "closed": [pattern_side(pattern) for pattern in plan.coverage.closed],
-            "opened": [pattern_side(pattern) for pattern in plan.coverage.opened],
-        },
-        "accessChange": str(plan.access.change),
-        "access": access_side(plan.access),
-        "callouts": [callout_side(callout) for callout in plan.access.callouts],
-        "topics": topic_review_side(plan.topics),
-        "left": [_left_side(left) for left in plan.skipped],
-        "steps": [
-            {**step_side(step), "effect": effect_side(effect)}
-            for step, effect in zip(plan.steps, plan.access.effects, strict=True)
-        ],
-    }
+def verify_digest(text: str) -> None:
+    """Raises :class:`PlanFileError` where the text is not what was saved."""
+    match = list(_DIGEST_LINE.finditer(text))
+    if not match or match[-1].end() != len(text):
+        raise PlanFileError("not a saved plan, or its end is missing: there is no digest on its last line")
+    if body_digest(text[: match[-1].start()]) != match[-1].group(1):
+        raise PlanFileError("the file was altered after it was written: its digest does not match")
 
 
-def terms_side(terms: Terms) -> dict[str, Any]:
-    """The cluster's terms as the plan file spells them."""
-    return {
-        "scope": scope_side(terms.scope),
-        "allowEveryoneIfNoAclFound": terms.default_allow,
-        "limits": {"maxDeletes": terms.limits.max_deletes, "maxDeletePercent": terms.limits.max_delete_percent},
-        "pruneTopics": terms.prune_topics,
-        "pruneQuotas": terms.prune_quotas,
-        "ignoreConfigs": list(terms.ignore_configs),
-        "barrierWaitSeconds": terms.barrier_wait,
-        "barrierProbe": terms.probe,
-        "barrierSeconds": terms.barrier_seconds,
-        "brokers": list(terms.brokers),
-    }
+def _written(plan: Plan) -> dict[str, Any]:
+    written: dict[str, Any] = _DOCUMENT.write(_Document(*ids(plan), plan))
+    return written
 
 
-def step_side(step: Step) -> dict[str, Any]:
-    """A step as the plan file spells it."""
-    action, before, after = sides(step.change)
-    return {
-        "id": step.id,
-        "phase": int(step.phase),
-        "action": action,
-        "before": before,
-        "after": after,
-        "origin": None if step.origin is None else str(step.origin),
-        "expires": None if step.expires is None else step.expires.isoformat(),
-        "reason": step.reason,
-        "ticket": step.ticket,
-        "destructive": step.destructive,
-        "reversible": step.reversible,
-    }
-
-
-def _left_side(left: Skipped) -> dict[str, Any]:
-    side: dict[str, Any] = {
-        "reason": str(left.reason),
-        "subject": left.subject,
-        "detail": left.detail,
-        "origin": None if left.origin is None else str(left.origin),
-    }
-    if left.change is not None:
-        side["action"], side["before"], side["after"] = sides(left.change)
-    return side
-
-
-def _lines(document: dict[str, Any]) -> Iterator[str]:
+def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     for key, value in document.items():
-        if isinstance(value, list) and value:
-            items = ",\n".join(f" {_encode(item)}" for item in value)
-            yield f'"{key}":[\n{items}\n]'
+        if isinstance(value, Lines):
+            items = ",\n".join([f" {canonical(item)}" for item in value.items])
+            yield f'"{key}":[\n{items}\n]' if items else f'"{key}":[]'
         else:
-            yield f'"{key}":{_encode(value)}'
+            yield f'"{key}":{canonical(value)}'
 
 
-def camel(name: str) -> str:
-    """``live_bindings`` as JSON spells it, ``liveBindings``."""
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
+def _touched_twice(steps: Iterable[Step]) -> Change | None:
+    """The first change of what an earlier step changes: such a pair means one thing, and may do another."""
+    seen: set[object] = set()
+    for step in steps:
+        keys = kind_of(step.change).touches(step.change)
+        if not seen.isdisjoint(keys):
+            return step.change
+        seen |= keys
+    return None

@@ -5,23 +5,19 @@ or from planning the merged commit again and comparing ids.
 """
 
 import hashlib
-import json
+from collections.abc import Iterable
 from typing import Any
 
-from reconciler.plan.file.scope_form import scope_side
-from reconciler.plan.guards import Acknowledgement
-from reconciler.plan.kinds import sides
-from reconciler.plan.kinds.acl import is_acl_change
-from reconciler.plan.proposal import Options, Plan
+from reconciler.codec import canonical
+from reconciler.codec.scope import SCOPE
+from reconciler.plan.file.codec import ACKNOWLEDGEMENT, OPTIONS
+from reconciler.plan.kinds import CHANGE
+from reconciler.plan.proposal import Plan
 
 
 def change_id(plan: Plan) -> str:
     """``change-…``: the ordered changes with what they expect. Equal on every cluster in the same state."""
-    changes = []
-    for step in plan.steps:
-        action, before, after = sides(step.change)
-        changes.append([int(step.phase), action, _without_id(before), _without_id(after)])
-    return f"change-{_digest(changes)}"
+    return ids(plan)[0]
 
 
 def plan_id(plan: Plan) -> str:
@@ -34,28 +30,19 @@ def plan_id(plan: Plan) -> str:
 
 def ids(plan: Plan) -> tuple[str, str]:
     """The change id and the plan id, for the price of one."""
-    change = change_id(plan)
-    return change, _plan_id(plan, change)
-
-
-def _plan_id(plan: Plan, change: str) -> str:
-    topic_ids = {}
-    for step in plan.steps:
-        if is_acl_change(step.change):
-            continue
-        for side in sides(step.change)[1:]:
-            if side and side.get("topicId"):
-                topic_ids[side["name"]] = side["topicId"]
-    return "plan-" + _digest(
-        {
-            "change": change,
-            "cluster": plan.cluster_id,
-            "scope": scope_side(plan.terms.scope),
-            "options": options_side(plan.options),
-            "acknowledgements": [acknowledgement_side(ack) for ack in plan.acknowledgements],
-            "topics": topic_ids,
-        }
-    )
+    changes = [CHANGE.write(step.change) for step in plan.steps]
+    sides = [side for change in changes for side in (change["before"], change["after"]) if side and side.get("topicId")]
+    topics = {side["name"]: side["topicId"] for side in sides}
+    change = _change_id(zip((int(step.phase) for step in plan.steps), changes, strict=True))
+    whole = {
+        "change": change,
+        "cluster": plan.cluster_id,
+        "scope": SCOPE.write(plan.terms.scope),
+        "options": OPTIONS.write(plan.options),
+        "acknowledgements": [ACKNOWLEDGEMENT.write(ack) for ack in plan.acknowledgements],
+        "topics": topics,
+    }
+    return change, f"plan-{_digest(whole)}"
 
 
 def file_digest(text: str) -> str:
@@ -63,24 +50,17 @@ def file_digest(text: str) -> str:
     return f"file-{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def options_side(options: Options) -> dict[str, Any]:
-    """Options as the plan file spells them."""
-    return {
-        "allowDeletes": options.allow_deletes,
-        "only": list(options.selection.only),
-        "exclude": list(options.selection.exclude),
-    }
-
-
-def acknowledgement_side(ack: Acknowledgement) -> dict[str, str]:
-    """An acknowledgement as the plan file spells it."""
-    return {"guard": str(ack.guard), "object": ack.object, "reason": ack.reason}
+def _change_id(changes: Iterable[tuple[int, dict[str, Any]]]) -> str:
+    items = [
+        [phase, change["action"], _without_id(change["before"]), _without_id(change["after"])]
+        for phase, change in changes
+    ]
+    return f"change-{_digest(items)}"
 
 
 def _without_id(side: dict[str, Any] | None) -> dict[str, Any] | None:
-    return side and {key: value for key, value in side.items() if key != "topicId"}
+    return {key: value for key, value in side.items() if key != "topicId"} if side and "topicId" in side else side
 
 
 def _digest(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,12 +1,14 @@
 """The kinds of resources that a plan can change: one module each, found by the type of a change's sides."""
 
-from typing import Final
+from typing import Any, Final
 
+from reconciler.codec import Codec, tagged
+from reconciler.codec.changes import IMPOSSIBLE
 from reconciler.model import Change, Impossible
 from reconciler.plan.kinds import acl, quota, topic
-from reconciler.plan.kinds.interface import Kind, Side
+from reconciler.plan.kinds.interface import Kind
 
-__all__ = ["KINDS", "Kind", "Side", "describe", "kind_of", "sides"]
+__all__ = ["CHANGE", "KINDS", "STEP_CHANGE", "Kind", "describe", "kind_of"]
 
 KINDS: Final[tuple[Kind, ...]] = (acl, topic, quota)
 
@@ -25,7 +27,12 @@ def describe(change: Change) -> str:
     return kind_of(change).describe(change)
 
 
-def sides(change: Change) -> tuple[str, Side, Side]:
-    """Action, before, after, as the plan file spells them."""
-    kind = kind_of(change)
-    return kind.action(change), *kind.to_json(change)
+def _action(change: Change) -> str:
+    return kind_of(change).action(change)
+
+
+_CODECS: Final[dict[str, Codec[Any]]] = {name: codec for kind in KINDS for name, codec in kind.CODECS.items()}
+#: A change that a step can perform, in JSON: ``action``, ``before``, ``after``.
+STEP_CHANGE: Final[Codec[Change]] = tagged("action", _CODECS, _action, "What is done.")
+#: Any change.
+CHANGE: Final[Codec[Change]] = tagged("action", {**_CODECS, "Impossible": IMPOSSIBLE}, _action, "What would be done.")

@@ -3,13 +3,16 @@
 The order, its proof, bridges and the access review are about bindings only; they take them from the functions below.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeGuard
 
+from reconciler.codec import Codec
+from reconciler.codec.changes import created, deleted
+from reconciler.codec.values import BINDING
 from reconciler.model import AclBinding, AclChange, Change, Create, Delete
-from reconciler.plan.kinds.interface import Side
 
 TYPES: Final = (AclBinding,)
+CODECS: Final[Mapping[str, Codec[Any]]] = {"CreateAcl": created(BINDING), "DeleteAcl": deleted(BINDING)}
 
 
 def action(change: Change) -> str:
@@ -27,33 +30,14 @@ def key(change: Change) -> tuple[str, Any]:
     return "", touched_binding(change)
 
 
-def to_json(change: Change) -> tuple[Side, Side]:
-    """The seven fields, on the side where the binding is."""
-    match change:
-        case Create(AclBinding() as binding):
-            return None, binding_side(binding)
-        case Delete(AclBinding() as binding):
-            return binding_side(binding), None
-    raise TypeError(f"{change!r} is not a change of an ACL")
-
-
 def is_reversible(change: Change) -> bool:
     """Always: a binding that went can be created again."""
     return True
 
 
-def binding_side(binding: AclBinding) -> dict[str, Any]:
-    """The seven fields of a binding."""
-    (resource_type, name, pattern_type), (principal, host, operation, permission_type) = binding
-    return {
-        "resourceType": resource_type.name,
-        "name": name,
-        "patternType": pattern_type.name,
-        "principal": principal,
-        "host": host,
-        "operation": operation.name,
-        "permissionType": permission_type.name,
-    }
+def touches(change: Change) -> frozenset[object]:
+    """The binding."""
+    return frozenset((touched_binding(change),))
 
 
 def touched_binding(change: Change) -> AclBinding | None:

@@ -1,11 +1,10 @@
 """What planning asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
 
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Protocol
 
+from reconciler.codec import Codec
 from reconciler.model import Change
-
-#: What JSON can say of one side of a change; ``None``: nothing is there.
-Side: TypeAlias = dict[str, Any] | None
 
 
 class Kind(Protocol):
@@ -14,6 +13,11 @@ class Kind(Protocol):
     @property
     def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
         """Which types the sides of its changes have."""
+        ...
+
+    @property
+    def CODECS(self) -> Mapping[str, Codec[Any]]:  # noqa: N802 - a constant of each module
+        """How a change looks in JSON, by its action: an object with the fields ``before`` and ``after``."""
         ...
 
     def action(self, change: Change) -> str:
@@ -28,8 +32,8 @@ class Kind(Protocol):
         """The order inside a phase; the first item is another one in each kind that shares a phase."""
         ...
 
-    def to_json(self, change: Change) -> tuple[Side, Side]:
-        """Before and after, as the plan file spells them."""
+    def touches(self, change: Change) -> frozenset[object]:
+        """What no other step of a plan may change."""
         ...
 
     def is_reversible(self, change: Change) -> bool:

@@ -1,20 +1,32 @@
 """Client quotas: the limits of one entity are created, altered and deleted together."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
+from reconciler.codec import Codec
+from reconciler.codec.changes import created, deleted, updated
+from reconciler.codec.values import QUOTA
 from reconciler.model import (
-    DEFAULT_NAME,
     Change,
     ClientQuota,
     Create,
     Delete,
-    QuotaEntity,
     Update,
     resource_of,
 )
-from reconciler.plan.kinds.interface import Side
 
 TYPES: Final = (ClientQuota,)
+
+
+def _difference(before: ClientQuota, after: ClientQuota) -> str | None:
+    return None if before.entity == after.entity else "before and after are not of the same entity"
+
+
+CODECS: Final[Mapping[str, Codec[Any]]] = {
+    "CreateQuota": created(QUOTA),
+    "AlterQuota": updated(QUOTA, _difference),
+    "DeleteQuota": deleted(QUOTA),
+}
 _VERBS: Final = {Create: "create", Update: "alter", Delete: "delete"}
 
 
@@ -33,16 +45,9 @@ def key(change: Change) -> tuple[str, Any]:
     return "quota", quota_changed(change).entity
 
 
-def to_json(change: Change) -> tuple[Side, Side]:
-    """The entity and its limits, on each side where there are any."""
-    return _side(change.before), _side(change.after)
-
-
-def from_json(action: str, before: Any, after: Any) -> Change:
-    """The inverse of :func:`to_json`; raises ``KeyError``, ``TypeError`` or ``ValueError``."""
-    if action == "CreateQuota":
-        return Create(quota_from(after))
-    return Delete(quota_from(before)) if action == "DeleteQuota" else Update(quota_from(before), quota_from(after))
+def touches(change: Change) -> frozenset[object]:
+    """The entity."""
+    return frozenset((quota_changed(change).entity,))
 
 
 def is_reversible(change: Change) -> bool:
@@ -50,22 +55,7 @@ def is_reversible(change: Change) -> bool:
     return True
 
 
-def quota_side(quota: ClientQuota) -> dict[str, Any]:
-    """The parts of the entity, ``null`` for a default, and its limits by key."""
-    return {"entity": {kind: name or None for kind, name in quota.entity.parts}, "values": dict(quota.values)}
-
-
-def quota_from(side: Any) -> ClientQuota:
-    """The inverse of :func:`quota_side`."""
-    named = {kind: name or DEFAULT_NAME for kind, name in side["entity"].items()}
-    return ClientQuota(QuotaEntity(tuple(sorted(named.items()))), side["values"])
-
-
 def quota_changed(change: Change) -> ClientQuota:
     """The quota that a change is about."""
     quota: ClientQuota = resource_of(change)
     return quota
-
-
-def _side(quota: Any) -> Side:
-    return None if quota is None else quota_side(quota)

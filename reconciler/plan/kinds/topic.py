@@ -1,13 +1,63 @@
 """Topics: created and deleted as a whole; a live one gets partitions, or other configs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from reconciler.codec import COUNT, TEXT, Codec, Record, field, mapping, nullable, record
+from reconciler.codec.changes import created, deleted, updated
+from reconciler.codec.values import ASSIGNMENTS, NAME
 from reconciler.model import Change, Create, Delete, Impossible, Topic, TopicConfigs, TopicPartitions, Update, data_loss
-from reconciler.plan.kinds.interface import Side
 
 #: Of all kinds only topics have declared states that Kafka cannot reach.
 TYPES: Final = (Topic, TopicPartitions, TopicConfigs, Impossible)
+_PARTS: Final = (TopicPartitions, TopicConfigs)
+
+_NAME: Final = field("name", NAME, "The name.", "orders")
+_ID: Final = field(
+    "topicId",
+    nullable(TEXT),
+    "Kafka's id of the topic; null where it does not exist or is unknown.",
+    "AAAAAAAAAAAAAAAAAAAAAA",
+)
+_ASSIGNMENTS: Final = ("replicaAssignments", ASSIGNMENTS, "The brokers of each partition, where they are asked for.")
+_TOPIC: Final[Record[Topic]] = record(
+    Topic,
+    _NAME,
+    _ID,
+    field("partitions", nullable(COUNT), "How many; null where the broker decides.", 6, attr="num_partitions"),
+    field("replicationFactor", nullable(COUNT), "How many replicas; null where the broker decides.", 3),
+    field("configs", mapping(TEXT), "Configs of the topic itself, by name."),
+    field(*_ASSIGNMENTS, default=None, omit=True),
+)
+_PARTITIONS: Final[Record[TopicPartitions]] = record(
+    TopicPartitions,
+    _NAME,
+    _ID,
+    field("partitions", COUNT, "How many there are.", 6, attr="count"),
+    field(*_ASSIGNMENTS, attr="assignments", default=None, omit=True),
+)
+_CONFIGS: Final[Record[TopicConfigs]] = record(
+    TopicConfigs,
+    _NAME,
+    _ID,
+    field("configs", mapping(nullable(TEXT)), "Configs that differ, by name; null: not set on the topic."),
+)
+
+
+def _difference(before: TopicPartitions | TopicConfigs, after: TopicPartitions | TopicConfigs) -> str | None:
+    if (before.name, before.topic_id) != (after.name, after.topic_id):
+        return "before and after are not the same topic"
+    if isinstance(before, TopicConfigs) and isinstance(after, TopicConfigs) and [*before.configs] != [*after.configs]:
+        return f"before and after do not have the same configs of topic {before.name}"
+    return None
+
+
+CODECS: Final[Mapping[str, Codec[Any]]] = {
+    "CreateTopic": created(_TOPIC),
+    "DeleteTopic": deleted(_TOPIC),
+    "CreatePartitions": updated(_PARTITIONS, _difference),
+    "AlterConfigs": updated(_CONFIGS, _difference),
+}
 
 
 def action(change: Change) -> str:
@@ -43,22 +93,6 @@ def key(change: Change) -> tuple[str, Any]:
     return action(change), name_of(change)
 
 
-def to_json(change: Change) -> tuple[Side, Side]:
-    """A whole topic, or of a live one only what changes."""
-    match change:
-        case Create(Topic() as topic):
-            return None, topic_side(topic)
-        case Delete(Topic() as topic):
-            return topic_side(topic), None
-        case Update(TopicPartitions() as before, TopicPartitions() as after):
-            return _partitions_side(before), _partitions_side(after)
-        case Update(TopicConfigs() as old, TopicConfigs() as new):
-            return _configs_side(old), _configs_side(new)
-        case Impossible(what, name, before_text, after_text):
-            return {"name": name, what: before_text}, {"name": name, what: after_text}
-    raise TypeError(f"{change!r} is not a change of a topic")
-
-
 def is_reversible(change: Change) -> bool:
     """Not a deleted topic, not added partitions, not records that a change of configs loses."""
     match change:
@@ -67,34 +101,10 @@ def is_reversible(change: Change) -> bool:
     return not losses(change)
 
 
-def topic_side(topic: Topic) -> dict[str, Any]:
-    """A topic's fields; ``null`` where the broker's default is asked for or nothing is known."""
-    return {
-        "name": topic.name,
-        "topicId": topic.topic_id,
-        "partitions": topic.num_partitions,
-        "replicationFactor": topic.replication_factor,
-        "configs": dict(topic.configs),
-        **_assignments_side(topic.replica_assignments),
-    }
-
-
-def _partitions_side(side: TopicPartitions) -> dict[str, Any]:
-    return {
-        "name": side.name,
-        "topicId": side.topic_id,
-        "partitions": side.count,
-        **_assignments_side(side.assignments),
-    }
-
-
-def _configs_side(side: TopicConfigs) -> dict[str, Any]:
-    return {"name": side.name, "topicId": side.topic_id, "configs": dict(side.configs)}
-
-
-def _assignments_side(assignments: tuple[tuple[int, ...], ...] | None) -> dict[str, Any]:
-    """The brokers of each partition, where they are asked for."""
-    return {} if assignments is None else {"replicaAssignments": [list(replicas) for replicas in assignments]}
+def touches(change: Change) -> frozenset[object]:
+    """Partitions and configs of a live topic apart; one that is created or deleted has no other step."""
+    sides = _PARTS if isinstance(change.after or change.before, Topic) else (type(change.after),)
+    return frozenset((name_of(change), side) for side in sides)
 
 
 def name_of(change: Change) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from reconciler.plan import EVERYBODY_ELSE, Plan, plan_id, step_side
+from reconciler.plan import EVERYBODY_ELSE, Plan, plan_id, step_to_json
 from reconciler.report.formats.document import access_summary, check_summary, finding_summary, plan_summary
 from reconciler.report.formats.escaping import json_text
 from reconciler.report.formats.interface import FormatOptions
@@ -42,7 +42,7 @@ def _plan_events(plan: Plan, at: datetime.datetime, *, drift: bool) -> Iterator[
     for row in plan.access.consequences:
         yield _event(f"{kind}.access", cluster, row.principal or EVERYBODY_ELSE, {**tags, **access_summary(row)}, at)
     for step in plan.steps:
-        yield _event(f"{kind}.step", cluster, step.id, {**tags, **step_side(step)}, at)
+        yield _event(f"{kind}.step", cluster, step.id, {**tags, **step_to_json(step)}, at)
 
 
 def _event(kind: str, cluster: str, subject: str, data: dict[str, Any], at: datetime.datetime) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from reconciler.plan import Guard, PlanFileError, Refusal, plan_from
+from reconciler.plan import Guard, PlanFileError, Refusal, plan_from_json
 from reconciler.report.results.answers import answer_checks, answer_findings
 from reconciler.report.results.check_findings import agreed_checks, agreed_findings
 from reconciler.report.results.documents import AgreedForm, FailedForm, LintForm, RefusalForm, TestForm, ValidateForm
@@ -58,7 +58,7 @@ def fleet_result(fleet: FleetReport) -> Report:
 
 def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
     try:
-        plan = plan_from(document)
+        plan = plan_from_json(document)
     except PlanFileError as error:
         raise ResultError(str(error)) from error
     if drift:

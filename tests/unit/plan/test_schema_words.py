@@ -8,8 +8,6 @@ from typing import Any
 import jsonschema
 import pytest
 
-from reconciler.plan.file.schema_words import WORDS
-
 _SCHEMAS = sorted((Path(__file__).parents[3] / "schema").glob("*.json"))
 
 
@@ -41,10 +39,3 @@ def test_every_field_has_words_and_an_example(path: Path) -> None:
         assert field.get("examples") or "const" in field or not _is_single(field), f"{place} has no example"
         for example in field.get("examples", ()):
             jsonschema.Draft7Validator({**field, "definitions": schema.get("definitions", {})}).validate(example)
-
-
-def test_no_words_are_about_fields_that_are_gone() -> None:
-    schema = json.loads(next(path for path in _SCHEMAS if path.stem == "plan").read_text(encoding="utf-8"))
-    places = [place for place, _ in _fields(schema)]
-    for name in WORDS:
-        assert any(place.endswith(f".{name}") for place in places), name

@@ -4,7 +4,7 @@ import datetime
 from dataclasses import replace
 
 from reconciler.model import ClusterState, DesiredState, Origin
-from reconciler.plan import BrokerAnswer, Plan, Request, Ruling, Terms, TopicReview, Validation, plan_document, propose
+from reconciler.plan import BrokerAnswer, Plan, Request, Ruling, Terms, TopicReview, Validation, plan_to_json, propose
 from reconciler.report.results.finding import CheckStatus, Level
 from reconciler.report.results.reading import read_result
 
@@ -22,7 +22,7 @@ def plan(*rulings: Ruling) -> Plan:
 
 def test_a_refusal_fails_and_no_answer_is_undecided_each_at_its_line() -> None:
     asked = plan(Ruling.ACCEPTED, Ruling.REFUSED, Ruling.UNKNOWN, Ruling.AFTER_GRANT)
-    report = read_result(plan_document(asked))
+    report = read_result(plan_to_json(asked))
     checks = [check for check in report.checks if check.group == "Broker"]
     assert [(check.name, check.standing, check.place) for check in checks] == [
         ("topic 1", CheckStatus.FAILED, _PLACE),
@@ -38,8 +38,8 @@ def test_a_refusal_fails_and_no_answer_is_undecided_each_at_its_line() -> None:
 
 
 def test_consent_is_a_check_that_passed_and_silence_is_none() -> None:
-    (check,) = (one for one in read_result(plan_document(plan(Ruling.ACCEPTED))).checks if one.group == "Broker")
+    (check,) = (one for one in read_result(plan_to_json(plan(Ruling.ACCEPTED))).checks if one.group == "Broker")
     assert check.standing is CheckStatus.PASSED
     assert "2026-01-01T00:00:00Z" in check.message
     unasked = replace(plan(), topics=TopicReview())
-    assert not [one for one in read_result(plan_document(unasked)).checks if one.group == "Broker"]
+    assert not [one for one in read_result(plan_to_json(unasked)).checks if one.group == "Broker"]

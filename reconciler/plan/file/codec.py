@@ -1,0 +1,303 @@
+"""A plan in JSON: one table of fields for each of its parts, from which reader, writer and schema follow.
+
+A new field of a plan is one line here.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from reconciler.codec import (
+    ANY_TEXT,
+    BOOLEAN,
+    COUNT,
+    DATE,
+    NUMBER,
+    TEXT,
+    TEXTS,
+    Codec,
+    Record,
+    SchemaError,
+    array,
+    by_value,
+    derived,
+    field,
+    flat,
+    group,
+    nullable,
+    optional,
+    record,
+    text,
+)
+from reconciler.codec.scope import SCOPE
+from reconciler.codec.values import ORIGIN, PATTERN
+from reconciler.diff import Skipped, SkipReason
+from reconciler.model import Change, Impossible
+from reconciler.plan.coverage import CoverageChange
+from reconciler.plan.default_allow.bridge import Bridge, Bridges, Unbridged
+from reconciler.plan.file.access import CALLOUT, CONSEQUENCE, EFFECT, EXCEPTION
+from reconciler.plan.file.conditional import CONDITIONAL, PHASE, PHASE_TITLES, UNBRIDGED, Conditional, conditional_steps
+from reconciler.plan.file.topics import TOPIC_REVIEW
+from reconciler.plan.guards import Acknowledgement, Guard, Limits
+from reconciler.plan.kinds import CHANGE, STEP_CHANGE
+from reconciler.plan.proposal import Counts, Options, Plan, Terms
+from reconciler.plan.review.access_review import AccessChange, AccessReview
+from reconciler.plan.review.effects import Effect
+from reconciler.plan.review.transition import Facts
+from reconciler.plan.selection import Selection
+from reconciler.plan.step import Step
+
+_ID_EXAMPLE: Final = "0123456789ab"
+_DAY: Final = "2026-11-21"
+
+
+class _Item(NamedTuple):
+    """A step with what it does to access."""
+
+    step: Step
+    effect: Effect | None
+
+
+#: A step, without what it does to access.
+STEP: Final[Record[Step]] = record(
+    Step,
+    derived("id", text("^[0-9a-f]{12}$"), "What names the step.", _ID_EXAMPLE, get=lambda step: step.id),
+    field("phase", PHASE, f"The phase in which it is sent: {PHASE_TITLES}.", 2),
+    flat(STEP_CHANGE, "change"),
+    field(
+        "origin",
+        nullable(ORIGIN),
+        "The place in the manifests, file:line:column; null: nothing asks for it.",
+        "acls.yaml:8:16",
+    ),
+    field("expires", nullable(DATE), "The last day on which what it creates is wanted; null: no end.", "2027-01-31"),
+    field(
+        "reason", nullable(ANY_TEXT), "Why it is wanted, as its declaration says; null: it does not.", "nightly loads"
+    ),
+    field("ticket", nullable(ANY_TEXT), "The ticket that its declaration names; null: none.", "OPS-42"),
+    derived(
+        "destructive", BOOLEAN, "Whether somebody may lose access or data.", False, get=lambda step: step.destructive
+    ),
+    derived("reversible", BOOLEAN, "Whether undo can bring it back.", True, get=lambda step: step.reversible),
+)
+_ITEM: Final[Record[_Item]] = record(
+    _Item, flat(STEP, "step"), field("effect", nullable(EFFECT), "What the step does to access.")
+)
+
+
+def _read_item(value: Any) -> _Item:
+    item = _ITEM.read(value)
+    if item.step.id != value["id"]:
+        raise SchemaError("is not the id of this change", "id")
+    return item
+
+
+_ITEMS: Final = array(Codec(_read_item, _ITEM.write, _ITEM.schema), lines=True)
+
+
+def _skipped(detail: str, change: Change | None, **facts: Any) -> Skipped:
+    return Skipped(
+        change=replace(change, reason=detail) if isinstance(change, Impossible) else change, detail=detail, **facts
+    )
+
+
+SKIPPED: Final[Record[Skipped]] = record(
+    _skipped,
+    field("reason", by_value(SkipReason), "Why it is not changed.", "held-back"),
+    field("subject", ANY_TEXT, "What it is about, in words.", "topic orders"),
+    field("detail", ANY_TEXT, "Why, in words.", "deletions need --allow-deletes"),
+    field("origin", nullable(ORIGIN), "The place in the manifests; null where there is none.", "acls.yaml:8:16"),
+    optional(CHANGE, "change", "action"),
+)
+ACKNOWLEDGEMENT: Final[Record[Acknowledgement]] = record(
+    Acknowledgement,
+    field("guard", by_value(Guard), "The guard that is let pass.", "topic-delete"),
+    field("object", TEXT, "The name that was acknowledged.", "orders.old"),
+    field("reason", ANY_TEXT, "Why it was accepted.", "agreed in SEC-1204"),
+)
+
+
+def _options(allow_deletes: bool, only: tuple[str, ...], exclude: tuple[str, ...]) -> Options:
+    return Options(allow_deletes, Selection(only, exclude))
+
+
+OPTIONS: Final[Record[Options]] = record(
+    _options,
+    field("allowDeletes", BOOLEAN, "Whether deletions were asked for.", False),
+    field("only", TEXTS, "What the plan was restricted to.", attr="selection.only"),
+    field("exclude", TEXTS, "What was left out.", attr="selection.exclude"),
+)
+_LIMIT: Final = nullable(COUNT)
+_LIMITS: Final[Record[Limits]] = record(
+    Limits,
+    field("maxDeletes", _LIMIT, "The largest number of bindings and topics that may be deleted; null: no limit.", 200),
+    field("maxDeletePercent", _LIMIT, "The largest share of live bindings that may be deleted; null: no limit.", 20),
+)
+_TERMS: Final[Record[Terms]] = record(
+    partial(Terms, cluster="", facts=Facts()),
+    field("scope", SCOPE, "What the manifests answer for."),
+    field(
+        "allowEveryoneIfNoAclFound",
+        nullable(BOOLEAN),
+        "The brokers' setting as declared; null where nobody declared it.",
+        False,
+        attr="default_allow",
+    ),
+    field("limits", _LIMITS, "How much a plan may delete."),
+    field("pruneTopics", BOOLEAN, "Whether topics that no manifest declares are planned to be deleted.", False),
+    field("pruneQuotas", BOOLEAN, "Whether quotas that no manifest declares are deleted.", False),
+    field("ignoreConfigs", TEXTS, "Configs of topics that are left alone."),
+    field("barrierWaitSeconds", NUMBER, "The fixed wait, where no probe is declared.", 2, attr="barrier_wait"),
+    field(
+        "barrierProbe",
+        nullable(TEXT),
+        "As whom every broker is asked; null: a fixed wait.",
+        "User:acl-probe",
+        attr="probe",
+    ),
+    field("barrierSeconds", NUMBER, "How long one barrier may take.", 30),
+    field("brokers", array(COUNT), "Ids of the brokers that a barrier waits for."),
+)
+_COUNT_WORDS: Final = {
+    "liveBindings": "Live bindings.",
+    "owned": "Live bindings in scope.",
+    "ignored": "Live bindings that somebody else manages.",
+    "outside": "Live bindings out of scope.",
+    "opaque": "Live entries of a kind that the client cannot name.",
+    "liveTopics": "Live topics.",
+    "desiredBindings": "Declared bindings.",
+    "desiredTopics": "Declared topics.",
+}
+_COUNTS: Final[Record[Counts]] = record(Counts, *(field(name, COUNT, words, 3) for name, words in _COUNT_WORDS.items()))
+_COVERAGE: Final[Record[CoverageChange]] = record(
+    CoverageChange,
+    field("closed", array(PATTERN), "Patterns that get their first binding."),
+    field("opened", array(PATTERN), "Patterns that lose their last binding."),
+)
+
+
+def _plan(
+    cluster_name: str,
+    terms: Terms,
+    items: tuple[_Item, ...],
+    conditional: tuple[Conditional, ...],
+    unbridged: tuple[Unbridged, ...],
+    **parts: Any,
+) -> Plan:
+    review = {
+        name: parts.pop(name) for name in ("consequences", "exceptions", "callouts", "more_principals", "denials")
+    }
+    return Plan(
+        terms=replace(terms, cluster=cluster_name),
+        steps=tuple(item.step for item in items),
+        access=AccessReview(effects=tuple(item.effect for item in items), **review),
+        bridges=Bridges(tuple(item for item in conditional if isinstance(item, Bridge)), unbridged),
+        **parts,
+    )
+
+
+def _items(plan: Plan) -> tuple[_Item, ...]:
+    return tuple(map(_Item, plan.steps, plan.access.effects))
+
+
+#: Everything of a plan but its ids.
+PLAN: Final[Record[Plan]] = record(
+    _plan,
+    field("toolVersion", TEXT, "The version that made the plan.", "0.1.0"),
+    field(
+        "sourceCommit", nullable(TEXT), "The commit of the manifests; null where they are in no repository.", "0123abc"
+    ),
+    group(
+        "cluster",
+        "The cluster that was read.",
+        field("id", TEXT, "The id that the brokers gave the cluster.", "4L6g3nShT-eMCtK--X86sw", attr="cluster_id"),
+        field(
+            "name", TEXT, "Its name in the manifests.", "prod", get=lambda plan: plan.terms.cluster, attr="cluster_name"
+        ),
+    ),
+    field("asOf", DATE, "The day that decides what has expired.", _DAY),
+    field("options", OPTIONS, "What the command line asked for."),
+    field("terms", _TERMS, "The facts and limits that the plan was made under."),
+    field(
+        "acknowledgements",
+        array(ACKNOWLEDGEMENT, lines=True),
+        "What a person accepted by name, so that a guard lets it pass.",
+    ),
+    field("counts", _COUNTS, "How many bindings and topics were declared and read."),
+    derived(
+        "estimatedSeconds",
+        NUMBER,
+        "How long performing it takes, barriers included.",
+        5.1,
+        get=lambda plan: plan.estimated_seconds,
+    ),
+    derived(
+        "barriersBehindPhases",
+        array(PHASE, lines=True),
+        "The phases after which every broker has to enforce what was sent.",
+        get=lambda plan: plan.barriers,
+    ),
+    field(
+        "conditional",
+        array(CONDITIONAL, lines=True),
+        "Created and removed by apply itself, as far as the conditions hold.",
+        get=conditional_steps,
+    ),
+    field(
+        "unbridged",
+        array(UNBRIDGED, lines=True),
+        "Patterns that nothing can keep covered while their bindings change.",
+        get=lambda plan: plan.bridges.unbridged,
+    ),
+    field("warnings", array(ANY_TEXT, lines=True), "What a reviewer should know, in words."),
+    field("coverage", _COVERAGE, "Patterns that get or lose their only binding, which default-allow makes matter."),
+    derived(
+        "accessChange",
+        by_value(AccessChange),
+        "The plan's effect on access in one word.",
+        "widening",
+        get=lambda plan: plan.access.change,
+    ),
+    group(
+        "access",
+        "Who gains and loses what, computed on all bindings before and after.",
+        field(
+            "rows",
+            array(CONSEQUENCE),
+            "One for each principal and set of names whose access changes.",
+            get=lambda plan: plan.access.consequences,
+            attr="consequences",
+        ),
+        field(
+            "exceptions",
+            array(EXCEPTION),
+            "Principals with rights of their own, whom a row about everybody else leaves out.",
+            get=lambda plan: plan.access.exceptions,
+        ),
+        field(
+            "morePrincipals",
+            COUNT,
+            "How many principals that gain or lose are not listed.",
+            0,
+            get=lambda plan: plan.access.more_principals,
+        ),
+        field(
+            "denials",
+            TEXT,
+            "A digest of what principals reached through User:* gain and are denied; empty: all are listed.",
+            "",
+            get=lambda plan: plan.access.denials,
+        ),
+    ),
+    field(
+        "callouts",
+        array(CALLOUT, lines=True),
+        "What a reviewer should not miss.",
+        get=lambda plan: plan.access.callouts,
+    ),
+    field("topics", TOPIC_REVIEW, "The review of topic steps."),
+    field(
+        "left", array(SKIPPED, lines=True), "Differences that are not changed, each with the reason.", attr="skipped"
+    ),
+    field("steps", _ITEMS, "Everything that is sent, in order.", get=_items, attr="items"),
+)
