@@ -7,6 +7,7 @@ from typing import Any
 from reconciler.access import Access, AccessRequest, Holders, access_of, explain
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.unnamed_principal import unnamed_principal
+from reconciler.codec.values import PATTERN
 from reconciler.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -18,7 +19,7 @@ from reconciler.model import (
 )
 from reconciler.report.access_view import AccessView
 from reconciler.report.style import Style, plain, safe
-from reconciler.report.words import access_document, names_words, note_document, note_words, pattern_document
+from reconciler.report.words import access_document, names_words, note_document, note_words
 
 _EVERYBODY = "everybody else"
 
@@ -184,7 +185,7 @@ def holders_document(
     """For programs."""
     return {
         "operation": operation.name,
-        "on": pattern_document(pattern),
+        "on": PATTERN.write(pattern),
         "states": [
             {
                 **view.document(),

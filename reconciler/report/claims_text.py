@@ -7,8 +7,8 @@ from typing import Final
 from reconciler.access import AssertionKind as Direction
 from reconciler.access import AssertionResult, Via
 from reconciler.access.remediation import Remediation
+from reconciler.codec.values import BINDING
 from reconciler.manifest import AccessTest, Claim
-from reconciler.plan import binding_side
 from reconciler.report.claim_results import ClaimResult, ClaimStatus
 from reconciler.report.style import Style, counted, plain, safe
 from reconciler.report.words import names_words, request_document, resource_words
@@ -142,13 +142,13 @@ def _witness(verdict: AssertionResult) -> dict[str, object]:
     return {
         **request,
         "via": None if verdict.via is None else verdict.via.value,
-        "bindings": [binding_side(binding) for binding in verdict.bindings],
+        "bindings": [BINDING.write(binding) for binding in verdict.bindings],
         "origins": [str(origin) for origin in verdict.origins],
     }
 
 
 def _change(mending: Remediation) -> dict[str, object]:
     return {
-        "create": [binding_side(binding) for binding in mending.create],
-        "delete": [binding_side(binding) for binding in mending.delete],
+        "create": [BINDING.write(binding) for binding in mending.create],
+        "delete": [BINDING.write(binding) for binding in mending.delete],
     }

@@ -7,9 +7,9 @@ from typing import Any
 
 from reconciler.access.lint import LintFinding, LintRule
 from reconciler.access.minimise import Minimised
+from reconciler.codec.values import BINDING
 from reconciler.manifest import LintWaiver
 from reconciler.model import AclBinding, Declaration
-from reconciler.plan import binding_side
 from reconciler.report.access_view import AccessView
 from reconciler.report.style import Style, counted, plain, safe
 
@@ -140,11 +140,11 @@ def _finding_document(finding: LintFinding) -> dict[str, Any]:
         "rule": finding.rule.code,
         "name": finding.rule.name,
         "severity": finding.rule.severity,
-        "binding": binding_side(finding.binding),
+        "binding": BINDING.write(finding.binding),
         "message": finding.message,
         "advice": finding.advice,
         "evidence": list(finding.evidence),
-        "related": [binding_side(binding) for binding in finding.related],
+        "related": [BINDING.write(binding) for binding in finding.related],
         "place": None if finding.origin is None else str(finding.origin),
     }
 
@@ -155,11 +155,11 @@ def minimised_document(found: Sequence[tuple[AccessView, Minimised]]) -> dict[st
         "states": [
             {
                 **view.document(),
-                "kept": [binding_side(binding) for binding in sorted(minimised.kept.bindings)],
+                "kept": [BINDING.write(binding) for binding in sorted(minimised.kept.bindings)],
                 "removed": [
                     {
-                        "binding": binding_side(removal.binding),
-                        "because": [binding_side(binding) for binding in removal.because],
+                        "binding": BINDING.write(removal.binding),
+                        "because": [BINDING.write(binding) for binding in removal.because],
                     }
                     for removal in minimised.removed
                 ],

@@ -15,6 +15,7 @@ from reconciler.access import (
     can_i,
     explain,
 )
+from reconciler.codec.values import BINDING, PATTERN
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -23,7 +24,6 @@ from reconciler.model import (
     PatternType,
     ResourcePattern,
 )
-from reconciler.plan import binding_side
 from reconciler.report.access_view import AccessView
 from reconciler.report.style import Style, plain, safe
 from reconciler.report.words import (
@@ -31,7 +31,6 @@ from reconciler.report.words import (
     names_words,
     note_document,
     note_words,
-    pattern_document,
     request_document,
     resource_words,
 )
@@ -164,7 +163,7 @@ def can_i_document(answers: Sequence[Answered]) -> dict[str, Any]:
     return {
         "principal": first.principal,
         "operation": first.operation.name,
-        "on": pattern_document(first.pattern),
+        "on": PATTERN.write(first.pattern),
         "host": first.host,
         "allowed": answers[-1].allowed,
         "answers": [
@@ -199,7 +198,7 @@ def explain_document(found: Sequence[tuple[AccessView, Explanation]]) -> dict[st
                 "declared": _declared(one.decision, view),
                 "instead": None if one.instead is None else decision_document(one.instead),
                 "considered": [
-                    {"binding": binding_side(binding), "standing": standing.value}
+                    {"binding": BINDING.write(binding), "standing": standing.value}
                     for binding, standing in one.considered
                 ],
             }

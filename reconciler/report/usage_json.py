@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from reconciler.codec.values import BINDING
 from reconciler.fleet.usage import (
     ClusterUsage,
     Denial,
@@ -11,7 +12,6 @@ from reconciler.fleet.usage import (
     Summary,
     UnexpectedDecision,
 )
-from reconciler.plan import binding_side
 from reconciler.report.words import request_document
 
 
@@ -34,8 +34,8 @@ def usage_document(usage: ClusterUsage) -> dict[str, Any]:
         "decisions": {"permitted": usage.allowed, "refused": usage.denied, "lookedUp": usage.asked_only},
         "reading": reading_document(usage.summary),
         "bindings": {standing.value: number for standing, number in usage.standings.items()},
-        "unused": [{**binding_side(binding), "origin": origin or None} for binding, origin in usage.unused],
-        "gone": [{**binding_side(binding), "times": times} for binding, times in usage.gone],
+        "unused": [{**BINDING.write(binding), "origin": origin or None} for binding, origin in usage.unused],
+        "gone": [{**BINDING.write(binding), "times": times} for binding, times in usage.gone],
         "opaque": usage.opaque,
         "refused": [_denial(denial) for denial in usage.denials],
         "refusedNotKept": usage.dropped_denials,
@@ -70,7 +70,7 @@ def _denial(denial: Denial) -> dict[str, Any]:
         "resourceName": name,
         "hosts": list(denial.hosts),
         **_tally(denial.tally),
-        "grants": [binding_side(grant) for grant in denial.grants],
+        "grants": [BINDING.write(grant) for grant in denial.grants],
         "remark": denial.remark or None,
     }
 
@@ -100,7 +100,7 @@ def _replayed(row: ReplayedAccess) -> dict[str, Any]:
         **_tally(row.tally),
         "before": row.before,
         "after": row.after,
-        "binding": None if row.binding is None else binding_side(row.binding),
+        "binding": None if row.binding is None else BINDING.write(row.binding),
     }
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from reconciler.access import Access, AccessRequest, Decision
+from reconciler.codec.values import BINDING
 from reconciler.model import (
     WILDCARD,
     AclBinding,
@@ -12,7 +13,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.plan import Acknowledgement, binding_side
+from reconciler.plan import Acknowledgement
 
 
 def resource_words(resource_type: ResourceType, name: str) -> str:
@@ -67,20 +68,11 @@ def note_document(binding: AclBinding, note: Declaration | Origin) -> dict[str, 
     """A binding with where, how long and why it is declared."""
     declared = note if isinstance(note, Declaration) else Declaration(note)
     return {
-        "binding": binding_side(binding),
+        "binding": BINDING.write(binding),
         "place": str(declared.origin),
         "reason": declared.reason,
         "ticket": declared.ticket,
         "expires": None if declared.expires is None else declared.expires.isoformat(),
-    }
-
-
-def pattern_document(pattern: ResourcePattern) -> dict[str, str]:
-    """A pattern's three fields."""
-    return {
-        "resourceType": pattern.resource_type.name,
-        "name": pattern.name,
-        "patternType": pattern.pattern_type.name,
     }
 
 
@@ -101,7 +93,7 @@ def decision_document(decision: Decision) -> dict[str, Any]:
         **request_document(decision.request),
         "allowed": decision.allowed,
         "rule": decision.rule.value,
-        "bindings": [binding_side(binding) for binding in decision.bindings],
+        "bindings": [BINDING.write(binding) for binding in decision.bindings],
         "origin": None if decision.origin is None else str(decision.origin),
     }
 

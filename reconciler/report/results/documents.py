@@ -6,8 +6,9 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.dataclasses import dataclass
 
+from reconciler.codec import SchemaError
+from reconciler.codec.values import BINDING, ORIGIN
 from reconciler.model import AclBinding, Origin
-from reconciler.plan.file.binding_form import binding_from, origin_from
 from reconciler.report.results.finding import Level
 
 _SHAPE = ConfigDict(alias_generator=to_camel, arbitrary_types_allowed=True, populate_by_name=True)
@@ -18,14 +19,14 @@ def _origin(value: object) -> object:
         return value
     if not isinstance(value, str):
         raise ValueError("a place is a text")
-    return origin_from(value)
+    return ORIGIN.read(value)
 
 
 def _binding(value: Any) -> object:
     try:
-        return value if isinstance(value, AclBinding) else binding_from(value)
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"not a binding: {error!r}") from error
+        return value if isinstance(value, AclBinding) else BINDING.read(value)
+    except SchemaError as error:
+        raise ValueError(f"not a binding: {error}") from error
 
 
 Place = Annotated[Origin, BeforeValidator(_origin)]
