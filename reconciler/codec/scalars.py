@@ -75,7 +75,7 @@ def number(limit: float) -> Codec[float]:
             raise unexpected("a number", value)
         if not 0 <= value < limit:
             raise SchemaError(f"is not a number from 0 to {limit:g}")
-        return value  # type: ignore[no-any-return]
+        return value
 
     return Codec(read, same, {"type": "number", "minimum": 0})
 
