@@ -1,1 +1,1 @@
-"""The only place with clients and engines: each package fulfils a port of ``reconciler.ports``."""
+"""Implementations of ``reconciler.ports``: the only packages that import Kafka clients and engines."""

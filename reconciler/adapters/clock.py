@@ -1,4 +1,4 @@
-"""The machine's clock behind the port."""
+"""The system clock, as ``ports.Clock``."""
 
 import datetime
 import random
@@ -13,11 +13,11 @@ class SystemClock:
         time.sleep(seconds)
 
     def monotonic(self) -> float:
-        """Seconds since some start, never going back."""
+        """Seconds since an arbitrary start; never goes back."""
         return time.monotonic()
 
     def jitter(self) -> float:
-        """A number from 0 up to 1; spreading attempts needs no secrecy."""
+        """A number from 0 up to 1, to spread retries; not for secrets."""
         return random.random()  # noqa: S311 - no secret depends on it
 
     def now(self) -> str:

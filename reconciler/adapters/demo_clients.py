@@ -1,4 +1,4 @@
-"""A producer and a consumer, each for one record: what the brokers let a user do, in the client's own words."""
+"""A producer and a consumer of one record each, which show what the brokers permit a user."""
 
 import time
 from collections.abc import Mapping
@@ -7,19 +7,19 @@ from typing import Any, Final, NamedTuple
 from confluent_kafka import Consumer, KafkaError, Message, Producer
 
 _SECONDS: Final = 20.0
-#: The client reports these of a broker that answers; they say nothing about access.
+#: Errors that the client reports although a broker answers; they say nothing about access.
 _PASSING: Final = frozenset({KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
 
 
 class Attempt(NamedTuple):
-    """Whether the brokers let it happen, and what the client said: where the record is, or the error."""
+    """Whether the brokers permitted it, and the position of the record or the error of the client."""
 
     allowed: bool
     words: str
 
 
 def write(settings: Mapping[str, str], topic: str, value: str) -> Attempt:
-    """Produce one record and wait for the brokers' word on it."""
+    """Produce one record and wait for the result."""
     attempts: list[Attempt] = []
 
     def delivered(error: KafkaError | None, message: Message) -> None:

@@ -1,4 +1,4 @@
-"""The cluster of the tour before anybody kept manifests: what teams hold, and what hands have left behind."""
+"""The cluster of the tour before there are manifests: access of teams, and manual changes."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -16,9 +16,9 @@ from reconciler.model import (
 )
 from reconciler.ports import Clock, Cluster, ClusterError, ReadRequest
 
-#: Those who log in on the tour, besides the super users.
+#: Users that log in on the tour, besides the super users.
 USERS: Final = ("svc-orders", "svc-analytics", "svc-batch")
-#: A broker enforces what a controller accepted a moment later, usually within a few milliseconds.
+#: A broker enforces a change shortly after the controller accepted it, usually within milliseconds.
 _ENFORCED_SECONDS: Final = 20.0
 
 _TOPIC, _GROUP = ResourceType.TOPIC, ResourceType.GROUP
@@ -49,7 +49,7 @@ TOPICS: Final = (
 )
 
 BINDINGS: Final = (
-    # As the manifests have it.
+    # As in the manifests.
     *_acls("svc-orders", "ALLOW", "WRITE DESCRIBE", _topic("orders.placed")),
     *_acls("svc-orders", "ALLOW", "READ DESCRIBE", _topic("payments.settled")),
     *_acls("svc-orders", "ALLOW", "READ", ResourcePattern(_GROUP, "orders")),
@@ -59,7 +59,7 @@ BINDINGS: Final = (
     *_acls("svc-analytics", "ALLOW", "READ", _prefix(_GROUP, "analytics-")),
     # Granted for an audit that is over.
     *_acls("svc-analytics", "ALLOW", "READ", _topic("payments.settled")),
-    # By hand: a quick fix that reaches too far, an emergency stop that nobody lifted, a service that is gone.
+    # Manual changes: a quick fix that grants too much, an emergency DENY that stayed, a service that no longer exists.
     *_acls("svc-analytics", "ALLOW", "READ", _prefix(_TOPIC, "payments.")),
     *_acls("svc-orders", "DENY", "WRITE", _topic("orders.placed")),
     *_acls("svc-batch", "ALLOW", "ALL", _topic("orders.placed")),
@@ -69,7 +69,7 @@ BINDINGS: Final = (
     *_acls("etl", "ALLOW", "READ WRITE", _topic("legacy.import"), "10.0.0.9"),
 )
 
-#: What somebody adds by hand after the manifests were applied.
+#: A manual change after the manifests were applied.
 BY_HAND: Final = tuple(_acls("svc-batch", "ALLOW", "WRITE", _topic("orders.placed")))
 
 

@@ -1,4 +1,4 @@
-"""Reads manifests from a directory or a file. What cannot be read is a problem with a place, never left out.
+"""Read manifests from a directory or a file. A file that cannot be read is a problem, never skipped.
 
 Hidden files and directories are skipped; a link that leads out of the directory is refused.
 """
@@ -11,7 +11,7 @@ from typing import Final
 from reconciler.manifest import Code, ManifestError, Problem, Source
 from reconciler.model import Origin
 
-#: Some hundred thousand bindings; what is larger is no text that people wrote.
+#: Some hundred thousand bindings; nobody writes a larger file.
 MAX_FILE_BYTES: Final = 32 * 1024 * 1024
 _SUFFIXES: Final = (".yaml", ".yml")
 
@@ -44,7 +44,7 @@ class _Reading:
         self._problems: list[Problem] = []
 
     def find(self) -> list[Path]:
-        """The files to read; a link to one that is read anyway is left out."""
+        """The files to read, without links to files that are read anyway."""
         plain, links = list[Path](), list[Path]()
         for directory, names, files in os.walk(self._root, onerror=self._unlistable):
             names[:] = sorted(name for name in names if not name.startswith("."))
@@ -111,7 +111,7 @@ class _Reading:
         return False
 
     def _check_directory_link(self, path: Path) -> None:
-        """A linked directory is not walked: inside the root it is read under its own name, unless that is hidden."""
+        """Linked directories are not followed: inside the root they are read under their own name, if not hidden."""
         if self._is_inside(path):
             target = os.path.relpath(os.path.realpath(path), self._real_root)
             if target != "." and any(part.startswith(".") for part in Path(target).parts):

@@ -1,4 +1,4 @@
-"""Saved plans on disk: written whole or not at all, read with their digest."""
+"""Saved plans on disk: written atomically, read with their digest."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
-"""A message to an address that the operator named: https only, no proxy, no redirect, signed with its time.
+"""Send a message to a URL of the operator: https only, no proxy, no redirect, signed with a timestamp.
 
 The signature is ``X-Reconciler-Signature: v1=`` and the HMAC-SHA256, in hexadecimal, of ``v1:TIMESTAMP:BODY``, with the
-seconds since 1970 that ``X-Reconciler-Timestamp`` gives: what is old can be told from what is new. Addresses are often
-secrets themselves, so errors name the host only.
+seconds since 1970 in ``X-Reconciler-Timestamp``, so that the receiver can refuse old messages. URLs are often secrets,
+so errors name only the host.
 """
 
 import hashlib
@@ -22,12 +22,12 @@ _MOST_ANSWER: Final = 64 * 1024
 
 
 class WebhookError(Exception):
-    """The message was not taken, or may not have been; ``str()`` says why, without the address's path."""
+    """The message was not or may not have been accepted; ``str()`` says why, without the path of the URL."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Webhook:
-    """Where a message goes; without a ``secret`` it is not signed. ``authorities``: a PEM file beside the system's."""
+    """Where a message goes; signed if there is a ``secret``. ``authorities``: a PEM file beyond the system's CAs."""
 
     host: str
     port: int
@@ -36,12 +36,12 @@ class Webhook:
     authorities: str | None = None
 
     def __repr__(self) -> str:
-        """The host; the rest may be secret."""
+        """The host; the rest of the URL may be secret."""
         return f"Webhook({self.host})"
 
 
 def webhook(address: str, secret: str | None = None, authorities: str | None = None) -> Webhook:
-    """Read an address; raises :class:`WebhookError` where it is none that may be used."""
+    """Parse a URL; raises :class:`WebhookError` if it is not allowed."""
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, 443 if parts.port is None else parts.port
@@ -61,12 +61,12 @@ def webhook(address: str, secret: str | None = None, authorities: str | None = N
 
 
 def signature(secret: bytes, timestamp: int, body: bytes) -> str:
-    """What the receiver computes again, and compares."""
+    """The signature, which the receiver computes too and compares."""
     return "v1=" + hmac.new(secret, b"v1:%d:%b" % (timestamp, body), hashlib.sha256).hexdigest()
 
 
 def deliver(to: Webhook, body: bytes, timestamp: int) -> None:
-    """Send ``body`` once; raises :class:`WebhookError` unless the answer is a plain success."""
+    """Send ``body`` once; raises :class:`WebhookError` unless the response status is 2xx."""
     headers = {
         "Content-Type": "application/json",
         "User-Agent": f"reconciler/{__version__}",

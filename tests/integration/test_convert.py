@@ -139,15 +139,15 @@ def test_julie_settings_decide_names_and_reach(properties: str, expected: set[st
     ("source_format", "name", "text", "message"),
     [
         ("julie", "t.yaml", "projects: []", "there is no topology"),
-        ("julie", "t.yaml", "context: a\nprojects: {}", "a list is expected as projects"),
-        ("kafka-gitops", "state.yaml", "topics: [a]", "a mapping is expected"),
+        ("julie", "t.yaml", "context: a\nprojects: {}", "expected a list as projects"),
+        ("kafka-gitops", "state.yaml", "topics: [a]", "expected a mapping"),
         ("kafka-gitops", "state.yaml", "topics: {a: {partitions: 1}\n", "this is no YAML"),
         ("kafka-gitops", "state.yaml", "topics: {a: {}, a: {}}", "a appears twice there"),
-        ("kafka-gitops", "state.yaml", "settings: {files: {users: ../users.yaml}}", "lies outside"),
+        ("kafka-gitops", "state.yaml", "settings: {files: {users: ../users.yaml}}", "is outside"),
         ("kafka-gitops", "state.yaml", "settings: {files: {users: users.yaml}}", "cannot be read"),
         ("jikkou", "a.yaml", "name: {{ value }}", "this is a template"),
         ("terraform", "s.json", '{"version": 3}', "this is no terraform state"),
-        ("terraform", "s.json", '{"version": 4, "version": 4}', "a key stands twice"),
+        ("terraform", "s.json", '{"version": 4, "version": 4}', "a key appears twice"),
         (
             "confluent",
             "a.json",
@@ -377,7 +377,7 @@ def test_of_two_with_one_name_none_is_lost(
 ) -> None:
     (tmp_path / "all.yaml").write_text(f"context: c\nprojects: []\n---\n{text}---\n{text}", encoding="utf-8")
     assert run(["convert", "--from", source_format, str(tmp_path)]) == 1
-    assert "stands before" in capsys.readouterr().err
+    assert "duplicate name" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("named", ["roles.yaml", "./roles.yaml", "{}/roles.yaml"])

@@ -1,4 +1,4 @@
-"""What other tools keep, as the bindings and topics that they would create: the sources of ``reconciler convert``."""
+"""Convert the files of other tools to the bindings and topics that they would create (``reconciler convert``)."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from reconciler.adapters.converters.strimzi import read_strimzi
 from reconciler.adapters.converters.terraform import read_terraform
 from reconciler.adapters.converters.tree import SourceError
 
-#: How to read each format, by the name that ``--from`` takes.
+#: The reader of each format, by its name in ``--from``.
 FORMATS: Final[Mapping[str, Callable[[SourceFiles, Conversion], None]]] = MappingProxyType(
     {
         "kafka-gitops": read_kafka_gitops,
@@ -32,7 +32,7 @@ __all__ = ["FORMATS", "Conversion", "Converted", "Remark", "SourceError", "Sourc
 
 
 def convert(source_format: str, files: SourceFiles) -> Converted:
-    """Everything that ``files`` hold in that format; raises :class:`SourceError` where they cannot be read."""
+    """Convert ``files`` of that format; raises :class:`SourceError` if they cannot be read."""
     conversion = Conversion()
     FORMATS[source_format](files, conversion)
     return conversion.result()

@@ -1,7 +1,7 @@
 """Confluent's exports: ``confluent kafka acl list -o json`` or ``-o yaml``, and answers of its REST API, version 3.
 
-The REST API gives topics and their settings apart: a topic whose settings are not among the files is left, because
-declaring it without them would reset them.
+The REST API returns topics and their configs separately. A topic without its configs among the files is skipped,
+because declaring it without them would reset them.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _NO_SETTINGS: Final = "its settings are not here: add the answer of /topics/NAME
 
 
 def read_confluent(files: SourceFiles, conversion: Conversion) -> None:
-    """ACLs, topics and topics' settings from any number of files; of one cluster only."""
+    """ACLs, topics and topic configs from any number of files; of one cluster only."""
     items = [item for name in files.ending(".json", ".yaml", ".yml") for item in _items(files, name)]
     clusters = sorted({found for item in items if (found := item.text("cluster_id")) is not None})
     if files.cluster is None and len(clusters) > 1:
@@ -61,13 +61,13 @@ def _acl(item: Tree, conversion: Conversion) -> None:
         (item.text("operation") or "",),
         item.where,
         permission=item.text("permission") or "",
-        # The cloud has no hosts.
+        # Confluent Cloud has no hosts.
         host=item.text("host") or "*",
     )
 
 
 def _setting(item: Tree, settings: dict[str, dict[str, str]]) -> None:
-    """Keeps what is set on the topic itself; everything else is a default of the broker."""
+    """Keep what is set on the topic itself; everything else is a broker default."""
     own = settings.setdefault(item.text("topic_name") or "", {})
     source = item.text("source")
     if source == "DYNAMIC_TOPIC_CONFIG" or (source is None and not item.flag("is_default")):

@@ -1,4 +1,4 @@
-"""What a conversion has found so far: bindings, topics, and a remark on everything that is neither."""
+"""The result of a conversion: bindings, topics, and a remark on everything else."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -24,7 +24,7 @@ def _plain(word: str) -> str:
     return re.sub(r"[^a-z]", "", word.lower())
 
 
-# Tools spell Kafka's words their own way: CLUSTER_ACTION, ClusterAction, cluster-action.
+# Tools spell Kafka's words differently: CLUSTER_ACTION, ClusterAction, cluster-action.
 _KINDS: Final = {_plain(kind.name): kind for kind in ResourceType if kind >= ResourceType.TOPIC}
 _FORMS: Final = {"literal": PatternType.LITERAL, "prefixed": PatternType.PREFIXED, "prefix": PatternType.PREFIXED}
 _OPERATIONS: Final = {_plain(operation.name): operation for operation in AclOperation if operation >= AclOperation.ALL}
@@ -35,7 +35,7 @@ _PERMISSIONS: Final = {"allow": AclPermissionType.ALLOW, "deny": AclPermissionTy
 
 
 class Remark(NamedTuple):
-    """Something that is not in the manifests: where it stands, what it is, and why."""
+    """Something that is not converted: its place, what it is, and why."""
 
     where: str
     subject: str
@@ -56,7 +56,7 @@ class Resource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What the source would create, as far as it can be known.
+    """What the source would create, as far as it is known.
 
     ``skipped`` is what the source grants, denies or creates and these bindings and topics lack. ``unmanaged`` is what
     the source has and this tool does not manage.
@@ -69,10 +69,10 @@ class Converted:
 
 
 class Conversion:
-    """Collects; nothing that is handed to it is lost."""
+    """Collects results and remarks."""
 
     def __init__(self) -> None:
-        """Starts empty."""
+        """Start empty."""
         self._bindings: set[AclBinding] = set()
         self._topics: dict[str, Topic] = {}
         self._skipped: dict[Remark, None] = {}
@@ -88,7 +88,7 @@ class Conversion:
         permission: str = "allow",
         host: str = WILDCARD,
     ) -> None:
-        """Adds one binding for each operation; words that Kafka does not have are skipped, each with its place."""
+        """Add one binding for each operation; skip words that Kafka does not have, with a remark."""
         for operation in operations:
             binding = self._binding(principal, resource, operation, permission, host)
             if isinstance(binding, str):
@@ -119,7 +119,7 @@ class Conversion:
     def add_topic(
         self, name: str, partitions: str | None, replicas: str | None, configs: Mapping[str, str], where: str
     ) -> None:
-        """Adds a topic; numbers are texts as the source has them, ``None`` or ``-1`` where the broker decides."""
+        """Add a topic; numbers are the texts of the source, ``None`` or ``-1`` if the broker decides."""
         counts = []
         for text, most in ((partitions, _MOST_PARTITIONS), (replicas, _MOST_REPLICAS)):
             count = None if text in (None, "-1") else text
@@ -129,14 +129,14 @@ class Conversion:
             counts.append(None if count is None else int(count))
         topic = Topic(name, counts[0], counts[1], FrozenMap(configs))
         if self._topics.setdefault(name, topic) != topic:
-            self.skip(where, f"topic {name}", "it is declared before, and differently")
+            self.skip(where, f"topic {name}", "it is already declared, with other values")
 
     def skip(self, where: str, subject: str, reason: str) -> None:
-        """Says that the source would create something that the result does not hold."""
+        """Remark that the source would create something that is not converted."""
         self._skipped[Remark(where, subject, reason)] = None
 
     def add_unmanaged(self, where: str, subject: str, reason: str) -> None:
-        """Says that the source holds something that this tool does not manage."""
+        """Remark that the source has something that this tool does not manage."""
         self._unmanaged[Remark(where, subject, reason)] = None
 
     def expect(self, node: Tree, known: Collection[str], unmanaged: Mapping[str, str] = FrozenMap()) -> None:
@@ -145,9 +145,9 @@ class Conversion:
             if field in unmanaged:
                 self.add_unmanaged(value.where, field, unmanaged[field])
             elif field not in known:
-                self.skip(value.where, field, "this field is not known here, and may matter")
+                self.skip(value.where, field, "unknown field, which may matter")
 
     def result(self) -> Converted:
-        """What was found, remarks in the order of the source."""
+        """The result, remarks in the order of the source."""
         topics = FrozenMap(dict(sorted(self._topics.items())))
         return Converted(frozenset(self._bindings), topics, tuple(self._skipped), tuple(self._unmanaged))

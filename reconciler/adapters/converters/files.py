@@ -1,4 +1,4 @@
-"""The files of another tool, none from outside the directory that was named."""
+"""The files of another tool, all inside the given directory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ import javaproperties
 from reconciler.adapters.converters.tree import SourceError, Tree, json_tree, yaml_trees
 from reconciler.model import FrozenMap
 
-#: A terraform state of a hundred thousand ACLs has about 60 MB.
+#: A Terraform state with 100,000 ACLs has about 60 MB.
 MAX_FILE_BYTES: Final = 256 * 1024 * 1024
 #: Stands for standard input.
 STDIN: Final = "-"
@@ -19,9 +19,9 @@ _JSON: Final = (".json", ".tfstate")
 
 @dataclass(frozen=True, slots=True)
 class SourceFiles:
-    """The files to begin with, by paths relative to ``root``, and what the command line says beside them.
+    """The files, by paths relative to ``root``, and the options of the command line.
 
-    ``settings`` are the tool's own; ``cluster`` chooses one where the files speak of several.
+    ``settings`` are the tool's own; ``cluster`` selects one if the files are about several.
     """
 
     root: Path
@@ -31,19 +31,19 @@ class SourceFiles:
     stdin: str = ""
 
     def ending(self, *suffixes: str) -> Sequence[str]:
-        """Those files that end so; a file that was named alone, whatever its ending. Raises :class:`SourceError`."""
+        """The files with one of these endings; a single given file, with any ending. Raises :class:`SourceError`."""
         found = self.names if len(self.names) == 1 else [name for name in self.names if name.lower().endswith(suffixes)]
         if not found:
             raise SourceError(f"{self.root}: there is no file ending in {' or '.join(suffixes)}")
         return found
 
     def text(self, name: str) -> str:
-        """The text of a file; raises :class:`SourceError` where it cannot be read or lies outside."""
+        """The text of a file; raises :class:`SourceError` if it cannot be read or is outside the directory."""
         if name == STDIN:
             return self.stdin
         path = self.root / name
         if not path.resolve().is_relative_to(self.root.resolve()):
-            raise SourceError(f"{name}: the file lies outside {self.root}")
+            raise SourceError(f"{name}: the file is outside {self.root}")
         try:
             if path.stat().st_size > MAX_FILE_BYTES:
                 raise SourceError(f"{name}: the file has more than {MAX_FILE_BYTES:,} bytes")
@@ -54,12 +54,12 @@ class SourceFiles:
             raise SourceError(f"{name}: the file is not UTF-8") from error
 
     def trees(self, name: str) -> list[Tree]:
-        """A file's documents: JSON where its name ends so, else YAML, of which JSON is nearly a part."""
+        """A file's documents: JSON if its name ends so, else YAML."""
         text = self.text(name)
         return [json_tree(name, text)] if name.lower().endswith(_JSON) else yaml_trees(name, text)
 
     def one(self, name: str) -> Tree:
-        """The one document of a file; raises :class:`SourceError` where there is none, or another."""
+        """The only document of a file; raises :class:`SourceError` if there is none or more than one."""
         trees = self.trees(name)
         if len(trees) != 1:
             raise SourceError(f"{name}: one document is expected, there are {len(trees)}")

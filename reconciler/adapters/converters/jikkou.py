@@ -19,7 +19,7 @@ _DELETED: Final = "it is annotated to be deleted: for a topic, declare it with a
 
 
 def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
-    """All resources of YAML files; templates have to be rendered before."""
+    """All resources of YAML files; templates must be rendered first."""
     found: dict[str, list[Tree]] = {kind: [] for kind in _KINDS}
     for name in files.ending(".yaml", ".yml"):
         if "{{" in (text := files.text(name)) or "{%" in text:
@@ -107,6 +107,6 @@ def _topic(node: Tree, maps: Mapping[str, Mapping[str, str]], conversion: Conver
         if name not in maps:
             conversion.skip(node.where, f"topic {_name(node)}", f"there is no ConfigMap {name}")
             return
-        # What a ConfigMap sets wins over the topic's own, and a later one over an earlier one.
+        # A ConfigMap overrides the topic's own configs, and a later ConfigMap overrides an earlier one.
         configs |= maps[name]
     conversion.add_topic(_name(node), spec.text("partitions"), spec.text("replicas"), configs, node.where)

@@ -26,7 +26,7 @@ _NUMBERS: Final = ("num.partitions", "replication.factor")
 
 
 class _Topology(NamedTuple):
-    """What holds for the whole of a topology."""
+    """What applies to a whole topology."""
 
     context: Mapping[str, str]
     prefix: str
@@ -36,7 +36,7 @@ class _Topology(NamedTuple):
 
 
 def read_julie(files: SourceFiles, conversion: Conversion) -> None:
-    """The topologies of a file or a directory; plans and roles lie beside them, or where the settings say."""
+    """The topologies of a file or a directory; plans and roles are next to them, or where the settings say."""
     settings = julie_settings(files.settings)
     plans: list[tuple[str, Tree]] = []
     roles: list[tuple[str, Tree]] = []
@@ -64,7 +64,7 @@ def read_julie(files: SourceFiles, conversion: Conversion) -> None:
 
 
 def _roles_file(files: SourceFiles) -> str | None:
-    """The file of roles that the settings name, as the other files are named where it lies among them."""
+    """The roles file of the settings, named like the other files if it is one of them."""
     name = files.settings.get("julie.roles")
     if name is None:
         return None
@@ -79,7 +79,7 @@ def _topology(
     roles: Mapping[str, Tree],
     conversion: Conversion,
 ) -> None:
-    """Every field that is not JulieOps' own is a part of the names, in the order of the file."""
+    """Every field that is not one of JulieOps' own becomes part of the names, in file order."""
     others = {name: tree.text(name) or "" for name in tree.fields() if name not in _APART}
     context = tree.text("context") or ""
     prefix = settings.separator.join([context, *others.values()])
@@ -133,7 +133,7 @@ def _topic(topic: Tree, name: str, topology: _Topology, conversion: Conversion) 
     if plan is not None and plan not in topology.plans:
         conversion.skip(topic.where, f"topic {name}", f"there is no plan {plan!r}")
         return
-    # A topic's own settings win over its plan's.
+    # A topic's own configs override its plan's.
     config = {**topology.plans.get(plan or "", {}), **config}
     own = {key: value for key, value in config.items() if key not in _NUMBERS}
     conversion.add_topic(name, config.get("num.partitions"), config.get("replication.factor"), own, topic.where)

@@ -14,10 +14,10 @@ _METADATA: Final = {"metadata": "metadata of a principal is not managed"}
 
 
 class JulieAccess:
-    """Binds what the parts of a topology mean."""
+    """Adds the bindings of the parts of a topology."""
 
     def __init__(self, conversion: Conversion, settings: JulieSettings) -> None:
-        """``settings`` hold for every part."""
+        """``settings`` apply to every part."""
         self._conversion, self._settings = conversion, settings
 
     def _add_binding(self, node: Tree, resource: Resource, *operations: str) -> None:
@@ -26,7 +26,8 @@ class JulieAccess:
     def of_topic(self, name: str, topic: Tree, projects: Iterable[Tree]) -> None:
         """Consumers and producers of one topic, and those of its project.
 
-        The first producer of a principal counts, for they are equal by principal alone; consumers by group too.
+        The first producer of a principal counts, because JulieOps compares producers by principal only; consumers
+        by group too.
         """
         levels = (topic, *projects)
         producers: dict[str | None, Tree] = {}
@@ -41,7 +42,7 @@ class JulieAccess:
             self._consumer(node, Resource("topic", name))
 
     def of_project(self, prefix: str, project: Tree) -> None:
-        """A project's consumers and producers on its prefix, as ``topology.acls.optimized`` has it."""
+        """A project's consumers and producers on its prefix, for ``topology.acls.optimized``."""
         for node in project.items("producers"):
             self._producer(node, Resource("topic", prefix, "prefixed"))
         for node in project.items("consumers"):
@@ -53,7 +54,7 @@ class JulieAccess:
         transaction = node.text("transactionId")
         if transaction is not None:
             self._add_binding(node, _starred("transactional id", transaction), "DESCRIBE", "WRITE")
-        # That idempotence is mentioned is enough, whether as true or false.
+        # JulieOps only checks that idempotence is present, not its value.
         if transaction is not None or node.text("idempotence") is not None:
             self._add_binding(node, _CLUSTER, "IDEMPOTENT_WRITE")
 
@@ -151,7 +152,7 @@ class JulieAccess:
         self._add_binding(node, Resource("group", f"_confluent-ksql-{name}", "prefixed"), "ALL")
 
     def custom_role(self, name: str, role: Tree | None, users: Tree) -> None:
-        """A role of the operator's own, for each of its users."""
+        """A custom role, for each of its users."""
         if role is None:
             self._conversion.skip(users.where, name, f"there is no role {name!r}: add the file that --config names")
             return
@@ -176,6 +177,6 @@ class JulieAccess:
 
 
 def _starred(kind: str, name: str) -> Resource:
-    """A name that ends with a star is a prefix; the star alone is every name."""
+    """A name that ends with an asterisk is a prefix; the asterisk alone is every name."""
     prefixed = len(name) > 1 and name.endswith("*")
     return Resource(kind, name[:-1], "prefixed") if prefixed else Resource(kind, name)

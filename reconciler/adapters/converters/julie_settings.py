@@ -1,4 +1,4 @@
-"""JulieOps' own settings, as far as they decide which topics and ACLs it makes of a topology."""
+"""JulieOps' settings, as far as they decide which topics and ACLs it creates."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Final
 from reconciler.adapters.converters.tree import SourceError
 
 _PLACEHOLDER: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-#: These narrow what JulieOps manages, or add topics of its own making.
+#: These limit what JulieOps manages, or add topics of its own.
 _REFUSED: Final = (
     "topology.topic.managed.prefixes",
     "topology.group.managed.prefixes",
@@ -18,7 +18,7 @@ _REFUSED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class JulieSettings:
-    """Values as in ``reference.conf`` unless the properties file has others."""
+    """Defaults of ``reference.conf``, unless the properties file overrides them."""
 
     separator: str = "."
     topic_format: str = "default"
@@ -29,7 +29,7 @@ class JulieSettings:
 
 
 def julie_settings(properties: Mapping[str, str]) -> JulieSettings:
-    """The settings; raises :class:`SourceError` for those that this conversion does not follow."""
+    """The settings; raises :class:`SourceError` for settings that this conversion does not support."""
     for name in _REFUSED:
         if properties.get(name, "").strip("[] "):
             raise SourceError(f"{name} is set: remove it, and give the Cluster a scope instead")
@@ -53,7 +53,7 @@ def julie_settings(properties: Mapping[str, str]) -> JulieSettings:
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
-    """``{{ name }}`` replaced, absent names by nothing, as Jinja does; raises :class:`SourceError` for other Jinja."""
+    """Replace ``{{ name }}``, unknown names by nothing, as Jinja does; raises :class:`SourceError` for other Jinja."""
     text = _PLACEHOLDER.sub(lambda match: values.get(match[1], ""), template)
     if "{{" in text or "{%" in text:
         raise SourceError(f"{template!r}: only plain {{{{ names }}}} can be converted")

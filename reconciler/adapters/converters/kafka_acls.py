@@ -12,7 +12,7 @@ from reconciler.adapters.converters.files import SourceFiles
 
 _HEAD: Final = re.compile(r"\s*Current ACLs for resource `(.*)`:\s*")
 _PATTERN: Final = re.compile(r"ResourcePattern\(resourceType=(\w+), name=(.*), patternType=(\w+)\)")
-# Topic:LITERAL:orders from 2.0, Topic:orders before.
+# Topic:LITERAL:orders since 2.0, Topic:orders before.
 _OLD_PATTERN: Final = re.compile(
     r"(Topic|Group|Cluster|TransactionalId|DelegationToken|User):(?:(LITERAL|PREFIXED):)?(.*)"
 )
@@ -22,7 +22,7 @@ _CAPTION: Final = re.compile(r"\s*(ACLs for principal `.*`)?\s*")
 
 
 def read_kafka_acls(files: SourceFiles, conversion: Conversion) -> None:
-    """Every entry below the resource that it stands under; other lines are skipped, each with its place."""
+    """Every entry, with the resource above it; other lines are skipped with a remark."""
     for name in files.ending(".txt", ".acls", ".log", ".out"):
         resource: Resource | None = None
         for number, line in enumerate(re.split(r"\r?\n", files.text(name)), 1):

@@ -1,4 +1,4 @@
-"""kafka-gitops: services, users and custom ACLs as its own code expands them (devshawn/kafka-gitops, 8f3afc9).
+"""kafka-gitops: services, users and custom ACLs, expanded as by its own code (devshawn/kafka-gitops, 8f3afc9).
 
 Sources: ``ApplicationService``, ``KafkaConnectService``, ``KafkaConnectorDetails``, ``KafkaStreamsService``,
 ``RoleService`` and ``StateManager``.
@@ -64,7 +64,7 @@ def read_kafka_gitops(files: SourceFiles, conversion: Conversion) -> None:
 
 
 def _state_file(files: SourceFiles) -> str:
-    """The file to begin with; raises :class:`SourceError` where several could be it."""
+    """The main file; raises :class:`SourceError` if several could be it."""
     found = [name for name in files.ending(*_YAML) if name in _STATES] or list(files.ending(*_YAML))
     if len(found) > 1:
         raise SourceError(f"{files.root}: {' and '.join(found[:2])} could both be the state: name one")
@@ -92,14 +92,14 @@ def _topics(topics: Mapping[str, Tree], replication: str | None, conversion: Con
 
 
 class _Expansion:
-    """What services and users mean, with the settings that hold for all of them."""
+    """Expands services and users, with the settings that apply to all of them."""
 
     def __init__(self, conversion: Conversion, *, describe: bool, cloud: bool) -> None:
         self.conversion = conversion
         self._describe, self._cloud = describe, cloud
 
     def principal(self, kind: str, name: str, node: Tree) -> str | None:
-        """Whom the ACLs are for; says it where that cannot be known."""
+        """The principal of the ACLs; adds a remark if it is unknown."""
         principal = node.text("principal")
         if self._cloud or principal is None:
             self.conversion.skip(node.where, f"{kind} {name}", _CLOUD if self._cloud else "it has no principal")
@@ -172,7 +172,7 @@ class _Expansion:
 
 
 def _custom(state: Tree, owners: Mapping[str, Tree], field: str, expansion: _Expansion) -> None:
-    """Custom ACLs; those whose service or user is not declared are never created."""
+    """Custom ACLs; kafka-gitops does not create those of undeclared services and users."""
     known = ("name", "type", "pattern", "principal", "host", "operation", "permission")
     for name, acls in state.fields(field).items():
         owner = owners.get(name)
@@ -183,7 +183,7 @@ def _custom(state: Tree, owners: Mapping[str, Tree], field: str, expansion: _Exp
             continue
         for title, acl in acls.fields().items():
             expansion.conversion.expect(acl, known)
-            # A user's ACLs may leave the principal to the user; a service's may not.
+            # ACLs of a user may omit the principal; ACLs of a service may not.
             node = acl if acl.text("principal") or field == "customServiceAcls" else owner
             principal = expansion.principal(f"{field} {name}", title, node)
             if principal is None:

@@ -1,4 +1,4 @@
-"""Strimzi: ``KafkaUser`` and ``KafkaTopic`` resources, as its user and topic operators perform them (8541da1).
+"""Strimzi: ``KafkaUser`` and ``KafkaTopic`` resources, as its user and topic operators apply them (8541da1).
 
 Sources: ``KafkaUserModel.getUserName``, ``SimpleAclRule``, ``TopicOperatorUtil.configValueAsString``.
 """
@@ -46,7 +46,7 @@ def _resources(files: SourceFiles, name: str) -> Iterator[Tree]:
 
 
 def _of_cluster(nodes: list[Tree], wanted: str | None, conversion: Conversion) -> Iterator[Tree]:
-    """Those of the wanted cluster, or all where they speak of one; raises :class:`SourceError` where of several."""
+    """The resources of the wanted cluster, or all if there is one cluster; raises :class:`SourceError` if several."""
     clusters = sorted({label for node in nodes if (label := _label(node)) is not None})
     if wanted is None and len(clusters) > 1:
         raise SourceError(f"the resources belong to several clusters: choose one of {', '.join(clusters)}")
@@ -89,7 +89,7 @@ def _user(node: Tree, conversion: Conversion) -> None:
         if "operations" in rule.fields() and "operation" in rule.fields():
             conversion.skip(rule.where, f"a rule of KafkaUser {name}", "it has operation and operations: write one")
             continue
-        # One operation, in the singular, before the API version v1.
+        # Before API version v1 a rule has one operation, in the singular.
         operations = [*rule.texts("operations"), *filter(None, [rule.text("operation")])]
         conversion.add_binding(
             principal,
@@ -110,7 +110,7 @@ def _resource(node: Tree) -> Resource:
 
 
 def _is_set_aside(node: Tree, subject: str, annotations: Sequence[tuple[str, str]], conversion: Conversion) -> bool:
-    """Whether Strimzi leaves the resource as it is, by one of these annotations; said where it does."""
+    """Whether one of these annotations makes Strimzi ignore the resource; adds a remark if so."""
     for annotation, wanted in annotations:
         if (node.text("metadata", "annotations", annotation) or "").lower() == wanted:
             conversion.add_unmanaged(node.where, subject, f"{annotation} is {wanted}: Strimzi does not manage it")

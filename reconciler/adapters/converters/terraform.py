@@ -1,6 +1,6 @@
 """Terraform: the state of Mongey's provider (678b3c7) and of Confluent's, as a file or as ``terraform show -json``.
 
-The state says what was created, whatever expressions made it: modules, ``for_each`` and variables are behind it.
+The state lists what was created, after modules, ``for_each`` and variables are evaluated.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ class _Instance(NamedTuple):
 
 
 def read_terraform(files: SourceFiles, conversion: Conversion) -> None:
-    """All ACLs and topics of the states; of one provider configuration, which stands for one cluster."""
+    """All ACLs and topics of the states, of one provider configuration: that is one cluster."""
     names = files.ending(".tfstate", ".json")
     instances = [found for name in names for found in _instances(files.one(name), conversion)]
     mine = [item for item in instances if item.kind in (*_ACLS, *_TOPICS)]
@@ -86,14 +86,14 @@ def _of_module(module: Tree, conversion: Conversion) -> Iterator[_Instance]:
         elif resource.text("deposed_key") is not None:
             conversion.skip(resource.where, address, _DEPOSED)
         else:
-            # This form of the state does not say which provider configuration made a resource.
+            # This form of the state does not contain the provider configuration of a resource.
             yield _Instance(kind, address, values, _cluster(values, None))
     for child in module.items("child_modules"):
         yield from _of_module(child, conversion)
 
 
 def _cluster(attributes: Tree, provider: str | None) -> str:
-    """Which cluster a resource is in: Confluent's say it themselves, the others by their provider configuration."""
+    """The cluster of a resource: an attribute with Confluent's provider, else the provider configuration."""
     own = attributes.items("kafka_cluster") if "kafka_cluster" in attributes.fields() else ()
     return (own[0].text("id") if own else None) or provider or "the only provider"
 

@@ -1,7 +1,7 @@
-"""YAML and JSON of other tools, every value with its place, every scalar as the text that stands there.
+"""YAML and JSON of other tools: every value with its place, every scalar as its source text.
 
-Texts, because ``1234`` may be a group and ``7200000`` a setting: the field decides. Anchors are read, as those tools
-do; duplicate keys are refused, as they hide one of two wishes.
+Scalars stay texts, because ``1234`` may be a group and ``7200000`` a config: the field decides. Anchors are supported,
+as in those tools; duplicate keys are refused, because one of the values would be lost.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import yaml
 
-#: No tool's files have a tenth of it.
+#: More than ten times the depth of any tool's files.
 MAX_DEPTH: Final = 200
 _TOO_DEEP: Final = "the nesting is too deep"
 _Value: TypeAlias = "str | Mapping[str, Tree] | Sequence[Tree] | None"
@@ -29,7 +29,7 @@ class Tree:
     value: _Value
 
     def get(self, *path: str) -> "Tree":
-        """The value at the end of a path of keys; one that holds ``None`` where there is nothing."""
+        """The value at the end of a path of keys; a tree with ``None`` if there is none."""
         node = self
         for key in path:
             value = node.value
@@ -38,27 +38,27 @@ class Tree:
         return node
 
     def text(self, *path: str) -> str | None:
-        """The text at the end of a path, ``None`` where it is absent or empty. Raises :class:`SourceError`."""
+        """The text at the end of a path, ``None`` if it is absent or empty. Raises :class:`SourceError`."""
         node = self.get(*path)
         if node.value is None or isinstance(node.value, str):
             return node.value or None
-        raise SourceError(f"{node.where}: a text is expected as {'.'.join(path)}")
+        raise SourceError(f"{node.where}: expected a text as {'.'.join(path)}")
 
     def text_or(self, default: str, field: str) -> str:
-        """The text of a field, ``default`` where it is absent only: an empty text is not what was left out."""
+        """The text of a field, ``default`` only if it is absent: an empty text is a value."""
         return default if self.get(field).value is None else self.text(field) or ""
 
     def flag(self, *path: str) -> bool:
-        """Whether ``true`` stands there."""
+        """Whether the value is ``true``."""
         return (self.text(*path) or "").lower() == "true"
 
     def items(self, *path: str) -> Sequence["Tree"]:
-        """The items of a list, none where it is absent. Raises :class:`SourceError` for anything else."""
+        """The items of a list, empty if it is absent. Raises :class:`SourceError` for anything else."""
         node = self.get(*path)
         if node.value in (None, ""):
             return ()
         if isinstance(node.value, str | Mapping) or node.value is None:
-            raise SourceError(f"{node.where}: a list is expected{' as ' if path else ''}{'.'.join(path)}")
+            raise SourceError(f"{node.where}: expected a list{' as ' if path else ''}{'.'.join(path)}")
         return node.value
 
     def texts(self, *path: str) -> list[str]:
@@ -66,25 +66,25 @@ class Tree:
         return [text for item in self.items(*path) if (text := item.text()) is not None]
 
     def fields(self, *path: str) -> Mapping[str, "Tree"]:
-        """The fields of a mapping, none where it is absent. Raises :class:`SourceError` for anything else."""
+        """The fields of a mapping, empty if it is absent. Raises :class:`SourceError` for anything else."""
         node = self.get(*path)
         if node.value in (None, ""):
             return {}
         if not isinstance(node.value, Mapping):
-            raise SourceError(f"{node.where}: a mapping is expected{' as ' if path else ''}{'.'.join(path)}")
+            raise SourceError(f"{node.where}: expected a mapping{' as ' if path else ''}{'.'.join(path)}")
         return node.value
 
     def settings(self, *path: str) -> dict[str, str]:
-        """A mapping of texts, as settings are."""
+        """A mapping of texts, such as configs."""
         return {key: value.text() or "" for key, value in self.fields(*path).items()}
 
 
 def by_name(named: Iterable[tuple[str, Tree]]) -> dict[str, Tree]:
-    """Trees by name; raises :class:`SourceError` where a name stands twice, as one of the two would be lost."""
+    """Trees by name; raises :class:`SourceError` for a duplicate name, because one tree would be lost."""
     found: dict[str, Tree] = {}
     for name, tree in named:
         if found.setdefault(name, tree) is not tree:
-            raise SourceError(f"{tree.where}: {name!r} stands before, at {found[name].where}: which one is meant?")
+            raise SourceError(f"{tree.where}: duplicate name {name!r}, also at {found[name].where}")
     return found
 
 
@@ -103,7 +103,7 @@ def yaml_trees(name: str, text: str) -> list[Tree]:
 
 
 def _check_depth(name: str, text: str) -> None:
-    """Event by event, because the composer calls itself for each level until the process dies of it."""
+    """Checks events, because the composer is recursive and overflows the stack on deep nesting."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CBaseLoader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -138,7 +138,7 @@ def _fields(name: str, node: Any, known: dict[int, Tree]) -> dict[str, Tree]:
             raise SourceError(f"{name}:{line}: a key must be a text")
         if key.value in fields:
             raise SourceError(f"{name}:{line}: {key.value} appears twice there")
-        # A value stands where its key stands, also where it begins on the next line.
+        # The place of a value is the line of its key, even if it begins on the next line.
         fields[key.value] = Tree(f"{name}:{line}", _from_node(name, value, known).value)
     return fields
 

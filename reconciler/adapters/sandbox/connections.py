@@ -1,4 +1,4 @@
-"""What a sandbox leaves for clients: ``connections.yaml`` and a properties file for each user."""
+"""Files for clients of a sandbox: ``connections.yaml`` and a properties file for each user."""
 
 import json
 
@@ -10,7 +10,7 @@ def write_connections(sandbox: Sandbox) -> None:
     """Writes the Cluster document that ``--connections`` reads, as the user ``reconciler`` if there is one."""
     user = "reconciler" if "reconciler" in sandbox.users else next(iter(sandbox.users))
     client = {name: value for name, value in sandbox.settings(user).items() if name != "bootstrap.servers"}
-    # JSON strings are YAML strings: nothing in a password needs another thought.
+    # JSON strings are YAML strings, so passwords need no further escaping.
     lines = [
         "# How to reach the sandbox; `reconciler sandbox down` removes it.",
         "apiVersion: reconciler/v1",

@@ -1,4 +1,4 @@
-"""Where sandboxes are kept: one directory each, made, looked through and removed under one lock."""
+"""The directories of sandboxes, created, listed and removed under one lock."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ from reconciler.adapters.sandbox.process import end, is_alive, this_process
 from reconciler.adapters.sandbox.spec import check_name
 from reconciler.adapters.sandbox.state import Sandbox, load, save
 
-# The data is thrown away, so this is politeness only; a node that lost its quorum would try for minutes.
+# The data is deleted anyway, so do not wait long: a node without a quorum would retry for minutes.
 _PATIENCE_SECONDS = 1.5
 
 
@@ -46,7 +46,7 @@ def refuse_if_up(directory: Path) -> None:
 
 
 def remove(directory: Path) -> None:
-    """Ends a sandbox's processes and removes its directory; raises if it is absent or somebody is starting it."""
+    """Ends a sandbox's processes and removes its directory; raises if it is absent or being started."""
     check_name(directory.name)
     if not directory.exists():
         raise not_up(directory.name)

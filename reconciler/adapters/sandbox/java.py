@@ -16,7 +16,7 @@ _ANSWER_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that was asked and answered: its launcher, the home it reports, its feature release (17, 21, ...)."""
+    """A Java installation: its launcher, the home it reports, its feature release (17, 21, ...)."""
 
     executable: Path
     home: Path

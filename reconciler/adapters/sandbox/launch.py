@@ -48,7 +48,7 @@ class Program:
 
 
 def write_logging(spec: SandboxSpec, files: NodeFiles) -> None:
-    """Writes a node's logging configuration: warnings, except that a peer is not there yet, and what was denied."""
+    """Writes a node's logging configuration: denials and warnings, except about peers that are not up yet."""
     log, decisions = str(files.log), "DEBUG" if spec.log_permitted else "INFO"
     if uses_log4j2(spec.kafka_version):
         text = _LOG4J2.format(log=escape(log), decisions=decisions)
@@ -64,7 +64,7 @@ def run_command(program: Program, spec: SandboxSpec, files: NodeFiles) -> tuple[
 
 
 def format_storages(program: Program, spec: SandboxSpec, nodes: Sequence[NodeFiles]) -> None:
-    """Formats every node's storage, side by side, with every user's SCRAM credentials; none goes on when it returns."""
+    """Formats every node's storage in parallel, with every user's SCRAM credentials; all are finished on return."""
     runs: list[subprocess.Popen[str]] = []
     try:
         runs.extend(_start_format(program, spec, files) for files in nodes)
@@ -83,7 +83,7 @@ def format_storages(program: Program, spec: SandboxSpec, nodes: Sequence[NodeFil
 
 
 def _start_format(program: Program, spec: SandboxSpec, files: NodeFiles) -> subprocess.Popen[str]:
-    # A file, because others may read our command line. StorageTool takes one argument a line from an @file.
+    # A file, because other users can read our command line. StorageTool reads one argument per line from an @file.
     users = _users_file(files)
     write_private(users, "".join(f"{argument}\n" for argument in _scram_arguments(spec.users)))
     java = _java(program, spec, files, ("-Xmx128m",))
@@ -101,7 +101,7 @@ def _start_format(program: Program, spec: SandboxSpec, files: NodeFiles) -> subp
 
 
 def environment() -> dict[str, str]:
-    """Ours, less what would change how Java starts: a debugger's or an agent's options, for example."""
+    """Our environment, without variables that change how Java starts, such as options of a debugger or an agent."""
     return {name: value for name, value in os.environ.items() if name not in {"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}}
 
 

@@ -1,4 +1,4 @@
-"""Starting, finding and ending sandboxes."""
+"""Start, find and end sandboxes."""
 
 import base64
 import secrets
@@ -29,11 +29,11 @@ _ATTEMPTS = 3
 
 
 def silent(_: str) -> None:
-    """The progress that nobody watches."""
+    """Progress that is discarded."""
 
 
 def up(spec: SandboxSpec, progress: Progress = silent, root: Path | None = None) -> Sandbox:
-    """Starts a cluster and returns when every broker answers; anything that prevents it leaves nothing behind.
+    """Starts a cluster and returns when every broker answers; a failed start is cleaned up.
 
     Sandboxes live below ``root`` (see :func:`sandbox_root`); raises :class:`SandboxError`.
     """
@@ -41,7 +41,7 @@ def up(spec: SandboxSpec, progress: Progress = silent, root: Path | None = None)
     directory = sandbox_root(root) / spec.name
     refuse_if_up(directory)
     java = find_java()
-    # A leading zero byte: an id that began with "-" would be taken for an option.
+    # A leading zero byte: an id that begins with "-" would be parsed as an option.
     cluster_id = base64.urlsafe_b64encode(b"\0" + secrets.token_bytes(15)).decode("ascii").rstrip("=")
     program = Program(java, broker_jars(spec.kafka_version, java, progress), cluster_id)
     for attempt in range(1, _ATTEMPTS + 1):

@@ -1,4 +1,4 @@
-"""Free ports on loopback, kept until just before their owner binds them."""
+"""Free ports on loopback, reserved until just before the broker binds them."""
 
 import random
 import socket
@@ -9,7 +9,7 @@ from reconciler.adapters.sandbox.error import SandboxError
 
 HOST = "127.0.0.1"
 
-# Below Linux's and macOS's ephemeral ranges, so that no outgoing connection of anybody takes one in between.
+# Below the ephemeral ranges of Linux and macOS, so that no outgoing connection takes one in between.
 _RANGE = range(20_000, 32_000)
 _TRIES = 1_000
 

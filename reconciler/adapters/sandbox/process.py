@@ -1,6 +1,6 @@
-"""Processes that outlive the command that started them, and are only ever ended if they are still the same ones.
+"""Processes that outlive the command that started them, and that are only ended if they are still the same.
 
-A process is its pid *and* its start time: a pid alone may have been given to somebody else since.
+A process is its pid *and* its start time: the system reuses pids.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def spawn(command: Sequence[str], output: Path, environment: Mapping[str, str]) 
 
 @contextlib.contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Delivers an interrupt only after the block: between starting a process and writing down that it runs."""
+    """Delays an interrupt to the end of the block, so that a started process is always recorded."""
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
@@ -58,16 +58,16 @@ def this_process() -> Process:
 
 
 def is_alive(process: Process) -> bool:
-    """Whether that very process still runs; a pid that was given away again, or a zombie, is not it."""
+    """Whether this process still runs; a reused pid or a zombie does not count."""
     if process.started and start_time(process.pid) == process.started:
         return True
-    with contextlib.suppress(ChildProcessError):  # a child of ours: let its zombie go
+    with contextlib.suppress(ChildProcessError):  # a child of ours: reap it
         os.waitpid(process.pid, os.WNOHANG)
     return False
 
 
 def end(processes: Sequence[Process], patience: float) -> None:
-    """Asks all of them to end, and kills those that have not within ``patience`` seconds; returns when all are gone.
+    """Terminates them, kills those that have not ended within ``patience`` seconds; returns when all are gone.
 
     Without patience (0) they are killed at once, unasked.
     """

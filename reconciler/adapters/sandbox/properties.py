@@ -1,6 +1,6 @@
 """A node's server.properties.
 
-The listeners between nodes ask for a password as well: nothing on the machine is a super user without one.
+The listeners between nodes need a password too, so that no local process is a super user without one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _LOGIN_MODULES = {
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "OAUTHBEARER": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
 }
-# A small broker: one or two of what there are usually many of. The cleaner's buffer is 128 MiB by default.
+# A small broker: one or two threads of each kind. The cleaner's buffer is 128 MiB by default.
 _SMALL = {
     "num.network.threads": "1",
     "num.io.threads": "2",

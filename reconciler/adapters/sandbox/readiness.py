@@ -1,4 +1,4 @@
-"""Waiting until a cluster really answers, and what its nodes logged when it does not."""
+"""Wait until a cluster answers, and show what its nodes logged if it does not."""
 
 import time
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _LOGGED_LINES = 12
 
 
 class PortTakenError(SandboxError):
-    """A node could not bind one of its ports: somebody was faster."""
+    """A node could not bind one of its ports: another process has taken it."""
 
 
 def wait_until_ready(sandbox: Sandbox, expected: Iterable[int]) -> None:
@@ -45,7 +45,7 @@ def _check(sandbox: Sandbox, until: float) -> None:
 
 
 def _known_brokers(sandbox: Sandbox, broker: Node) -> set[int]:
-    """Whom this broker names when an ordinary user logs in and asks; empty as long as it does not answer."""
+    """The brokers that this broker reports to an ordinary user; empty as long as it does not answer."""
     user = next(iter(sandbox.users))
     only = {"bootstrap.servers": f"{HOST}:{broker.ports[Listener.CLIENT]}", "log_level": "0"}
     try:
@@ -66,7 +66,7 @@ def _failure(sandbox: Sandbox, node: Node, message: str) -> SandboxError:
 
 
 def last_lines(sandbox: Sandbox, node: Node) -> list[str]:
-    """The last lines that say what went wrong: errors with their causes, stack frames left out."""
+    """The last lines about errors: errors with their causes, without stack frames."""
     files, lines = sandbox.files(node), []
     for path in (files.log, files.output):
         if path.exists():

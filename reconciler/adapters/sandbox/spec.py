@@ -1,4 +1,4 @@
-"""What somebody wants of a sandbox, as a value; wishes that cannot work are refused when it is made."""
+"""The specification of a sandbox; combinations that cannot work are refused on creation."""
 
 import re
 import secrets
@@ -12,7 +12,7 @@ from reconciler.adapters.sandbox.version import DEFAULT_VERSION
 DEFAULT_USERS = ("admin", "reconciler", "alice", "bob")
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-# What JAAS, Kafka's --add-scram and a properties file all carry without quoting.
+# Characters that need no quoting in JAAS, in Kafka's --add-scram and in properties files.
 _USER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,60}")
 _PASSWORD = re.compile(r"[A-Za-z0-9_.~!@#%^*+:/-]{1,100}")
 _HEAP = re.compile(r"[1-9][0-9]{0,5}[mg]")
@@ -29,10 +29,10 @@ class SandboxSpec:
 
     ``nodes`` are brokers, and controllers too unless ``controllers`` asks for separate ones. ``port`` fixes the
     client port of the first broker; each further one takes the next. ``any_principal`` switches on unsigned
-    OAUTHBEARER tokens: whoever can connect is then whoever they say, super users included. ``tls`` adds a SASL_SSL
+    OAUTHBEARER tokens: any client can then claim any principal, super users included. ``tls`` adds a SASL_SSL
     listener and an SSL one that asks for a certificate; ``plaintext`` adds one without login (``User:ANONYMOUS``).
     ``class_path`` is for broker plug-ins such as a CreateTopicPolicy; ``overrides`` are added to every node's
-    properties last. ``log_permitted`` lets the authorizer's log tell of what was permitted too, not of refusals alone.
+    properties last. ``log_permitted`` makes the authorizer log permitted accesses too, not only denials.
     """
 
     name: str = "default"
@@ -54,7 +54,7 @@ class SandboxSpec:
     log_permitted: bool = False
 
     def __post_init__(self) -> None:
-        """Raises :class:`SandboxError` for a wish that cannot work; nothing is started or written."""
+        """Raises :class:`SandboxError` for a combination that cannot work; nothing is started or written."""
         check_name(self.name)
         if not 1 <= self.nodes <= 9 or not 0 <= self.controllers <= 9:
             raise SandboxError(f"{self.nodes} nodes and {self.controllers} controllers: a sandbox has 1 to 9 of each.")

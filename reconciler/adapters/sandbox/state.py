@@ -1,4 +1,4 @@
-"""A sandbox as it runs, and ``sandbox.json``, the record of it that every later command reads."""
+"""A running sandbox, and ``sandbox.json``, its record for later commands."""
 
 import json
 import os
@@ -93,7 +93,7 @@ class Sandbox:
     def condition(self) -> str:
         """``up``, ``starting``, ``partly up`` (some node has no process) or ``crashed``, as of now.
 
-        Crashed is one without any process, or whose start was cut off: of no use, and cleared by the next ``up``.
+        A crashed sandbox has no process, or its start was interrupted; the next ``up`` removes it.
         """
         if self.starter:
             return "starting" if is_alive(self.starter) else "crashed"
@@ -162,7 +162,7 @@ def load(directory: Path) -> Sandbox | None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Writes a file that only its owner can read, from its first moment on."""
+    """Writes a file that is readable only by its owner from the start."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(descriptor, "w", encoding="utf-8") as file:
         file.write(text)

@@ -1,4 +1,4 @@
-"""Which Kafka versions a sandbox can run, and what each needs beside the broker's own artifact."""
+"""Which Kafka versions a sandbox can run, and what each needs in addition to the broker's artifact."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ KNOWN_VERSIONS = tuple(sorted((*NEWEST_PATCH.values(), *_OLDER_PATCHES)))
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A Maven coordinate, and modules of the same organisation that are left out of what it depends on."""
+    """A Maven coordinate, and modules of the same organisation that are excluded from its dependencies."""
 
     organisation: str
     name: str
@@ -45,7 +45,7 @@ def uses_log4j2(version: str) -> bool:
 
 
 def artifacts(version: str) -> tuple[Artifact, ...]:
-    """What to resolve for an exact version: the broker, and the logging back end which it does not bring itself."""
+    """What to resolve for an exact version: the broker, and the logging back end that it does not depend on."""
     broker = Artifact("org.apache.kafka", "kafka_2.13", version)
     if uses_log4j2(version):
         return broker, Artifact("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4")
