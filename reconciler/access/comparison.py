@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from reconciler.access.by_resource_type import may_on_some_resource
 from reconciler.access.hosts import HostClass, Hosts, host_classes, is_within
-from reconciler.access.index import Group, inside
+from reconciler.access.index import BindingGroup, inside
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.name_set import ASTERISK_NAMES, NameSet, literal
 from reconciler.access.names import has_names, shortest_name
@@ -33,7 +33,7 @@ class AccessEffect(NamedTuple):
 NO_EFFECT: Final = AccessEffect(0, 0)
 
 
-class Piece(NamedTuple):
+class RegionEffect(NamedTuple):
     """One region with one effect for some hosts; ``host`` and ``name`` are an example."""
 
     hosts: Hosts
@@ -91,7 +91,7 @@ class AccessComparison:
         self._classes: dict[frozenset[str], list[HostClass]] = {}
         # Caches of the last principal: callers ask many questions about one principal before the next one.
         self._asker: str | None = None
-        self._asked: dict[ResourceType, list[Group]] = {}
+        self._asked: dict[ResourceType, list[BindingGroup]] = {}
         self._possible: dict[tuple[ResourceType, NameSet], bool] = {}
 
     def effect(self, principal: str, host: str, resource_type: ResourceType, key: NameSet) -> AccessEffect:
@@ -101,7 +101,7 @@ class AccessComparison:
         old = 0 if self.before is None else permitted_by_api(self.before, principal, host, resource_type, key) & kept
         return NO_EFFECT if old == new else AccessEffect(new & ~old, old & ~new)
 
-    def groups(self, principal: str, resource_type: ResourceType) -> list[Group]:
+    def groups(self, principal: str, resource_type: ResourceType) -> list[BindingGroup]:
         """The compiled bindings of one principal and of ``User:*`` on one type, in both interpretations."""
         if self._asker != principal:
             self._asker, self._asked = principal, {}
@@ -159,7 +159,7 @@ class AccessComparison:
         *,
         unchanged: bool = False,
         hosts: Sequence[HostClass] | None = None,
-    ) -> list[Piece]:
+    ) -> list[RegionEffect]:
         """The regions of ``zone`` with an effect, and with ``unchanged`` also those without; disjoint for each host.
 
         ``hosts`` limits the comparison to some hosts; without it, it covers every possible host.
@@ -177,7 +177,9 @@ class AccessComparison:
         for (region, effect), alike in found.items():
             name = shortest_name(resource_type, region.names, region.cuts)
             if name is not None:
-                pieces.append(Piece(_together(alike, classes, self.version), region, effect, alike[0].sample, name))
+                pieces.append(
+                    RegionEffect(_together(alike, classes, self.version), region, effect, alike[0].sample, name)
+                )
         return pieces
 
     def _regions(

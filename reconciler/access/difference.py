@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison, Piece
+from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison, RegionEffect
 from reconciler.access.hosts import Hosts
 from reconciler.access.index import changed_keys, meets, outermost
 from reconciler.access.interpretation import Interpretation
@@ -140,13 +140,13 @@ class InterpretationDifference:
     def _has_own(self, kind: ResourceType, principal: str) -> bool:
         return any(interpretation.index.bindings(kind, principal) for interpretation in self.comparison.interpretations)
 
-    def everyone_pieces(self) -> Iterator[Piece]:
+    def everyone_pieces(self) -> Iterator[RegionEffect]:
         """What changes for everybody else."""
         for kind, zones in self._everyone.items():
             for zone in zones:
                 yield from self.comparison.pieces(self.comparison.unnamed, kind, zone)
 
-    def own_pieces(self, principal: str) -> Iterator[Piece]:
+    def own_pieces(self, principal: str) -> Iterator[RegionEffect]:
         """What changes for one principal, and where nothing changes although it does for everybody else."""
         for kind in _TYPES:
             for zone in self._own_zones(kind, principal):
@@ -242,7 +242,7 @@ def _own_rows(shift: InterpretationDifference, principal: str) -> Iterator[Diffe
         yield _row(principal, principal, piece)
 
 
-def _row(principal: str | None, example: str, piece: Piece) -> DifferenceRow:
+def _row(principal: str | None, example: str, piece: RegionEffect) -> DifferenceRow:
     gained, lost = (operations_in(part) for part in piece.effect)
     return DifferenceRow(principal, piece.hosts, piece.region, gained, lost, Witness(example, piece.host, piece.name))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison, Piece
+from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison, RegionEffect
 from reconciler.access.hosts import Hosts
 from reconciler.access.index import outermost
 from reconciler.access.interpretation import Interpretation
@@ -64,7 +64,7 @@ def _access_in(interpretation: Interpretation, principal: str) -> Iterator[Acces
             yield _access(principal, piece)
 
 
-def _access(principal: str | None, piece: Piece) -> Access:
+def _access(principal: str | None, piece: RegionEffect) -> Access:
     operations = operations_in(piece.effect.gained)
     return Access(principal, piece.hosts, piece.region, operations, piece.host, piece.name)
 

@@ -18,21 +18,21 @@ _LENGTH_4 = re.compile(r"\d{1,2}", re.ASCII)
 _LENGTH_6 = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 
 
-class Address(NamedTuple):
+class IpAddress(NamedTuple):
     """An address as a number; ``width`` is 32 or 128."""
 
     width: int
     number: int
 
 
-class Range(NamedTuple):
+class IpRange(NamedTuple):
     """Addresses that share their first ``length`` bits."""
 
     width: int
     bits: int
     length: int
 
-    def contains(self, address: Address) -> bool:
+    def contains(self, address: IpAddress) -> bool:
         """Whether ``address`` is in this range; an IPv4 address is never in an IPv6 range."""
         return address.width == self.width and address.number >> (self.width - self.length) == self.bits
 
@@ -47,17 +47,17 @@ class Range(NamedTuple):
         return self.first | (1 << self.width - self.length) - 1
 
 
-def address(text: str) -> Address | None:
+def address(text: str) -> IpAddress | None:
     """The address that ``getHostAddress`` prints as exactly ``text``, without a scope; ``None`` if there is none."""
     try:
         parsed = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return None
-    number = Address(parsed.max_prefixlen, int(parsed))
+    number = IpAddress(parsed.max_prefixlen, int(parsed))
     return number if address_text(number) == text.partition("%")[0] else None
 
 
-def address_text(found: Address) -> str:
+def address_text(found: IpAddress) -> str:
     """Java's text: dotted IPv4, IPv6 in full, lower case, without padding, IPv4-mapped as IPv4."""
     if found.width == 32:
         return str(ipaddress.IPv4Address(found.number))
@@ -67,7 +67,7 @@ def address_text(found: Address) -> str:
     return ":".join(f"{found.number >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
 
 
-def address_range(text: str, version: KafkaVersion) -> Range | None:
+def address_range(text: str, version: KafkaVersion) -> IpRange | None:
     """The range that an entry's host means, or ``None`` if the broker takes it as plain text.
 
     Follows ``CidrUtils``, which uses commons-net's ``SubnetUtils`` and ``SubnetUtils6``: numbers with leading zeros are
@@ -79,17 +79,17 @@ def address_range(text: str, version: KafkaVersion) -> Range | None:
     return _range_6(host, length) if ":" in text else _range_4(host, length)
 
 
-def _range_4(host: str, length: str) -> Range | None:
+def _range_4(host: str, length: str) -> IpRange | None:
     octets = _IPV4.fullmatch(host)
     if octets is None or _LENGTH_4.fullmatch(length) is None:
         return None
     numbers = [int(octet) for octet in octets.groups()]
     if max(numbers) > 255 or int(length) > 32:
         return None
-    return Range(32, int.from_bytes(bytes(numbers)) >> 32 - int(length), int(length))
+    return IpRange(32, int.from_bytes(bytes(numbers)) >> 32 - int(length), int(length))
 
 
-def _range_6(host: str, length: str) -> Range | None:
+def _range_6(host: str, length: str) -> IpRange | None:
     if _LENGTH_6.fullmatch(length) is None or not 0 <= int(length) <= 128:
         return None
     if host.startswith("[") and host.endswith("]"):
@@ -100,7 +100,7 @@ def _range_6(host: str, length: str) -> Range | None:
         return None
     if parsed.ipv4_mapped is not None or parsed.scope_id is not None:
         return None
-    return Range(128, int(parsed) >> 128 - int(length), int(length))
+    return IpRange(128, int(parsed) >> 128 - int(length), int(length))
 
 
 def is_dead(text: str, version: KafkaVersion) -> bool:
@@ -159,7 +159,7 @@ def is_within(label: str, ranges: Iterable[str], version: KafkaVersion) -> bool:
         return False
     own, number = address_range(label, version), address(label)
     if own is not None:
-        number = Address(own.width, own.first)
+        number = IpAddress(own.width, own.first)
     outer = (address_range(text, version) for text in ranges)
     return number is not None and any(
         found is not None and found.contains(number) and (own is None or own.length >= found.length) for found in outer
@@ -173,7 +173,7 @@ def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]
     exact text; a range without such addresses has no class, and neither has a text that no connection can have.
     """
     exact: set[str] = set()
-    ranges: dict[Range, str] = {}
+    ranges: dict[IpRange, str] = {}
     for text in sorted(set(texts) - {WILDCARD}):
         if (found := address_range(text, version)) is not None:
             ranges.setdefault(found, text)
@@ -193,23 +193,23 @@ def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]
     ]
 
 
-def _narrower(inner: Range, outer: Range) -> bool:
-    return inner != outer and inner.length >= outer.length and outer.contains(Address(inner.width, inner.first))
+def _narrower(inner: IpRange, outer: IpRange) -> bool:
+    return inner != outer and inner.length >= outer.length and outer.contains(IpAddress(inner.width, inner.first))
 
 
-def _lowest(outer: Range, inner: Iterable[Range], taken: set[Address]) -> Address | None:
+def _lowest(outer: IpRange, inner: Iterable[IpRange], taken: set[IpAddress]) -> IpAddress | None:
     """The lowest address of ``outer`` that is in no ``inner`` range and not taken."""
     number = outer.first
     ends = sorted((r.first, r.last) for r in inner)
     for first, last in ends:
-        while number < first and Address(outer.width, number) in taken:
+        while number < first and IpAddress(outer.width, number) in taken:
             number += 1
         if number < first:
             break
         number = max(number, last + 1)
-    while Address(outer.width, number) in taken:
+    while IpAddress(outer.width, number) in taken:
         number += 1
-    return Address(outer.width, number) if number <= outer.last and _is_printed(outer.width, number) else None
+    return IpAddress(outer.width, number) if number <= outer.last and _is_printed(outer.width, number) else None
 
 
 def _is_printed(width: int, number: int) -> bool:
@@ -219,16 +219,16 @@ def _is_printed(width: int, number: int) -> bool:
 
 #: Documentation blocks come first (RFC 5737, RFC 3849): examples then never show somebody's real address.
 _EVERYWHERE = (
-    Range(32, 0xC00002, 24),
-    Range(32, 0xC63364, 24),
-    Range(32, 0xCB0071, 24),
-    Range(32, 0, 0),
-    Range(128, 0x20010DB8, 32),
-    Range(128, 0, 0),
+    IpRange(32, 0xC00002, 24),
+    IpRange(32, 0xC63364, 24),
+    IpRange(32, 0xCB0071, 24),
+    IpRange(32, 0, 0),
+    IpRange(128, 0x20010DB8, 32),
+    IpRange(128, 0, 0),
 )
 
 
-def _outside(ranges: set[Range], taken: set[Address]) -> str | None:
+def _outside(ranges: set[IpRange], taken: set[IpAddress]) -> str | None:
     """A host that no entry names, or ``None`` if the ranges cover every address."""
     for block in _EVERYWHERE:
         if any(r == block or _narrower(block, r) for r in ranges):

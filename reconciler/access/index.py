@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
-from reconciler.access.hosts import Range, address, address_range
+from reconciler.access.hosts import IpRange, address, address_range
 from reconciler.access.name_index import NameIndex
 from reconciler.access.name_set import NameSet, names_of
 from reconciler.access.operations import ENTRY_MASKS, KafkaVersion
@@ -19,7 +19,7 @@ GroupKey: TypeAlias = tuple[ResourceType, str]
 _VIEWS = 65_536
 
 
-class Group:
+class BindingGroup:
     """One principal's bindings on one resource type: a name index for each host text."""
 
     __slots__ = ("bindings", "ordered", "ordered_by_host", "ranges", "rules", "tables")
@@ -38,7 +38,7 @@ class Group:
         self.tables = {host: NameIndex(rules) for host, rules in by_host.items()}
         self.ordered_by_host = {host: sorted(rules) for host, rules in by_host.items()}
         self.ordered = sorted({key for rules in by_host.values() for key in rules})
-        self.ranges: tuple[tuple[Range, NameIndex], ...] = tuple(
+        self.ranges: tuple[tuple[IpRange, NameIndex], ...] = tuple(
             (found, self.tables[host])
             for host in self.tables
             if "/" in host and (found := address_range(host, version)) is not None
@@ -62,7 +62,7 @@ class Group:
             yield from (table for found, table in self.ranges if found.contains(number))
 
 
-def changed_keys(before: Group | None, after: Group | None, bits: int = -1) -> set[NameSet]:
+def changed_keys(before: BindingGroup | None, after: BindingGroup | None, bits: int = -1) -> set[NameSet]:
     """The name sets on which two groups of one principal differ in some of ``bits``."""
     old, new = ({} if group is None else group.rules for group in (before, after))
     found: set[NameSet] = set()
@@ -92,7 +92,7 @@ class Index:
         self._setup(groups, {}, version)
 
     def _setup(
-        self, groups: dict[GroupKey, list[AclBinding]], compiled: dict[GroupKey, Group], version: KafkaVersion
+        self, groups: dict[GroupKey, list[AclBinding]], compiled: dict[GroupKey, BindingGroup], version: KafkaVersion
     ) -> None:
         self._groups = groups
         self._compiled = compiled
@@ -136,12 +136,12 @@ class Index:
         """One principal's own bindings on one type."""
         return self._groups.get((resource_type, principal), ())
 
-    def group(self, resource_type: ResourceType, principal: str) -> Group | None:
+    def group(self, resource_type: ResourceType, principal: str) -> BindingGroup | None:
         """One principal's compiled bindings on one type, or ``None`` if there are none."""
         group_key = (resource_type, principal)
         group = self._compiled.get(group_key)
         if group is None and (found := self._groups.get(group_key)) is not None:
-            group = self._compiled[group_key] = Group(found, self.version)
+            group = self._compiled[group_key] = BindingGroup(found, self.version)
         return group
 
     def view(self, resource_type: ResourceType, principal: str, host: str) -> tuple[NameIndex, ...]:

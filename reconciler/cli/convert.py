@@ -12,7 +12,7 @@ from reconciler.cli.export import write_files
 from reconciler.cli.options import output_option
 
 if TYPE_CHECKING:
-    from reconciler.adapters.converters import Converted, Remark
+    from reconciler.adapters.converters import ConversionResult, Remark
     from reconciler.model import ClusterState
     from reconciler.report.export import Export
 
@@ -96,7 +96,7 @@ def _refuse(source_format: str, source_cluster: str | None, config: str | None) 
         raise CommandError(f"{source_format} speaks of one cluster: --source-cluster says nothing", status=Exit.USAGE)
 
 
-def _converted(path: str, source_format: str, cluster: str | None, config: str | None) -> "Converted":
+def _converted(path: str, source_format: str, cluster: str | None, config: str | None) -> "ConversionResult":
     from reconciler.adapters.converters import SourceError, convert, source_files
 
     try:
@@ -109,7 +109,7 @@ def _converted(path: str, source_format: str, cluster: str | None, config: str |
 
 
 def _proven(
-    state: "ClusterState", converted: "Converted", name: str, *, heading: str, roles: bool
+    state: "ClusterState", converted: "ConversionResult", name: str, *, heading: str, roles: bool
 ) -> "tuple[Export, list[Remark]]":
     """The manifests with their cluster, and everything that is not in them; fails if they say anything else."""
     from reconciler.adapters.converters import Remark
@@ -148,7 +148,7 @@ _STUB: Final = """\
 
 
 def _document(
-    export: "Export", remarks: "list[Remark]", converted: "Converted", state: "ClusterState"
+    export: "Export", remarks: "list[Remark]", converted: "ConversionResult", state: "ClusterState"
 ) -> dict[str, object]:
     bindings, topics = _counts(export, state)
     return {

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import rich.progress
 
 
-class Lines:
+class ProgressLines:
     """One line for each phase, barrier and note."""
 
     def phase(self, phase: Phase, steps: int) -> None:
@@ -79,7 +79,7 @@ def _proven(brokers: Sequence[int], seconds: float) -> str:
 def progress_for(stream: TextIO) -> Iterator[Progress]:
     """Bars where somebody looks, lines elsewhere."""
     if not coloured(stream):
-        yield Lines()
+        yield ProgressLines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

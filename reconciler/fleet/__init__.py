@@ -57,7 +57,7 @@ from reconciler.fleet.rows import (
     COLUMNS,
     TEXT_COLUMNS,
     Row,
-    Whose,
+    ScopeMembership,
     binding_of,
     bucket_count,
     bucket_of,
@@ -65,7 +65,7 @@ from reconciler.fleet.rows import (
     row_of,
     whose,
 )
-from reconciler.fleet.work import Pair, pairs, partition
+from reconciler.fleet.work import BucketPair, pairs, partition
 
 __all__ = [
     "BUCKET_ROWS",
@@ -73,6 +73,7 @@ __all__ = [
     "TEXT_COLUMNS",
     "ApplyRecord",
     "Bucket",
+    "BucketPair",
     "ClusterDrift",
     "DriftCounts",
     "Failure",
@@ -85,14 +86,13 @@ __all__ = [
     "Gate",
     "HeaderError",
     "Member",
-    "Pair",
     "PartialDrift",
     "PlannedWave",
     "Reading",
     "Row",
+    "ScopeMembership",
     "UnknownFleetError",
     "Wave",
-    "Whose",
     "apply_record_text",
     "binding_of",
     "bucket_count",

@@ -36,7 +36,7 @@ TEXT_COLUMNS: Final = frozenset({"name", "principal", "host"})
 BUCKET_ROWS: Final = 131_072
 
 
-class Whose(IntEnum):
+class ScopeMembership(IntEnum):
     """Whether a live binding is in a scope."""
 
     OUTSIDE = 0
@@ -59,11 +59,11 @@ def binding_of(row: Row) -> AclBinding:
     )
 
 
-def whose(scope: Scope, binding: AclBinding) -> Whose:
+def whose(scope: Scope, binding: AclBinding) -> ScopeMembership:
     """As :func:`reconciler.diff.compare` counts live bindings."""
     if scope.owns(binding):
-        return Whose.OWNED
-    return Whose.IGNORED if scope.ignores(binding) else Whose.OUTSIDE
+        return ScopeMembership.OWNED
+    return ScopeMembership.IGNORED if scope.ignores(binding) else ScopeMembership.OUTSIDE
 
 
 def bucket_count(rows: int, most: int = BUCKET_ROWS) -> int:

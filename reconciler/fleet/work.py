@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class BucketPair:
     """The buckets with the same part of both sides of one cluster; one side may have a finer division."""
 
     cluster: str
@@ -39,12 +39,12 @@ class Pair:
         return all(wanted.digest == found.owned_digest for wanted, found in sides)
 
 
-def pairs(desired: Reading, live: Reading) -> list[Pair]:
+def pairs(desired: Reading, live: Reading) -> list[BucketPair]:
     """The pairs of one cluster, by the coarser of the two divisions."""
     count = min(len(desired.buckets), len(live.buckets))
     same = desired.scope == live.scope
     return [
-        Pair(desired.cluster, number, desired.buckets[number::count], live.buckets[number::count], same)
+        BucketPair(desired.cluster, number, desired.buckets[number::count], live.buckets[number::count], same)
         for number in range(count)
     ]
 

@@ -2,7 +2,7 @@
 
 from reconciler.policy.owners import Owner, OwnerConsent
 from reconciler.policy.ownership import Breach, BreachKind, Ownership
-from reconciler.policy.topic_expressions import ExpressionFault, MissingEngineError
+from reconciler.policy.topic_expressions import ExpressionProblem, MissingEngineError
 from reconciler.policy.topic_facts import ClusterContext
 from reconciler.policy.topic_policy import (
     ExpressionError,
@@ -18,7 +18,7 @@ __all__ = [
     "BreachKind",
     "ClusterContext",
     "ExpressionError",
-    "ExpressionFault",
+    "ExpressionProblem",
     "MissingEngineError",
     "Occasion",
     "Owner",

@@ -32,7 +32,7 @@ class MissingEngineError(Exception):
         self.origin = origin
 
 
-class ExpressionFault(NamedTuple):
+class ExpressionProblem(NamedTuple):
     """An error in an expression, at a line and column of its text, both counted from 1."""
 
     part: ExpressionRule
@@ -41,10 +41,10 @@ class ExpressionFault(NamedTuple):
     message: str
 
 
-def expression_checks(parts: Sequence[ExpressionRule]) -> tuple[dict[ExpressionRule, Check], list[ExpressionFault]]:
+def expression_checks(parts: Sequence[ExpressionRule]) -> tuple[dict[ExpressionRule, Check], list[ExpressionProblem]]:
     """The compiled expressions, and the errors of the others; raises :class:`MissingEngineError`."""
     checks: dict[ExpressionRule, Check] = {}
-    faults: list[ExpressionFault] = []
+    faults: list[ExpressionProblem] = []
     if parts:
         engine = _engine(parts[0].origin)
         environment = engine.NewEnv(variables=_variables(engine.Type))
@@ -59,7 +59,7 @@ def expression_checks(parts: Sequence[ExpressionRule]) -> tuple[dict[ExpressionR
             else:
                 kind = program.return_type().name()
                 faults.append(
-                    ExpressionFault(part, 1, 1, f"the expression gives {kind}, where true or false is expected")
+                    ExpressionProblem(part, 1, 1, f"the expression gives {kind}, where true or false is expected")
                 )
     return checks, faults
 
@@ -85,13 +85,13 @@ def _variables(types: Any) -> dict[str, Any]:
     }
 
 
-def _faults(part: ExpressionRule, text: str) -> Iterator[ExpressionFault]:
+def _faults(part: ExpressionRule, text: str) -> Iterator[ExpressionProblem]:
     found = _FAULT.findall(text)
     for line, column, message in found[:1]:
         said = message.removeprefix("Syntax error: ").removesuffix(_CONTAINER)
-        yield ExpressionFault(part, int(line), int(column), f"not CEL: {said}")
+        yield ExpressionProblem(part, int(line), int(column), f"not CEL: {said}")
     if not found:
-        yield ExpressionFault(part, 1, 1, f"not CEL: {_STATUS.sub('', text)}")
+        yield ExpressionProblem(part, 1, 1, f"not CEL: {_STATUS.sub('', text)}")
 
 
 def _check(part: ExpressionRule, program: Any) -> Check:

@@ -30,7 +30,7 @@ from reconciler.policy.topic_checks import (
     relation_check,
     setting_check,
 )
-from reconciler.policy.topic_expressions import ExpressionFault, expression_checks
+from reconciler.policy.topic_expressions import ExpressionProblem, expression_checks
 from reconciler.policy.topic_facts import ClusterContext, TopicFacts, facts_of
 
 _NOTHING = ClusterContext()
@@ -39,7 +39,7 @@ _NOTHING = ClusterContext()
 class ExpressionError(Exception):
     """Expressions that cannot be compiled; ``faults`` has the first error of each."""
 
-    def __init__(self, faults: Iterable[ExpressionFault]) -> None:
+    def __init__(self, faults: Iterable[ExpressionProblem]) -> None:
         """``faults`` is not empty."""
         self.faults = tuple(faults)
         super().__init__(self.faults)

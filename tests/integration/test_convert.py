@@ -141,12 +141,12 @@ def test_julie_settings_decide_names_and_reach(properties: str, expected: set[st
         ("julie", "t.yaml", "projects: []", "there is no topology"),
         ("julie", "t.yaml", "context: a\nprojects: {}", "expected a list as projects"),
         ("kafka-gitops", "state.yaml", "topics: [a]", "expected a mapping"),
-        ("kafka-gitops", "state.yaml", "topics: {a: {partitions: 1}\n", "this is no YAML"),
+        ("kafka-gitops", "state.yaml", "topics: {a: {partitions: 1}\n", "this is not YAML"),
         ("kafka-gitops", "state.yaml", "topics: {a: {}, a: {}}", "a appears twice there"),
         ("kafka-gitops", "state.yaml", "settings: {files: {users: ../users.yaml}}", "is outside"),
         ("kafka-gitops", "state.yaml", "settings: {files: {users: users.yaml}}", "cannot be read"),
         ("jikkou", "a.yaml", "name: {{ value }}", "this is a template"),
-        ("terraform", "s.json", '{"version": 3}', "this is no terraform state"),
+        ("terraform", "s.json", '{"version": 3}', "this is not a Terraform state"),
         ("terraform", "s.json", '{"version": 4, "version": 4}', "a key appears twice"),
         (
             "confluent",
@@ -344,7 +344,7 @@ spec: {authorization: {type: simple, acls: [{resource: {type: topic, name: t}, o
 def test_a_plan_of_terraform_is_no_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "plan.json").write_text('{"format_version": "1.2", "planned_values": {}}', encoding="utf-8")
     assert run(["convert", "--from", "terraform", str(tmp_path)]) == 1
-    assert "this is a plan of terraform" in capsys.readouterr().err
+    assert "this is a Terraform plan" in capsys.readouterr().err
 
 
 def test_what_terraform_is_about_to_destroy_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

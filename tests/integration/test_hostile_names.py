@@ -13,7 +13,7 @@ from reconciler.adapters.journal_file import RecordFile
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Identity, Outcome, check, perform
 from reconciler.cli.main import run
-from reconciler.cli.progress import Lines
+from reconciler.cli.progress import ProgressLines
 from reconciler.ports import Answer, AnswerStatus
 from reconciler.report.result_text import result_document, result_lines
 from reconciler.report.style import plain
@@ -160,7 +160,7 @@ def test_what_a_broker_says(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
         RecordFile(str(tmp_path / "audit"), alone=False) as audit,
     ):
         world = ApplyEnvironment(
-            cluster, StillClock(), Lines(), identity=Identity("run", f"me{text}"), journal=journal, audit=audit
+            cluster, StillClock(), ProgressLines(), identity=Identity("run", f"me{text}"), journal=journal, audit=audit
         )
         result = perform(plan, live, check(plan, live, plan.terms), world)
     world.progress.note(f"note{text}")

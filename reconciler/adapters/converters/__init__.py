@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final
 
 from reconciler.adapters.converters.confluent import read_confluent
-from reconciler.adapters.converters.conversion import Conversion, Converted, Remark
+from reconciler.adapters.converters.conversion import Conversion, ConversionResult, Remark
 from reconciler.adapters.converters.files import SourceFiles, source_files
 from reconciler.adapters.converters.jikkou import read_jikkou
 from reconciler.adapters.converters.julie import read_julie
@@ -28,10 +28,19 @@ FORMATS: Final[Mapping[str, Callable[[SourceFiles, Conversion], None]]] = Mappin
     }
 )
 
-__all__ = ["FORMATS", "Conversion", "Converted", "Remark", "SourceError", "SourceFiles", "convert", "source_files"]
+__all__ = [
+    "FORMATS",
+    "Conversion",
+    "ConversionResult",
+    "Remark",
+    "SourceError",
+    "SourceFiles",
+    "convert",
+    "source_files",
+]
 
 
-def convert(source_format: str, files: SourceFiles) -> Converted:
+def convert(source_format: str, files: SourceFiles) -> ConversionResult:
     """Convert ``files`` of that format; raises :class:`SourceError` if they cannot be read."""
     conversion = Conversion()
     FORMATS[source_format](files, conversion)

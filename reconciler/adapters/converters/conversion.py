@@ -55,7 +55,7 @@ class Resource(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
+class ConversionResult:
     """What the source would create, as far as it is known.
 
     ``skipped`` is what the source grants, denies or creates and these bindings and topics lack. ``unmanaged`` is what
@@ -147,7 +147,7 @@ class Conversion:
             elif field not in known:
                 self.skip(value.where, field, "unknown field, which may matter")
 
-    def result(self) -> Converted:
+    def result(self) -> ConversionResult:
         """The result, remarks in the order of the source."""
         topics = FrozenMap(dict(sorted(self._topics.items())))
-        return Converted(frozenset(self._bindings), topics, tuple(self._skipped), tuple(self._unmanaged))
+        return ConversionResult(frozenset(self._bindings), topics, tuple(self._skipped), tuple(self._unmanaged))

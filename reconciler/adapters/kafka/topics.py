@@ -33,7 +33,7 @@ _NOT_AUTHORISED: Final = {
 
 
 @dataclass(slots=True)
-class TopicsRead:
+class TopicReadResult:
     """Topics by name, the names whose state was refused, with the reason, and what settings are where nobody says."""
 
     topics: dict[str, Topic] = field(default_factory=dict)
@@ -48,12 +48,12 @@ def visible_names(connection: AdminConnection) -> list[str]:
         return sorted(connection.read(lambda: pool.submit(connection.admin.list_topics, timeout=timeout)).topics)
 
 
-def read_topics(connection: AdminConnection, names: Collection[str]) -> TopicsRead:
+def read_topics(connection: AdminConnection, names: Collection[str]) -> TopicReadResult:
     """The named topics as they are; one that does not exist is in neither part.
 
     Raises :class:`ClusterError` if a whole request failed.
     """
-    read = TopicsRead()
+    read = TopicReadResult()
     for group in _groups(sorted(set(names)), _TOPICS_AT_ONCE):
         for name, described in _ask_each(connection, group, _describe(connection)).items():
             if not isinstance(described, ClientFailure):
@@ -75,7 +75,7 @@ def _describe(connection: AdminConnection) -> Callable[[Sequence[str]], Mapping[
     return lambda names: connection.admin.describe_topics(TopicCollection(list(names)), request_timeout=timeout)
 
 
-def _add_configs(connection: AdminConnection, read: TopicsRead) -> None:
+def _add_configs(connection: AdminConnection, read: TopicReadResult) -> None:
     """Puts what is set on each topic beside it; a topic whose settings are refused is unreadable."""
     groups = list(_groups(sorted(read.topics), _CONFIGS_AT_ONCE))
     pool = ThreadPoolExecutor(_GROUPS_AT_ONCE)  # the broker answers one group while the client unpacks another
@@ -132,7 +132,7 @@ def _topic_id(described: TopicDescription) -> str | None:
     return None if text.strip("A") == "" else text
 
 
-def _put(read: TopicsRead, topic: Topic, configs: Mapping[str, str | None]) -> None:
+def _put(read: TopicReadResult, topic: Topic, configs: Mapping[str, str | None]) -> None:
     known = {key: value for key, value in configs.items() if value is not None}
     if len(known) < len(configs):
         read.unreadable[topic.name] = "the broker hides the value of a setting (it is sensitive)"

@@ -41,7 +41,7 @@ def fetched_jars(what: str, wanted: tuple[Artifact, ...], directory: Path, java:
     ivy = _ivy_jar()
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
-        fetched = _resolve(ivy, java, _Wish(what, wanted, directory), Path(scratch))
+        fetched = _resolve(ivy, java, _JarSet(what, wanted, directory), Path(scratch))
         try:
             fetched.rename(directory)
         except OSError:
@@ -66,7 +66,7 @@ def _ivy_jar() -> Path:
     )
 
 
-class _Wish(NamedTuple):
+class _JarSet(NamedTuple):
     """What to fetch, as a person calls it, and where it is kept then."""
 
     what: str
@@ -74,7 +74,7 @@ class _Wish(NamedTuple):
     directory: Path
 
 
-def _resolve(ivy: Path, java: Java, wish: _Wish, scratch: Path) -> Path:
+def _resolve(ivy: Path, java: Java, wish: _JarSet, scratch: Path) -> Path:
     """Runs Ivy with its cache and settings in ``scratch``, so that nothing in the user's ``~/.ivy2`` matters."""
     (scratch / "ivy.xml").write_text(_module(wish.artifacts), encoding="utf-8")
     (scratch / "ivysettings.xml").write_text(_settings(), encoding="utf-8")
@@ -95,7 +95,7 @@ def _resolve(ivy: Path, java: Java, wish: _Wish, scratch: Path) -> Path:
     return jars
 
 
-def _resolve_error(wish: _Wish, output: str) -> SandboxError:
+def _resolve_error(wish: _JarSet, output: str) -> SandboxError:
     if any(sign in output for sign in _OFFLINE_SIGNS):
         return SandboxError(
             f"{wish.what} is not in the cache, and Maven Central ({_CENTRAL}) cannot be reached.",

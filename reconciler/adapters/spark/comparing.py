@@ -18,15 +18,15 @@ from reconciler.diff import DiffRules, compare
 from reconciler.fleet import (
     COLUMNS,
     Bucket,
+    BucketPair,
     DriftCounts,
     Failure,
     FleetDrift,
     FleetRun,
-    Pair,
     PartialDrift,
     Reading,
     Row,
-    Whose,
+    ScopeMembership,
     binding_of,
     merge,
     pairs,
@@ -56,7 +56,7 @@ class Rules:
 class Unit:
     """One pair of buckets, or with ``pair`` ``None`` the topics of one cluster."""
 
-    pair: Pair | None
+    pair: BucketPair | None
     desired: Reading
     live: Reading
     rules: Rules
@@ -117,7 +117,7 @@ def _doubt(live: Reading) -> str:
     return "; ".join(filter(None, (gap, opaque)))
 
 
-def _equal(pair: Pair) -> PartialDrift:
+def _equal(pair: BucketPair) -> PartialDrift:
     return PartialDrift(pair.cluster, _looked_at(pair.desired, pair.live))
 
 
@@ -148,17 +148,20 @@ class DamagedError(Exception):
     """A file does not hold what its header says."""
 
 
-def _compare_pair(unit: Unit, pair: Pair, files: StoreFiles, results: Results) -> PartialDrift:
+def _compare_pair(unit: Unit, pair: BucketPair, files: StoreFiles, results: Results) -> PartialDrift:
     # Origins too, though few are wanted: opening a file a second time would cost more.
     wanted, found = _frame(files, pair.desired, _DESIRED), _frame(files, pair.live, _LIVE)
     counts = _looked_at(pair.desired, pair.live)
     if not pair.same_scope:
         found = _judged(found, unit.rules.scope)
         marks = found["whose"]
-        owned, ignored = int((marks == int(Whose.OWNED)).sum()), int((marks == int(Whose.IGNORED)).sum())
+        owned, ignored = (
+            int((marks == int(ScopeMembership.OWNED)).sum()),
+            int((marks == int(ScopeMembership.IGNORED)).sum()),
+        )
         counts = DriftCounts(counts.desired, owned, ignored, found.height - owned - ignored)
     if counts.owned != found.height:
-        found = found.filter(pl.col("whose") == int(Whose.OWNED))
+        found = found.filter(pl.col("whose") == int(ScopeMembership.OWNED))
     creates, deletes = differing(wanted, found)
     written = results.bindings(pair.cluster, _created(creates), _expired(files, unit.desired, deletes))
     return PartialDrift(

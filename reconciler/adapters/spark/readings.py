@@ -25,7 +25,7 @@ from reconciler.fleet import (
     Bucket,
     Reading,
     Row,
-    Whose,
+    ScopeMembership,
     binding_of,
     bucket_count,
     in_buckets,
@@ -153,14 +153,14 @@ def expired_bindings(files: StoreFiles, reading: Reading) -> Mapping[Row, Declar
     return {row: Declaration(origin_of(text)) for row, text in zip(table_rows(table), origins, strict=True)}
 
 
-def _live_bucket(rows: list[Row], standing: Mapping[Row, Whose], place: Place, number: int) -> Bucket:
+def _live_bucket(rows: list[Row], standing: Mapping[Row, ScopeMembership], place: Place, number: int) -> Bucket:
     marks = [standing[row] for row in rows]
     table = rows_table(rows, LIVE_SCHEMA, [int(mark) for mark in marks])
     name, size = place.put("bindings", table, number)
-    owned = [row for row, mark in zip(rows, marks, strict=True) if mark is Whose.OWNED]
+    owned = [row for row, mark in zip(rows, marks, strict=True) if mark is ScopeMembership.OWNED]
     digest = table_digest(table)
     owned_digest = digest if len(owned) == len(rows) else table_digest(rows_table(owned))
-    return Bucket(name, len(rows), digest, len(owned), marks.count(Whose.IGNORED), owned_digest, size)
+    return Bucket(name, len(rows), digest, len(owned), marks.count(ScopeMembership.IGNORED), owned_digest, size)
 
 
 def _desired_bucket(rows: list[Row], origins: Mapping[Row, str], place: Place, number: int) -> Bucket:

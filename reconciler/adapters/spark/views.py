@@ -10,7 +10,7 @@ from pyspark.sql import functions as f
 
 from reconciler.adapters.spark.results import RESULT_SCHEMA
 from reconciler.adapters.spark.tables import CONFIG_SCHEMA, LIVE_SCHEMA, TOPIC_SCHEMA
-from reconciler.fleet import COLUMNS, FleetDrift, FleetRun, Reading, Whose
+from reconciler.fleet import COLUMNS, FleetDrift, FleetRun, Reading, ScopeMembership
 from reconciler.fleet.store import FleetStore
 from reconciler.model import AclOperation, AclPermissionType, PatternType, ResourceType
 
@@ -19,7 +19,7 @@ _NAMED: Final = {
     "pattern_type": PatternType,
     "operation": AclOperation,
     "permission_type": AclPermissionType,
-    "whose": Whose,
+    "whose": ScopeMembership,
 }
 #: What of a topic may move; a new id is a topic that was made again.
 _OF_A_TOPIC: Final = ("partitions", "replication_factor", "topic_id")

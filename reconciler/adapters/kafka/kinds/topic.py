@@ -14,7 +14,7 @@ from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.limits import increase_problem, settings_problem, topic_problem
 from reconciler.adapters.kafka.requests import DONE, Item, request, unsupported
 from reconciler.adapters.kafka.topic_listing_check import topic_listing_gap
-from reconciler.adapters.kafka.topics import TopicsRead, is_unknown, read_topics
+from reconciler.adapters.kafka.topics import TopicReadResult, is_unknown, read_topics
 from reconciler.model import (
     Change,
     ClusterState,
@@ -44,7 +44,7 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
     wanted = set(session.seen if request.all_topics else ())
     if gap or not request.all_topics:
         wanted.update(request.topic_names)
-    found = read_topics(connection, wanted) if wanted else TopicsRead()
+    found = read_topics(connection, wanted) if wanted else TopicReadResult()
     brokers = [broker.id for broker in session.handshake.brokers]
     return replace(
         state,
