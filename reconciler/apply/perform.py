@@ -22,7 +22,7 @@ from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import send
 from reconciler.apply.verification import await_visible, exact_read, reread
 from reconciler.model import AclBinding, ClusterState, without_bridges
-from reconciler.plan import Phase, Plan, Standing, Step, barriers, describe, standing
+from reconciler.plan import Phase, Plan, Step, StepState, barriers, describe
 from reconciler.ports import RecordError
 
 #: Looks at the cluster again, as :func:`check` does.
@@ -142,13 +142,13 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
     for step in steps:
         if step in run.outcomes:
             continue
-        found = standing(step, live)
-        if found.standing is Standing.DONE:
+        found = step.observed(live)
+        if found.state is StepState.DONE:
             settled.append(StepOutcome(step, Outcome.ALREADY))
-        elif found.standing is not Standing.PENDING:
+        elif found.state is not StepState.PENDING:
             message = f"{found.subject}: expected {found.expected}, found {found.found}"
             settled.append(StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message))
-        elif (other := undone.holding_back(replace(step, phase=phase))) is not None:
+        elif (other := undone.blocking(replace(step, phase=phase))) is not None:
             message = f"waits for “{describe(other)}”"
             settled.append(StepOutcome(step, Outcome.BLOCKED, message=message, blocked_by=other))
         else:

@@ -13,10 +13,10 @@ from reconciler.model import ClusterState, ResourcePattern, without_own
 from reconciler.plan import (
     Bridges,
     CoverageChange,
-    Finding,
+    Observed,
     Plan,
     Refusal,
-    Standing,
+    StepState,
     Surroundings,
     Terms,
     Transition,
@@ -28,12 +28,11 @@ from reconciler.plan import (
     deleted_bindings,
     describe,
     difference_review,
+    lockout_protection,
     meaning_refusals,
     ordered,
-    outermost,
     perhaps_in_use,
     refusals,
-    standing,
     transition,
     unacknowledged,
     unreviewed,
@@ -45,7 +44,7 @@ from reconciler.ports import ReadRequest
 class StalePlanError(Exception):
     """The cluster or the declaration is not what the plan was made for; ``findings`` name each object."""
 
-    def __init__(self, message: str, findings: tuple[Finding, ...] = ()) -> None:
+    def __init__(self, message: str, findings: tuple[Observed, ...] = ()) -> None:
         """Keep the findings; ``str()`` is the message."""
         super().__init__(message)
         self.findings = findings
@@ -80,7 +79,7 @@ class Preflight:
     ``request`` is what has to be read to look again.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[Observed, ...]
     undeclared: CoverageChange = field(default_factory=CoverageChange)
     bridges: Bridges = field(default_factory=Bridges)
     request: ReadRequest = field(default_factory=lambda: ReadRequest(all_topics=False))
@@ -112,8 +111,8 @@ def check(
     if live.cluster_id != plan.cluster_id:
         raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
     live = without_own(live)
-    findings = tuple(standing(step, live) for step in plan.steps)
-    stale = tuple(finding for finding in findings if finding.standing in (Standing.STALE, Standing.UNREADABLE))
+    findings = tuple(step.observed(live) for step in plan.steps)
+    stale = tuple(finding for finding in findings if finding.state in (StepState.STALE, StepState.UNREADABLE))
     if stale:
         raise StalePlanError("the cluster has changed since the plan was made", stale)
     if today is not None:
@@ -129,12 +128,12 @@ def check(
     return Preflight(findings, undeclared, bridges(live, plan.steps, terms), reading(plan, terms))
 
 
-def _check_days(plan: Plan, findings: tuple[Finding, ...], today: datetime.date) -> None:
+def _check_days(plan: Plan, findings: tuple[Observed, ...], today: datetime.date) -> None:
     """What the manifests no longer want, although they did on the day of the plan, must not come into being."""
     late = tuple(
-        Finding(Standing.STALE, describe(step.change), f"a day up to {step.expires}", f"{today}")
+        Observed(StepState.STALE, describe(step.change), f"a day up to {step.expires}", f"{today}")
         for step, finding in zip(plan.steps, findings, strict=True)
-        if step.expires is not None and step.expires < today and finding.standing is not Standing.DONE
+        if step.expires is not None and step.expires < today and finding.state is not StepState.DONE
     )
     if late:
         raise StalePlanError("the plan creates what has expired since it was made", late)
@@ -146,7 +145,7 @@ def _check_scope(plan: Plan, terms: Terms) -> None:
     if outside:
         raise StalePlanError(
             "the plan touches what the cluster's scope does not include",
-            tuple(Finding(Standing.STALE, name, "inside the cluster's scope", "outside it") for name in outside),
+            tuple(Observed(StepState.STALE, name, "inside the cluster's scope", "outside it") for name in outside),
         )
 
 
@@ -155,19 +154,21 @@ def _check_order(plan: Plan, live: ClusterState, terms: Terms) -> None:
         (DeclaredChange(step.change) for step in plan.steps),
         _patterns_after(plan, live),
         default_allow=terms.default_allow,
-        frame=outermost((step.change for step in plan.steps), live, terms.facts, default_allow=terms.default_allow),
+        lockout_protection=lockout_protection(
+            (step.change for step in plan.steps), live, terms.facts, default_allow=terms.default_allow
+        ),
     )
     if [(step.phase, step.change) for step in again] != [(step.phase, step.change) for step in plan.steps]:
         raise StalePlanError("the steps are not in the order that is safe for this cluster: plan again")
 
 
-def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Finding, ...]) -> CoverageChange:
+def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Observed, ...]) -> CoverageChange:
     coverage = (
         CoverageChange()
         if terms.default_allow is False
         else coverage_change(covering_patterns(live), _patterns_after(plan, live))
     )
-    pending = any(finding.standing is Standing.PENDING for finding in findings)
+    pending = any(finding.state is StepState.PENDING for finding in findings)
     around = Surroundings(
         cluster=terms.cluster,
         owned=_owned_at_start(plan, live, terms, findings),
@@ -199,8 +200,8 @@ def _check_grants(plan: Plan, found: Transition | None) -> None:
         return
     now = difference_review(found.difference)
     more = [
-        Finding(
-            Standing.STALE,
+        Observed(
+            StepState.STALE,
             f"{row.principal or 'everybody else'} on {row.region}",
             "no other gain of access than was reviewed",
             f"{', '.join(operation.name for operation in row.gained)} from {row.hosts}, "
@@ -210,14 +211,14 @@ def _check_grants(plan: Plan, found: Transition | None) -> None:
     ]
     if now.denials != plan.access.denials:
         subject = "gains and DENYs of principals that are reached through User:* and not listed one by one"
-        more.append(Finding(Standing.STALE, subject, "as they were", "others"))
+        more.append(Observed(StepState.STALE, subject, "as they were", "others"))
     if more:
         raise StalePlanError("the plan would now grant access that was not reviewed", tuple(more))
 
 
-def _at_start(plan: Plan, live: ClusterState, findings: tuple[Finding, ...]) -> ClusterState:
+def _at_start(plan: Plan, live: ClusterState, findings: tuple[Observed, ...]) -> ClusterState:
     """The live state as if no step had been performed yet: what a resumed plan means is what was reviewed."""
-    done = [step for step, found in zip(plan.steps, findings, strict=True) if found.standing is Standing.DONE]
+    done = [step for step, found in zip(plan.steps, findings, strict=True) if found.state is StepState.DONE]
     if not done:
         return live
     created = set(created_bindings(step.change for step in done))
@@ -225,9 +226,9 @@ def _at_start(plan: Plan, live: ClusterState, findings: tuple[Finding, ...]) -> 
     return replace(live, bindings=(live.bindings - created) | deleted)
 
 
-def _owned_at_start(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Finding, ...]) -> int:
+def _owned_at_start(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Observed, ...]) -> int:
     """Live bindings in scope as if no step had been performed yet: a resumed plan is measured as a whole."""
-    done = [step.change for step, found in zip(plan.steps, findings, strict=True) if found.standing is Standing.DONE]
+    done = [step.change for step, found in zip(plan.steps, findings, strict=True) if found.state is StepState.DONE]
     deleted = len(deleted_bindings(done))
     created = len(created_bindings(done))
     return sum(terms.scope.owns(binding) for binding in live.bindings) + deleted - created

@@ -10,7 +10,7 @@ from reconciler.apply.kinds import request_for
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.model import AclBinding, ClusterState
-from reconciler.plan import Phase, Plan, Standing, Step, Undone
+from reconciler.plan import Blockers, Phase, Plan, Step, StepState
 from reconciler.ports import ReadRequest, RecordError
 
 
@@ -62,10 +62,10 @@ class Run:
         """An outcome for every step, in the plan's order."""
         return tuple(self.outcomes.get(step, StepOutcome(step, Outcome.NOT_ATTEMPTED)) for step in self.plan.steps)
 
-    def undone(self) -> Undone:
+    def undone(self) -> Blockers:
         """What was to be performed by now and was not."""
         changes = (item.step.change for item in self.outcomes.values() if item.outcome not in GOOD)
-        return Undone(changes, default_allow=self.default_allow)
+        return Blockers(changes, default_allow=self.default_allow)
 
     def request(self) -> ReadRequest:
         """What has to be read to hold this plan against the cluster."""
@@ -80,7 +80,7 @@ class Run:
     def recognise(self, preflight: Preflight) -> None:
         """Write down which steps somebody had performed before."""
         found = zip(self.plan.steps, preflight.findings, strict=True)
-        self.record_outcomes([StepOutcome(step, Outcome.ALREADY) for step, it in found if it.standing is Standing.DONE])
+        self.record_outcomes([StepOutcome(step, Outcome.ALREADY) for step, it in found if it.state is StepState.DONE])
 
     def record_intent(self, phase: Phase, steps: Sequence[Step]) -> int:
         """Write down what is about to be sent; the number of the batch."""

@@ -9,13 +9,8 @@ from dataclasses import dataclass
 from reconciler.apply.history import PastRun
 from reconciler.apply.kinds import KINDS, kind_of
 from reconciler.apply.kinds.interface import Wish
-from reconciler.model import (
-    ClusterState,
-    DesiredState,
-    Origin,
-    Scope,
-)
-from reconciler.plan import Plan, Standing, Step, describe, standing
+from reconciler.model import ClusterState, DesiredState, Origin, Scope
+from reconciler.plan import Plan, Step, StepState, describe
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +28,7 @@ def performed_steps(plan: Plan, runs: Collection[PastRun], live: ClusterState) -
     return tuple(
         step
         for step in plan.steps
-        if step.id in performed or (step.id in doubtful and standing(step, live).standing is Standing.DONE)
+        if step.id in performed or (step.id in doubtful and step.observed(live).state is StepState.DONE)
     )
 
 

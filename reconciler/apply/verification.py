@@ -13,7 +13,7 @@ from reconciler.apply.kinds.interface import Moved
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.run import Run, StoppedError
 from reconciler.model import AclBinding, ClusterState, without_bridges
-from reconciler.plan import Standing, Step, standing
+from reconciler.plan import Step, StepState
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.retry import polls
 
@@ -92,7 +92,7 @@ def resolve_unknown(run: Run, batch: Sequence[Step], number: int) -> None:
         except ClusterError as error:
             run.environment.progress.note(f"the cluster could not be read: {error}")
             return
-        shown = {item.step for item in unknown if standing(item.step, live).standing is Standing.DONE}
+        shown = {item.step for item in unknown if item.step.observed(live).state is StepState.DONE}
         if all(item.step in shown for item in repeated):
             break
     refused = [replace(item, outcome=Outcome.FAILED) for item in repeated if item.step not in shown]
@@ -107,7 +107,7 @@ def discrepancies(
     told = list(outcomes)
     good = [item.step for item in told if item.outcome in GOOD]
     missing = tuple(
-        step for step in good if standing(step, now).standing is not Standing.DONE and not is_recreated(step, now)
+        step for step in good if step.observed(now).state is not StepState.DONE and not is_recreated(step, now)
     )
     moved = Moved(start, now, good, [item.step for item in told], steps)
     return Discrepancies(missing, tuple(text for kind in KINDS for text in kind.foreign_changes(moved)))

@@ -18,7 +18,7 @@ class ProgressLines:
 
     def phase(self, phase: Phase, steps: int) -> None:
         """A phase begins."""
-        info(f"{int(phase)}. {TITLES[phase]}: {steps:,}")
+        info(f"{TITLES[phase]}: {steps:,}")
 
     def sent(self, steps: int) -> None:
         """Nothing: a line for each batch would be noise in a log."""
@@ -46,7 +46,7 @@ class Bars:
 
     def phase(self, phase: Phase, steps: int) -> None:
         """A phase begins."""
-        self._task = self._bars.add_task(f"{int(phase)}. {TITLES[phase]}", total=steps)
+        self._task = self._bars.add_task(TITLES[phase], total=steps)
 
     def sent(self, steps: int) -> None:
         """So many more steps have an outcome."""

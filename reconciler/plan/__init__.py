@@ -4,9 +4,8 @@ from reconciler.plan.conditional import possible_barriers
 from reconciler.plan.coverage import CoverageChange, coverage_change, covering_patterns, perhaps_in_use
 from reconciler.plan.default_allow.bridge import Bridge, Bridges, Means, Side, Unbridged
 from reconciler.plan.default_allow.bridging import bridges
-from reconciler.plan.default_allow.outermost import outermost
-from reconciler.plan.dependencies import Undone
-from reconciler.plan.expectation import Finding, Standing, standing, touched_topics
+from reconciler.plan.default_allow.lockout_protection import lockout_protection
+from reconciler.plan.dependencies import Blockers
 from reconciler.plan.file.document import (
     FORMAT_VERSION,
     PlanFileError,
@@ -18,7 +17,7 @@ from reconciler.plan.file.document import (
     step_to_json,
 )
 from reconciler.plan.file.identity import change_id, file_digest, ids, plan_id
-from reconciler.plan.guards import Acknowledgement, Guard, Limits, Refusal, Surroundings, refusals, unacknowledged
+from reconciler.plan.guards import Acknowledgement, Limits, Surroundings, refusals, unacknowledged
 from reconciler.plan.kinds import describe
 from reconciler.plan.kinds.acl import (
     acl_changes,
@@ -28,22 +27,24 @@ from reconciler.plan.kinds.acl import (
     touched_binding,
     touched_bindings,
 )
-from reconciler.plan.kinds.topic import created_topics, deleted_topics, losses
+from reconciler.plan.kinds.topic import AUTO_CREATE, created_topics, deleted_topics, losses
+from reconciler.plan.observed import Observed, StepState
 from reconciler.plan.order import ordered
 from reconciler.plan.phase import TITLES, Phase, barriers
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
+from reconciler.plan.refusal import Guard, Refusal
 from reconciler.plan.review.access_review import AccessChange, AccessReview, difference_review
 from reconciler.plan.review.callouts import Callout
 from reconciler.plan.review.consequence import EVERYBODY_ELSE, Consequence, Spared, operations_words
 from reconciler.plan.review.effects import Effect, EffectKind
 from reconciler.plan.review.meaning import meaning_refusals
 from reconciler.plan.review.proof import UnsafeOrderError, Violation, prove
-from reconciler.plan.review.topic_review import AUTO_CREATE, BrokerAnswer, Ruling, TopicReview, Validation
+from reconciler.plan.review.topic_review import BrokerAnswer, Ruling, TopicReview, Validation
 from reconciler.plan.review.transition import Facts, Transition, transition
 from reconciler.plan.review.unreviewed import unreviewed
 from reconciler.plan.selection import Selection
-from reconciler.plan.step import Step
+from reconciler.plan.step import Step, touched_topics
 
 __all__ = [
     "AUTO_CREATE",
@@ -53,6 +54,7 @@ __all__ = [
     "AccessChange",
     "AccessReview",
     "Acknowledgement",
+    "Blockers",
     "Bridge",
     "Bridges",
     "BrokerAnswer",
@@ -63,10 +65,10 @@ __all__ = [
     "Effect",
     "EffectKind",
     "Facts",
-    "Finding",
     "Guard",
     "Limits",
     "Means",
+    "Observed",
     "Options",
     "Phase",
     "Plan",
@@ -77,14 +79,13 @@ __all__ = [
     "Selection",
     "Side",
     "Spared",
-    "Standing",
     "Step",
+    "StepState",
     "Surroundings",
     "Terms",
     "TopicReview",
     "Transition",
     "Unbridged",
-    "Undone",
     "UnsafeOrderError",
     "UnsafeSelectionError",
     "Validation",
@@ -105,11 +106,11 @@ __all__ = [
     "file_digest",
     "ids",
     "is_acl_change",
+    "lockout_protection",
     "losses",
     "meaning_refusals",
     "operations_words",
     "ordered",
-    "outermost",
     "parse_plan",
     "perhaps_in_use",
     "plan_from_json",
@@ -121,7 +122,6 @@ __all__ = [
     "propose",
     "prove",
     "refusals",
-    "standing",
     "step_to_json",
     "touched_binding",
     "touched_bindings",

@@ -39,7 +39,7 @@ _COVERS_UNTIL: _Kinds = {
 }
 
 
-class Undone:
+class Blockers:
     """Changes that were not performed, asked for the first one that holds a step back."""
 
     def __init__(self, changes: Iterable[Change], *, default_allow: bool | None) -> None:
@@ -60,7 +60,7 @@ class Undone:
             kind: OverlapIndex(found, any_principal=default_allow is not False) for kind, found in acls.items()
         }
 
-    def holding_back(self, step: Step) -> Change | None:
+    def blocking(self, step: Step) -> Change | None:
         """The undone change that ``step`` has to wait for, or ``None``."""
         match step.change:
             case Create(AclBinding() as binding) | Delete(AclBinding() as binding):

@@ -5,29 +5,13 @@ An acknowledgement names the guard and the object, is given when the plan is mad
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
-from reconciler.model import Delete, ResourcePattern, Topic, TopicConfigs, Update
+from reconciler.model import ResourcePattern
 from reconciler.plan.coverage import CoverageChange
+from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import deleted_bindings
-from reconciler.plan.kinds.topic import losses
+from reconciler.plan.refusal import Guard, Refusal, refusal
 from reconciler.plan.step import Step
-
-
-class Guard(StrEnum):
-    """Names as ``--accept GUARD=OBJECT`` and ``Cluster.spec.acknowledge`` spell them."""
-
-    TOPIC_DELETE = "topic-delete"
-    DATA_LOSS = "data-loss"
-    OPEN_BY_DEFAULT = "open-by-default"
-    CLOSED_BY_DEFAULT = "closed-by-default"
-    LIMIT = "limit"
-    EMPTY_DESIRED = "empty-desired"
-    EMPTY_LIVE = "empty-live"
-    LOCKOUT = "lockout"
-    PROTECTED = "protected"
-    CLUSTER_ALTER = "cluster-alter"
-    BROKEN_BINDING = "broken-binding"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,16 +21,6 @@ class Acknowledgement:
     guard: Guard
     object: str
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A guard that nobody has acknowledged; ``remedy`` says what a person can do."""
-
-    guard: Guard
-    object: str
-    message: str
-    remedy: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +53,7 @@ def refusals(
     steps: Sequence[Step], around: Surroundings, acknowledged: Collection[Acknowledgement]
 ) -> tuple[Refusal, ...]:
     """Every guard that refuses, less those acknowledged."""
-    found = (*_topics(steps), *_limits(steps, around), *_empty(steps, around), *_default_allow(around))
+    found = (*_kinds(steps), *_limits(steps, around), *_empty(steps, around), *_default_allow(around))
     return unacknowledged(found, acknowledged)
 
 
@@ -89,41 +63,30 @@ def unacknowledged(found: Iterable[Refusal], acknowledged: Collection[Acknowledg
     return tuple(refusal for refusal in found if (refusal.guard, refusal.object) not in given)
 
 
-def _refusal(guard: Guard, name: str, message: str) -> Refusal:
-    return Refusal(guard, name, message, f"if this is meant: --accept {guard}={name}")
-
-
-def _topics(steps: Sequence[Step]) -> Iterator[Refusal]:
+def _kinds(steps: Sequence[Step]) -> Iterator[Refusal]:
     for step in steps:
-        match step.change:
-            case Delete(Topic() as topic):
-                yield _refusal(Guard.TOPIC_DELETE, topic.name, f"deletes topic {topic.name} and all its records")
-            case Update(_, TopicConfigs(name)):
-                for reason in losses(step.change):
-                    yield _refusal(Guard.DATA_LOSS, name, f"may lose records of topic {name}: {reason}")
-            case _:
-                pass
+        yield from kind_of(step.change).refusals(step.change)
 
 
 def _limits(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
     bindings = len(deleted_bindings(step.change for step in steps))
-    deletes = sum(isinstance(step.change, Delete) for step in steps)
+    deletes = sum(step.change.after is None for step in steps)
     most, percent = around.limits.max_deletes, around.limits.max_delete_percent
     if most is not None and deletes > most:
-        yield _refusal(Guard.LIMIT, "maxDeletes", f"{deletes} deletions, but limits.maxDeletes is {most}")
+        yield refusal(Guard.LIMIT, "maxDeletes", f"{deletes} deletions, but limits.maxDeletes is {most}")
     if percent is not None and bindings * 100 > percent * around.owned:
         share = f"{bindings} of {around.owned} bindings in scope would go"
-        yield _refusal(Guard.LIMIT, "maxDeletePercent", f"{share}, but limits.maxDeletePercent is {percent}")
+        yield refusal(Guard.LIMIT, "maxDeletePercent", f"{share}, but limits.maxDeletePercent is {percent}")
 
 
 def _empty(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
     deletes = bool(deleted_bindings(step.change for step in steps))
     if deletes and not around.desired:
         message = "the manifests declare no binding at all for this cluster, so every binding in scope would go"
-        yield _refusal(Guard.EMPTY_DESIRED, around.cluster, message)
+        yield refusal(Guard.EMPTY_DESIRED, around.cluster, message)
     if around.expected_live and not around.owned:
         message = f"no live binding in scope, where {around.expected_live} were seen before: the listing may be wrong"
-        yield _refusal(Guard.EMPTY_LIVE, around.cluster, message)
+        yield refusal(Guard.EMPTY_LIVE, around.cluster, message)
 
 
 def _default_allow(around: Surroundings) -> Iterator[Refusal]:
@@ -131,7 +94,7 @@ def _default_allow(around: Surroundings) -> Iterator[Refusal]:
         return
     for pattern in around.coverage.opened:
         message = f"the last binding on {pattern} goes, which opens it to everyone"
-        yield _refusal(Guard.OPEN_BY_DEFAULT, str(pattern), message)
+        yield refusal(Guard.OPEN_BY_DEFAULT, str(pattern), message)
     for pattern in around.in_use:
         message = f"the first binding on {pattern} shuts out everyone else who uses it now"
-        yield _refusal(Guard.CLOSED_BY_DEFAULT, str(pattern), message)
+        yield refusal(Guard.CLOSED_BY_DEFAULT, str(pattern), message)

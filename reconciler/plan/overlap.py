@@ -7,14 +7,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from reconciler.model import (
-    WILDCARD,
-    WILDCARD_PRINCIPAL,
-    AclBinding,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
-)
+from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, PatternType, ResourcePattern, ResourceType
 
 
 def entries_meet(a: AclBinding, b: AclBinding, *, any_principal: bool) -> bool:
@@ -117,3 +110,15 @@ def _starting(names: list[str], prefix: str) -> Iterator[str]:
         if not names[index].startswith(prefix):
             return
         yield names[index]
+
+
+class TopicReach:
+    """Whether some TOPIC pattern matches a name."""
+
+    def __init__(self, patterns: Iterable[ResourcePattern]) -> None:
+        """Index the TOPIC patterns among ``patterns``."""
+        self._index = pattern_indexes(patterns).get(ResourceType.TOPIC)
+
+    def reaches(self, name: str) -> bool:
+        """Whether one of them matches ``name``."""
+        return self._index is not None and self._index.contains(ResourcePattern(ResourceType.TOPIC, name))

@@ -8,9 +8,10 @@ from reconciler.diff import Skipped
 from reconciler.model import AclBinding, Create, Delete, Scope
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.default_allow.bridge import Bridges
-from reconciler.plan.guards import Acknowledgement, Limits, Refusal
+from reconciler.plan.guards import Acknowledgement, Limits
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
 from reconciler.plan.phase import Phase, barriers
+from reconciler.plan.refusal import Refusal
 from reconciler.plan.review.access_review import AccessReview
 from reconciler.plan.review.topic_review import TopicReview
 from reconciler.plan.review.transition import Facts

@@ -14,8 +14,8 @@ from reconciler.plan.coverage import (
     perhaps_in_use,
 )
 from reconciler.plan.default_allow.bridging import bridges
-from reconciler.plan.default_allow.outermost import outermost
-from reconciler.plan.dependencies import Undone
+from reconciler.plan.default_allow.lockout_protection import lockout_protection
+from reconciler.plan.dependencies import Blockers
 from reconciler.plan.guards import Acknowledgement, Surroundings, refusals, unacknowledged
 from reconciler.plan.kinds import describe
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
@@ -151,9 +151,9 @@ def _unsupported(change: Change, request: Request) -> str | None:
 def _refuse_unsafe_selection(kept: Sequence[DeclaredChange], excluded: Sequence[Change], terms: Terms) -> None:
     if not excluded:
         return
-    undone = Undone((change for change in excluded if is_acl_change(change)), default_allow=terms.default_allow)
+    undone = Blockers((change for change in excluded if is_acl_change(change)), default_allow=terms.default_allow)
     for step in ordered(kept, (), default_allow=terms.default_allow):
-        if (other := undone.holding_back(step)) is not None:
+        if (other := undone.blocking(step)) is not None:
             raise UnsafeSelectionError(
                 f"the selection keeps “{describe(step.change)}” but leaves out “{describe(other)}”, "
                 "without which it would not be safe: select both or neither"
@@ -163,11 +163,11 @@ def _refuse_unsafe_selection(kept: Sequence[DeclaredChange], excluded: Sequence[
 def _skip_dependents(changes: _Filter, missing: list[Change], terms: Terms) -> None:
     """What waits for a binding that the client cannot carry has to wait as well, and so has what waits for that."""
     while missing:
-        undone = Undone(missing, default_allow=terms.default_allow)
+        undone = Blockers(missing, default_allow=terms.default_allow)
         phases = {step.change: step for step in ordered(changes.kept, (), default_allow=terms.default_allow)}
 
-        def waits(change: Change, undone: Undone = undone, phases: dict[Change, Step] = phases) -> str | None:
-            other = undone.holding_back(phases[change])
+        def waits(change: Change, undone: Blockers = undone, phases: dict[Change, Step] = phases) -> str | None:
+            other = undone.blocking(phases[change])
             return f"waits for “{describe(other)}”, which this client cannot carry" if other else None
 
         missing = changes.skip(SkipReason.UNSUPPORTED, waits)
@@ -177,8 +177,8 @@ def _steps(kept: Sequence[DeclaredChange], live: ClusterState, terms: Terms) -> 
     gone = set(deleted_bindings(change for change, _ in kept))
     made = {binding.pattern for binding in created_bindings(change for change, _ in kept)}
     after = {*made, *opaque_patterns(live), *(binding.pattern for binding in live.bindings - gone)}
-    frame = outermost((change for change, _ in kept), live, terms.facts, default_allow=terms.default_allow)
-    return ordered(kept, after, default_allow=terms.default_allow, frame=frame)
+    frame = lockout_protection((change for change, _ in kept), live, terms.facts, default_allow=terms.default_allow)
+    return ordered(kept, after, default_allow=terms.default_allow, lockout_protection=frame)
 
 
 def _coverage(live: ClusterState, steps: Sequence[Step], terms: Terms) -> CoverageChange:

@@ -3,21 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reconciler.model import (
-    RESOURCE_FIELDS,
-    WILDCARD,
-    AclBinding,
-    Change,
-    ClientQuota,
-    Create,
-    Delete,
-    NameSelector,
-    Selector,
-    Topic,
-    Update,
-    resource_of,
-)
-from reconciler.plan.kinds.topic import name_of
+from reconciler.model import RESOURCE_FIELDS, WILDCARD, Change, NameSelector, Selector
+from reconciler.plan.kinds import kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +55,5 @@ def _names(value: str) -> NameSelector:
 
 
 def _selects(selectors: Sequence[Selector], change: Change) -> bool:
-    match change:
-        case Create(AclBinding() as binding) | Delete(AclBinding() as binding):
-            return any(selector.selects(binding) for selector in selectors)
-        case Create(Topic() as topic) | Delete(Topic() as topic):
-            return any(selector.selects_topic(topic.name) for selector in selectors)
-        case Create(ClientQuota()) | Update(ClientQuota()) | Delete(ClientQuota()):
-            return any(selector.selects_quota(resource_of(change).entity) for selector in selectors)
-        case _:
-            return any(selector.selects_topic(name_of(change)) for selector in selectors)
+    kind = kind_of(change)
+    return any(kind.is_selected(change, selector) for selector in selectors)

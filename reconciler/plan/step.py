@@ -2,11 +2,14 @@
 
 import datetime
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reconciler.codec import compact
-from reconciler.model import Change, Delete, Origin
+from reconciler.model import Change, ClusterState, Origin
 from reconciler.plan.kinds import CHANGE, kind_of
+from reconciler.plan.kinds.topic import touched_names
+from reconciler.plan.observed import Observed
 from reconciler.plan.phase import Phase
 
 
@@ -40,9 +43,18 @@ class Step:
     @property
     def destructive(self) -> bool:
         """Whether it takes something away: a grant, a restriction, a topic, records."""
-        return isinstance(self.change, Delete) or self.phase is Phase.DELETE_TOPIC
+        return kind_of(self.change).is_destructive(self.change)
 
     @property
     def reversible(self) -> bool:
         """Whether the state before can be restored: not a deleted topic, not fewer partitions, not lost records."""
         return kind_of(self.change).is_reversible(self.change)
+
+    def observed(self, live: ClusterState) -> Observed:
+        """The step against a live state: still to do, done by somebody already, or stale."""
+        return kind_of(self.change).observe(self.change, live)
+
+
+def touched_topics(steps: Iterable[Step]) -> tuple[str, ...]:
+    """Names of the topics that steps touch, each once, in order of first mention."""
+    return touched_names(step.change for step in steps)

@@ -8,7 +8,7 @@ from typing import Final
 from reconciler.diff import Skipped
 from reconciler.plan import TITLES, Plan, Refusal, change_id, plan_id
 from reconciler.plan.review.callouts import INTERRUPTED
-from reconciler.plan.review.lasting import lasting
+from reconciler.plan.review.irreversible import irreversible
 from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.kinds import KINDS, VERBS, kind_of, sign_of
 from reconciler.report.review_text import review_lines
@@ -33,16 +33,16 @@ def plan_lines(plan: Plan, style: Style = plain, *, expand: bool = False, drift:
         yield from review_lines(plan.access, style, expand=expand)
     yield from opening_lines(plan, style)
     phases = [step.phase for step in plan.steps]
-    for phase, lines in groupby(step_lines(plan, expand=expand), key=lambda line: line.phase):
+    for number, (phase, lines) in enumerate(groupby(step_lines(plan, expand=expand), lambda line: line.phase), 1):
         yield ""
-        yield style("title", f"{int(phase)}. {TITLES[phase]}")
+        yield style("title", f"{number}. {TITLES[phase]}")
         for line in lines:
             yield from _line(line, style)
         following = next((later for later in phases if later > phase), None)
         if following is not None and any(phase <= barrier < following for barrier in plan.barriers):
             yield style("dim", f"── barrier: {_barrier(plan)} ──")
     yield from closing_lines(plan, style)
-    yield from _lasting(plan, style)
+    yield from _irreversible(plan, style)
     yield from _left(plan.skipped, style)
     yield from _coverage(plan, style)
     yield from _warnings(plan, style)
@@ -84,8 +84,8 @@ def _line(line: StepLine, style: Style) -> Iterator[str]:
         yield style("dim", f"      {', '.join(map(safe, line.names[:_NAMED]))}{more}")
 
 
-def _lasting(plan: Plan, style: Style) -> Iterator[str]:
-    sentences = list(lasting(plan.steps))
+def _irreversible(plan: Plan, style: Style) -> Iterator[str]:
+    sentences = list(irreversible(plan.steps))
     if sentences:
         yield ""
         yield style("title", f"Cannot be undone ({len(sentences):,})")

@@ -21,7 +21,7 @@ from reconciler.apply import (
     reading,
 )
 from reconciler.model import ClusterState
-from reconciler.plan import Plan, Standing, change_id, plan_id, touched_topics
+from reconciler.plan import Plan, StepState, change_id, plan_id, touched_topics
 from reconciler.ports import ReadRequest
 from reconciler.report.checks import Checks
 from reconciler.workflow.attendant import Attendant, Unattended
@@ -188,7 +188,7 @@ def _reasons() -> Iterator[None]:
     try:
         yield
     except StalePlanError as error:
-        findings = [item for item in error.findings if item.standing in (Standing.STALE, Standing.UNREADABLE)]
+        findings = [item for item in error.findings if item.state in (StepState.STALE, StepState.UNREADABLE)]
         raise StaleError(str(error), "plan again; nothing was sent", findings) from error
     except LeaseHeldError as error:
         raise HeldError(f"somebody else is applying: {error}; nothing was sent", error.claim) from error

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from reconciler.apply import LeaseClaim
     from reconciler.manifest import Problem
-    from reconciler.plan import Finding, Plan, Refusal
+    from reconciler.plan import Observed, Plan, Refusal
     from reconciler.report.checks import Checks
 
 #: The reason of what was stopped by a person or because its time was over, which is no error of the use case.
@@ -102,7 +102,7 @@ class StaleError(WorkflowError):
 
     reason = "stale"
 
-    def __init__(self, message: str, advice: str = "", findings: "Sequence[Finding]" = ()) -> None:
+    def __init__(self, message: str, advice: str = "", findings: "Sequence[Observed]" = ()) -> None:
         """Keep the findings."""
         super().__init__(message, advice)
         self.findings = tuple(findings)

@@ -172,7 +172,8 @@ def test_a_right_that_moves_to_another_resource_is_told_where_it_is_missed() -> 
     plan = Transition(live, declared(frozenset({deny, topics}), {})).plan()
     told = [callout.text for callout in plan.access.callouts if callout.rule == "interrupted"]
     assert told == [
-        "behind phase 1 User:a is refused CREATE on TOPIC x- for a moment: what permits it before and after are rights "
+        "after “create DENY bindings”, "
+        "User:a is refused CREATE on TOPIC x- for a moment: what permits it before and after are rights "
         "on two resources, and the one goes before the other comes"
     ]
     shown = "\n".join(plan_lines(plan))

@@ -32,6 +32,7 @@ from reconciler.model import (
 )
 from reconciler.plan import (
     Acknowledgement,
+    Blockers,
     Means,
     Options,
     Phase,
@@ -39,7 +40,6 @@ from reconciler.plan import (
     Request,
     Step,
     Terms,
-    Undone,
     bindings_after,
     created_topics,
     deleted_topics,
@@ -150,7 +150,7 @@ def test_whatever_fails_a_bridge_goes_only_where_that_interrupts_nobody(
         if phase > Phase.CREATE_FIRST and any(step in undone and step.phase in (0, 2) for step in _stages(plan)[0][1]):
             break  # what has to come first did not: nothing else is sent
         for step in steps:
-            blocked = Undone((other.change for other in undone), default_allow=True).holding_back(
+            blocked = Blockers((other.change for other in undone), default_allow=True).blocking(
                 replace(step, phase=phase)
             )
             (undone if step in failed or blocked else done).append(step)

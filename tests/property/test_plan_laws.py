@@ -22,12 +22,12 @@ from reconciler.model import (
     Selector,
 )
 from reconciler.plan import (
+    Blockers,
     Options,
     Plan,
     Request,
     Step,
     Terms,
-    Undone,
     bindings_after,
     deleted_bindings,
     is_acl_change,
@@ -157,7 +157,7 @@ def test_whatever_fails_no_moment_is_more_open_or_more_closed(transition: Transi
     performed_steps: list[Step] = []
     undone: list[Step] = []
     for step in plan.steps:
-        blocked = Undone((other.change for other in undone), default_allow=False).holding_back(step)
+        blocked = Blockers((other.change for other in undone), default_allow=False).blocking(step)
         (undone if step in failed or blocked else performed_steps).append(step)
         now = bindings_after(transition.live.bindings, performed_steps)
         _assert_between(plan, transition.live, now, default_allow=False)
@@ -221,7 +221,7 @@ def test_dependencies_need_no_index(left_out: frozenset[AclBinding], kept: froze
             if other.after.entry.permission_type < step.change.after.entry.permission_type
             and _overlap(other.after, step.change.after)
         ]
-        fast = Undone(undone, default_allow=False).holding_back(step)
+        fast = Blockers(undone, default_allow=False).blocking(step)
         assert (fast is not None) == bool(slow)
         assert fast is None or fast in slow
 

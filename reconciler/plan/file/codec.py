@@ -38,9 +38,10 @@ from reconciler.plan.default_allow.bridge import Bridge, Bridges, Unbridged
 from reconciler.plan.file.access import CALLOUT, CONSEQUENCE, EFFECT, EXCEPTION
 from reconciler.plan.file.conditional import CONDITIONAL, PHASE, PHASE_TITLES, UNBRIDGED, Conditional, conditional_steps
 from reconciler.plan.file.topics import TOPIC_REVIEW
-from reconciler.plan.guards import Acknowledgement, Guard, Limits
+from reconciler.plan.guards import Acknowledgement, Limits
 from reconciler.plan.kinds import CHANGE, STEP_CHANGE
 from reconciler.plan.proposal import Counts, Options, Plan, Terms
+from reconciler.plan.refusal import Guard
 from reconciler.plan.review.access_review import AccessChange, AccessReview
 from reconciler.plan.review.effects import Effect
 from reconciler.plan.review.transition import Facts

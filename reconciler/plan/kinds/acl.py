@@ -3,13 +3,27 @@
 The order, its proof, bridges and the access review are about bindings only; they take them from the functions below.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeGuard
 
 from reconciler.codec import Codec
 from reconciler.codec.changes import created, deleted
 from reconciler.codec.values import BINDING
-from reconciler.model import AclBinding, AclChange, Change, Create, Delete
+from reconciler.model import (
+    AclBinding,
+    AclChange,
+    AclPermissionType,
+    Change,
+    ClusterState,
+    Create,
+    Delete,
+    ResourceType,
+    Selector,
+)
+from reconciler.plan.kinds.interface import PhaseContext
+from reconciler.plan.observed import DONE, PENDING, Observed
+from reconciler.plan.phase import Phase
+from reconciler.plan.refusal import Refusal
 
 TYPES: Final = (AclBinding,)
 CODECS: Final[Mapping[str, Codec[Any]]] = {"CreateAcl": created(BINDING), "DeleteAcl": deleted(BINDING)}
@@ -75,3 +89,53 @@ def touched_bindings(changes: Iterable[Change]) -> list[AclBinding]:
 def is_acl_change(change: Change) -> TypeGuard[AclChange]:
     """Whether a change creates or deletes a binding."""
     return touched_binding(change) is not None
+
+
+def is_destructive(change: Change) -> bool:
+    """Whether it takes a grant or a restriction away."""
+    return isinstance(change, Delete)
+
+
+def phase(change: Change, context: PhaseContext) -> Phase:
+    """DENYs come before ALLOWs and go after them; what a deleted topic is covered by waits for the deletion."""
+    (pattern, entry), created = _binding(change), isinstance(change, Create)
+    if AclBinding(pattern, entry) in context.lockout_protection:
+        return Phase.CREATE_FIRST if created else Phase.DELETE_LAST
+    allows = entry.permission_type is AclPermissionType.ALLOW
+    if created:
+        return Phase.CREATE_ALLOW if allows else Phase.CREATE_DENY
+    if not allows:
+        return Phase.DELETE_DENY
+    waits = pattern.resource_type is ResourceType.TOPIC and any(map(pattern.matches, context.opened))
+    return Phase.DELETE_WAITING_ALLOW if waits else Phase.DELETE_ALLOW
+
+
+def observe(change: Change, live: ClusterState) -> Observed:
+    """Bindings cannot be stale: they are there or they are not."""
+    return DONE if (_binding(change) in live.bindings) is isinstance(change, Create) else PENDING
+
+
+def refusals(change: Change) -> Iterator[Refusal]:
+    """None for one binding: guards look at what all of them mean together."""
+    yield from ()
+
+
+def is_selected(change: Change, selector: Selector) -> bool:
+    """By principal and resource."""
+    return selector.selects(_binding(change))
+
+
+def irreversible(change: Change) -> str | None:
+    """Nothing: a binding that went can be created again."""
+    return None
+
+
+def broker_defaults(change: Change) -> Iterator[str]:
+    """None: a binding leaves nothing open."""
+    yield from ()
+
+
+def _binding(change: Change) -> AclBinding:
+    if (binding := touched_binding(change)) is None:
+        raise TypeError(f"{change!r} is not a change of an ACL")
+    return binding

@@ -1,10 +1,28 @@
 """What planning asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from reconciler.codec import Codec
-from reconciler.model import Change
+from reconciler.model import AclBinding, Change, ClusterState, Selector
+from reconciler.plan.observed import Observed
+from reconciler.plan.overlap import TopicReach
+from reconciler.plan.phase import Phase
+from reconciler.plan.refusal import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseContext:
+    """What of the whole plan decides about the phase of one change.
+
+    ``lockout_protection`` are bindings that are created before, or deleted after, everything else; ``vanishing`` are
+    the patterns of the ALLOWs that go; ``opened`` are topics that the plan deletes and that nothing covers afterwards.
+    """
+
+    lockout_protection: Collection[AclBinding] = ()
+    vanishing: TopicReach = field(default_factory=lambda: TopicReach(()))
+    opened: tuple[str, ...] = ()
 
 
 class Kind(Protocol):
@@ -38,4 +56,32 @@ class Kind(Protocol):
 
     def is_reversible(self, change: Change) -> bool:
         """Whether the state before can be restored."""
+        ...
+
+    def is_destructive(self, change: Change) -> bool:
+        """Whether undoing it does not bring back what was lost or who was cut off."""
+        ...
+
+    def phase(self, change: Change, context: PhaseContext) -> Phase:
+        """When it is performed; raises ``TypeError`` for what is impossible."""
+        ...
+
+    def observe(self, change: Change, live: ClusterState) -> Observed:
+        """The change against a live state: still to do, done, or stale."""
+        ...
+
+    def refusals(self, change: Change) -> Iterator[Refusal]:
+        """What a guard refuses about this change alone, unless a person acknowledged it."""
+        ...
+
+    def is_selected(self, change: Change, selector: Selector) -> bool:
+        """Whether ``--only`` or ``--exclude`` with this selector means it."""
+        ...
+
+    def irreversible(self, change: Change) -> str | None:
+        """A sentence about what no undo brings back."""
+        ...
+
+    def broker_defaults(self, change: Change) -> Iterator[str]:
+        """Names of the broker's settings that decide what the change leaves open."""
         ...

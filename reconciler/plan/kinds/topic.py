@@ -1,15 +1,36 @@
 """Topics: created and deleted as a whole; a live one gets partitions, or other configs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.codec import COUNT, TEXT, Codec, Record, field, mapping, nullable, record
 from reconciler.codec.changes import created, deleted, updated
 from reconciler.codec.values import ASSIGNMENTS, NAME
-from reconciler.model import Change, Create, Delete, Impossible, Topic, TopicConfigs, TopicPartitions, Update, data_loss
+from reconciler.model import (
+    Change,
+    ClusterState,
+    Create,
+    Delete,
+    Impossible,
+    Selector,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
+    data_loss,
+    normal_form,
+)
+from reconciler.plan.kinds.interface import PhaseContext
+from reconciler.plan.observed import DONE, PENDING, Observed, StepState
+from reconciler.plan.phase import Phase
+from reconciler.plan.refusal import Guard, Refusal, refusal
 
 #: Of all kinds only topics have declared states that Kafka cannot reach.
 TYPES: Final = (Topic, TopicPartitions, TopicConfigs, Impossible)
+#: Whether brokers create a topic when a client asks for it.
+AUTO_CREATE: Final = "auto.create.topics.enable"
+PARTITIONS: Final = "num.partitions"
+REPLICAS: Final = "default.replication.factor"
 _PARTS: Final = (TopicPartitions, TopicConfigs)
 
 _NAME: Final = field("name", NAME, "The name.", "orders")
@@ -83,7 +104,7 @@ def describe(change: Change) -> str:
         case Update(_, TopicPartitions(name)):
             return f"add partitions to topic {name}"
         case Update(_, after):
-            return f"alter settings of topic {after.name}"
+            return f"alter configs of topic {after.name}"
         case Impossible(what, name):
             return f"change {what} of {name}"
 
@@ -138,3 +159,141 @@ def losses(change: Change) -> tuple[str, ...]:
             found = (data_loss(key, before.get(key), after[key]) for key in after)
             return tuple(reason for reason in found if reason)
     return ()
+
+
+def is_destructive(change: Change) -> bool:
+    """Whether it takes a topic or records away."""
+    return isinstance(change, Delete) or bool(losses(change))
+
+
+def phase(change: Change, context: PhaseContext) -> Phase:
+    """New topics after their grants, what is lost after the revocations of those who could write it again."""
+    match change:
+        case Create(Topic(name)):
+            reached = context.vanishing.reaches(name)
+            return Phase.CREATE_WAITING_TOPIC if reached else Phase.CREATE_TOPIC
+        case Delete():
+            return Phase.DELETE_TOPIC
+        case Update(_, TopicPartitions()):
+            return Phase.CREATE_PARTITIONS
+        case Update(_, TopicConfigs()):
+            return Phase.DELETE_TOPIC if losses(change) else Phase.ALTER_CONFIGS
+    raise TypeError(f"{change!r} is not a step on a topic")
+
+
+def refusals(change: Change) -> Iterator[Refusal]:
+    """Records that go are lost for good: each topic needs a person's word."""
+    name = name_of(change)
+    if isinstance(change, Delete):
+        yield refusal(Guard.TOPIC_DELETE, name, f"deletes topic {name} and all its records")
+    for reason in losses(change):
+        yield refusal(Guard.DATA_LOSS, name, f"may lose records of topic {name}: {reason}")
+
+
+def is_selected(change: Change, selector: Selector) -> bool:
+    """By the topic's name."""
+    return selector.selects_topic(name_of(change))
+
+
+def irreversible(change: Change) -> str | None:
+    """What no undo brings back."""
+    match change:
+        case Delete(Topic(name)):
+            return f"the records of topic {name} are gone: it can only be created again empty"
+        case Update(TopicPartitions(name, before), TopicPartitions(_, after)):
+            return f"topic {name} keeps {after} partitions: they cannot be reduced to {before} again"
+        case Update(_, TopicConfigs(name)) if losses(change):
+            return f"what topic {name} then no longer keeps is gone, even if the configs are put back"
+    return None
+
+
+def broker_defaults(change: Change) -> Iterator[str]:
+    """The names of the broker's settings that decide what the change leaves open."""
+    match change:
+        case Create(Topic(_, partitions, replicas)):
+            if partitions is None:
+                yield PARTITIONS
+            if replicas is None:
+                yield REPLICAS
+        case Update(TopicConfigs(_, before), TopicConfigs(_, after)):
+            yield from (name for name in after if after[name] is None or before[name] is None)
+        case Delete():
+            yield AUTO_CREATE
+
+
+def observe(change: Change, live: ClusterState) -> Observed:
+    """Whether the topic still is as the change expects it, or already as it leaves it."""
+    name = name_of(change)
+    if reason := live.unreadable_topics.get(name):
+        return Observed(StepState.UNREADABLE, f"topic {name}", "readable", reason)
+    topic = live.topics.get(name)
+    match change:
+        case Create(Topic() as wanted):
+            return PENDING if topic is None else _created(wanted, topic)
+        case Delete(Topic() as expected):
+            return DONE if topic is None else _same_topic(expected.topic_id, topic)
+        case Update(TopicPartitions(_, before, topic_id), TopicPartitions(_, after)):
+            return _partitions(before, after, topic_id, topic, name)
+        case Update(TopicConfigs() as old, TopicConfigs() as new):
+            return _configs(old, new, topic)
+    raise TypeError(f"{change!r} is not a step on a topic")
+
+
+def _created(wanted: Topic, topic: Topic) -> Observed:
+    """A topic that appeared meanwhile is the wished one if every wish about it holds."""
+    partitions = wanted.num_partitions in (None, topic.num_partitions)
+    replicas = wanted.replication_factor in (None, topic.replication_factor)
+    mine = {key: normal_form(key, value) for key, value in wanted.configs.items()}
+    theirs = {key: normal_form(key, value) for key, value in topic.configs.items()}
+    assigned = wanted.replica_assignments is None or topic.replica_assignments in (None, wanted.replica_assignments)
+    if partitions and replicas and assigned and mine == theirs:
+        return DONE
+    return Observed(StepState.STALE, f"topic {topic.name}", "absent", f"exists with {_shape(topic)}")
+
+
+def _same_topic(topic_id: str | None, topic: Topic) -> Observed:
+    if topic_id and topic.topic_id and topic_id != topic.topic_id:
+        found = f"another topic of that name, id {topic.topic_id}"
+        return Observed(StepState.STALE, f"topic {topic.name}", f"id {topic_id}", found)
+    return PENDING
+
+
+def _partitions(before: int, after: int, topic_id: str | None, topic: Topic | None, name: str) -> Observed:
+    if topic is None:
+        return Observed(StepState.STALE, f"topic {name}", f"{before} partitions", "no such topic")
+    if (other := _same_topic(topic_id, topic)) is not PENDING:
+        return other
+    if topic.num_partitions == after:
+        return DONE
+    if topic.num_partitions == before:
+        return PENDING
+    return Observed(StepState.STALE, f"topic {name}", f"{before} partitions", f"{topic.num_partitions} partitions")
+
+
+def _configs(before: TopicConfigs, after: TopicConfigs, topic: Topic | None) -> Observed:
+    if topic is None:
+        return Observed(StepState.STALE, f"topic {before.name}", "exists", "no such topic")
+    if (other := _same_topic(before.topic_id, topic)) is not PENDING:
+        return other
+    wanted = after.configs
+    stale = [key for key in wanted if _value(topic, key) not in (_old(before, key), wanted[key])]
+    if stale:
+        expected = ", ".join(f"{key}={_old(before, key) or 'unset'}" for key in stale)
+        found = ", ".join(f"{key}={_value(topic, key) or 'unset'}" for key in stale)
+        return Observed(StepState.STALE, f"topic {before.name}", expected, found)
+    return DONE if all(_value(topic, key) == wanted[key] for key in wanted) else PENDING
+
+
+def _value(topic: Topic, key: str) -> str | None:
+    value = topic.configs.get(key)
+    return None if value is None else normal_form(key, value)
+
+
+def _old(before: TopicConfigs, key: str) -> str | None:
+    value = before.configs[key]
+    return None if value is None else normal_form(key, value)
+
+
+def _shape(topic: Topic) -> str:
+    configs = "".join(f", {key}={value}" for key, value in topic.configs.items())
+    return f"{topic.num_partitions} partitions, replication factor {topic.replication_factor}{configs}"

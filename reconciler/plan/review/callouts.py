@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from reconciler.model import INTERNAL_TOPICS, AclOperation, DesiredState, ResourceType
+from reconciler.plan.phase import TITLES
 from reconciler.plan.review.consequence import EVERYBODY_ELSE, Consequence, operations_words
 from reconciler.plan.review.proof import Violation
 
@@ -43,7 +44,7 @@ def interruptions(moments: Iterable[Violation]) -> tuple[Callout, ...]:
             Callout(
                 INTERRUPTED,
                 moment.principal,
-                f"behind phase {int(moment.phase)} {moment.principal} is refused {moment.operation.name} on "
+                f"after “{TITLES[moment.phase]}”, {moment.principal} is refused {moment.operation.name} on "
                 f"{moment.resource_type.name} {moment.name} for a moment: what permits it before and after are rights "
                 "on two resources, and the one goes before the other comes",
             )

@@ -20,7 +20,7 @@ from reconciler.model import (
     ResourceType,
     Selector,
 )
-from reconciler.plan.guards import Guard, Refusal
+from reconciler.plan.refusal import Guard, Refusal, refusal
 from reconciler.plan.review.transition import Facts, Transition
 
 #: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
@@ -42,10 +42,6 @@ def meaning_refusals(found: Transition | None, facts: Facts) -> tuple[Refusal, .
     )
 
 
-def _refusal(guard: Guard, name: str, message: str) -> Refusal:
-    return Refusal(guard, name, message, f"if this is meant: --accept {guard}={name}")
-
-
 def _lockouts(
     before: Authorizer, after: Authorizer, facts: Facts, bindings: Collection[AclBinding]
 ) -> Iterator[Refusal]:
@@ -63,7 +59,7 @@ def _lockouts(
             )
         ]
         if lost:
-            yield _refusal(Guard.LOCKOUT, principal, f"{principal} would lose {', '.join(lost)} on the cluster")
+            yield refusal(Guard.LOCKOUT, principal, f"{principal} would lose {', '.join(lost)} on the cluster")
 
 
 def _permits(authorizer: Authorizer, principal: str, host: str, operation: AclOperation) -> bool:
@@ -97,7 +93,7 @@ def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Refusal]:
             if (row.gained or row.lost) and _touches(selector, row, own, super_users):
                 who = row.principal or "everybody else"
                 name = who if selector.names is None else f"{row.region}"
-                found.setdefault(name, _refusal(Guard.PROTECTED, name, f"changes what {who} may do on {row.region}"))
+                found.setdefault(name, refusal(Guard.PROTECTED, name, f"changes what {who} may do on {row.region}"))
     yield from found.values()
 
 
@@ -156,7 +152,7 @@ def _cluster_alter(difference: AccessDifference) -> Iterator[Refusal]:
         gaining += [row for row in difference.reached() if _alters(row) and str(row.hosts) not in everybody]
     for principal in dict.fromkeys(row.principal or WILDCARD_PRINCIPAL for row in gaining):
         message = f"{principal} would gain ALTER on the cluster, and with it the right to change every ACL"
-        yield _refusal(Guard.CLUSTER_ALTER, principal, message)
+        yield refusal(Guard.CLUSTER_ALTER, principal, message)
 
 
 def _alters(row: DifferenceRow) -> bool:
@@ -166,4 +162,4 @@ def _alters(row: DifferenceRow) -> bool:
 def _broken(after: Authorizer) -> Iterator[Refusal]:
     """Bindings that make brokers fail or hang, and that stand behind the plan as well."""
     for binding in after.broker_defects.bindings:
-        yield _refusal(Guard.BROKEN_BINDING, str(binding), f"a broker may fail or hang on {binding}, which stays")
+        yield refusal(Guard.BROKEN_BINDING, str(binding), f"a broker may fail or hang on {binding}, which stays")

@@ -21,7 +21,7 @@ from reconciler.access.names import shortest_name
 from reconciler.access.questions import instead
 from reconciler.model import AclBinding, AclOperation, Create, ResourceType
 from reconciler.plan.kinds.acl import touched_binding
-from reconciler.plan.phase import Phase
+from reconciler.plan.phase import TITLES, Phase
 from reconciler.plan.review.consequence import narrower
 from reconciler.plan.review.row_index import RowIndex, pattern_of
 from reconciler.plan.step import Step
@@ -49,7 +49,7 @@ class Violation:
     def __str__(self) -> str:
         """One sentence."""
         return (
-            f"behind phase {int(self.phase)}, {self.principal} {self.operation.name} {self.resource_type.name} "
+            f"after “{TITLES[self.phase]}”, {self.principal} {self.operation.name} {self.resource_type.name} "
             f"{self.name} would be {self.kind}"
         )
 

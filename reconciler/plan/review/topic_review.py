@@ -1,17 +1,12 @@
 """What the reviewer of topic steps wants to know beside them; no part of a plan's ids."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
 
-from reconciler.model import Create, Delete, FrozenMap, Origin, Topic, TopicConfigs, TopicUse, Update
+from reconciler.model import FrozenMap, Origin, TopicUse
+from reconciler.plan.kinds import kind_of
 from reconciler.plan.step import Step
-
-#: Whether brokers make a topic when a client asks for it.
-AUTO_CREATE: Final = "auto.create.topics.enable"
-PARTITIONS: Final = "num.partitions"
-REPLICAS: Final = "default.replication.factor"
 
 
 class Ruling(StrEnum):
@@ -62,20 +57,5 @@ class TopicReview:
 
 def review_topics(steps: Iterable[Step], broker_defaults: Mapping[str, str]) -> TopicReview:
     """The review before anybody was asked anything: the defaults that ``steps`` rely on."""
-    wanted = {name for step in steps for name in _left_to_the_broker(step)}
+    wanted = {name for step in steps for name in kind_of(step.change).broker_defaults(step.change)}
     return TopicReview(FrozenMap({name: broker_defaults[name] for name in wanted if name in broker_defaults}))
-
-
-def _left_to_the_broker(step: Step) -> Iterator[str]:
-    match step.change:
-        case Create(Topic() as topic):
-            if topic.num_partitions is None:
-                yield PARTITIONS
-            if topic.replication_factor is None:
-                yield REPLICAS
-        case Update(TopicConfigs(_, before), TopicConfigs(_, after)):
-            yield from (name for name in after if after[name] is None or before[name] is None)
-        case Delete(Topic()):
-            yield AUTO_CREATE
-        case _:
-            return

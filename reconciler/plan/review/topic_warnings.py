@@ -5,10 +5,9 @@ from typing import Final
 
 from reconciler.model import AclPermissionType, ClusterState, PatternType, ResourceType, TopicPartitions
 from reconciler.plan.kinds.acl import deleted_bindings
-from reconciler.plan.kinds.topic import deleted_topics
-from reconciler.plan.order import TopicReach
+from reconciler.plan.kinds.topic import AUTO_CREATE, deleted_topics
+from reconciler.plan.overlap import TopicReach
 from reconciler.plan.proposal import Terms, bindings_after
-from reconciler.plan.review.topic_review import AUTO_CREATE
 from reconciler.plan.step import Step
 
 #: So many names are written out.

@@ -216,10 +216,11 @@ def _steps(plan: Plan, *, many: bool) -> Iterator[Section]:
     if not plan.steps:
         return
     rows: list[str] = []
-    for phase, lines in groupby(step_lines(plan), key=lambda line: line.phase):
-        title = f"\n**{int(phase)}. {TITLES[phase]}**\n\n"
-        for number, line in enumerate(lines):
-            rows.append(("" if number else title) + _step_row(line))
+    for number, (phase, lines) in enumerate(groupby(step_lines(plan), lambda line: line.phase), 1):
+        title = f"\n**{number}. {TITLES[phase]}**\n\n"
+        for line in lines:
+            rows.append(title + _step_row(line))
+            title = ""
     of = f" for {element(_cut(plan.terms.cluster))}" if many else ""
     opening = f"<details><summary>{plan_counts(plan).capitalize()}{of}, in order</summary>\n"
     yield Section("\n", rows, _more("line of steps", "lines"), opening, "\n</details>\n", weight=2)

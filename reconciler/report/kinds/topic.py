@@ -16,7 +16,7 @@ from reconciler.model import (
     readable,
 )
 from reconciler.plan import TopicReview, losses
-from reconciler.plan.review.topic_review import PARTITIONS, REPLICAS
+from reconciler.plan.kinds.topic import PARTITIONS, REPLICAS
 from reconciler.report.kinds.interface import Detail, Words
 from reconciler.report.style import counted
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from reconciler.plan import EVERYBODY_ELSE, Plan
-from reconciler.plan.review.lasting import lasting
+from reconciler.plan.review.irreversible import irreversible
 from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.style import plain, safe
 from reconciler.report.validation_text import validation_lines
@@ -31,7 +31,7 @@ def plan_notes(plan: Plan) -> Iterator[Note]:
         validation_lines(plan.topics.validation),
     )
     yield from _grouped(said)
-    sentences = tuple(map(safe, lasting(plan.steps)))
+    sentences = tuple(map(safe, irreversible(plan.steps)))
     if sentences:
         yield Note("Cannot be undone", sentences)
     if plan.acknowledgements:

@@ -37,6 +37,7 @@ from reconciler.model import (
     resource_of,
 )
 from reconciler.plan import Plan
+from reconciler.plan.phase import Phase
 from reconciler.ports import CONTROLLER, Answer
 from tests.faults.nodes import Nodes
 from tests.faults.scenario import acl, before, plan_for, wish
@@ -117,8 +118,8 @@ def test_a_node_that_does_not_enforce_stops_what_relies_on_it(node: int, how: st
     assert not result.succeeded
     named = "the active controller" if node == CONTROLLER else f"broker {node}"
     assert named in result.stopped
-    assert {item.outcome for item in result.outcomes if item.step.phase <= 2} == {Outcome.DONE}
-    assert {item.outcome for item in result.outcomes if item.step.phase > 2} == {Outcome.NOT_ATTEMPTED}
+    assert {item.outcome for item in result.outcomes if item.step.phase <= Phase.CREATE_ALLOW} == {Outcome.DONE}
+    assert {item.outcome for item in result.outcomes if item.step.phase > Phase.CREATE_ALLOW} == {Outcome.NOT_ATTEMPTED}
     assert stage.live.bindings <= stage.cluster.state.bindings, "nothing was deleted"
     assert stage.reserved == []
 

@@ -26,6 +26,7 @@ from reconciler.model import (
     standing_bridges,
 )
 from reconciler.plan import Acknowledgement, Facts, Options, Plan, Request, Terms, propose
+from reconciler.plan.phase import Phase
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from tests.contract.faults import Fault, FaultyCluster
 from tests.faults.nodes import Nodes
@@ -441,8 +442,9 @@ def test_on_the_cluster_what_we_and_brokers_need_comes_first_and_goes_last(closi
     stage = Stage(*(sides if closing else sides[::-1]), terms=replace(TERMS, facts=facts))
     plan = stage.plan()
     first, last = plan.steps[0], plan.steps[-1]
-    assert [int(step.phase) for step in plan.steps].count(0 if closing else 11) == 2
-    assert int((first if closing else last).phase) == (0 if closing else 11)
+    outer = Phase.CREATE_FIRST if closing else Phase.DELETE_LAST
+    assert [step.phase for step in plan.steps].count(outer) == 2
+    assert (first if closing else last).phase is outer
     assert plan.bridges.wanted == ()
     assert "never bridged" in plan.bridges.unbridged[0].reason
     assert stage.apply(plan).succeeded

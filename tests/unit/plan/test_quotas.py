@@ -19,7 +19,7 @@ from reconciler.model import (
     Selector,
     Update,
 )
-from reconciler.plan import Options, Plan, Request, Selection, Terms, parse_plan, plan_text, propose, standing
+from reconciler.plan import Options, Plan, Request, Selection, Terms, parse_plan, plan_text, propose
 
 DAY = datetime.date(2027, 1, 1)
 ALICE, BOB, BOTH = QuotaEntity.of("alice"), QuotaEntity.of("bob"), QuotaEntity.of("alice", "app")
@@ -128,13 +128,13 @@ def test_what_a_step_finds() -> None:
     (step,) = planned(wanted(after), before).steps
 
     def found(*live: ClientQuota) -> str:
-        return standing(step, ClusterState("c", quotas=frozenset(live))).standing.value
+        return step.observed(ClusterState("c", quotas=frozenset(live))).state.value
 
     assert found(before) == "pending"
     assert found(after) == "done"
     assert found() == "stale"
     assert found(quota(BOB, request_percentage=9)) == "stale"
-    assert standing(step, ClusterState("c", quota_gap="no")).standing.value == "unreadable"
+    assert step.observed(ClusterState("c", quota_gap="no")).state.value == "unreadable"
 
 
 def test_that_we_may_not_alter_them_is_a_warning() -> None:

@@ -13,7 +13,7 @@ from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.review.transition import Facts
 
 
-def outermost(
+def lockout_protection(
     changes: Iterable[Change], live: ClusterState, facts: Facts, *, default_allow: bool | None
 ) -> frozenset[AclBinding]:
     """ALLOWs of ours and of brokers on the cluster that frame the plan; none unless default-allow is declared on.

@@ -1,0 +1,35 @@
+"""A guard and what it refuses: values that each kind of resource makes and ``guards.py`` collects."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Guard(StrEnum):
+    """Names as ``--accept GUARD=OBJECT`` and ``Cluster.spec.acknowledge`` spell them."""
+
+    TOPIC_DELETE = "topic-delete"
+    DATA_LOSS = "data-loss"
+    OPEN_BY_DEFAULT = "open-by-default"
+    CLOSED_BY_DEFAULT = "closed-by-default"
+    LIMIT = "limit"
+    EMPTY_DESIRED = "empty-desired"
+    EMPTY_LIVE = "empty-live"
+    LOCKOUT = "lockout"
+    PROTECTED = "protected"
+    CLUSTER_ALTER = "cluster-alter"
+    BROKEN_BINDING = "broken-binding"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A guard that nobody has acknowledged; ``remedy`` says what a person can do."""
+
+    guard: Guard
+    object: str
+    message: str
+    remedy: str
+
+
+def refusal(guard: Guard, name: str, message: str) -> Refusal:
+    """A refusal of ``name`` that ``--accept`` lifts."""
+    return Refusal(guard, name, message, f"if this is meant: --accept {guard}={name}")
