@@ -107,11 +107,11 @@ def _info_refusals(refusals: "tuple[Refusal, ...]") -> None:
 
 
 def _check_consent(*, agreed: bool) -> None:
-    """Without a terminal nobody can be asked, so somebody has to have agreed before."""
+    """Without a terminal, consent has to be given in advance."""
     if not agreed and not sys.stdin.isatty():
         raise CommandError(
             "no terminal to ask on",
-            "give --require-id with the id of the reviewed plan, or --yes",
+            "pass --yes, or --require-id with the reviewed id",
             Exit.USAGE,
         )
 

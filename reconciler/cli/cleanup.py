@@ -67,7 +67,7 @@ def _ask(wanted: "Sequence[Leftover]", name: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise CommandError("no terminal to ask on", "give --yes", Exit.USAGE)
+        raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
     many = counted(sum(len(leftover.bindings) + len(leftover.bridges) for leftover in wanted), "binding")
     if not click.confirm(f"Remove {many} from cluster {safe(name)}?", err=True):
         raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)

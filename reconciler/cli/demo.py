@@ -17,7 +17,7 @@ from reconciler.cli.options import output_option
 
 if TYPE_CHECKING:
     from reconciler.adapters.sandbox import Sandbox
-    from reconciler.cli.tour import Step
+    from reconciler.cli.tour import TourStep
 
 #: The sandbox, and the cluster that ``examples/acls`` declares.
 _NAME: Final = "demo"
@@ -93,7 +93,7 @@ def _manifests(sandbox: "Sandbox") -> str:
     return f"{PLACE}/manifests"
 
 
-def _over_a_fleet(sandbox: "Sandbox", manifests: str, show: Show) -> "list[Step]":
+def _over_a_fleet(sandbox: "Sandbox", manifests: str, show: Show) -> "list[TourStep]":
     from reconciler.cli.fleet_tour import FleetTour
     from reconciler.cli.tour import PLACE
 
@@ -134,7 +134,7 @@ def _go_on(sandbox: "Sandbox", manifests: str, *, keep: bool) -> Iterator[str]:
         yield f"  {line}"
 
 
-def _document(steps: "list[Step]", kept: "Sandbox | None") -> dict[str, object]:
+def _document(steps: "list[TourStep]", kept: "Sandbox | None") -> dict[str, object]:
     return {
         "succeeded": all(step.holds for step in steps),
         "connections": None if kept is None else str(kept.connections),

@@ -48,7 +48,7 @@ def command(*, path: str | None, cluster: str, connection: ConnectionOptions, ou
     return Exit.OK if all(good for good, _, needed in checks if needed) else Exit.ERROR
 
 
-class Check(NamedTuple):
+class DoctorCheck(NamedTuple):
     """Whether it is well, what it is, whether planning needs it."""
 
     ok: bool
@@ -56,7 +56,7 @@ class Check(NamedTuple):
     needed: bool
 
 
-def reading_check(target: "Target", found: "Inspection") -> Check:
+def reading_check(target: "Target", found: "Inspection") -> DoctorCheck:
     """Whether a plan could read the cluster, and whether it would see every topic."""
     from reconciler.ports import ClusterError, ReadRequest
 
@@ -69,26 +69,26 @@ def reading_check(target: "Target", found: "Inspection") -> Check:
     try:
         gap = target.cluster.read(request).topic_gap
     except ClusterError as error:
-        return Check(False, f"the cluster cannot be read: {error}", True)
+        return DoctorCheck(False, f"the cluster cannot be read: {error}", True)
     if gap is None or found.can_list_acls is None:  # without an authorizer nothing is hidden from anybody
-        return Check(True, f"sees every topic: {found.visible_topics}", False)
-    return Check(False, gap, False)
+        return DoctorCheck(True, f"sees every topic: {found.visible_topics}", False)
+    return DoctorCheck(False, gap, False)
 
 
-def all_checks(found: "Inspection", target: "Target", reading: Check) -> Iterator[Check]:
+def all_checks(found: "Inspection", target: "Target", reading: DoctorCheck) -> Iterator[DoctorCheck]:
     """Everything there is to say of a cluster and its declaration; each text says what is so, well or not."""
-    yield Check(True, f"connected to cluster {found.cluster_id}, {counted(len(found.brokers), 'broker')}", True)
-    yield Check(found.authorizer != "absent", _AUTHORIZER[str(found.authorizer)], True)
+    yield DoctorCheck(True, f"connected to cluster {found.cluster_id}, {counted(len(found.brokers), 'broker')}", True)
+    yield DoctorCheck(found.authorizer != "absent", _AUTHORIZER[str(found.authorizer)], True)
     if found.can_list_acls is not None:
         text = f"{_may(found.can_list_acls)} list ACLs (DESCRIBE on CLUSTER): needed to plan"
-        yield Check(found.can_list_acls, text, True)
+        yield DoctorCheck(found.can_list_acls, text, True)
     if found.can_alter_acls is not None:
         text = f"{_may(found.can_alter_acls)} change ACLs (ALTER on CLUSTER): needed to apply"
-        yield Check(found.can_alter_acls, text, False)
+        yield DoctorCheck(found.can_alter_acls, text, False)
     yield reading
     declared = target.declaration
     if declared is None:
-        yield Check(False, "no Cluster document describes it yet: `reconciler export` writes one", False)
+        yield DoctorCheck(False, "no Cluster document describes it yet: `reconciler export` writes one", False)
         return
     yield _declared("principal", declared.principal is not None)
     yield _declared("allowEveryoneIfNoAclFound", declared.allow_everyone_if_no_acl_found is not None)
@@ -98,8 +98,8 @@ def _may(allowed: bool) -> str:
     return "may" if allowed else "may not"
 
 
-def _declared(field: str, given: bool) -> Check:
-    return Check(given, f"{field} is {'declared' if given else 'not declared'} in Cluster", False)
+def _declared(field: str, given: bool) -> DoctorCheck:
+    return DoctorCheck(given, f"{field} is {'declared' if given else 'not declared'} in Cluster", False)
 
 
 _AUTHORIZER = {
@@ -109,7 +109,7 @@ _AUTHORIZER = {
 }
 
 
-def _lines(found: "Inspection", checks: list[Check], style: "Style") -> Iterator[str]:
+def _lines(found: "Inspection", checks: list[DoctorCheck], style: "Style") -> Iterator[str]:
     for good, text, needed in checks:
         mark = style("add", "ok     ") if good else style("error", "wrong  ") if needed else style("warn", "note   ")
         yield f"{mark}{text}"
@@ -120,7 +120,7 @@ def _lines(found: "Inspection", checks: list[Check], style: "Style") -> Iterator
         yield f"       metadata.version {found.metadata_version}"
 
 
-def _document(found: "Inspection", checks: list[Check]) -> dict[str, Any]:
+def _document(found: "Inspection", checks: list[DoctorCheck]) -> dict[str, Any]:
     return {
         "clusterId": found.cluster_id,
         "brokers": [

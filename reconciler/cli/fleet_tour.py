@@ -14,7 +14,7 @@ from typing import Final
 
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.exits import Exit
-from reconciler.cli.tour import PLACE, Expected, Step
+from reconciler.cli.tour import PLACE, Expected, TourStep
 from reconciler.manifest import desired_state
 from reconciler.model import (
     AccessControlEntry,
@@ -90,7 +90,7 @@ class FleetTour:
             state = ClusterState(f"tour-{name}", bindings, {n: replace(t, topic_id=None) for n, t in topics.items()})
             (live / f"{name}.json").write_text(snapshot_text(state), encoding="utf-8")
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[TourStep]:
         """Take the tour; a step is performed when it is asked for."""
         from reconciler.adapters.spark.session import spark_session
 
@@ -124,7 +124,7 @@ class FleetTour:
                 Expected(Exit.ERROR, ("wave canary", "gate: no failure, then wait 1h", "fleet-")),
             )
 
-    def _run(self, claim: str, words: tuple[str, ...], expected: Expected) -> Step:
+    def _run(self, claim: str, words: tuple[str, ...], expected: Expected) -> TourStep:
         from reconciler.cli.main import run
 
         line = " ".join(
@@ -140,7 +140,7 @@ class FleetTour:
             self.show("plain", text)
         if status:
             self.show("dim", f"(exit status {status})")
-        step = Step(claim, line, output, expected.met(status, output), status)
+        step = TourStep(claim, line, output, expected.met(status, output), status)
         self.show("add" if step.holds else "error", f"  {'✓' if step.holds else '✗ not so:'} {claim}")
         return step
 

@@ -97,7 +97,7 @@ def print_plan(plan: "Plan", checks: "Checks | None", *, expand: bool, output: s
 
 def verdict(plan: "Plan", checks: "Checks", *, saved: bool) -> Exit:
     """Say whether a guard, a claim or an owner stands against a plan; such a plan is not saved."""
-    unsaved = ": it was not saved" if saved else ""
+    unsaved = ": the plan was not saved" if saved else ""
     if plan.refusals:
         error(f"a guard refuses this plan{unsaved}")
         return Exit.REFUSED

@@ -36,7 +36,7 @@ class ProgressLines:
         info(f"   {safe(text)}")
 
 
-class Bars:
+class ProgressBars:
     """A bar for each phase, drawn by rich."""
 
     def __init__(self, bars: "rich.progress.Progress") -> None:
@@ -77,7 +77,7 @@ def _proven(brokers: Sequence[int], seconds: float) -> str:
 
 @contextmanager
 def progress_for(stream: TextIO) -> Iterator[Progress]:
-    """Bars where somebody looks, lines elsewhere."""
+    """ProgressBars where somebody looks, lines elsewhere."""
     if not coloured(stream):
         yield ProgressLines()
         return
@@ -86,4 +86,4 @@ def progress_for(stream: TextIO) -> Iterator[Progress]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(file=stream)) as bars:
-        yield Bars(bars)
+        yield ProgressBars(bars)

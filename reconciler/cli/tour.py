@@ -28,7 +28,7 @@ _PLAN: Final = f"{PLACE}/plan.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TourStep:
     """A claim, what was done, what came of it (a command's exit status too), and whether that bears the claim out."""
 
     claim: str
@@ -64,7 +64,7 @@ class Tour:
     show: Callable[[str, str], None]
     snapshots: bool = False
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[TourStep]:
         """Take the tour; a step is performed when it is asked for."""
         self._by_hand("This cluster was maintained by hand: several teams, quick fixes, leftovers.")
         put_bindings(self.sandbox, everything=True)
@@ -81,19 +81,19 @@ class Tour:
         )
         yield from self._snapshot("demo", "and another one how it is now")
 
-    def _snapshot(self, name: str, claim: str) -> Iterator[Step]:
+    def _snapshot(self, name: str, claim: str) -> Iterator[TourStep]:
         if self.snapshots:
             (self.sandbox.directory / "snapshots").mkdir(exist_ok=True)
             file = f"{PLACE}/snapshots/{name}.json"
             yield self._run(claim, ("export", *_REACH, "--snapshot", file), Expected(Exit.OK, ()))
 
-    def _before(self) -> Iterator[Step]:
+    def _before(self) -> Iterator[TourStep]:
         yield self._write("svc-orders", "orders.placed", False, "an emergency stop that nobody lifted blocks orders")
         yield self._write("svc-batch", "orders.placed", True, "a service that is gone can still write orders")
         yield self._write("admin", "payments.settled", True, "there are payments to be read")
         yield self._read("svc-analytics", "payments.settled", True, "a quick fix lets analytics read payments")
 
-    def _commands(self) -> Iterator[Step]:
+    def _commands(self) -> Iterator[TourStep]:
         yield self._run(
             "the manifests are sound", ("validate", self.manifests), Expected(Exit.OK, ("31 bindings", "valid"))
         )
@@ -113,7 +113,7 @@ class Tour:
             "cluster and manifests agree", ("drift", self.manifests, *_REACH), Expected(Exit.OK, ("Nothing to do.",))
         )
 
-    def _after(self) -> Iterator[Step]:
+    def _after(self) -> Iterator[TourStep]:
         yield self._write("svc-orders", "orders.placed", True, "orders flow again")
         yield self._read("svc-analytics", "orders.placed", True, "analytics may read what was written")
         yield self._write("svc-batch", "orders.placed", False, "the service that is gone is out")
@@ -124,23 +124,23 @@ class Tour:
         self.show("plain", "")
         self.show("title", text)
 
-    def _write(self, user: str, topic: str, allowed: bool, claim: str) -> Step:
+    def _write(self, user: str, topic: str, allowed: bool, claim: str) -> TourStep:
         attempt = write(self.sandbox.settings(user), topic, f"a record of {user}")
         return self._attempt(f"{user} writes to {topic}", attempt, allowed=allowed, claim=claim)
 
-    def _read(self, user: str, topic: str, allowed: bool, claim: str) -> Step:
+    def _read(self, user: str, topic: str, allowed: bool, claim: str) -> TourStep:
         attempt = read(self.sandbox.settings(user), topic, "analytics-daily")
         return self._attempt(f"{user} reads {topic}", attempt, allowed=allowed, claim=claim)
 
-    def _attempt(self, done: str, attempt: Attempt, *, allowed: bool, claim: str) -> Step:
+    def _attempt(self, done: str, attempt: Attempt, *, allowed: bool, claim: str) -> TourStep:
         refused = "AUTHORIZATION_FAILED" in attempt.words
         holds = attempt.allowed if allowed else refused
         self.show("plain", "")
         self.show("title", f"▸ {done}")
         self.show("plain", f"  {attempt.words}")
-        return self._judged(Step(claim, done, (attempt.words,), holds))
+        return self._judged(TourStep(claim, done, (attempt.words,), holds))
 
-    def _run(self, claim: str, arguments: tuple[str, ...], expected: Expected, above: tuple[str, ...] = ()) -> Step:
+    def _run(self, claim: str, arguments: tuple[str, ...], expected: Expected, above: tuple[str, ...] = ()) -> TourStep:
         """Run a command; lines that stand ``above`` already are not shown twice."""
         line = " ".join(["reconciler", *(word if word.startswith(PLACE) else shlex.quote(word) for word in arguments)])
         self.show("plain", "")
@@ -156,7 +156,7 @@ class Tour:
         status = process.returncode
         if status:
             self.show("dim", f"(exit status {status})")
-        return self._judged(Step(claim, line, tuple(output), expected.met(status, output), status))
+        return self._judged(TourStep(claim, line, tuple(output), expected.met(status, output), status))
 
     def _started(self, arguments: Iterable[str]) -> "subprocess.Popen[str]":
         return subprocess.Popen(
@@ -168,7 +168,7 @@ class Tour:
             env={**os.environ, "PYTHONIOENCODING": "utf-8"},
         )
 
-    def _judged(self, step: Step) -> Step:
+    def _judged(self, step: TourStep) -> TourStep:
         self.show("add" if step.holds else "error", f"  {'✓' if step.holds else '✗ not so:'} {step.claim}")
         return step
 

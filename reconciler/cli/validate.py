@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from reconciler.manifest import Problem
-    from reconciler.workflow import Validation
+    from reconciler.workflow import ManifestValidation
     from reconciler.workflow.validation import ValidatedCluster
 
 
@@ -47,7 +47,7 @@ def command(*, path: str, output: str, as_of: datetime.date | None) -> int:
     return Exit.ERROR if found.problems else Exit.OK if found.valid else Exit.FAILED_CHECK
 
 
-def _print(found: "Validation") -> None:
+def _print(found: "ManifestValidation") -> None:
     from reconciler.manifest import render_problem
     from reconciler.report.checks import checks_lines
 

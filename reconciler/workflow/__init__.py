@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reconciler.workflow.records import RecordOptions
     from reconciler.workflow.states import AccessState, access_states, access_views
     from reconciler.workflow.undoing import undo
-    from reconciler.workflow.validation import Validation, validate
+    from reconciler.workflow.validation import ManifestValidation, validate
 
 _MODULES: Final = {
     "states": ("AccessState", "access_states", "access_views"),
@@ -44,7 +44,7 @@ _MODULES: Final = {
     "reasons": ("WorkflowError",),
     "records": ("RecordOptions",),
     "undoing": ("undo",),
-    "validation": ("Validation", "validate"),
+    "validation": ("ManifestValidation", "validate"),
 }
 
 __all__ = [
@@ -54,13 +54,13 @@ __all__ = [
     "Cleanup",
     "ConnectionOptions",
     "Exported",
+    "ManifestValidation",
     "PlanOptions",
     "Planned",
     "RecordOptions",
     "StateRequest",
     "Target",
     "Unattended",
-    "Validation",
     "WorkflowError",
     "access_states",
     "access_views",

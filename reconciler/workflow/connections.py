@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ClusterAddress:
     """How a cluster is reached, as written in ``origin``; ``barrier_client`` is what differs for the probe."""
 
     servers: tuple[str, ...]
@@ -26,7 +26,7 @@ class Address:
     origin: str
 
 
-def address_of(name: str, declaration: ClusterDeclaration | None, options: ConnectionOptions) -> Address:
+def address_of(name: str, declaration: ClusterDeclaration | None, options: ConnectionOptions) -> ClusterAddress:
     """What says how to reach the cluster; raises a :class:`WorkflowError` where nothing may, or does."""
     if options.connections is not None:
         known = read_connections(options.connections)
@@ -35,7 +35,7 @@ def address_of(name: str, declaration: ClusterDeclaration | None, options: Conne
             raise WorkflowError(
                 f"{options.connections} has no connection for cluster {name!r}", f"it has: {', '.join(known) or 'none'}"
             )
-        return Address(found.bootstrap_servers, found.client, found.barrier_client, options.connections)
+        return ClusterAddress(found.bootstrap_servers, found.client, found.barrier_client, options.connections)
     if "CI" in os.environ:
         raise OperatorConnectionError(
             "in CI the connection has to come from the operator, not from the manifests under review"
@@ -44,7 +44,7 @@ def address_of(name: str, declaration: ClusterDeclaration | None, options: Conne
         raise NoConnectionError(name)
     probe = declaration.probe
     barrier_client = probe.client if probe else {}
-    return Address(declaration.bootstrap_servers, declaration.client, barrier_client, declaration.origin.file)
+    return ClusterAddress(declaration.bootstrap_servers, declaration.client, barrier_client, declaration.origin.file)
 
 
 def read_connections(file: str) -> dict[str, Connection]:
@@ -53,7 +53,7 @@ def read_connections(file: str) -> dict[str, Connection]:
         return dict(connections(list(read_manifest_files(Path(file)))))
 
 
-def settings_of(name: str, address: Address, options: ConnectionOptions) -> "ClientSettings":
+def settings_of(name: str, address: ClusterAddress, options: ConnectionOptions) -> "ClientSettings":
     """Client settings with secrets resolved; raises a :class:`WorkflowError` that names every problem."""
     # The client libraries take a tenth of a second, and most use cases can do without: a snapshot needs none.
     from reconciler.adapters.kafka.secret_source import SecretSource  # noqa: PLC0415

@@ -8,7 +8,7 @@ from reconciler.apply import BarrierFactory, ProbeBarrier, ProbeSetup
 from reconciler.manifest import ClusterDeclaration
 from reconciler.ports import ClusterError
 from reconciler.workflow.clusters import Target
-from reconciler.workflow.connections import Address, address_of, settings_of
+from reconciler.workflow.connections import ClusterAddress, address_of, settings_of
 from reconciler.workflow.options import ConnectionOptions
 from reconciler.workflow.reasons import WorkflowError
 
@@ -51,7 +51,7 @@ def barrier_of(target: Target, connection: ConnectionOptions) -> Iterator[Barrie
         yield partial(ProbeBarrier, setup)
 
 
-def _login(name: str, declaration: ClusterDeclaration, options: ConnectionOptions) -> Address:
+def _login(name: str, declaration: ClusterDeclaration, options: ConnectionOptions) -> ClusterAddress:
     """The cluster's connection with the probe's own settings on top, without what another way of logging in leaves."""
     from reconciler.adapters.kafka.keystores import superseded_keystores  # noqa: PLC0415
     from reconciler.adapters.kafka.unused_settings import unused_logins  # noqa: PLC0415
@@ -69,4 +69,4 @@ def _login(name: str, declaration: ClusterDeclaration, options: ConnectionOption
         client = {key: value for key, value in client.items() if key not in _MECHANISM}
     idle = unused_logins({**client, **own}) | superseded_keystores(own)
     kept = {key: value for key, value in client.items() if key not in idle}
-    return Address(address.servers, {**kept, **own}, {}, f"{address.origin}, barrier")
+    return ClusterAddress(address.servers, {**kept, **own}, {}, f"{address.origin}, barrier")

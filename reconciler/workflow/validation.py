@@ -24,7 +24,7 @@ class ValidatedCluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class ManifestValidation:
     """The clusters for which the manifests hold together, and the ``problems`` of the others, each said once."""
 
     clusters: tuple[ValidatedCluster, ...]
@@ -37,7 +37,7 @@ class Validation:
         return not self.problems and not any(one.checks.stops for one in self.clusters)
 
 
-def validate(path: str, as_of: datetime.date | None = None) -> Validation:
+def validate(path: str, as_of: datetime.date | None = None) -> ManifestValidation:
     """Validate the manifests below ``path``; raises :class:`InvalidManifestsError` where they cannot be read at all."""
     manifests, day = load(path), as_of or today()
     clusters: list[ValidatedCluster] = []
@@ -48,7 +48,7 @@ def validate(path: str, as_of: datetime.date | None = None) -> Validation:
         except InvalidManifestsError as error:
             problems.extend(error.problems)
     warnings = (*manifests.warnings, *(item for one in clusters for item in one.warnings))
-    return Validation(tuple(clusters), warnings, ManifestError(problems).problems)
+    return ManifestValidation(tuple(clusters), warnings, ManifestError(problems).problems)
 
 
 def _validated(manifests: Manifests, declaration: ClusterDeclaration, day: datetime.date) -> ValidatedCluster:

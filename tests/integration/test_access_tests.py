@@ -117,7 +117,7 @@ def test_a_plan_that_breaks_a_claim_is_neither_saved_nor_applied(here: Place, tm
     ran = here.bare("plan", directory, *here.cluster, "--out", str(saved))
     assert ran.status == Exit.FAILED_CHECK
     assert "User:a may READ topic pay.x" in ran.out
-    assert "policy checks failed: it was not saved" in ran.err
+    assert "policy checks failed: the plan was not saved" in ran.err
     assert not saved.exists()
     document = here.document("plan", directory, *here.cluster)
     assert [claim["standing"] for claim in document["claims"]] == ["failed"]

@@ -8,7 +8,7 @@ import pytest
 from reconciler.adapters.demo_state import BINDINGS, TOPICS
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.fleet_tour import FleetTour
-from reconciler.cli.tour import Step
+from reconciler.cli.tour import TourStep
 from reconciler.manifest import desired_state
 from reconciler.model import (
     AccessControlEntry,
@@ -34,7 +34,7 @@ def binding(principal: str, operation: AclOperation, topic: str) -> AclBinding:
     return AclBinding(ResourcePattern(ResourceType.TOPIC, topic), entry)
 
 
-def taken(directory: Path) -> list[Step]:
+def taken(directory: Path) -> list[TourStep]:
     """The tour over snapshots as the first part leaves them."""
     manifests = load(str(EXAMPLE))
     wanted, scope = desired_state(manifests, "demo", today()), manifests.clusters["demo"].scope

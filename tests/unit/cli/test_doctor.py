@@ -5,7 +5,7 @@ from dataclasses import replace
 from reconciler.adapters.kafka.handshake import AuthorizerPresence
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.cli.doctor import Check, all_checks, reading_check
+from reconciler.cli.doctor import DoctorCheck, all_checks, reading_check
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import ClusterState, Origin
 from reconciler.ports import ClusterError, ReadRequest
@@ -42,20 +42,20 @@ def test_a_cluster_that_cannot_be_read_cannot_be_planned_for() -> None:
 
 
 def test_a_partial_listing_is_no_whole_one_whatever_else_may_be_read() -> None:
-    partial = Check(False, "topics may be hidden", False)
+    partial = DoctorCheck(False, "topics may be hidden", False)
     assert reading_check(target("topics may be hidden"), FOUND) == partial
     assert reading_check(target("topics may be hidden"), replace(FOUND, can_list_acls=False)) == partial
 
 
 def test_without_an_authorizer_nothing_is_hidden() -> None:
     unsecured = replace(FOUND, authorizer=AuthorizerPresence.ABSENT, can_list_acls=None)
-    assert reading_check(target("the ACLs were not read"), unsecured) == Check(True, "sees every topic: 3", False)
-    assert reading_check(target(), FOUND) == Check(True, "sees every topic: 3", False)
+    assert reading_check(target("the ACLs were not read"), unsecured) == DoctorCheck(True, "sees every topic: 3", False)
+    assert reading_check(target(), FOUND) == DoctorCheck(True, "sees every topic: 3", False)
 
 
 def test_what_is_missing_is_said_to_be_missing() -> None:
     declared = Target("c", MemoryCluster(ClusterState("c")), ClusterDeclaration("c", Origin("c.yaml", 1, 1)))
-    well = Check(True, "sees every topic: 3", False)
+    well = DoctorCheck(True, "sees every topic: 3", False)
     rightless = replace(FOUND, can_list_acls=False)
     assert [check.text for check in all_checks(rightless, declared, well) if not check.ok] == [
         "may not list ACLs (DESCRIBE on CLUSTER): needed to plan",
