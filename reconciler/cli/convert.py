@@ -129,8 +129,7 @@ def _proven(
         )
     remarks = [
         *converted.skipped,
-        *(Remark("the source", str(binding), reason) for binding, reason in export.left),
-        *(Remark("the source", f"topic {topic}", reason) for topic, reason in export.left_topics),
+        *(Remark("the source", item.subject, item.reason) for item in export.left),
     ]
     files = {"cluster.yaml": _STUB + cluster["cluster.yaml"], **export.files}
     if remarks:
@@ -161,7 +160,10 @@ def _document(
 
 
 def _counts(export: "Export", state: "ClusterState") -> tuple[int, int]:
-    return len(state.bindings) - len(export.left), len(state.topics) - len(export.left_topics)
+    from reconciler.model import Topic
+
+    topics = sum(isinstance(item.item, Topic) for item in export.left)
+    return len(state.bindings) - len(export.left) + topics, len(state.topics) - topics
 
 
 def _shown(remark: "Remark") -> str:

@@ -67,14 +67,14 @@ def command(
         out_json({"files": dict(export.files), "left": _left(export)})
     elif directory is None:
         out(text for name, text in export.files.items() for text in (f"---\n# {name}", text.rstrip("\n")))
-    for subject, reason in (*export.left_topics, *((str(binding), why) for binding, why in export.left)):
-        info(f"not exported: {subject!a}: {reason}")
+    for item in export.left:
+        info(f"not exported: {item.subject!a}: {item.reason}")
     return Exit.OK
 
 
 def info_gaps(state: "ClusterState") -> None:
     """Say what the listings may lack."""
-    for gap in (state.acl_gap, state.topic_gap):
+    for gap in (state.acl_gap, state.topic_gap, state.quota_gap):
         if gap:
             info(f"warning: {gap}")
     for name, reason in state.unreadable_topics.items():
@@ -84,8 +84,7 @@ def info_gaps(state: "ClusterState") -> None:
 
 
 def _left(export: "Export") -> list[dict[str, str]]:
-    bindings = [{"subject": str(binding), "reason": reason} for binding, reason in export.left]
-    return bindings + [{"subject": f"topic {name}", "reason": reason} for name, reason in export.left_topics]
+    return [{"subject": item.subject, "reason": item.reason} for item in export.left]
 
 
 def _write_snapshot(text: str, state: "ClusterState", file: str) -> None:

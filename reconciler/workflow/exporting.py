@@ -59,6 +59,7 @@ def export(
         declaration = target.declaration
         request = ReadRequest(
             acls=acls,
+            quotas=True,
             principal=declaration.principal if declaration else None,
             super_users=declaration.super_users if declaration else (),
         )
@@ -73,4 +74,7 @@ def _in_scope(state: ClusterState, target: Target) -> ClusterState:
         state,
         bindings=frozenset(binding for binding in state.bindings if scope.owns(binding)),
         topics={name: state.topics[name] for name in names if scope.owns_topic(name, declared=True)},
+        quotas=None
+        if state.quotas is None
+        else frozenset(quota for quota in state.quotas if scope.owns_quota(quota.entity, declared=True)),
     )

@@ -24,8 +24,8 @@ from reconciler.model import (
     Topic,
 )
 from reconciler.report.export import cluster_document, differences, export_manifests
-from reconciler.report.export.acls import acls_document
 from reconciler.report.export.expressible import binding_problem, text_problem
+from reconciler.report.export.kinds.acl import acls_document
 from tests.property.strategies import (
     bindings,
     entries,
@@ -60,10 +60,10 @@ def test_whatever_its_names_hold(state: ClusterState) -> None:
 def check(state: ClusterState) -> None:
     export = export_manifests(state, cluster="prod")
     wanted = desired(export.files)
-    left = {binding for binding, _ in export.left}
+    left = {item.item for item in export.left if isinstance(item.item, AclBinding)}
     assert wanted.bindings.keys() | left == state.bindings
     assert not wanted.bindings.keys() & left
-    left_topics = {name for name, _ in export.left_topics}
+    left_topics = {item.item.name for item in export.left if isinstance(item.item, Topic)}
     assert wanted.topics.keys() | left_topics == state.topics.keys()
     for name, topic in wanted.topics.items():
         live = state.topics[name]
@@ -115,7 +115,7 @@ def test_paths_are_safe_and_unique_on_every_file_system(state: ClusterState) -> 
 def test_everything_that_is_left_is_said_in_a_file(state: ClusterState) -> None:
     export = export_manifests(state)
     comments = [line for text in export.files.values() for line in text.splitlines() if line.startswith("# ")]
-    reasons = [reason for _, reason in (*export.left, *export.left_topics)]
+    reasons = [item.reason for item in export.left]
     assert all(any(line.endswith(reason) for line in comments) for reason in reasons)
     assert sum(line.startswith("# An ACL of a kind") for line in comments) == len(state.opaque)
 
@@ -149,7 +149,7 @@ def test_a_setting_is_exported_as_the_value_it_has_or_its_topic_is_left(setting:
     export = export_manifests(state)
     wanted = desired(export.files)
     assert differences(export, state, {"cluster.yaml": CLUSTER}, "prod") == []
-    assert wanted.topics.keys() | {left for left, _ in export.left_topics} == {"t", "u"}
+    assert wanted.topics.keys() | {item.item.name for item in export.left if isinstance(item.item, Topic)} == {"t", "u"}
     assert not compare(wanted, state, Scope(), DiffRules()).changes
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.manifest import document_name_problem
 from reconciler.report.export.expressible import text_problem
-from reconciler.report.export.yaml_text import one_or_list, scalar
+from reconciler.report.export.yaml_text import document_head, one_or_list, scalar
 
 
 def cluster_document(
@@ -27,7 +27,7 @@ def cluster_document(
         raise ValueError(f"{unfit[0]!a} cannot stand in a manifest")
     if (problem := document_name_problem(name)) is not None:
         raise ValueError(problem)
-    lines = ["apiVersion: reconciler/v1", "kind: Cluster", f"metadata: {{name: {scalar(name, flow=True)}}}", "spec:"]
+    lines = document_head("Cluster", name)
     lines += one_or_list("bootstrapServers", bootstrap_servers, 2, always_list=True)
     if client:
         lines += ["  client:", *(f"    {scalar(key)}: {scalar(client[key])}" for key in sorted(client))]

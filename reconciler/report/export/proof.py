@@ -2,10 +2,10 @@
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import replace
 
 from reconciler.manifest import Source, desired_state, load
-from reconciler.model import AclBinding, ClusterState, Topic, normal_form
+from reconciler.model import ClusterState
+from reconciler.report.export.kinds import KINDS
 from reconciler.report.export.manifests import Export
 
 _LONG_AGO = datetime.date.min
@@ -19,22 +19,5 @@ def differences(export: Export, state: ClusterState, cluster: Mapping[str, str],
     """
     texts = {**cluster, **export.files}
     wanted = desired_state(load(Source(path, text) for path, text in texts.items()), name, _LONG_AGO)
-    expected = state.bindings - {binding for binding, _ in export.left}
-    left = {topic for topic, _ in export.left_topics}
-    topics = {key: _in_normal_form(topic) for key, topic in state.topics.items() if key not in left}
-    declared = {key: topic.topic for key, topic in wanted.topics.items() if not topic.absent}
-    return [
-        *(f"missing: {binding}" for binding in sorted(expected - wanted.bindings.keys())),
-        *(f"too much: {binding}" for binding in _sorted(wanted.bindings.keys() - expected)),
-        *(f"topic {key} differs" for key in sorted(topics) if declared.get(key) != topics[key]),
-        *(f"too much: topic {key}" for key in sorted(declared.keys() - topics.keys())),
-    ]
-
-
-def _in_normal_form(topic: Topic) -> Topic:
-    """The topic with its settings as manifests are read: two spellings of one value are no difference."""
-    return replace(topic, configs={name: normal_form(name, text) for name, text in topic.configs.items()})
-
-
-def _sorted(bindings: set[AclBinding]) -> list[AclBinding]:
-    return sorted(bindings)
+    left = {item.item for item in export.left}
+    return [line for kind in KINDS for line in kind.differences(state, wanted, left)]

@@ -57,6 +57,11 @@ def mapping(key: str, items: Mapping[str, str], indent: int) -> list[str]:
     return [f"{margin}{key}:", *(f"{margin}  {scalar(name)}: {value(text)}" for name, text in items.items())]
 
 
+def document_head(kind: str, name: str) -> list[str]:
+    """The first lines of a document, up to its ``spec``."""
+    return ["apiVersion: reconciler/v1", f"kind: {kind}", f"metadata: {{name: {scalar(name, flow=True)}}}", "spec:"]
+
+
 def comment(text: str) -> str:
     """A comment line in which no character can do anything; what could is written as an escape."""
     return "# " + "".join(letter if " " <= letter < "\x7f" else _escape(letter) for letter in text)

@@ -7,15 +7,17 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    ClientQuota,
     ClusterState,
     OpaqueBinding,
     PatternType,
+    QuotaEntity,
     ResourcePattern,
     ResourceType,
     Topic,
     readable,
 )
-from reconciler.report.export import cluster_document, export_manifests
+from reconciler.report.export import cluster_document, differences, export_manifests
 from reconciler.report.export.file_names import file_stems
 from reconciler.report.export.yaml_text import comment, scalar
 
@@ -128,8 +130,8 @@ def test_what_cannot_be_said_is_named_where_a_reader_looks() -> None:
         acl_gap="one kind was not asked for",
     )
     export = export_manifests(state)
-    assert [binding for binding, _ in export.left] == [hanging, poison]
-    assert [name for name, _ in export.left_topics] == ["__consumer_offsets", "__kr.lease", "a_b"]
+    assert [item.item for item in export.left if isinstance(item.item, AclBinding)] == [hanging, poison]
+    assert [item.subject for item in export.left[2:]] == ["topic __consumer_offsets", "topic __kr.lease", "topic a_b"]
     assert export.files["acls/svc-payments.yaml"].splitlines()[1:3] == [
         "# Live and not in this file, because no manifest can say it:",
         "#   User:svc-payments ALLOW READ on GROUP #g: the name begins with a character below '*': "
@@ -138,13 +140,40 @@ def test_what_cannot_be_said_is_named_where_a_reader_looks() -> None:
     assert export.files["not-exported.yaml"].splitlines()[1:] == [
         "# Live and not in this file, because no manifest can say it:",
         "#   nobody ALLOW READ on GROUP g: the principal has no type and colon: it breaks brokers up to 3.9",
+        "# An ACL of a kind that the client cannot name: User:y from * on User:x (codes 7, 3, ?, 3)",
+        "# The ACLs may not be whole: one kind was not asked for",
         "# Topic __consumer_offsets: Kafka keeps this topic itself",
         "# Topic __kr.lease: the name is reserved for the reconciler",
         "# Topic a_b: the name collides with a.b",
         "# Topic hidden could not be read: TOPIC_AUTHORIZATION_FAILED",
-        "# An ACL of a kind that the client cannot name: User:y from * on User:x (codes 7, 3, ?, 3)",
-        "# The ACLs may not be whole: one kind was not asked for",
     ]
+
+
+def test_quotas_survive_the_round_trip() -> None:
+    of = QuotaEntity.of
+    quotas = {
+        ClientQuota(of("alice"), {"producer_byte_rate": 10 * 2**20, "request_percentage": 12.5}),
+        ClientQuota(of("", "no: 'sense', [x]"), {"consumer_byte_rate": 2**53}),
+        ClientQuota(of(client_id=""), {"controller_mutation_rate": 0.000000001}),
+        ClientQuota(of(ip="10.0.0.7"), {"connection_creation_rate": 20}),
+        ClientQuota(of("hid\u202eden"), {"request_percentage": 1}),
+        ClientQuota(of("third"), {"request_percentage": 1 / 3}),
+        ClientQuota(of("odd"), {"unknown_rate": 1}),
+        ClientQuota(of("nothing"), {}),
+    }
+    state = ClusterState("4L6g", quotas=frozenset(quotas))
+    export = export_manifests(state)
+    assert [item.subject for item in export.left] == [
+        "quota of user hid\u202eden",
+        "quota of user nothing",
+        "quota of user odd",
+        "quota of user third",
+    ]
+    cluster = cluster_document("c", ["b:9092"], {})
+    assert differences(export, state, {"cluster.yaml": cluster}, "c") == []
+    assert "quotas.yaml" not in export_manifests(ClusterState("4L6g", quota_gap="no right to read them")).files
+    unread = export_manifests(ClusterState("4L6g", quota_gap="no right to read them"))
+    assert "no right to read them" in unread.files["not-exported.yaml"]
 
 
 def test_an_empty_cluster_is_no_files() -> None:

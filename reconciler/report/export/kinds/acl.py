@@ -5,7 +5,7 @@ type that allow the same. Rules are sorted by resource, so that a DENY stands be
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from reconciler.manifest import FIELD_OF
 from reconciler.model import (
@@ -13,12 +13,62 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    ClusterState,
+    DesiredState,
+    OpaqueBinding,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
+from reconciler.report.export.expressible import binding_problem
+from reconciler.report.export.file_names import file_stems
+from reconciler.report.export.kinds.interface import Inexpressible, Part
 from reconciler.report.export.roles import ExportedRole, ExportedRule, with_roles
-from reconciler.report.export.yaml_text import one_or_list, scalar
+from reconciler.report.export.yaml_text import comment, document_head, one_or_list, scalar
+
+
+def exported(state: ClusterState, *, roles: bool) -> Part:
+    """One file for each principal, ``acls/<name>.yaml``."""
+    expressible: dict[str, list[AclBinding]] = defaultdict(list)
+    left: list[Inexpressible] = []
+    left_of: dict[str, list[Inexpressible]] = defaultdict(list)
+    for binding in sorted(state.bindings):
+        reason = binding_problem(binding)
+        if reason is None:
+            expressible[binding.entry.principal].append(binding)
+        else:
+            left.append(Inexpressible(binding, str(binding), reason))
+            left_of[binding.entry.principal].append(left[-1])
+    stems = file_stems(expressible)
+    files = {}
+    for principal, bindings in sorted(expressible.items()):
+        own = [comment(text) for text in _left_lines(left_of.pop(principal, ()))]
+        files[f"acls/{stems[principal]}.yaml"] = [
+            *own,
+            *acls_document(stems[principal], principal, bindings, roles=roles),
+        ]
+    comments = _left_lines([item for items in left_of.values() for item in items])
+    comments += [f"An ACL of a kind that the client cannot name: {_opaque(entry)}" for entry in state.opaque]
+    comments += [f"The ACLs may not be whole: {state.acl_gap}"] if state.acl_gap is not None else []
+    return Part(files, tuple(left), tuple(comments))
+
+
+def differences(state: ClusterState, wanted: DesiredState, left: Collection[object]) -> Iterator[str]:
+    """Bindings that the manifests lack or have too many."""
+    expected = {binding for binding in state.bindings if binding not in left}
+    yield from (f"missing: {binding}" for binding in sorted(expected - wanted.bindings.keys()))
+    yield from (f"too much: {binding}" for binding in sorted(wanted.bindings.keys() - expected))
+
+
+def _left_lines(left: Iterable[Inexpressible]) -> list[str]:
+    lines = [f"  {item.subject}: {item.reason}" for item in left]
+    return ["Live and not in this file, because no manifest can say it:", *lines] if lines else []
+
+
+def _opaque(entry: OpaqueBinding) -> str:
+    codes = (entry.resource_type, entry.pattern_type, entry.operation, entry.permission_type)
+    shown = ", ".join("?" if code is None else str(code) for code in codes)
+    return f"{entry.principal} from {entry.host} on {entry.name} (codes {shown})"
 
 
 def acls_document(name: str, principal: str, bindings: Iterable[AclBinding], *, roles: bool = True) -> list[str]:
@@ -26,14 +76,7 @@ def acls_document(name: str, principal: str, bindings: Iterable[AclBinding], *, 
 
     With ``roles``, built-in roles say what they say exactly.
     """
-    lines = [
-        "apiVersion: reconciler/v1",
-        "kind: Acls",
-        f"metadata: {{name: {scalar(name, flow=True)}}}",
-        "spec:",
-        f"  principal: {scalar(principal)}",
-        "  rules:",
-    ]
+    lines = [*document_head("Acls", name), f"  principal: {scalar(principal)}", "  rules:"]
     rules = folded(bindings)
     for item in with_roles(rules) if roles else rules:
         lines.extend(_use_lines(item) if isinstance(item, ExportedRole) else _rule_lines(item))
