@@ -16,7 +16,7 @@ class ClusterError(Exception):
     """A cluster did not answer, refused, or answered in a way that cannot be believed.
 
     ``code`` is Kafka's or librdkafka's error name (``CLUSTER_AUTHORIZATION_FAILED``), or ours in lower case;
-    ``advice`` says what a person can do. No secret is in either text.
+    ``advice`` says what you can do. Neither text contains a secret.
     """
 
     def __init__(self, code: str, message: str, advice: str = "") -> None:
@@ -56,8 +56,8 @@ class ReadRequest:
     ``acls`` and ``all_topics`` can be left out where a command does not need them. ``principal`` is our own and
     ``super_users`` the declared ones: a topic listing is whole only if they show that nothing can be hidden from us.
     ``topic_listing`` asks for the names of the other topics that can be seen, and no more of them.
-    With ``broker_defaults``, also what a broker chooses where nobody says; with ``groups``, which groups there are;
-    with ``quotas``, the quotas of clients.
+    With ``broker_defaults``, also the brokers' defaults for what a topic leaves out; with ``groups``, which groups
+    exist; with ``quotas``, the quotas of clients.
     """
 
     acls: bool = True
@@ -178,7 +178,7 @@ class ProbeAnswer:
     detail: str = ""
 
 
-#: The active controller, beside the ids of brokers.
+#: The active controller, where otherwise the id of a broker is given.
 CONTROLLER: Final = -1
 
 

@@ -1,7 +1,6 @@
-"""Records as JSON lines in a file: each one on disk before the writer goes on, a torn end cut off.
+"""Records as JSON lines in a file: each one is on disk before the writer goes on, and a torn end is cut off.
 
-A line without its newline is what a crash left of a record that was never promised; whatever it was about to say,
-the cluster is asked instead.
+A line without its newline is what a crash left of a record that was never acknowledged: read the cluster instead.
 """
 
 import errno

@@ -1,8 +1,8 @@
-"""When a bridge may go: only if that refuses nobody whom both the state before and the state after permit.
+"""When a bridge may be removed: only if nobody is refused then whom both the state before and the state after permit.
 
-A bridge stands where one of the two states has no binding at all, and permits everything. So what both permit is what
-the other one permits; that is permitted now if all its ALLOWs on these names stand and no other DENY does, or if
-nothing covers them at all.
+A bridge is needed where one of the two states has no binding at all, and so permits everything. What both permit is
+then what the other state permits. That is permitted now if all ALLOWs of that state on these names exist and no other
+DENY does, or if no binding covers the names at all.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ _NO_PATTERNS: Final = PatternIndex(())
 class NearbyBindings:
     """Bindings, asked for those that share a name with a pattern. Those on reserved names are left out.
 
-    Sentinels come and go while a run lasts, and a pattern on every name shares names with them: nobody asks for those.
+    Sentinels come and go during a run, and a pattern on every name shares names with them. No client asks for those.
     """
 
     def __init__(self, bindings: Iterable[AclBinding]) -> None:
@@ -37,7 +37,7 @@ class NearbyBindings:
 def interrupts_nobody(
     pattern: ResourcePattern, before: NearbyBindings, now: NearbyBindings, after: NearbyBindings
 ) -> bool:
-    """Whether the bridge on ``pattern`` may go; none of the three counts bridges."""
+    """Whether the bridge on ``pattern`` may be removed; none of the three contains bridges."""
     there = now.to(pattern)
     if not there:
         return True

@@ -1,7 +1,7 @@
-"""The bridges of one run: built before its first step, looked after while they stand, taken away behind its last.
+"""The bridges of one run: created before its first step, watched while they exist, removed after its last.
 
-A bridge is created in one request with its marker, marker first, and goes before it: at no moment does a bridge stand
-that nobody could recognise. Bridges that an earlier run left are taken over as far as this plan touches their names.
+A bridge is created in one request with its marker, marker first, and removed before it: at no moment is there a bridge
+that another host cannot recognise. Bridges that an earlier run left are taken over if this plan touches their names.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,40 +37,40 @@ _NO_PATTERNS: Final = PatternIndex(())
 
 @dataclass(slots=True)
 class BridgeLifecycle:
-    """What a run keeps open. ``standing`` maps each bridge to its markers; ``alarm`` says which had to go at once."""
+    """What a run keeps open. ``live`` maps each bridge to its markers; ``alarm`` says why one had to go."""
 
     run: Run
-    wished: Bridges = field(default_factory=Bridges)
-    standing: dict[AclBinding, set[AclBinding]] = field(default_factory=dict)
+    planned: Bridges = field(default_factory=Bridges)
+    live: dict[AclBinding, set[AclBinding]] = field(default_factory=dict)
     moved: frozenset[AclBinding] = frozenset()
     built: bool = False
     alarm: str = ""
-    _looked: float = 0.0
-    _busy: bool = False
+    _polled: float = 0.0
+    _polling: bool = False
     _known: frozenset[AclBinding] = frozenset()
 
     def take_over(self, live: ClusterState) -> None:
-        """Answer for the bridges of earlier runs on names that the plan touches; ``live`` still has them."""
+        """Take responsibility for the bridges of earlier runs on names that the plan touches; ``live`` has them."""
         changes = [step.change for step in self.run.plan.steps]
         touched = pattern_indexes(binding.pattern for binding in touched_bindings(changes))
         there = standing_bridges(live.bindings)
         for mark, marker in markers(live.bindings).items():
             index = touched.get(marker.bridge.pattern.resource_type, _NO_PATTERNS)
             if marker.bridge in there and any(True for _ in index.overlapping(marker.bridge.pattern)):
-                self.standing.setdefault(marker.bridge, set()).add(mark)
-        if self.standing:
-            self._record("taken over", self.standing)
-            self._attend()
+                self.live.setdefault(marker.bridge, set()).add(mark)
+        if self.live:
+            self._record("taken over", self.live)
+            self._start_polling()
 
     def build(self) -> None:
-        """Create what is wished for, before any step; raises ``StoppedError`` where one cannot be created."""
-        wished = self.wished
-        self.moved = frozenset(bridge.binding for bridge in wished.wanted if bridge.means is not Means.BRIDGE)
-        new = [bridge for bridge in wished.wanted if bridge.means is Means.BRIDGE]
+        """Create the planned bridges, before any step; raises ``StoppedError`` if one cannot be created."""
+        planned = self.planned
+        self.moved = frozenset(bridge.binding for bridge in planned.wanted if bridge.means is not Means.BRIDGE)
+        new = [bridge for bridge in planned.wanted if bridge.means is Means.BRIDGE]
         self.built = True
-        if not wished.wanted:
+        if not planned.wanted:
             return
-        self._attend()
+        self._start_polling()
         most = min(MAX_BINDINGS, self.run.environment.max_batch or MAX_BINDINGS) // 2 or 1
         for start in range(0, len(new), most):
             self._create(new[start : start + most])
@@ -78,13 +78,13 @@ class BridgeLifecycle:
             self.run.environment.progress.note(f"{len(new):,} bridges exist until the plan is finished")
 
     def tear_down(self, why: str) -> None:
-        """Take away every bridge at once, whomever it interrupts."""
-        self._remove(list(self.standing), why)
+        """Remove every bridge at once, whomever that interrupts."""
+        self._remove(list(self.live), why)
 
     def stages(self) -> list[tuple[Phase, list[Step]]]:
-        """The plan's steps by phase; a binding that is a bridge itself comes first, or goes last."""
+        """The plan's steps by phase; a step whose binding serves as a bridge is performed first, or last."""
         steps = self.run.plan.steps
-        if not self.standing and not self.moved:
+        if not self.live and not self.moved:
             return [(phase, list(found)) for phase, found in groupby(steps, key=lambda step: step.phase)]
         stages: dict[Phase, list[Step]] = {Phase.CREATE_FIRST: []}
         last: list[Step] = []
@@ -93,80 +93,80 @@ class BridgeLifecycle:
             (last if phase is Phase.DELETE_LAST else stages.setdefault(phase, [])).append(step)
         return [*stages.items(), (Phase.DELETE_LAST, last)]
 
-    def look(self) -> None:
-        """Where the last look is a second ago: read again, and take away a bridge on whose names a stranger came."""
+    def poll(self) -> None:
+        """At most once a second: read again, and remove each bridge on whose names somebody else added a binding."""
         clock = self.run.environment.clock
-        if self._busy or not self.standing or clock.monotonic() - self._looked < PERIOD:
+        if self._polling or not self.live or clock.monotonic() - self._polled < PERIOD:
             return
-        self._looked = clock.monotonic()
-        self._busy = True
+        self._polled = clock.monotonic()
+        self._polling = True
         try:
-            self._make_way(self.run.environment.cluster.read(_ACLS))
+            self._remove_disturbed(self.run.environment.cluster.read(_ACLS))
         except ClusterError:
             pass  # before the next phase it has to be read, or the run stops
         finally:
-            self._busy = False
+            self._polling = False
 
-    def _make_way(self, live: ClusterState) -> None:
+    def _remove_disturbed(self, live: ClusterState) -> None:
         foreign = self._foreign(live)
-        for bridge, stranger in foreign.items():
-            self.alarm = f"somebody else changed what a bridge keeps open: {stranger} appeared"
-            self.run.environment.progress.note(f"{self.alarm}; the bridge on {bridge.pattern} goes at once")
+        for bridge, other in foreign.items():
+            self.alarm = f"somebody else changed what a bridge keeps open: {other} appeared"
+            self.run.environment.progress.note(f"{self.alarm}; the bridge on {bridge.pattern} is removed at once")
         self._remove(list(foreign), self.alarm)
 
     def check(self) -> None:
-        """Look, if it is time; raise ``StoppedError`` where a bridge had to go."""
-        self.look()
+        """Poll, if it is time; raises ``StoppedError`` if a bridge had to be removed."""
+        self.poll()
         if self.alarm:
             raise StoppedError(self.alarm)
 
     def end(self) -> tuple[str, ...]:
-        """Take away each bridge whose going interrupts nobody; a sentence for each one that stays."""
-        if not self.standing:
+        """Remove each bridge whose removal interrupts nobody; a sentence for each one that stays."""
+        if not self.live:
             return ()
         try:
             live, _ = await_visible(self.run)
-            self._make_way(live)
-            self._forget_what_is_no_bridge()
+            self._remove_disturbed(live)
+            self._forget_unmarked()
         except (StoppedError, ClusterError) as stop:
-            return self._left(self.standing, f"the cluster could not be read: {stop}")
+            return self._left(self.live, f"the cluster could not be read: {stop}")
         start, after = self._start(), bindings_after(self.run.start.bindings, self.run.plan.steps)
         sides = NearbyBindings(start), NearbyBindings(live.bindings), NearbyBindings(after)
-        free = [bridge for bridge in self.standing if bridge in after or interrupts_nobody(bridge.pattern, *sides)]
-        stay = [bridge for bridge in self.standing if bridge not in free]
-        self._remove(free, "the plan is through" if not stay else "it protects nobody", but=after)
-        stuck = [bridge for bridge in free if bridge in self.standing]
+        free = [bridge for bridge in self.live if bridge in after or interrupts_nobody(bridge.pattern, *sides)]
+        stay = [bridge for bridge in self.live if bridge not in free]
+        self._remove(free, "the plan is performed" if not stay else "it protects nobody", but=after)
+        stuck = [bridge for bridge in free if bridge in self.live]
         return (
             *self._left(stay, "without it principals that both states permit would be refused"),
             *self._left(stuck, "it could not be removed"),
         )
 
-    def _forget_what_is_no_bridge(self) -> None:
-        """Somebody took the markers away and kept the binding: it is theirs now."""
+    def _forget_unmarked(self) -> None:
+        """A binding whose markers somebody removed is theirs now."""
         live = self.run.environment.cluster.read(_ACLS).bindings
-        for bridge in (live & self.standing.keys()) - standing_bridges(live):
-            del self.standing[bridge]
+        for bridge in (live & self.live.keys()) - standing_bridges(live):
+            del self.live[bridge]
 
     def interruptions(self) -> tuple[str, ...]:
-        """Whom the plan may have refused for a moment although both states permit them, one sentence a pattern."""
-        found = [(item.pattern, item.principals, item.reason) for item in self.wished.unbridged]
+        """Who may have been refused for a moment although both states permit them, one sentence a pattern."""
+        found = [(item.pattern, item.principals, item.reason) for item in self.planned.unbridged]
         if not self.built:
-            found += ((item.pattern, item.principals, _NOT_SEEN) for item in self.wished.wanted)
+            found += ((item.pattern, item.principals, _NOT_SEEN) for item in self.planned.wanted)
         return tuple(
             f"{pattern}: {', '.join(principals)} may have been refused for a moment: {reason}"
             for pattern, principals, reason in sorted(found)
             if principals
         )
 
-    def _attend(self) -> None:
+    def _start_polling(self) -> None:
         run = self.run
         if not isinstance(run.environment.clock, PollingClock):
-            run.environment = replace(run.environment, clock=PollingClock(run.environment.clock, self.look))
-            self._looked = run.environment.clock.monotonic()
+            run.environment = replace(run.environment, clock=PollingClock(run.environment.clock, self.poll))
+            self._polled = run.environment.clock.monotonic()
         self._known = run.start.bindings | bindings_after(run.start.bindings, run.plan.steps) | self._start()
 
     def _start(self) -> frozenset[AclBinding]:
-        """The bindings as if no step had been performed: of a run that is resumed too."""
+        """The bindings before any step was performed, by this run or by one that it resumes."""
         changes = [step.change for step in self.run.plan.steps]
         created = set(created_bindings(changes))
         deleted = set(deleted_bindings(changes))
@@ -184,50 +184,50 @@ class BridgeLifecycle:
         pairs: list[AclBinding] = []
         for bridge in new:
             marker = marker_of(self.run.environment.identity.run, bridge.pattern)
-            self.standing.setdefault(bridge.binding, set()).add(marker)
+            self.live.setdefault(bridge.binding, set()).add(marker)
             pairs += (marker, bridge.binding)
         self._record("create", (bridge.binding for bridge in new))
         create(self.run, pairs, "bridges")
         self._record("created", (bridge.binding for bridge in new))
 
     def _foreign(self, live: ClusterState) -> dict[AclBinding, AclBinding]:
-        """Bridges on whose names a binding stands that is neither ours nor was there."""
-        bridges = standing_bridges(live.bindings) | self.standing.keys()
-        strange = (live.bindings - self._known) - bridges
-        near = NearbyBindings(strange)
-        found = {bridge: near.to(bridge.pattern) for bridge in self.standing}
-        return {bridge: min(strangers) for bridge, strangers in found.items() if strangers}
+        """Bridges on whose names there is a binding that is neither ours nor was there before."""
+        bridges = standing_bridges(live.bindings) | self.live.keys()
+        unknown = (live.bindings - self._known) - bridges
+        near = NearbyBindings(unknown)
+        found = {bridge: near.to(bridge.pattern) for bridge in self.live}
+        return {bridge: min(others) for bridge, others in found.items() if others}
 
     def _remove(self, bridges: Sequence[AclBinding], why: str, but: frozenset[AclBinding] = frozenset()) -> None:
-        """Delete bridges, then the markers of those that are gone; those that the plan wants (``but``) stay."""
+        """Delete bridges, then the markers of those that are gone; bindings that the plan wants (``but``) stay."""
         if not bridges:
             return
         most = delete_batch(len(self.run.start.bindings))
         self._record("remove", bridges, why)
-        busy, self._busy = self._busy, True
+        busy, self._polling = self._polling, True
         for start in range(0, len(bridges), most):
             chunk = list(bridges[start : start + most])
             left = set(remove(self.run, [bridge for bridge in chunk if bridge not in but]))
             gone = [bridge for bridge in chunk if bridge not in left]
-            marks = {mark: bridge for bridge in gone for mark in self.standing[bridge]}
+            marks = {mark: bridge for bridge in gone for mark in self.live[bridge]}
             marked = {marks[mark] for mark in remove(self.run, sorted(marks))}
             for bridge in set(gone) - marked:
-                del self.standing[bridge]
-        self._busy = busy
-        self._record("removed", (bridge for bridge in bridges if bridge not in self.standing))
+                del self.live[bridge]
+        self._polling = busy
+        self._record("removed", (bridge for bridge in bridges if bridge not in self.live))
 
     def _left(self, bridges: Iterable[AclBinding], why: str) -> tuple[str, ...]:
         found = sorted(bridges)
         self._record("left", found, why)
         cluster = self.run.plan.terms.cluster
         return tuple(
-            f"the bridge on {bridge.pattern} still stands ({why}): apply this plan again, or take it away by "
+            f"the bridge on {bridge.pattern} is still there ({why}): apply this plan again, or remove it with "
             f"“reconciler cleanup --cluster {cluster}”"
             for bridge in found
         )
 
     def _record(self, action: str, bridges: Iterable[AclBinding], why: str = "") -> None:
-        """Write down; what cannot be written down stops the run, and keeps no bridge from going."""
+        """Write a record. If that fails the run stops, but a bridge is removed in any case."""
         found = sorted(bridges)
         try:
             if found:

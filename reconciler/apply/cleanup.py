@@ -1,6 +1,6 @@
 """What a run that was cut off left on the cluster: bindings on reserved names, and the bridges that those mark.
 
-A bridge is removed only where its marker stands, and before it; one that another run marks too stays for that run.
+A bridge is removed only if its marker exists, and before it; one that another run marks too stays for that run.
 """
 
 import datetime
@@ -47,7 +47,7 @@ def leftovers(live: ClusterState) -> tuple[Leftover, ...]:
 
 
 def holding(leftover: Leftover, now: datetime.datetime) -> LeaseClaim | None:
-    """The lease by which the run says that it is still going on, unless that has expired."""
+    """The lease of a run that may still be going on; ``None`` once it has expired."""
     return next((claim for claim in lease_claims(leftover.bindings) if not claim.expired(now)), None)
 
 
@@ -76,7 +76,7 @@ def _read(cluster: Cluster) -> frozenset[AclBinding]:
 
 
 def _bridges(marks: Collection[AclBinding], live: frozenset[AclBinding]) -> frozenset[AclBinding]:
-    """The live bridges that these markers stand for, and no other one."""
+    """The live bridges that only these markers mark."""
     return (standing_bridges(live) - standing_bridges(live.difference(marks))) & {
         marker.bridge for marker in markers(marks).values()
     }

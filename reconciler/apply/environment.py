@@ -11,7 +11,7 @@ from reconciler.ports import Clock, Cluster, Ledger
 
 @dataclass(frozen=True, slots=True)
 class LeaseRequest:
-    """Who takes the lease, and whose lease is broken for it, if it stands in the way."""
+    """Who takes the lease, and whose lease may be broken for it."""
 
     holder: str
     breaks: str | None = None
@@ -26,7 +26,7 @@ class NoLedger:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which run this is, and whose: drawn and found out by whoever starts it."""
+    """Which run this is, and who performs it."""
 
     run: str = "unnamed"
     operator: str = ""
@@ -35,7 +35,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class ApplyEnvironment:
-    """What an apply works with; ``interrupted`` turns true when a person asked to stop.
+    """What an apply works with; ``interrupted`` turns true once you ask to stop.
 
     ``max_batch`` makes requests smaller than they would be. ``barrier`` makes what a run waits by between phases
     (``None``: a fixed wait); with ``lease_request`` no other run of ours goes on at the same time.

@@ -1,7 +1,7 @@
 """A journal read back: which runs there were, and what each knew of its steps.
 
-A journal lies beside a plan, in a directory that others may write to: every record is checked, none is trusted to
-be whole.
+A journal is kept next to its plan, in a directory that others may write to: every record is checked, none is trusted
+to be whole.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ from reconciler.codec import SchemaError
 
 
 class JournalError(Exception):
-    """The records are no journal that this version can read; ``str()`` says which one, and why."""
+    """A record is not one of a journal that this version can read; ``str()`` says which one, and why."""
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ def past_runs(records: Iterable[Mapping[str, Any]]) -> tuple[PastRun, ...]:
         try:
             _take(record, runs)
         except SchemaError as error:
-            raise JournalError(f"record {number} is none of a journal: {error}") from error
+            raise JournalError(f"record {number} is not one of a journal: {error}") from error
     return tuple(runs.values())
 
 

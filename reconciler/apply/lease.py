@@ -1,8 +1,8 @@
-"""An opt-in lease: markers on the cluster, of which only one run's stands, keep two runs of ours apart.
+"""An opt-in lease: a marker binding on the cluster keeps two runs of the reconciler apart.
 
-Kafka writes bindings into one log and lists them as of one place in it, so whoever sees its own marker sees every
-marker that was written before. A run holds the lease once a listing shows its own and nobody else's: of two runs the
-later one sees the earlier. Time decides nothing but whether a marker that its run does not renew may be removed.
+Kafka writes bindings into one log and lists them as of one offset in it, so a run that sees its own marker sees every
+marker that was written before. A run holds the lease once a listing shows its own marker and no other: of two runs the
+later one sees the earlier. Time decides only whether a marker that its run no longer renews may be removed.
 """
 
 import datetime
@@ -32,11 +32,11 @@ from reconciler.ports import Clock
 from reconciler.retry import attempts
 
 LEASE_PREFIX: Final = f"{PREFIX}lease."
-#: Seconds that a lease lasts beside twice the time that a barrier may take: it is renewed in the middle.
+#: Seconds that a lease lasts on top of twice the time that a barrier may take: it is renewed half-way.
 SECONDS: Final = 150.0
-#: Seconds that clocks may differ: so long an expired marker still counts.
+#: Seconds by which clocks may differ: for so long an expired marker still counts.
 GRACE: Final = 30.0
-#: Seconds that a run waits for one that began later, and will give way.
+#: Seconds that a run waits for one that began later and is about to give way.
 _PATIENCE: Final = 10.0
 _STAMP: Final = "%Y%m%dT%H%M%SZ"
 
@@ -53,7 +53,7 @@ class LeaseHeldError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LeaseClaim:
-    """A marker as it stands on the cluster; one that cannot be read has no ``until``, and never expires."""
+    """A marker as the cluster lists it; one whose name cannot be parsed has no ``until``, and never expires."""
 
     holder: str
     run: str
@@ -71,14 +71,14 @@ def lease_claims(bindings: Collection[AclBinding]) -> tuple[LeaseClaim, ...]:
 
 
 def marker(holder: str, run: str, until: datetime.datetime) -> AclBinding:
-    """The binding ``__kr.lease.<holder>.<run>.<expiry>`` of a principal that nobody has."""
+    """The binding ``__kr.lease.<holder>.<run>.<expiry>`` for a principal that cannot exist."""
     name = quote(holder, safe="@", errors="replace").replace(".", "%2E")
     pattern = ResourcePattern(ResourceType.TOPIC, f"{LEASE_PREFIX}{name}.{run}.{until.strftime(_STAMP)}")
     return AclBinding(pattern, AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW))
 
 
 def active_claim(live: ClusterState, now: datetime.datetime) -> LeaseClaim | None:
-    """Whoever holds the lease or is about to; ``None`` where nobody does, or no longer."""
+    """The claim of the run that holds the lease, or is about to; ``None`` if there is none, or it has expired."""
     return next((claim for claim in lease_claims(live.bindings) if not claim.expired(now)), None)
 
 
@@ -88,13 +88,13 @@ def time_of(clock: Clock) -> datetime.datetime:
 
 
 def lasting(terms: Terms) -> float:
-    """Seconds that a lease outlasts its last renewal: nobody renews it at a barrier, which may stand just before."""
+    """Seconds until a lease expires without renewal: a run does not renew it while it waits at a barrier."""
     return SECONDS + 2 * max(terms.barrier_wait, terms.barrier_seconds)
 
 
 @dataclass(slots=True)
 class Lease:
-    """One run's part in it; implements ``reconciler.apply.run.LeaseGuard``."""
+    """The lease of one run; implements ``reconciler.apply.run.LeaseGuard``."""
 
     run: Run
     lease_request: LeaseRequest
@@ -102,7 +102,7 @@ class Lease:
     renew_at: float = field(default=0.0)
 
     def take(self) -> None:
-        """Hold the lease; raises :class:`LeaseHeldError` or ``StoppedError``, with nothing left behind."""
+        """Take the lease; raises :class:`LeaseHeldError` or ``StoppedError``, and leaves no marker then."""
         broken = self._broken()
         self._place()
         try:
@@ -113,7 +113,7 @@ class Lease:
         self.run.environment.progress.note(f"holding the lease until {self._own.until}, renewed during this run")
 
     def renew(self, live: ClusterState | None = None) -> None:
-        """See ``LeaseGuard``: renew in time, and stop once a listing shows that somebody broke the lease."""
+        """See ``LeaseGuard``: renew in time, and stop once a listing shows that another run broke the lease."""
         if live is not None:
             self._check(live, self._own)
         if self.run.environment.clock.monotonic() >= self.renew_at:
@@ -131,7 +131,7 @@ class Lease:
 
     @property
     def placed(self) -> tuple[AclBinding, ...]:
-        """What a listing has to show that is no older than this run."""
+        """The marker: a listing without it is older than this run."""
         return () if self.own is None else (self.own.binding,)
 
     @property
@@ -141,7 +141,7 @@ class Lease:
         return self.own
 
     def _broken(self) -> frozenset[AclBinding]:
-        """Markers that stand now and that the person who breaks the lease has seen; no later one is broken."""
+        """The markers that you have seen when you break the lease: one that appears later is respected."""
         live = exact_read(self.run, ())
         found = lease_claims(live.bindings)
         broken = frozenset(claim.binding for claim in found if claim.holder == self.lease_request.breaks)
@@ -160,7 +160,7 @@ class Lease:
         create(self.run, [binding], "the lease's marker")
 
     def _await(self, broken: Collection[AclBinding]) -> None:
-        """Return once a listing shows this marker alone; of two that see each other the later run gives way."""
+        """Return once a listing shows this marker alone; of two runs that see each other the later one gives way."""
         clock, own = self.run.environment.clock, self._own
         deadline = clock.monotonic() + _PATIENCE
         while others := [
@@ -174,7 +174,7 @@ class Lease:
             clock.sleep(0.2)
 
     def _check(self, live: ClusterState, own: LeaseClaim) -> None:
-        """While our marker stands, nobody else can have taken the lease; a broker that lags is asked again."""
+        """While our marker exists, no other run can have taken the lease; a broker that lags is asked again."""
         for turn in attempts(self.run.environment.clock):
             if turn:
                 live = read(self.run)

@@ -18,7 +18,7 @@ class Outcome(StrEnum):
     NOT_ATTEMPTED = "not-attempted"
 
 
-#: After these the step's after-state stands.
+#: With these the step's after-state is there.
 GOOD = frozenset({Outcome.DONE, Outcome.ALREADY})
 
 
@@ -52,7 +52,7 @@ class Result:
 
     @property
     def succeeded(self) -> bool:
-        """Whether every step's after-state stands, as a last reading showed."""
+        """Whether the last reading showed every step's after-state."""
         good = all(outcome.outcome in GOOD for outcome in self.outcomes)
         return good and self.verified and not self.differences and not self.stopped
 

@@ -1,4 +1,4 @@
-"""Perform a plan: phase by phase, each awaited, watched between, verified at the end.
+"""Perform a plan phase by phase: wait after each, watch for other people's changes, verify at the end.
 
 Nothing here decides what to do: the plan does. A step that failed or is unknown holds back only what depends on it.
 """
@@ -48,18 +48,18 @@ def perform(
         exact = lease is not None or barrier.verifies
         if exact:
             preflight = _check_exactly(run, barrier, bridges, preflight, recheck)
-        run.recognise(preflight)
-        # Where nothing was read since the plan was shown, you may have thought about it for long.
+        run.record_done_before(preflight)
+        # You may have taken your time to approve the plan: read again, unless that was just done.
         _perform_phases(run, barrier, bridges, run.start if exact else reread(run))
     except StoppedError as stop:
         run.stopped = str(stop)
-    except Exception as error:  # of the plan nothing was sent, and whoever called says why
+    except Exception as error:  # nothing of the plan was sent; the caller reports why
         barrier.end()
         if lease is not None:
             lease.release()
         _close(run, Result(plan, run.all_outcomes(), verified=False, stopped=str(error)))
         raise
-    # Bridges first: to remove one needs the lease, and readings that are known to be new.
+    # The lease goes last: until then no cleanup takes our bridges and sentinels for leftovers.
     still_open = bridges.end()
     left = barrier.end()
     result = replace(_end(run, left, still_open), notes=bridges.interruptions())
@@ -69,7 +69,7 @@ def perform(
 
 
 def _take(run: Run, lease: Lease | None) -> None:
-    """Keep others away, or at least out of the way of whoever does so."""
+    """Take the lease if one was asked for; without, refuse to run while another run holds it."""
     if lease is not None:
         lease.take()
         run.lease_guard = lease
@@ -80,12 +80,12 @@ def _take(run: Run, lease: Lease | None) -> None:
 def _check_exactly(
     run: Run, barrier: Barrier, bridges: BridgeLifecycle, preflight: Preflight, recheck: Recheck | None
 ) -> Preflight:
-    """Check the plan again on a reading that cannot be old, by brokers that are as they were declared."""
+    """Check the plan again on a reading that cannot be old, once the brokers are known to be as declared."""
     live = exact_read(run, [*barrier.placed, *run.lease_guard.placed], preflight.request)
     run.start = without_bridges(live)
     barrier.check(run.start)
     found = recheck(live) if recheck else preflight
-    bridges.wished = found.bridges
+    bridges.planned = found.bridges
     observed = barrier.observe_default_allow(live)
     compare(observed, found, run.plan.terms.cluster, declared=run.default_allow)
     bridges.take_over(live)
@@ -112,7 +112,7 @@ def _perform_phases(run: Run, barrier: Barrier, bridges: BridgeLifecycle, now: C
         if phase is Phase.CREATE_FIRST and any(run.outcomes[step].outcome not in GOOD for step in steps):
             raise StoppedError("the first phase could not be created")
         following = phases[number + 1][0] if number + 1 < len(phases) else phase
-        relied_on = bool(bridges.standing) or _unsettled(run, phases[number + 1 :])
+        relied_on = bool(bridges.live) or _unsettled(run, phases[number + 1 :])
         if any(phase <= place < following for place in places) and relied_on:
             barrier.wait()
 
@@ -136,8 +136,8 @@ def _unsettled(run: Run, phases: Sequence[tuple[Phase, list[Step]]]) -> bool:
 
 
 def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> list[Step]:
-    """The steps that are to be sent; the others get their outcome. One that was moved waits as its new phase does."""
-    undone = run.undone()
+    """The steps to send; the others get their outcome. A step that was moved waits for what its new phase waits for."""
+    blockers = run.blockers()
     ready, settled = [], []
     for step in steps:
         if step in run.outcomes:
@@ -148,7 +148,7 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
         elif found.state is not StepState.PENDING:
             message = f"{found.subject}: expected {found.expected}, found {found.found}"
             settled.append(StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message))
-        elif (other := undone.blocking(replace(step, phase=phase))) is not None:
+        elif (other := blockers.blocking(replace(step, phase=phase))) is not None:
             message = f"waits for “{describe(other)}”"
             settled.append(StepOutcome(step, Outcome.BLOCKED, message=message, blocked_by=other))
         else:
@@ -158,9 +158,9 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
 
 
 def _end(run: Run, left: Sequence[AclBinding], bridges: Sequence[str]) -> Result:
-    """Read until everything done shows, and name the rest.
+    """Read until everything that was done is visible, and name the rest.
 
-    ``left`` are sentinels that could not be removed, ``bridges`` says which of those still stand, and why.
+    ``left`` are sentinels that could not be removed, ``bridges`` says which of those are still there, and why.
     """
     interrupted, stopped = run.environment.interrupted(), run.stopped
     differences = [f"{binding}: could not be removed; “reconciler cleanup” does" for binding in left]

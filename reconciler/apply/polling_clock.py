@@ -1,26 +1,26 @@
-"""A clock that looks after bridges while it waits: no wait is so long that nobody looks for more than a second."""
+"""A clock that polls while it waits: however long a run waits, it looks at its bridges every second."""
 
 from collections.abc import Callable
 from typing import Final
 
 from reconciler.ports import Clock
 
-#: Seconds between two looks at the bridges.
+#: Seconds between two polls.
 PERIOD: Final = 1.0
 
 
 class PollingClock:
-    """``inner``, with ``look`` called before, in and behind every wait; ``look`` decides itself whether it is due."""
+    """``inner``, with ``poll`` called before, during and after every wait; it decides itself whether it is due."""
 
-    def __init__(self, inner: Clock, look: Callable[[], None]) -> None:
-        """Nothing is looked at yet."""
-        self._inner, self._look = inner, look
+    def __init__(self, inner: Clock, poll: Callable[[], None]) -> None:
+        """Nothing is polled yet."""
+        self._inner, self._poll = inner, poll
 
     def sleep(self, seconds: float) -> None:
         """See :class:`reconciler.ports.Clock`."""
         end = self._inner.monotonic() + seconds
         while True:
-            self._look()
+            self._poll()
             left = end - self._inner.monotonic()
             if left <= 0:
                 return

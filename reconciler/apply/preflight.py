@@ -60,7 +60,7 @@ class RefusedError(Exception):
 
 
 class UndeclaredDefaultError(Exception):
-    """Something in the plan depends on ``allow.everyone.if.no.acl.found``, which nobody declared."""
+    """Something in the plan depends on ``allow.everyone.if.no.acl.found``, which is not declared."""
 
     def __init__(self, cluster: str, coverage: CoverageChange, observed: str | None = None) -> None:
         """Keep the patterns whose coverage changes, and what the setting was observed to be."""
@@ -73,9 +73,9 @@ class UndeclaredDefaultError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """What was found: each step's standing, in the plan's order, and what depends on default-allow.
+    """What was found: the state of each step, in the plan's order, and what depends on default-allow.
 
-    ``undeclared`` are the patterns that do where nobody declared it, ``bridges`` what it needs where it is on;
+    ``undeclared`` are the patterns that do if it is not declared, ``bridges`` what is needed if it is on;
     ``request`` is what has to be read to look again.
     """
 
@@ -86,7 +86,7 @@ class Preflight:
 
 
 def reading(plan: Plan, terms: Terms) -> ReadRequest:
-    """What :func:`check` has to see; where default-allow is on, every name, for its coverage may change."""
+    """What :func:`check` needs to read; with default-allow on every name, because its coverage may change."""
     request, facts = request_for(plan), terms.facts
     if terms.default_allow is not True or not plan.moves_access:
         return request
@@ -106,7 +106,7 @@ def check(
 
     With ``today``, nothing may be outstanding whose last day is over. Where default-allow is ``observable``, that it is
     not declared is left for the observation to decide. A plan that was just now ``made_of_live`` means what its making
-    found, and is not reckoned with a second time.
+    found: its effect on access is not computed again.
     """
     if live.cluster_id != plan.cluster_id:
         raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
@@ -129,7 +129,7 @@ def check(
 
 
 def _check_days(plan: Plan, findings: tuple[Observed, ...], today: datetime.date) -> None:
-    """What the manifests no longer want, although they did on the day of the plan, must not come into being."""
+    """Refuse to create what has expired since the day of the plan."""
     late = tuple(
         Observed(StepState.STALE, describe(step.change), f"a day up to {step.expires}", f"{today}")
         for step, finding in zip(plan.steps, findings, strict=True)
@@ -186,7 +186,7 @@ def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[
 
 
 def _check_meaning(plan: Plan, start: ClusterState, terms: Terms) -> None:
-    """What the steps do to access: guards, and nothing beyond what the plan's reviewer saw."""
+    """Check the effect of the steps on access: guards, and nothing beyond what the reviewer saw."""
     found = transition(start, plan.steps, terms.facts, default_allow=terms.default_allow)
     refused = unacknowledged(meaning_refusals(found, terms.facts), plan.acknowledgements)
     if refused:
@@ -195,7 +195,7 @@ def _check_meaning(plan: Plan, start: ClusterState, terms: Terms) -> None:
 
 
 def _check_grants(plan: Plan, found: Transition | None) -> None:
-    """Nobody may come by access that the plan's reviewer did not see, because the cluster moved under the plan."""
+    """Refuse access that the reviewer did not see: the cluster may have changed since the plan was made."""
     if found is None:
         return
     now = difference_review(found.difference)
@@ -217,7 +217,7 @@ def _check_grants(plan: Plan, found: Transition | None) -> None:
 
 
 def _at_start(plan: Plan, live: ClusterState, findings: tuple[Observed, ...]) -> ClusterState:
-    """The live state as if no step had been performed yet: what a resumed plan means is what was reviewed."""
+    """The live state before any step was performed, so that a resumed plan means what was reviewed."""
     done = [step for step, found in zip(plan.steps, findings, strict=True) if found.state is StepState.DONE]
     if not done:
         return live
@@ -227,7 +227,7 @@ def _at_start(plan: Plan, live: ClusterState, findings: tuple[Observed, ...]) ->
 
 
 def _owned_at_start(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Observed, ...]) -> int:
-    """Live bindings in scope as if no step had been performed yet: a resumed plan is measured as a whole."""
+    """How many live bindings were in scope before any step: limits count a resumed plan as a whole."""
     done = [step.change for step, found in zip(plan.steps, findings, strict=True) if found.state is StepState.DONE]
     deleted = len(deleted_bindings(done))
     created = len(created_bindings(done))

@@ -18,7 +18,7 @@ class Progress(Protocol):
         ...
 
     def barrier(self, seconds: float) -> None:
-        """A fixed wait begins, in the hope that every broker enforces what was sent."""
+        """A fixed wait begins, after which every broker should enforce what was sent."""
         ...
 
     def proven(self, brokers: Sequence[int], seconds: float) -> None:
@@ -26,12 +26,12 @@ class Progress(Protocol):
         ...
 
     def note(self, text: str) -> None:
-        """Something a person should know."""
+        """Something you should know."""
         ...
 
 
 class Silent:
-    """Tells nobody."""
+    """Reports nothing."""
 
     def phase(self, phase: Phase, steps: int) -> None:
         """Nothing."""

@@ -1,6 +1,6 @@
 """What a run writes down while it goes, as JSON values: for the journal, and for the audit log.
 
-The journal says for each batch what is about to be sent, before it is sent, and what became of it, behind its
+The journal says for each batch what is about to be sent, before it is sent, and what became of it, after its
 answer. A step with an intent and no outcome may or may not have been applied: only the cluster can say.
 """
 

@@ -19,7 +19,7 @@ class StoppedError(Exception):
 
 
 class LeaseGuard(Protocol):
-    """What keeps other runs of ours away while this one goes on; ``placed`` is what it put on the cluster for that."""
+    """Keeps other runs of the reconciler away during this one; ``placed`` is what it put on the cluster for that."""
 
     @property
     def placed(self) -> tuple[AclBinding, ...]:
@@ -27,12 +27,12 @@ class LeaseGuard(Protocol):
         ...
 
     def renew(self, live: ClusterState | None = None) -> None:
-        """Raise :class:`StoppedError` once it is lost, as ``live`` shows; renew it in time."""
+        """Renew the lease in time; raises :class:`StoppedError` if ``live`` shows that it is lost."""
         ...
 
 
 class NoLeaseGuard:
-    """Keeps nobody away."""
+    """No lease: keeps no other run away."""
 
     placed: tuple[AclBinding, ...] = ()
 
@@ -55,15 +55,15 @@ class Run:
     about: records.About = field(init=False)
 
     def __post_init__(self) -> None:
-        """Compute what every audit record says."""
+        """Compute what all audit records have in common."""
         self.about = records.about_run(self.plan, self.environment.identity)
 
     def all_outcomes(self) -> tuple[StepOutcome, ...]:
         """An outcome for every step, in the plan's order."""
         return tuple(self.outcomes.get(step, StepOutcome(step, Outcome.NOT_ATTEMPTED)) for step in self.plan.steps)
 
-    def undone(self) -> Blockers:
-        """What was to be performed by now and was not."""
+    def blockers(self) -> Blockers:
+        """What later steps may depend on and was not performed."""
         changes = (item.step.change for item in self.outcomes.values() if item.outcome not in GOOD)
         return Blockers(changes, default_allow=self.default_allow)
 
@@ -72,18 +72,18 @@ class Run:
         return request_for(self.plan)
 
     def open(self) -> None:
-        """Write down that the run begins."""
+        """Record that the run begins."""
         record = records.opened(self.plan, self.about, self.environment.identity, self.environment.clock.now())
         self._write_journal(record)
         self._write_audit(record)
 
-    def recognise(self, preflight: Preflight) -> None:
-        """Write down which steps somebody had performed before."""
+    def record_done_before(self, preflight: Preflight) -> None:
+        """Record the steps that had been performed before this run."""
         found = zip(self.plan.steps, preflight.findings, strict=True)
         self.record_outcomes([StepOutcome(step, Outcome.ALREADY) for step, it in found if it.state is StepState.DONE])
 
     def record_intent(self, phase: Phase, steps: Sequence[Step]) -> int:
-        """Write down what is about to be sent; the number of the batch."""
+        """Record, before it is sent, what will be sent; returns the number of the batch."""
         self.batches += 1
         if not isinstance(self.environment.journal, NoLedger):
             self._write_journal(
@@ -92,7 +92,7 @@ class Run:
         return self.batches
 
     def record_outcomes(self, found: Sequence[StepOutcome], batch: int | None = None) -> None:
-        """Keep what became of steps; it counts even where writing it down fails."""
+        """Record outcomes; they count even if writing them fails."""
         if not found:
             return
         self.outcomes.update((item.step, item) for item in found)
@@ -103,7 +103,7 @@ class Run:
             self._write_audit(*(records.audited(self.about, item, now) for item in found))
 
     def bridged(self, action: str, bridges: Sequence[AclBinding], why: str = "") -> None:
-        """Write down what happens to bridges."""
+        """Record what happens to bridges."""
         record = records.bridged(self.about, action, bridges, why, self.environment.clock.now())
         self._write_journal(record)
         self._write_audit(record)

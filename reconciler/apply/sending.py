@@ -47,7 +47,7 @@ def send(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
 
 
 def _outcome(answer: Answer, repeated: Collection[str]) -> Outcome:
-    """What an answer alone says: a refusal of what a step was read not to need may be of our own repeated request."""
+    """What an answer alone says: some refusals may be the answer to our own request, received twice (``REPEATED``)."""
     return Outcome.UNKNOWN if answer.code in repeated else _OUTCOMES[answer.status]
 
 

@@ -1,6 +1,6 @@
-"""What a run performed, turned back: the cluster as it is, less what that run made, with what it took away.
+"""Undo a run: the desired state is the cluster as it is, less what the run created, with what it deleted.
 
-This wish becomes a plan as any other does, with its order, its guards and its limits.
+It is planned like any other desired state, with the same order, guards and limits.
 """
 
 from collections.abc import Collection
@@ -8,21 +8,21 @@ from dataclasses import dataclass
 
 from reconciler.apply.history import PastRun
 from reconciler.apply.kinds import KINDS, kind_of
-from reconciler.apply.kinds.interface import Wish
+from reconciler.apply.kinds.interface import UndoDraft
 from reconciler.model import ClusterState, DesiredState, Origin, Scope
 from reconciler.plan import Plan, Step, StepState, describe
 
 
 @dataclass(frozen=True, slots=True)
 class UndoRequest:
-    """``desired`` is the wish; ``kept`` says, a sentence each, what is not or not wholly restored and why."""
+    """``desired`` is the state to plan for; ``kept`` says what cannot be restored, or only in part, and why."""
 
     desired: DesiredState
     kept: tuple[str, ...]
 
 
 def performed_steps(plan: Plan, runs: Collection[PastRun], live: ClusterState) -> tuple[Step, ...]:
-    """The steps that these runs performed; where they do not know, the cluster says whether it shows."""
+    """The steps that these runs performed; of those with an unknown outcome, the ones that ``live`` shows."""
     performed = frozenset(step for run in runs for step in run.performed)
     doubtful = frozenset(step for run in runs for step in run.doubtful) - performed
     return tuple(
@@ -35,15 +35,15 @@ def performed_steps(plan: Plan, runs: Collection[PastRun], live: ClusterState) -
 def revert_steps(
     steps: Collection[Step], live: ClusterState, scope: Scope, declared: DesiredState, origin: Origin
 ) -> UndoRequest:
-    """The wish that reverts ``steps``; ``declared`` is what the manifests say today, ``origin`` what asks for it."""
-    wish = Wish(live, scope, declared, origin)
+    """The desired state that reverts ``steps``; ``declared`` is that of the manifests, ``origin`` what asks for it."""
+    draft = UndoDraft(live, scope, declared, origin)
     for kind in KINDS:
-        kind.keep(wish)
+        kind.keep(draft)
     kept: list[str] = []
     for step in steps:
         kind = kind_of(step.change)
         if kind.outside(step.change, scope) is None:
-            kept += kind.revert(step, wish)
+            kept += kind.revert(step, draft)
         else:  # nothing else would be applied
             kept.append(f"“{describe(step.change)}” stays: it is not in the cluster's scope any more")
-    return UndoRequest(DesiredState(wish.bindings, wish.topics), tuple(kept))
+    return UndoRequest(DesiredState(draft.bindings, draft.topics), tuple(kept))

@@ -1,9 +1,9 @@
-"""What a cluster would say to a plan's steps on topics: asked step by step, in batches, nothing done (KIP-108).
+"""Ask a cluster in advance whether it would accept a plan's steps: in batches, with nothing performed (KIP-108).
 
-A refusal is the cluster's word about one step. Everything else (a time-out, a controller that failed, a policy
-plug-in that threw something else than ``PolicyViolationException``) is no word about any step: it is kept as it came.
-Where it befalls a whole request nothing more is asked: such a plug-in makes the controller resign each time (seen on
-3.9; on 4.3 it befalls its topic alone).
+A refusal is about one step. Everything else (a time-out, a controller that failed, a policy plug-in that threw
+something else than ``PolicyViolationException``) says nothing about any step: it is reported as it came. If it is the
+answer to a whole request nothing more is asked: such a plug-in makes the controller resign each time (seen on 3.9; on
+4.3 only its topic is affected).
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ from reconciler.ports import Answer, AnswerStatus, ChangeValidator, Clock
 #: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
 _ANY_HOST: Final = "192.0.2.1"
 _NO_RIGHT: Final = frozenset({"TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"})
-#: Refusals that tell of the client or the broker's age, not of the step.
+#: Refusals that are about the version of client or broker, not about the step.
 _NO_WORD: Final = frozenset({"UNSUPPORTED_VERSION"})
 _NOT_ASKED: Final = Answer(
     AnswerStatus.UNKNOWN, "not_asked", "not asked, because the cluster gave no answer about the steps before"
@@ -53,8 +53,8 @@ def validate(plan: Plan, live: ClusterState, cluster: ChangeValidator, clock: Cl
     return Validation(now, tuple(_rulings(plan, live, ((step, answers[step]) for step in asked))))
 
 
-def _rulings(plan: Plan, live: ClusterState, told: Iterable[tuple[Step, Answer]]) -> Iterator[BrokerAnswer]:
-    found = list(told)
+def _rulings(plan: Plan, live: ClusterState, answers: Iterable[tuple[Step, Answer]]) -> Iterator[BrokerAnswer]:
+    found = list(answers)
     lacking = any(answer.code in _NO_RIGHT for _, answer in found)
     after = _afterwards(plan, live) if lacking else None
     for step, answer in found:

@@ -1,4 +1,4 @@
-"""Reading again while a run goes on: before a phase, after an unknown outcome, at the end.
+"""Read the cluster again during a run: before a phase, after an unknown outcome, at the end.
 
 Brokers apply ACLs after they were committed, so a reading is repeated for a bounded time until it shows everything
 that was reported done; the last one counts.
@@ -19,7 +19,7 @@ from reconciler.retry import polls
 
 #: Seconds that a reading may take to show what was reported done.
 VISIBLE_SECONDS: Final = 30.0
-#: The same where somebody else is at work, who may have taken it away again.
+#: The same if somebody else changes the cluster too, and may have undone it.
 FOREIGN_SECONDS: Final = 3.0
 _AGAIN: Final = "apply the same plan again once the brokers answer: what is done is recognised"
 _NOT_SHOWN: Final = "reported done, but the cluster does not show it"
@@ -104,12 +104,12 @@ def discrepancies(
     start: ClusterState, now: ClusterState, outcomes: Iterable[StepOutcome], steps: Sequence[Step]
 ) -> Discrepancies:
     """Hold ``now`` against ``start`` and what has been done since."""
-    told = list(outcomes)
-    good = [item.step for item in told if item.outcome in GOOD]
+    known = list(outcomes)
+    good = [item.step for item in known if item.outcome in GOOD]
     missing = tuple(
         step for step in good if step.observed(now).state is not StepState.DONE and not is_recreated(step, now)
     )
-    moved = Moved(start, now, good, [item.step for item in told], steps)
+    moved = Moved(start, now, good, [item.step for item in known], steps)
     return Discrepancies(missing, tuple(text for kind in KINDS for text in kind.foreign_changes(moved)))
 
 

@@ -225,7 +225,7 @@ def test_an_apply_keeps_the_law_at_every_moment_and_names_what_still_stands(
         built = False
     for state in cluster.history:
         assert_lawful(plan, transition.live, state, bridged=built)
-    named = sum("still stands" in text for text in result.differences)
+    named = sum("is still there" in text for text in result.differences)
     assert named == len(standing_bridges(cluster.state.bindings))
     if not faults:
         assert named == 0

@@ -1,4 +1,4 @@
-"""ACL bindings: how many go into a request, what somebody else moved, and how one is reverted.
+"""ACL bindings: how many go into a request, what others changed, and how a change is reverted.
 
 The controller scans every live binding for each filter of a deletion, on the thread that also keeps brokers alive, so
 a request gets about half a second of its time and is followed by a pause as long.
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from reconciler.apply.kinds.interface import Moved, Right, Wish
+from reconciler.apply.kinds.interface import Moved, Right, UndoDraft
 from reconciler.model import (
     AclBinding,
     AclPermissionType,
@@ -71,7 +71,7 @@ def outside(change: Change, scope: Scope) -> str | None:
 def foreign_changes(moved: Moved) -> tuple[str, ...]:
     """Bindings that neither were there nor are ours, on a pattern that shares a name with one that the plan touches.
 
-    Sentinels, ours or another run's, are none.
+    Sentinels, of this or another run, do not count.
     """
     own = set(touched_bindings(step.change for step in moved.touched))
     others = (bindings_after(moved.start.bindings, moved.done) ^ moved.now.bindings) - own
@@ -97,26 +97,26 @@ def right(change: Change) -> Right | None:
     return None
 
 
-def keep(wish: Wish) -> None:
-    """Every live binding in scope: what a wish leaves out would be deleted."""
-    place = Declaration(wish.origin)
-    wish.bindings.update((binding, place) for binding in sorted(wish.live.bindings) if wish.scope.owns(binding))
+def keep(draft: UndoDraft) -> None:
+    """Every live binding in scope: what a desired state leaves out is deleted."""
+    place = Declaration(draft.origin)
+    draft.bindings.update((binding, place) for binding in sorted(draft.live.bindings) if draft.scope.owns(binding))
 
 
-def revert(step: Step, wish: Wish) -> Iterator[str]:
+def revert(step: Step, draft: UndoDraft) -> Iterator[str]:
     """Take a created binding out; put a deleted one back, unless its grant has expired."""
     binding: AclBinding = resource_of(step.change)
     if isinstance(step.change, Create):
-        wish.bindings.pop(binding, None)
-    elif _expired(step, binding, wish):
+        draft.bindings.pop(binding, None)
+    elif _expired(step, binding, draft):
         yield f"“{describe(step.change)}” stays: the grant has expired"
     else:
-        wanted = wish.declared.bindings.get(binding)
-        wish.bindings[binding] = wanted._replace(origin=wish.origin) if wanted else Declaration(wish.origin)
+        wanted = draft.declared.bindings.get(binding)
+        draft.bindings[binding] = wanted._replace(origin=draft.origin) if wanted else Declaration(draft.origin)
 
 
-def _expired(step: Step, binding: AclBinding, wish: Wish) -> bool:
+def _expired(step: Step, binding: AclBinding, draft: UndoDraft) -> bool:
     """Whether the grant went because its day was over; manifests that want it again decide otherwise."""
-    if binding.entry.permission_type is not AclPermissionType.ALLOW or binding in wish.declared.bindings:
+    if binding.entry.permission_type is not AclPermissionType.ALLOW or binding in draft.declared.bindings:
         return False
-    return binding in wish.declared.expired or step.origin is not None
+    return binding in draft.declared.expired or step.origin is not None

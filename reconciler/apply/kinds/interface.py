@@ -32,7 +32,7 @@ class Right(NamedTuple):
 class Moved(NamedTuple):
     """What a reading is held against: the state before the run, and what the run has done since.
 
-    ``done`` are steps whose after-state stands, ``touched`` those with any outcome, ``planned`` all of the plan.
+    ``done`` are steps whose after-state is there, ``touched`` those with any outcome, ``planned`` all of the plan.
     """
 
     start: ClusterState
@@ -43,8 +43,8 @@ class Moved(NamedTuple):
 
 
 @dataclass(slots=True)
-class Wish:
-    """A desired state under construction that reverts steps; each kind begins with what has to stay as it is.
+class UndoDraft:
+    """The desired state of an undo while it is made; each kind begins with what has to stay as it is.
 
     ``declared`` is what the manifests say today, ``origin`` what asks for the undo.
     """
@@ -68,7 +68,7 @@ class Kind(Protocol):
 
     @property
     def REPEATED(self) -> frozenset[str]:  # noqa: N802
-        """Refusals by which a broker also answers to a request of ours that it performed and then saw once more."""
+        """Error names with which a broker also answers a request that it performed already and received twice."""
         ...
 
     def request(self, changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
@@ -99,10 +99,10 @@ class Kind(Protocol):
         """What we need to be asked in advance about a change (KIP-108); ``None``: Kafka cannot be asked about it."""
         ...
 
-    def keep(self, wish: Wish) -> None:
-        """Put into ``wish`` what stays as it is, before any step is reverted."""
+    def keep(self, draft: UndoDraft) -> None:
+        """Put into ``draft`` what stays as it is, before any step is reverted."""
         ...
 
-    def revert(self, step: Step, wish: Wish) -> Iterator[str]:
-        """Revert one step in ``wish``; yields a sentence for what cannot be restored, or only in part."""
+    def revert(self, step: Step, draft: UndoDraft) -> Iterator[str]:
+        """Revert one step in ``draft``; yields a sentence for what cannot be restored, or only in part."""
         ...

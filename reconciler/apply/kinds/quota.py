@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from reconciler.apply.kinds.interface import Moved, Right, Wish
+from reconciler.apply.kinds.interface import Moved, Right, UndoDraft
 from reconciler.model import (
     CLUSTER_NAME,
     AclOperation,
@@ -67,20 +67,20 @@ def right(change: Change) -> Right | None:
     return Right(AclOperation.ALTER_CONFIGS, ((ResourceType.CLUSTER, CLUSTER_NAME),))
 
 
-def keep(wish: Wish) -> None:
-    """Nothing: a quota that a wish leaves out stays as it is."""
+def keep(draft: UndoDraft) -> None:
+    """Nothing: a quota that a draft leaves out stays as it is."""
 
 
-def revert(step: Step, wish: Wish) -> Iterator[str]:
+def revert(step: Step, draft: UndoDraft) -> Iterator[str]:
     """Put the limits back that were there before, unless somebody has changed them since."""
     quota: ClientQuota = resource_of(step.change)
-    now = next((one for one in wish.live.quotas or () if one.entity == quota.entity), None)
+    now = next((one for one in draft.live.quotas or () if one.entity == quota.entity), None)
     after = None if isinstance(step.change, Delete) else quota
-    if wish.live.quotas is None:
-        yield f"quota of {quota.entity} stays: {wish.live.quota_gap or 'the quotas were not read'}"
+    if draft.live.quotas is None:
+        yield f"quota of {quota.entity} stays: {draft.live.quota_gap or 'the quotas were not read'}"
     elif now != after:
         yield f"quota of {quota.entity} stays: somebody has changed it since"
     else:
         before = step.change.before if isinstance(step.change, Update | Delete) else ClientQuota(quota.entity)
         absent = isinstance(step.change, Create)
-        wish.quotas[quota.entity] = DesiredQuota(before, Declaration(wish.origin), absent)
+        draft.quotas[quota.entity] = DesiredQuota(before, Declaration(draft.origin), absent)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from reconciler.apply.kinds.interface import Moved, Right, Wish
+from reconciler.apply.kinds.interface import Moved, Right, UndoDraft
 from reconciler.model import (
     CLUSTER_NAME,
     THROTTLE_CONFIGS,
@@ -103,32 +103,32 @@ def right(change: Change) -> Right | None:
     return None
 
 
-def keep(wish: Wish) -> None:
-    """Nothing: a topic that a wish leaves out stays as it is."""
+def keep(draft: UndoDraft) -> None:
+    """Nothing: a topic that a draft leaves out stays as it is."""
 
 
-def revert(step: Step, wish: Wish) -> Iterator[str]:
+def revert(step: Step, draft: UndoDraft) -> Iterator[str]:
     """Take a created topic away, make a deleted one again, and put configs back that nobody has changed since."""
     match step.change:
         case Create(Topic() as topic):
-            _wish(wish, Topic(topic.name), absent=True)
-        case Delete(Topic() as topic) if topic.name in wish.live.topics:
+            _want(draft, Topic(topic.name), absent=True)
+        case Delete(Topic() as topic) if topic.name in draft.live.topics:
             yield f"topic {topic.name} stays: somebody has created it again"
         case Delete(Topic() as topic):
-            _wish(wish, replace(topic, topic_id=None, replica_assignments=None))
+            _want(draft, replace(topic, topic_id=None, replica_assignments=None))
             yield f"topic {topic.name} is made again without its records: they are gone"
         case Update(TopicPartitions(name, before), TopicPartitions(_, after)):
             yield f"topic {name} keeps {after} partitions: they cannot be reduced to {before}"
         case Update(TopicConfigs() as old, TopicConfigs() as new):
-            yield from _revert_configs(old, new, wish)
+            yield from _revert_configs(old, new, draft)
 
 
-def _revert_configs(before: TopicConfigs, after: TopicConfigs, wish: Wish) -> Iterator[str]:
-    topic = wish.live.topics.get(after.name)
+def _revert_configs(before: TopicConfigs, after: TopicConfigs, draft: UndoDraft) -> Iterator[str]:
+    topic = draft.live.topics.get(after.name)
     if topic is None:
         yield f"the settings of topic {after.name} stay: the topic no longer exists"
         return
-    wished = wish.topics.get(after.name)
+    wished = draft.topics.get(after.name)
     configs = dict(wished.topic.configs if wished else topic.configs)
     for key, value in after.configs.items():
         if _normal(key, topic.configs.get(key)) != _normal(key, value):
@@ -139,11 +139,11 @@ def _revert_configs(before: TopicConfigs, after: TopicConfigs, wish: Wish) -> It
             configs.pop(key, None)
         else:
             configs[key] = old
-    _wish(wish, Topic(after.name, configs=configs))
+    _want(draft, Topic(after.name, configs=configs))
 
 
-def _wish(wish: Wish, topic: Topic, *, absent: bool = False) -> None:
-    wish.topics[topic.name] = DesiredTopic(topic, wish.origin, absent=absent)
+def _want(draft: UndoDraft, topic: Topic, *, absent: bool = False) -> None:
+    draft.topics[topic.name] = DesiredTopic(topic, draft.origin, absent=absent)
 
 
 def _normal(key: str, value: str | None) -> str | None:
