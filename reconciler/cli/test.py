@@ -51,7 +51,9 @@ def command(
     request = StateRequest(path, cluster, offline, as_of=as_of)
     decided = run_tests(request, connection, as_is=as_is, tell=info_note)
     if output == "json":
-        out_json(_document(decided))
+        from reconciler.report.claims_text import test_document
+
+        out_json(test_document(decided))
     else:
         _print(decided, all_of_them=all_of_them)
     return Exit.FAILED_CHECK if any(result.stops for _, results in decided for result in results) else Exit.OK
@@ -67,14 +69,3 @@ def _print(decided: "list[tuple[AccessView, tuple[ClaimResult, ...]]]", *, all_o
     for view, results in decided:
         out([style("title", safe(view.words))])
         out(claims_lines(results, style, all_of_them=all_of_them))
-
-
-def _document(decided: "list[tuple[AccessView, tuple[ClaimResult, ...]]]") -> dict[str, object]:
-    from reconciler.report.claims_text import claim_document
-
-    return {
-        "passed": not any(result.stops for _, results in decided for result in results),
-        "clusters": [
-            {**view.document(), "claims": [claim_document(result) for result in results]} for view, results in decided
-        ],
-    }

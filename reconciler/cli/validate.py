@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from reconciler.manifest import Problem
+    from reconciler.report.results.documents import ProblemEntry
     from reconciler.workflow import ManifestValidation
     from reconciler.workflow.validation import ValidatedCluster
 
@@ -70,31 +71,28 @@ def _print(found: "ManifestValidation") -> None:
 def _document(
     clusters: "Iterable[ValidatedCluster]", problems: "Iterable[Problem]", *, valid: bool
 ) -> dict[str, object]:
-    from reconciler.report.checks import checks_document
+    from reconciler.report.checks import checks_entry
+    from reconciler.report.results.codecs import VALIDATE
+    from reconciler.report.results.documents import ValidatedEntry, ValidateOutput
 
-    return {
-        "valid": valid,
-        "clusters": {
-            one.name: {
-                "bindings": len(one.desired.bindings),
-                "topics": len(one.desired.topics),
-                "expired": len(one.desired.expired),
-                **checks_document(one.checks),
-            }
-            for one in clusters
-        },
-        "problems": [_problem(problem) for problem in dict.fromkeys(problems)],
+    validated = {
+        one.name: ValidatedEntry(
+            checks_entry(one.checks), len(one.desired.bindings), len(one.desired.topics), len(one.desired.expired)
+        )
+        for one in clusters
     }
+    return VALIDATE.write(ValidateOutput(valid, validated, tuple(map(_problem, dict.fromkeys(problems)))))
 
 
-def _problem(problem: "Problem") -> dict[str, object]:
-    return {
-        "code": problem.code,
-        "severity": problem.severity,
-        "file": problem.origin.file,
-        "line": problem.origin.line,
-        "column": problem.origin.column,
-        "message": problem.message,
-        "advice": problem.advice,
-        "related": [str(origin) for origin in problem.related],
-    }
+def _problem(problem: "Problem") -> "ProblemEntry":
+    from reconciler.report.results.documents import ProblemEntry
+    from reconciler.report.results.finding import Level
+
+    return ProblemEntry(
+        problem.code,
+        Level(problem.severity),
+        *problem.origin,
+        problem.message,
+        problem.advice,
+        tuple(map(str, problem.related)),
+    )

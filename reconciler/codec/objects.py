@@ -41,6 +41,7 @@ class Field:
 class Record(Codec[T], Generic[T]):
     """The codec of an object, with its table."""
 
+    write: Callable[[T], dict[str, Any]]
     fields: tuple[Field, ...]
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 from reconciler.policy import Breach, TopicPolicyResult
 from reconciler.report.claim_results import ClaimResult
-from reconciler.report.claims_text import claim_document, claims_lines
-from reconciler.report.ownership_text import breach_document, breach_lines
-from reconciler.report.policy_text import policy_document, policy_lines
+from reconciler.report.claims_text import claim_entry, claims_lines
+from reconciler.report.ownership_text import breach_entry, breach_lines
+from reconciler.report.policy_text import policies_entry, policy_lines
+from reconciler.report.results.codecs import CHECKS
+from reconciler.report.results.documents import ChecksEntry
 from reconciler.report.style import Style
 
 
@@ -36,11 +38,15 @@ def checks_lines(found: Checks, style: Style) -> Iterator[str]:
         yield from policy_lines(found.policies, style)
 
 
+def checks_entry(found: Checks) -> ChecksEntry:
+    """As commands print it for programs."""
+    return ChecksEntry(
+        tuple(map(claim_entry, found.claims)),
+        tuple(map(breach_entry, found.breaches)),
+        None if found.policies is None else policies_entry(found.policies),
+    )
+
+
 def checks_document(found: Checks) -> dict[str, Any]:
-    """For programs."""
-    policies = {} if found.policies is None else {"policies": policy_document(found.policies)}
-    return {
-        "claims": [claim_document(result) for result in found.claims],
-        "breaches": [breach_document(breach) for breach in found.breaches],
-        **policies,
-    }
+    """What ``plan --output json`` adds to a plan."""
+    return CHECKS.write(checks_entry(found))

@@ -1,17 +1,27 @@
 """Results of access tests as text: what is broken, by whom and on which name, by which line, and what would mend it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
+from reconciler.access import AccessRequest, AssertionResult, Via
 from reconciler.access import AssertionKind as Direction
-from reconciler.access import AssertionResult, Via
 from reconciler.access.remediation import Remediation
-from reconciler.codec.values import BINDING
 from reconciler.manifest import AccessTest, Claim
+from reconciler.report.access_view import AccessView
 from reconciler.report.claim_results import ClaimResult, ClaimStatus
+from reconciler.report.results.codecs import TEST
+from reconciler.report.results.documents import (
+    ClaimEntry,
+    RemediationEntry,
+    TestedState,
+    TestOutput,
+    WaiverEntry,
+    WitnessEntry,
+)
+from reconciler.report.results.finding import Level
 from reconciler.report.style import Style, counted, plain, safe
-from reconciler.report.words import names_words, request_document, resource_words
+from reconciler.report.words import names_words, resource_words
 
 _STYLE: Final = {
     ClaimStatus.PASSED: "add",
@@ -115,40 +125,45 @@ def _mending(mending: Remediation) -> Iterator[str]:
         yield from (f"  {change}" for change in changes)
 
 
-def claim_document(result: ClaimResult) -> dict[str, object]:
-    """One result for programs."""
-    test, verdict = result.test, result.verdict
-    return {
-        "test": test.name,
-        "document": test.document,
-        "claim": test.claim.value,
-        "place": str(test.origin),
-        "severity": test.severity,
-        "standing": result.standing.value,
-        "stops": result.stops,
-        "words": claim_words(test),
-        "aboutNobody": list(result.nobody),
-        "witness": None if verdict is None or verdict.witness is None else _witness(verdict),
-        "reason": None if verdict is None else verdict.reason,
-        "mending": None if result.mending is None else _change(result.mending),
-        "waiver": None
-        if test.waiver is None
-        else {"reason": test.waiver.reason, "expires": str(test.waiver.expires), "ticket": test.waiver.ticket},
-    }
+def claim_entry(result: ClaimResult) -> ClaimEntry:
+    """One result as commands print it for programs."""
+    test, verdict, waiver = result.test, result.verdict, result.test.waiver
+    return ClaimEntry(
+        test=test.name,
+        document=test.document,
+        claim=test.claim.value,
+        place=test.origin,
+        severity=Level(test.severity),
+        standing=result.standing.value,
+        stops=result.stops,
+        words=claim_words(test),
+        about_nobody=tuple(result.nobody),
+        witness=None if verdict is None or verdict.witness is None else _witness(verdict, verdict.witness),
+        reason=None if verdict is None else verdict.reason,
+        mending=None
+        if result.mending is None
+        else RemediationEntry(tuple(result.mending.create), tuple(result.mending.delete)),
+        waiver=None if waiver is None else WaiverEntry(waiver.reason, str(waiver.expires), waiver.ticket),
+    )
 
 
-def _witness(verdict: AssertionResult) -> dict[str, object]:
-    request = {} if verdict.witness is None else request_document(verdict.witness)
-    return {
-        **request,
-        "via": None if verdict.via is None else verdict.via.value,
-        "bindings": [BINDING.write(binding) for binding in verdict.bindings],
-        "origins": [str(origin) for origin in verdict.origins],
-    }
+def _witness(verdict: AssertionResult, request: AccessRequest) -> WitnessEntry:
+    return WitnessEntry(
+        request.principal,
+        request.host,
+        request.operation.name,
+        request.resource_type.name,
+        request.resource_name,
+        None if verdict.via is None else verdict.via.value,
+        tuple(verdict.bindings),
+        tuple(map(str, verdict.origins)),
+    )
 
 
-def _change(mending: Remediation) -> dict[str, object]:
-    return {
-        "create": [BINDING.write(binding) for binding in mending.create],
-        "delete": [BINDING.write(binding) for binding in mending.delete],
-    }
+def test_document(decided: Iterable[tuple[AccessView, Sequence[ClaimResult]]]) -> dict[str, Any]:
+    """What ``test --output json`` prints."""
+    decided = list(decided)
+    states = tuple(
+        TestedState(view.cluster, view.basis.value, tuple(map(claim_entry, results))) for view, results in decided
+    )
+    return TEST.write(TestOutput(not any(result.stops for _, results in decided for result in results), states))

@@ -1,7 +1,7 @@
 """Lint findings as text: what, where, what shows it, what to do; and the smaller set that means the same."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any
 
@@ -11,6 +11,9 @@ from reconciler.codec.values import BINDING
 from reconciler.manifest import LintWaiver
 from reconciler.model import AclBinding, Declaration
 from reconciler.report.access_view import AccessView
+from reconciler.report.results.codecs import LINT
+from reconciler.report.results.documents import LintedState, LintEntry, LintOutput, WaiverEntry
+from reconciler.report.results.finding import Level
 from reconciler.report.style import Style, counted, plain, safe
 
 
@@ -108,45 +111,39 @@ def _noted(view: AccessView, binding: AclBinding) -> str:
 
 
 def lint_document(linted: Sequence[Linted]) -> dict[str, Any]:
-    """For programs."""
-    return {
-        "states": [
-            {
-                **one.view.document(),
-                "findings": [_finding_document(finding) for finding in one.findings],
-                "waived": [
-                    {
-                        **_finding_document(finding),
-                        "waiver": {
-                            "place": str(waiver.waiver.origin),
-                            "reason": waiver.waiver.reason,
-                            "expires": str(waiver.waiver.expires),
-                            "ticket": waiver.waiver.ticket,
-                        },
-                    }
-                    for finding, waiver in one.waived
-                ],
-                "idleWaivers": [str(waiver.waiver.origin) for waiver in one.idle_waivers],
-                "ignored": one.ignored,
-                "implied": one.implied,
-            }
-            for one in linted
-        ]
-    }
+    """What ``lint --output json`` prints."""
+    return LINT.write(LintOutput(tuple(map(_state, linted))))
 
 
-def _finding_document(finding: LintFinding) -> dict[str, Any]:
-    return {
-        "rule": finding.rule.code,
-        "name": finding.rule.name,
-        "severity": finding.rule.severity,
-        "binding": BINDING.write(finding.binding),
-        "message": finding.message,
-        "advice": finding.advice,
-        "evidence": list(finding.evidence),
-        "related": [BINDING.write(binding) for binding in finding.related],
-        "place": None if finding.origin is None else str(finding.origin),
-    }
+def _state(one: Linted) -> LintedState:
+    return LintedState(
+        one.view.cluster,
+        one.view.basis.value,
+        tuple(map(_entry, one.findings)),
+        tuple(replace(_entry(finding), waiver=_waiver(waiver)) for finding, waiver in one.waived),
+        tuple(waiver.waiver.origin for waiver in one.idle_waivers),
+        one.ignored,
+        one.implied,
+    )
+
+
+def _waiver(waiver: LintWaiver) -> WaiverEntry:
+    accepted = waiver.waiver
+    return WaiverEntry(accepted.reason, str(accepted.expires), accepted.ticket, accepted.origin)
+
+
+def _entry(finding: LintFinding) -> LintEntry:
+    return LintEntry(
+        finding.rule.code,
+        finding.rule.name,
+        Level(finding.rule.severity),
+        finding.binding,
+        finding.message,
+        finding.advice,
+        tuple(finding.evidence),
+        tuple(finding.related),
+        finding.origin,
+    )
 
 
 def minimised_document(found: Sequence[tuple[AccessView, Minimised]]) -> dict[str, Any]:

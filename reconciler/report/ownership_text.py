@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from reconciler.manifest import FIELD_OF
 from reconciler.model import PatternType, ResourcePattern, ResourceType
 from reconciler.policy import Breach, BreachKind
+from reconciler.report.results.documents import BreachEntry
 from reconciler.report.style import Style, plain, safe
 from reconciler.report.words import names_words
 
@@ -55,16 +56,11 @@ def advice(breach: Breach) -> str:
             return "no team's files match this file: move it, or mend the files of its team"
 
 
-def breach_document(breach: Breach) -> dict[str, object]:
-    """One breach for programs."""
-    return {
-        "place": str(breach.origin),
-        "kind": breach.kind.value,
-        "teams": list(breach.teams),
-        "owners": list(breach.owners),
-        "message": message(breach),
-        "advice": advice(breach),
-    }
+def breach_entry(breach: Breach) -> BreachEntry:
+    """One breach as commands print it for programs."""
+    return BreachEntry(
+        breach.origin, breach.kind.value, message(breach), advice(breach), tuple(breach.teams), tuple(breach.owners)
+    )
 
 
 def _teams(names: Iterable[str]) -> str:

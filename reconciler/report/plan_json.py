@@ -2,20 +2,11 @@
 
 from typing import Any
 
-from reconciler.plan import Plan, Refusal, plan_to_json
+from reconciler.plan import Plan, plan_to_json
+from reconciler.report.results.codecs import REFUSAL
 
 
 def plan_report(plan: Plan, *, command: str = "plan") -> dict[str, Any]:
     """What ``--output json`` prints; ``command`` says whether it proposes (``plan``) or only reports (``drift``)."""
-    refused = [refusal_document(refusal) for refusal in plan.refusals]
+    refused = [REFUSAL.write(refusal) for refusal in plan.refusals]
     return {**plan_to_json(plan), "command": command, "refusals": refused}
-
-
-def refusal_document(refusal: Refusal) -> dict[str, str]:
-    """One refusal as JSON values."""
-    return {
-        "guard": str(refusal.guard),
-        "object": refusal.object,
-        "message": refusal.message,
-        "remedy": refusal.remedy,
-    }

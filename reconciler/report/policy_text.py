@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from reconciler.model import UNLIMITED_CONFIGS, TopicCheck, readable
 from reconciler.policy import TopicFinding, TopicFindingStatus, TopicPolicyResult
+from reconciler.report.results.documents import PoliciesEntry, PolicyEntry, WaiverEntry
+from reconciler.report.results.finding import Level
 from reconciler.report.style import Style, counted, plain, safe
 
 _STYLE: Final = {
@@ -96,42 +98,34 @@ def _advice_in_doubt(finding: TopicFinding) -> str:
     return "declare it, or say in the rule, with required, whether the broker's default will do"
 
 
-def finding_document(finding: TopicFinding) -> dict[str, Any]:
-    """One finding for programs; ``rule`` and ``name`` are stable."""
+def policies_entry(result: TopicPolicyResult) -> PoliciesEntry:
+    """A result as commands print it for programs."""
+    findings = tuple(map(_entry, result.findings))
+    return PoliciesEntry(
+        result.rules, result.topics, findings, tuple(waiver.origin for waiver in result.unused_waivers)
+    )
+
+
+def _entry(finding: TopicFinding) -> PolicyEntry:
     waiver = finding.waiver
-    return {
-        "rule": finding.code.value,
-        "name": finding.code.slug,
-        "severity": finding.rule.severity,
-        "standing": finding.status.value,
-        "stops": finding.stops,
-        "topic": finding.topic,
-        "place": str(finding.origin),
-        "policy": finding.rule.document,
-        "policyRule": finding.rule.name or "",
-        "rulePlace": str(finding.rule_origin),
-        "about": finding.about,
-        "found": finding.found,
-        "wanted": finding.wanted,
-        "message": message(finding),
-        "reason": finding.rule.message or "",
-        "advice": advice(finding),
-        "waiver": None
+    return PolicyEntry(
+        rule=finding.code.value,
+        name=finding.code.slug,
+        severity=Level(finding.rule.severity),
+        standing=finding.status.value,
+        stops=finding.stops,
+        topic=finding.topic,
+        place=finding.origin,
+        policy=finding.rule.document,
+        policy_rule=finding.rule.name or "",
+        rule_place=str(finding.rule_origin),
+        about=finding.about,
+        found=finding.found,
+        wanted=finding.wanted,
+        message=message(finding),
+        reason=finding.rule.message or "",
+        advice=advice(finding),
+        waiver=None
         if waiver is None
-        else {
-            "place": str(waiver.origin),
-            "reason": waiver.reason,
-            "expires": str(waiver.expires),
-            "ticket": waiver.ticket,
-        },
-    }
-
-
-def policy_document(result: TopicPolicyResult) -> dict[str, Any]:
-    """A result for programs."""
-    return {
-        "rules": result.rules,
-        "topics": result.topics,
-        "findings": [finding_document(finding) for finding in result.findings],
-        "idleWaivers": [str(waiver.origin) for waiver in result.unused_waivers],
-    }
+        else WaiverEntry(waiver.reason, str(waiver.expires), waiver.ticket, waiver.origin),
+    )

@@ -172,5 +172,5 @@ def test_a_row_that_stands_twice_is_refused(store: FleetStore, spark: "SparkSess
     )
     [answer] = drift.clusters
     assert answer.failure is not None
-    assert "stands twice" in answer.failure.message
+    assert "stored twice" in answer.failure.message
     assert not drift.differing

@@ -113,7 +113,7 @@ def plan_from_json(document: Mapping[str, Any]) -> Plan:
 
 def step_to_json(step: Step) -> dict[str, Any]:
     """A step as JSON values, without its effect on access."""
-    return STEP.write(step)  # type: ignore[no-any-return]
+    return STEP.write(step)
 
 
 def plan_schema_text() -> str:

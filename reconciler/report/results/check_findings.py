@@ -8,12 +8,12 @@ from typing import Final
 from reconciler.access import Via
 from reconciler.model import AclBinding
 from reconciler.report.results.documents import (
-    AgreedForm,
-    BreachForm,
-    ClaimForm,
-    PoliciesForm,
-    PolicyFindingForm,
-    WitnessForm,
+    BreachEntry,
+    ChecksEntry,
+    ClaimEntry,
+    PoliciesEntry,
+    PolicyEntry,
+    WitnessEntry,
 )
 from reconciler.report.results.finding import Check, CheckStatus, Finding, Level
 from reconciler.report.results.lint_findings import idle_waivers, waived_words
@@ -29,7 +29,7 @@ _BECAUSE: Final = {
 }
 
 
-def agreed_findings(agreed: AgreedForm, cluster: str) -> Iterator[Finding]:
+def agreed_findings(agreed: ChecksEntry, cluster: str) -> Iterator[Finding]:
     """What does not hold."""
     for claim in agreed.claims:
         if claim.standing != "passed":
@@ -41,13 +41,13 @@ def agreed_findings(agreed: AgreedForm, cluster: str) -> Iterator[Finding]:
         yield from idle_waivers(agreed.policies.idle_waivers, cluster)
 
 
-def agreed_checks(agreed: AgreedForm, cluster: str, basis: str) -> Iterator[Check]:
+def agreed_checks(agreed: ChecksEntry, cluster: str, basis: str) -> Iterator[Check]:
     """One for each claim, breach and rule that is not kept; one that passed where nothing speaks against it."""
     for check in _checks(agreed, cluster):
         yield replace(check, basis=basis)
 
 
-def _checks(agreed: AgreedForm, cluster: str) -> Iterator[Check]:
+def _checks(agreed: ChecksEntry, cluster: str) -> Iterator[Check]:
     for claim in agreed.claims:
         yield _claim_check(claim, cluster)
     if agreed.breaches is not None:
@@ -56,7 +56,7 @@ def _checks(agreed: AgreedForm, cluster: str) -> Iterator[Check]:
         yield from _policy_checks(agreed.policies, cluster)
 
 
-def _claim_finding(claim: ClaimForm, cluster: str) -> Finding:
+def _claim_finding(claim: ClaimEntry, cluster: str) -> Finding:
     """What a claim that did not pass comes to."""
     rule = _CLAIM_RULES.get(claim.standing, "access-test")
     details = tuple(_broken(claim))
@@ -80,7 +80,7 @@ def _claim_finding(claim: ClaimForm, cluster: str) -> Finding:
     )
 
 
-def _claim_check(claim: ClaimForm, cluster: str) -> Check:
+def _claim_check(claim: ClaimEntry, cluster: str) -> Check:
     """A claim and what came of it."""
     standing = _standing(claim)
     lines = () if standing is CheckStatus.PASSED else (*_broken(claim), *_mending(claim))
@@ -90,13 +90,13 @@ def _claim_check(claim: ClaimForm, cluster: str) -> Check:
     return Check("AccessTests", f"{claim.test}: {claim.claim}", cluster, standing, message, lines, claim.place)
 
 
-def _ownership_finding(breach: BreachForm, cluster: str) -> Finding:
+def _ownership_finding(breach: BreachEntry, cluster: str) -> Finding:
     """A breach of ownership."""
     rule = f"ownership-{breach.kind}"
     return Finding(rule, rule, Level.ERROR, breach.message, breach.advice, cluster, "", breach.place, checked=True)
 
 
-def _ownership_checks(breaches: tuple[BreachForm, ...], cluster: str) -> Iterator[Check]:
+def _ownership_checks(breaches: tuple[BreachEntry, ...], cluster: str) -> Iterator[Check]:
     """One for each breach; one that passed where there is none."""
     if not breaches:
         message = "every file names only what belongs to its team"
@@ -106,7 +106,7 @@ def _ownership_checks(breaches: tuple[BreachForm, ...], cluster: str) -> Iterato
         yield Check("Ownership", name, cluster, CheckStatus.FAILED, breach.message, (breach.advice,), breach.place)
 
 
-def _policy_finding(form: PolicyFindingForm, cluster: str) -> Finding:
+def _policy_finding(form: PolicyEntry, cluster: str) -> Finding:
     level = Level.ERROR if form.stops else Level.WARNING
     message = f"undecided: {form.message}" if form.standing == "undecided" else form.message
     details = (form.reason,) if form.reason else ()
@@ -117,7 +117,7 @@ def _policy_finding(form: PolicyFindingForm, cluster: str) -> Finding:
     )
 
 
-def _policy_checks(policies: PoliciesForm, cluster: str) -> Iterator[Check]:
+def _policy_checks(policies: PoliciesEntry, cluster: str) -> Iterator[Check]:
     """One for each rule that some topic does not keep, and one for all the others."""
     ordered = sorted(policies.findings, key=_rule_name)
     broken = 0
@@ -134,11 +134,11 @@ def _policy_checks(policies: PoliciesForm, cluster: str) -> Iterator[Check]:
         yield Check("TopicPolicy", name, cluster, CheckStatus.PASSED, kept)
 
 
-def _rule_name(form: PolicyFindingForm) -> str:
+def _rule_name(form: PolicyEntry) -> str:
     return f"{form.policy}/{form.policy_rule}" if form.policy_rule else form.policy
 
 
-def _policy_standing(form: PolicyFindingForm) -> CheckStatus:
+def _policy_standing(form: PolicyEntry) -> CheckStatus:
     if form.standing == "waived":
         return CheckStatus.WAIVED
     if not form.stops:
@@ -146,7 +146,7 @@ def _policy_standing(form: PolicyFindingForm) -> CheckStatus:
     return CheckStatus.UNDECIDED if form.standing == "undecided" else CheckStatus.FAILED
 
 
-def _standing(claim: ClaimForm) -> CheckStatus:
+def _standing(claim: ClaimEntry) -> CheckStatus:
     if claim.standing == "passed":
         return CheckStatus.PASSED
     if claim.standing == "waived":
@@ -156,7 +156,7 @@ def _standing(claim: ClaimForm) -> CheckStatus:
     return CheckStatus.UNDECIDED if claim.standing == "undecided" else CheckStatus.FAILED
 
 
-def _broken(claim: ClaimForm) -> Iterator[str]:
+def _broken(claim: ClaimEntry) -> Iterator[str]:
     for glob in claim.about_nobody:
         yield f"no principal that is known matches {glob}, so the claim is about nobody"
     if claim.witness is not None:
@@ -165,7 +165,7 @@ def _broken(claim: ClaimForm) -> Iterator[str]:
         yield f"undecided: {claim.reason}"
 
 
-def _witness(witness: WitnessForm, *, may: bool, certain: bool) -> Iterator[str]:
+def _witness(witness: WitnessEntry, *, may: bool, certain: bool) -> Iterator[str]:
     verb = f"{'' if certain else 'perhaps '}{'may' if may else 'may not'}"
     resource = f"{witness.resource_type} {witness.resource_name}"
     yield f"but {witness.principal} {verb} {witness.operation} {resource} from {witness.host}"
@@ -177,7 +177,7 @@ def _witness(witness: WitnessForm, *, may: bool, certain: bool) -> Iterator[str]
         yield f"declared at {', '.join(witness.origins)}"
 
 
-def _mending(claim: ClaimForm) -> Iterator[str]:
+def _mending(claim: ClaimEntry) -> Iterator[str]:
     if claim.mending is None:
         return
     changes = [*_changes("create", claim.mending.create), *_changes("delete", claim.mending.delete)]

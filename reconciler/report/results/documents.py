@@ -1,83 +1,63 @@
-"""The JSON of ``lint``, ``test``, ``validate``, and of failures: what is missing or of another shape is refused."""
+"""What ``lint``, ``test``, ``validate`` and the checks of a plan print as JSON: one definition that writes and reads.
 
-from typing import Annotated, Any
+``report`` reads what the commands write; what is missing or of another shape is refused with its place.
+"""
 
-from pydantic import BeforeValidator, ConfigDict, Field
-from pydantic.alias_generators import to_camel
-from pydantic.dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from reconciler.codec import SchemaError
-from reconciler.codec.values import BINDING, ORIGIN
 from reconciler.model import AclBinding, Origin
 from reconciler.report.results.finding import Level
 
-_SHAPE = ConfigDict(alias_generator=to_camel, arbitrary_types_allowed=True, populate_by_name=True)
 
-
-def _origin(value: object) -> object:
-    if value is None or isinstance(value, Origin):
-        return value
-    if not isinstance(value, str):
-        raise ValueError("a place is a text")
-    return ORIGIN.read(value)
-
-
-def _binding(value: Any) -> object:
-    try:
-        return value if isinstance(value, AclBinding) else BINDING.read(value)
-    except SchemaError as error:
-        raise ValueError(f"not a binding: {error}") from error
-
-
-Place = Annotated[Origin, BeforeValidator(_origin)]
-Binding = Annotated[AclBinding, BeforeValidator(_binding)]
-
-
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class WaiverForm:
-    """Why and until when something is accepted."""
+@dataclass(frozen=True, slots=True)
+class WaiverEntry:
+    """Why and until when something is accepted, and where that is declared."""
 
     reason: str
     expires: str
     ticket: str | None = None
+    place: Origin | None = None
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class FindingForm:
+@dataclass(frozen=True, slots=True)
+class LintEntry:
     """One finding of ``lint``."""
 
     rule: str
     name: str
     severity: Level
-    binding: Binding
+    binding: AclBinding
     message: str
     advice: str
     evidence: tuple[str, ...]
-    related: tuple[Binding, ...]
-    place: Place | None
-    waiver: WaiverForm | None = None
+    related: tuple[AclBinding, ...]
+    place: Origin | None
+    waiver: WaiverEntry | None = None
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class LintStateForm:
-    """What ``lint`` says of one state."""
+@dataclass(frozen=True, slots=True)
+class LintedState:
+    """What ``lint`` says of one state; ``ignored`` and ``implied`` count findings that are not shown."""
 
     cluster: str
     basis: str
-    findings: tuple[FindingForm, ...]
-    waived: tuple[FindingForm, ...]
-    idle_waivers: tuple[Place, ...]
+    findings: tuple[LintEntry, ...]
+    waived: tuple[LintEntry, ...]
+    idle_waivers: tuple[Origin, ...]
+    ignored: int = 0
+    implied: int = 0
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class LintForm:
+@dataclass(frozen=True, slots=True)
+class LintOutput:
     """``lint --output json``."""
 
-    states: tuple[LintStateForm, ...]
+    states: tuple[LintedState, ...]
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class WitnessForm:
+@dataclass(frozen=True, slots=True)
+class WitnessEntry:
     """A request that breaks a claim, and why it is allowed or denied."""
 
     principal: str
@@ -86,66 +66,68 @@ class WitnessForm:
     resource_type: str
     resource_name: str
     via: str | None
-    bindings: tuple[Binding, ...]
+    bindings: tuple[AclBinding, ...]
     origins: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class MendingForm:
+@dataclass(frozen=True, slots=True)
+class RemediationEntry:
     """Bindings to create and to delete."""
 
-    create: tuple[Binding, ...]
-    delete: tuple[Binding, ...]
+    create: tuple[AclBinding, ...]
+    delete: tuple[AclBinding, ...]
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class ClaimForm:
+@dataclass(frozen=True, slots=True)
+class ClaimEntry:
     """One claim of an AccessTest and its result."""
 
     test: str
     document: str
     claim: str
-    place: Place
+    place: Origin
     severity: Level
     standing: str
     stops: bool
     words: str
     about_nobody: tuple[str, ...] = ()
-    witness: WitnessForm | None = None
+    witness: WitnessEntry | None = None
     reason: str | None = None
-    mending: MendingForm | None = None
-    waiver: WaiverForm | None = None
+    mending: RemediationEntry | None = None
+    waiver: WaiverEntry | None = None
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class TestedForm:
+@dataclass(frozen=True, slots=True)
+class TestedState:
     """The claims of one state."""
 
     cluster: str
     basis: str
-    claims: tuple[ClaimForm, ...]
+    claims: tuple[ClaimEntry, ...]
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class TestForm:
+@dataclass(frozen=True, slots=True)
+class TestOutput:
     """``test --output json``."""
 
     passed: bool
-    clusters: tuple[TestedForm, ...]
+    clusters: tuple[TestedState, ...]
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class BreachForm:
+@dataclass(frozen=True, slots=True)
+class BreachEntry:
     """A breach of ownership."""
 
-    place: Place
+    place: Origin
     kind: str
     message: str
     advice: str
+    teams: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class ProblemForm:
+@dataclass(frozen=True, slots=True)
+class ProblemEntry:
     """A problem in a manifest."""
 
     code: str
@@ -158,8 +140,8 @@ class ProblemForm:
     related: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class PolicyFindingForm:
+@dataclass(frozen=True, slots=True)
+class PolicyEntry:
     """A topic that does not keep a policy; ``rule`` is a code, ``policy`` and ``policy_rule`` name the rule."""
 
     rule: str
@@ -168,57 +150,61 @@ class PolicyFindingForm:
     standing: str
     stops: bool
     topic: str
-    place: Place
+    place: Origin
     policy: str
     policy_rule: str
     message: str
     reason: str
     advice: str
-    waiver: WaiverForm | None = None
+    rule_place: str = ""
+    about: str = ""
+    found: str = ""
+    wanted: str = ""
+    waiver: WaiverEntry | None = None
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class PoliciesForm:
+@dataclass(frozen=True, slots=True)
+class PoliciesEntry:
     """Topics held against the rules of topic policies."""
 
     rules: int
     topics: int
-    findings: tuple[PolicyFindingForm, ...]
-    idle_waivers: tuple[Place, ...]
+    findings: tuple[PolicyEntry, ...]
+    idle_waivers: tuple[Origin, ...]
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class AgreedForm:
-    """What was agreed about one cluster; what a command did not decide is not there."""
+@dataclass(frozen=True, slots=True)
+class ChecksEntry:
+    """What was checked about one cluster; what a command did not check is not there."""
 
-    claims: tuple[ClaimForm, ...] = ()
-    breaches: tuple[BreachForm, ...] | None = None
-    policies: PoliciesForm | None = None
+    claims: tuple[ClaimEntry, ...] = ()
+    breaches: tuple[BreachEntry, ...] | None = None
+    policies: PoliciesEntry | None = None
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class ValidateForm:
+@dataclass(frozen=True, slots=True)
+class ValidatedEntry:
+    """One cluster: how much is declared, and what was checked."""
+
+    checks: ChecksEntry
+    bindings: int = 0
+    topics: int = 0
+    expired: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ValidateOutput:
     """``validate --output json``."""
 
     valid: bool
-    clusters: dict[str, AgreedForm] = Field(default_factory=dict)
-    problems: tuple[ProblemForm, ...] = ()
+    clusters: Mapping[str, ValidatedEntry] = field(default_factory=dict)
+    problems: tuple[ProblemEntry, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class FailedForm:
+@dataclass(frozen=True, slots=True)
+class FailedOutput:
     """A command that ended without a result, as a pipeline notes it."""
 
     failed: str
     status: int
     cluster: str = ""
-
-
-@dataclass(frozen=True, slots=True, config=_SHAPE)
-class RefusalForm:
-    """What a guard refuses."""
-
-    guard: str
-    object: str
-    message: str
-    remedy: str

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from reconciler.model import Origin
-from reconciler.report.results.documents import FindingForm, ProblemForm, WaiverForm
+from reconciler.report.results.documents import LintEntry, ProblemEntry, WaiverEntry
 from reconciler.report.results.finding import Finding, Level
 
 
-def lint_finding(form: FindingForm, cluster: str) -> Finding:
+def lint_finding(form: LintEntry, cluster: str) -> Finding:
     """One finding of ``lint``."""
     return Finding(
         form.rule,
@@ -30,7 +30,7 @@ def idle_waivers(places: Iterable[Origin], cluster: str) -> Iterator[Finding]:
         yield Finding("idle-waiver", "idle-waiver", Level.WARNING, message, "remove it", cluster, "", place)
 
 
-def problem_finding(problem: ProblemForm) -> Finding:
+def problem_finding(problem: ProblemEntry) -> Finding:
     """A problem in a manifest."""
     place = Origin(problem.file, problem.line, problem.column)
     details = tuple(f"see also {other}" for other in problem.related)
@@ -45,7 +45,7 @@ def problem_finding(problem: ProblemForm) -> Finding:
     )
 
 
-def waived_words(waiver: WaiverForm | None) -> str:
+def waived_words(waiver: WaiverEntry | None) -> str:
     """Until when it is accepted, and why; nothing where nobody accepts it."""
     if waiver is None:
         return ""

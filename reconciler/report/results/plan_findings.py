@@ -6,7 +6,7 @@ from typing import Final
 
 from reconciler.diff import SkipReason
 from reconciler.plan import Plan
-from reconciler.report.results.documents import FailedForm
+from reconciler.report.results.documents import FailedOutput
 from reconciler.report.results.finding import Check, CheckStatus, Finding, Level
 
 #: What a person has to look at; the others are what was asked for.
@@ -66,16 +66,16 @@ def _guards(plan: Plan) -> Iterator[Check]:
         yield Check("Guards", f"guard {guard}", plan.terms.cluster, CheckStatus.FAILED, message, lines)
 
 
-def failed_finding(form: FailedForm) -> Finding:
+def failed_finding(form: FailedOutput) -> Finding:
     """What did not come about."""
     message, advice = _failed(form), "its messages are in the log of the job"
     return Finding("run-failed", "run-failed", Level.ERROR, message, advice, form.cluster, form.failed, checked=True)
 
 
-def failed_check(form: FailedForm) -> Check:
+def failed_check(form: FailedOutput) -> Check:
     """The same among the checks, so that none of their formats can be without it."""
     return Check("Runs", f"{form.failed} ended well", form.cluster, CheckStatus.FAILED, _failed(form))
 
 
-def _failed(form: FailedForm) -> str:
+def _failed(form: FailedOutput) -> str:
     return f"{form.failed} ended with {form.status}, so nothing is known of what it would have found"

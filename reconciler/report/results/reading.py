@@ -6,10 +6,12 @@ from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from reconciler.plan import Guard, PlanFileError, Refusal, plan_from_json
+from reconciler.codec import Codec, SchemaError, array
+from reconciler.plan import PlanFileError, Refusal, plan_from_json
 from reconciler.report.results.answers import answer_checks, answer_findings
 from reconciler.report.results.check_findings import agreed_checks, agreed_findings
-from reconciler.report.results.documents import AgreedForm, FailedForm, LintForm, RefusalForm, TestForm, ValidateForm
+from reconciler.report.results.codecs import CHECKS, FAILED, LINT, REFUSAL, TEST, VALIDATE
+from reconciler.report.results.documents import ChecksEntry, LintOutput, TestOutput, ValidateOutput
 from reconciler.report.results.finding import Level
 from reconciler.report.results.fleet import FleetReport, fleet_checks, fleet_findings
 from reconciler.report.results.lint_findings import idle_waivers, lint_finding, problem_finding
@@ -24,6 +26,7 @@ from reconciler.report.results.report import Report
 
 T = TypeVar("T")
 _SHOWN: Final = 5
+_REFUSALS: Final = array(REFUSAL)
 
 
 class ResultError(Exception):
@@ -36,14 +39,14 @@ def read_result(document: object, *, drift: bool = False) -> Report:
         case dict() if {"planId", "steps"} <= document.keys():
             return _plan_report(document, drift=drift or document.get("command") == "drift")
         case {"failed": _, "status": _}:
-            failed = _shaped(FailedForm, document)
+            failed = _read(FAILED, document)
             return Report(findings=(failed_finding(failed),), checks=(failed_check(failed),))
         case {"states": [*states]} if all(isinstance(state, dict) and "findings" in state for state in states):
-            return _lint_report(_shaped(LintForm, document))
+            return _lint_report(_read(LINT, document))
         case {"passed": _, "clusters": [*_]}:
-            return _test_report(_shaped(TestForm, document))
+            return _test_report(_read(TEST, document))
         case {"valid": _, "problems": _}:
-            return _validate_report(_shaped(ValidateForm, document))
+            return _validate_report(_read(VALIDATE, document))
         case {"run": _, "totals": _, "clusters": [*_]}:
             return fleet_result(_shaped(FleetReport, document))
     raise ResultError(
@@ -65,7 +68,7 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
         # A report refuses nothing: guards speak when somebody plans to change the cluster.
         return Report(drifts=(plan,), findings=left_findings(plan))
     plan = replace(plan, refusals=_refusals(document))
-    agreed, cluster = _shaped(AgreedForm, document), plan.terms.cluster
+    agreed, cluster = _read(CHECKS, document), plan.terms.cluster
     return Report(
         plans=(plan,),
         findings=(
@@ -79,14 +82,10 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
 
 
 def _refusals(document: dict[str, Any]) -> tuple[Refusal, ...]:
-    forms = _shaped(tuple[RefusalForm, ...], document.get("refusals", ()))
-    try:
-        return tuple(Refusal(Guard(form.guard), form.object, form.message, form.remedy) for form in forms)
-    except ValueError as error:
-        raise ResultError(str(error)) from error
+    return _read(_REFUSALS, document.get("refusals", []))
 
 
-def _lint_report(form: LintForm) -> Report:
+def _lint_report(form: LintOutput) -> Report:
     findings = []
     for state in form.states:
         findings += [lint_finding(one, state.cluster) for one in (*state.findings, *state.waived)]
@@ -94,13 +93,13 @@ def _lint_report(form: LintForm) -> Report:
     return Report(findings=tuple(findings), looked=tuple((state.cluster, state.basis) for state in form.states))
 
 
-def _test_report(form: TestForm) -> Report:
-    report = _agreed_report([(state.cluster, state.basis, AgreedForm(state.claims)) for state in form.clusters])
+def _test_report(form: TestOutput) -> Report:
+    report = _agreed_report([(state.cluster, state.basis, ChecksEntry(state.claims)) for state in form.clusters])
     return _as_said(report, well=form.passed)
 
 
-def _validate_report(form: ValidateForm) -> Report:
-    report = _agreed_report([(cluster, "declared", agreed) for cluster, agreed in form.clusters.items()])
+def _validate_report(form: ValidateOutput) -> Report:
+    report = _agreed_report([(cluster, "declared", one.checks) for cluster, one in form.clusters.items()])
     report = replace(report, findings=(*map(problem_finding, form.problems), *report.findings))
     return _as_said(report, well=form.valid)
 
@@ -112,12 +111,19 @@ def _as_said(report: Report, *, well: bool) -> Report:
     return report
 
 
-def _agreed_report(states: Sequence[tuple[str, str, AgreedForm]]) -> Report:
+def _agreed_report(states: Sequence[tuple[str, str, ChecksEntry]]) -> Report:
     return Report(
         findings=tuple(found for cluster, _, agreed in states for found in agreed_findings(agreed, cluster)),
         checks=tuple(check for cluster, basis, agreed in states for check in agreed_checks(agreed, cluster, basis)),
         looked=tuple((cluster, basis) for cluster, basis, _ in states),
     )
+
+
+def _read(codec: Codec[T], document: object) -> T:
+    try:
+        return codec.read(document)
+    except SchemaError as error:
+        raise ResultError(str(error)) from error
 
 
 def _shaped(kind: type[T], document: object) -> T:
