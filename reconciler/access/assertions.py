@@ -109,6 +109,7 @@ class Checker:
             return authorize(principal, host, AclOperation.ALTER, ResourceType.CLUSTER, CLUSTER_NAME)
         if found.via is not Via.OTHER_RESOURCE:
             return authorize(principal, host, operation, kind, name)
+        # CREATE or DELETE on CLUSTER; otherwise WRITE on some topic permits to start an idempotent producer.
         if kind is ResourceType.TOPIC:
             return authorize(principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
         return self._authorizer.authorize_by_resource_type(principal, host, AclOperation.WRITE, ResourceType.TOPIC)
@@ -131,6 +132,7 @@ class Checker:
         if selection.named is not None:
             yield from sorted(selection.named)
             return
+        # Every possible principal: an unnamed one stands for all without bindings, the others are those with bindings.
         yield self._comparisons[id(interpretation)].unnamed
         kinds = {pattern.resource_type, ResourceType.CLUSTER, ResourceType.TOPIC}
         holders: set[str] = set()
@@ -173,6 +175,7 @@ class Checker:
             name = shortest_name(pattern.resource_type, names_of(pattern))
             if name is None:
                 continue
+            # Who may change ACLs can grant itself the operation, so the assertion does not hold.
             powerful = search.cluster_alter(selection, hosts)
             if powerful is not None:
                 return _as_found(powerful._replace(name=name), operation, pattern)

@@ -76,6 +76,7 @@ class Authorizer:
         self.broker_defects = broker_defects
         self._index = interpretations.certain
         self.kafka_version = self._index.version
+        # Resource types that need the slow path; an empty set on a healthy cluster without unknowns.
         self._careful = frozenset(ResourceType) if not interpretations.known else self.broker_defects.types
 
     def with_changes(self, added: Bindings = (), removed: Iterable[AclBinding] = ()) -> "Authorizer":
@@ -114,6 +115,7 @@ class Authorizer:
         if operation < _FIRST_OPERATION or resource_type < _FIRST_TYPE:
             raise ValueError(f"{operation.name} on {resource_type.name} cannot be requested")
         request = _new(AccessRequest, (principal, host, operation, resource_type, resource_name))
+        # StandardAuthorizerData checks super users before any ACL, even before DENYs.
         if principal in self.super_users:
             return Decision(True, DecisionRule.SUPER_USER, request, self._find_evidence)
         if resource_type in self._careful or principal == WILDCARD_PRINCIPAL:
@@ -124,12 +126,14 @@ class Authorizer:
         for table in self._index.view(resource_type, principal, host):
             found = table.literals.get(resource_name)
             mask |= table.under(resource_name) if found is None else found
+        # DENY wins over every ALLOW, whatever is more specific (StandardAuthorizerData.checkSection).
         if mask >> operation + DENIED & 1:
             return Decision(False, DecisionRule.DENY, request, self._find_evidence)
         if mask >> operation & 1:
             return Decision(True, DecisionRule.ALLOW, request, self._find_evidence)
         if mask >> operation + IMPLIED & 1:
             return Decision(True, DecisionRule.IMPLIED_ALLOW, request, self._find_evidence)
+        # Default-allow applies only to resources without any ACL: an ACL of another principal closes them too.
         if (
             mask
             or not self.interpretations.least.default_allow
@@ -152,6 +156,7 @@ class Authorizer:
             for table in index.view(resource_type, principal, host):
                 found = table.literals.get(name)
                 mask |= table.under(name) if found is None else found
+            # Any matching entry proves that the resource has ACLs, so default-allow is out.
             if mask:
                 answers.append(permitted(mask) >> operation & 1 == 1)
             else:
@@ -176,6 +181,7 @@ class Authorizer:
         return principal == WILDCARD_PRINCIPAL and self.kafka_version >= _SET_OF_SINCE
 
     def _breaking(self, request: AccessRequest) -> AclBinding | None:
+        # A scan ends at the first DENY that applies, so only defects before it are reached.
         denies = self.sources.denies(self._index, request)
         return self.broker_defects.breaking(request.resource_type, request.resource_name, denies[0] if denies else None)
 
@@ -198,12 +204,14 @@ class Authorizer:
         if probe.allowed or probe.rule is DecisionRule.BROKER_ERROR:
             return probe
         request = AccessRequest(principal, host, operation, resource_type, "")
+        # This method compares entries of all names, so an unparsable principal of any name can break it.
         if any(
             binding.pattern.resource_type is resource_type
             and host_matches(binding.entry.host, host, self.kafka_version)
             for binding in self.broker_defects.unparsable
         ):
             return Decision(None, DecisionRule.BROKER_ERROR, request, self._find_evidence)
+        # The made-up name is denied or unknown; now look at the patterns, as the default method does.
         asked = (principal, host, operation, resource_type)
         least, most = (may_on_some_resource(interpretation, *asked) for interpretation in self.interpretations.both)
         if least != most:

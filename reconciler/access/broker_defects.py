@@ -103,10 +103,12 @@ class BrokerDefects:
         for binding in self._unparsable.get(resource_type, ()):
             if matches(binding.pattern, name) and (end is None or scan_order(binding) < end):
                 return binding
+        # A DENY ends the scan before it can leave the names that match.
         return None if deny is not None else self._stumbled(resource_type, name)
 
     def _stumbled(self, resource_type: ResourceType, name: str) -> AclBinding | None:
         rows = self._below.get(resource_type)
+        # Only a scan that continues below LITERAL * gets into these names, and only for names that sort there.
         if not rows or not name < WILDCARD or resource_type in self._scan_ends_early:
             return None
         for text, bindings in reversed(rows[: bisect_left(rows, utf16(WILDCARD), key=lambda row: row[0])]):

@@ -47,6 +47,7 @@ def on_some_resource(
     everything = sorted(binding for binding in denies if binding.pattern.is_wildcard)
     if everything:
         return ResourceTypeDecision(False, tuple(everything))
+    # A prefix index answers both rules at once: a DENY prefix that contains the ALLOW, or an equal literal.
     denied = NameIndex({names_of(binding.pattern): 1 for binding in denies})
     allows = [
         binding

@@ -48,8 +48,10 @@ def permitted_by_api(
 ) -> int:
     """What the APIs permit on the names of ``key`` that are in no narrower set, as bits; ignores super users."""
     found = interpretation.access(principal, host, resource_type, key)
+    # ControllerApis accepts CREATE on CLUSTER in place of CREATE on the topic, and DELETE alike.
     if resource_type is ResourceType.TOPIC:
         found |= interpretation.access(principal, host, ResourceType.CLUSTER, CLUSTER_NAMES) & ON_EVERY_TOPIC
+    # KafkaApis.handleInitProducerIdRequest accepts WRITE on any topic in place of IDEMPOTENT_WRITE (KIP-679).
     elif (
         resource_type is ResourceType.CLUSTER
         and not found & _IDEMPOTENT
@@ -99,6 +101,7 @@ class AccessComparison:
         kept = self.supported[resource_type]
         new = permitted_by_api(self.after, principal, host, resource_type, key) & kept
         old = 0 if self.before is None else permitted_by_api(self.before, principal, host, resource_type, key) & kept
+        # The same object for no effect, so that callers can compare by identity.
         return NO_EFFECT if old == new else AccessEffect(new & ~old, old & ~new)
 
     def groups(self, principal: str, resource_type: ResourceType) -> list[BindingGroup]:
@@ -134,11 +137,13 @@ class AccessComparison:
 
     def nodes(self, principal: str, resource_type: ResourceType, zone: NameSet) -> list[NameSet]:
         """``zone`` and the sets inside it on which access may differ, outer ones first."""
+        # Nothing is inside a single name, so there is nothing to divide.
         if zone.literal:
             return [zone] if self._is_possible(resource_type, zone) else []
         found = {zone, ASTERISK_NAMES, literal(WILDCARD)} if zone.contains(ASTERISK_NAMES) else {zone}
         for group in self.groups(principal, resource_type):
             found.update(inside(group.ordered, zone))
+        # Under default-allow the patterns of other principals matter too: they cover names.
         for interpretation in self.interpretations:
             if interpretation.default_allow:
                 found.update(interpretation.coverage(resource_type).within(zone))
@@ -165,6 +170,7 @@ class AccessComparison:
         ``hosts`` limits the comparison to some hosts; without it, it covers every possible host.
         """
         nodes = self.nodes(principal, resource_type, zone)
+        # Without names in the zone itself (an impossible topic name, for example) there are none in its parts.
         if not nodes or nodes[0] != zone:
             return []
         classes = self.hosts(principal, resource_type, zone) if hosts is None else hosts
@@ -175,6 +181,7 @@ class AccessComparison:
                     found.setdefault((region, effect), []).append(host)
         pieces = []
         for (region, effect), alike in found.items():
+            # A region that the cuts use up holds no name, so nothing changes on it.
             name = shortest_name(resource_type, region.names, region.cuts)
             if name is not None:
                 pieces.append(

@@ -67,6 +67,7 @@ class CounterexampleSearch:
         opened = self._opened(kind, names, selection, hosts)
         best = min((one for one in (found, opened) if one is not None), key=lambda one: len(one.name), default=None)
         name = shortest_name(kind, names)
+        # Rights on other resources apply to any name, so they give the shortest one; skip them if it is found already.
         if name is None or (best is not None and len(best.name) <= len(name)):
             return best
         return self._elsewhere(operation, kind, name, selection, hosts) or best
@@ -107,6 +108,7 @@ class CounterexampleSearch:
         hosts: Sequence[str] | None,
     ) -> Counterexample | None:
         grants = self._grants_of(kind, operation)
+        # Two quick answers for the usual case of assertions that hold.
         if self._denied_to_all(operation, kind, names) or grants.principals <= selection.exempt:
             return None
         best: Counterexample | None = None
@@ -114,6 +116,7 @@ class CounterexampleSearch:
             zone = grant.zone(names)
             if zone is None or (grant.principal != WILDCARD_PRINCIPAL and not selection.includes(grant.principal)):
                 continue
+            # Grants come by length, so a later one cannot have a shorter name.
             if best is not None and len(zone[0].text) >= len(best.name):
                 if grant.names.kind == names.kind or names.contains(grant.names):
                     break
@@ -169,6 +172,7 @@ class CounterexampleSearch:
         for table in self._interpretation.index.view(kind, principal, host):
             if table.at_names(zone) & bit:
                 return None
+            # LITERAL * denies the name * inside PREFIXED *, and no other name there.
             if zone.text == WILDCARD and table.at(WILDCARD) & bit:
                 found.append(literal(WILDCARD))
         for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL)):
@@ -193,6 +197,7 @@ class CounterexampleSearch:
         for found in self._classes[texts]:
             if host_matches(text, found.sample, version):
                 yield found.sample
+                # A host that no entry names meets the fewest DENYs, so no other host can do better.
                 if text == WILDCARD and found.label == WILDCARD:
                     return
 
@@ -200,6 +205,7 @@ class CounterexampleSearch:
         self, kind: ResourceType, names: NameSet, selection: PrincipalSelection, hosts: Sequence[str] | None
     ) -> Counterexample | None:
         """The shortest uncovered name, which default-allow opens to everybody."""
+        # Without default-allow an uncovered name is denied to everybody.
         if not self._interpretation.default_allow:
             return None
         principal = self._unnamed if selection.named is None else min(selection.named, default=None)

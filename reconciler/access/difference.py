@@ -66,10 +66,13 @@ class InterpretationDifference:
         names = (interpretation.index for interpretation in (before, after))
         self.comparison = AccessComparison(before, after, unnamed_principal(names, hidden))
         self._hidden = hidden
+        # Only groups (resource type and principal) whose bindings differ need a comparison: a difference of a few
+        # bindings is fast, however many the cluster has.
         changed = set(before.index.changed_groups(after.index))
         self._changed = changed
         self._movers = {principal for _, principal in changed}
         self._everyone: dict[ResourceType, list[NameSet]] = {}
+        # In this order, because CLUSTER asks what changes on TOPIC (see _idempotence_may_change).
         for kind in _TYPES:
             self._everyone[kind] = outermost(self._everyone_keys(kind, before, after))
         #: The principals whose own bindings change.
@@ -85,8 +88,10 @@ class InterpretationDifference:
             yield ALL_NAMES
         elif before.default_allow and any(changed is kind for changed, _ in self._changed):
             old, new = before.coverage(kind), after.coverage(kind)
+            # A new pattern inside a covered one changes nothing, and neither does removing such a pattern.
             yield from (key for key in new.keys - old.keys if not old.covers(key))
             yield from (key for key in old.keys - new.keys if not new.covers(key))
+        # CREATE and DELETE on CLUSTER apply to every topic (ControllerApis.createTopics, deleteTopics).
         if kind is ResourceType.TOPIC and self._cluster_changes(self.comparison.unnamed):
             yield ALL_NAMES
         if kind is ResourceType.CLUSTER and self._idempotence_may_change(WILDCARD_PRINCIPAL, before, after):
@@ -118,6 +123,7 @@ class InterpretationDifference:
         """The names on which access may change differently for a principal than for everybody else."""
         everyone = self._everyone[kind]
         on_topics, on_cluster = (self._has_own(t, principal) for t in (ResourceType.TOPIC, ResourceType.CLUSTER))
+        # Nothing changes for everybody else, and no binding of this principal changes.
         if not everyone and not on_cluster and principal not in self._movers:
             return []
         found = self._changed_keys(kind, principal) if (kind, principal) in self._changed else set()
@@ -150,6 +156,8 @@ class InterpretationDifference:
         """What changes for one principal, and where nothing changes although it does for everybody else."""
         for kind in _TYPES:
             for zone in self._own_zones(kind, principal):
+                # Where everybody else's access changes, this principal needs a row even if its own does not change: the
+                # row says that it is an exception.
                 overrides = bool(meets([zone], self._everyone[kind]))
                 yield from self.comparison.pieces(principal, kind, zone, unchanged=overrides)
 
@@ -179,7 +187,9 @@ class AccessDifference:
     def __init__(self, before: Authorizer, after: Authorizer) -> None:
         self.before = before
         self.after = after
+        # Who becomes or stops being a super user is reported on its own, not as rows about every resource.
         hidden = before.super_users | after.super_users
+        # Least with least and most with most; one pair if everything is known.
         pairs = dict.fromkeys(zip(before.interpretations.both, after.interpretations.both, strict=True))
         self._shifts = [InterpretationDifference(old, new, hidden) for old, new in pairs]
         self._reached: list[DifferenceRow] | None = None
@@ -214,6 +224,7 @@ class AccessDifference:
 
     def reached_with_exceptions(self, limit: int | None = None) -> list[DifferenceRow]:
         """The same, including exceptions. The rows of all principals are computed once and cached."""
+        # Callers that print a limited number of rows must not pay for a principal more.
         if limit is not None:
             return self._rows_of(islice(self.reached_principals(), limit))
         if self._reached is None:

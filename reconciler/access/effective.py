@@ -59,6 +59,7 @@ def access_of(authorizer: Authorizer, principal: str) -> list[Access]:
 def _access_in(interpretation: Interpretation, principal: str) -> Iterator[Access]:
     comparison = AccessComparison(None, interpretation, principal)
     for kind in _TYPES:
+        # CLUSTER has one resource; every other type has unlimited names.
         zone = CLUSTER_NAMES if kind is ResourceType.CLUSTER else ALL_NAMES
         for piece in comparison.pieces(principal, kind, zone):
             yield _access(principal, piece)
@@ -91,6 +92,7 @@ def who_can(authorizer: Authorizer, operation: AclOperation, pattern: ResourcePa
     )
     cluster = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
     admins: list[Access] = []
+    # Asked about ALTER on CLUSTER itself, the rows are these administrators already.
     if (operation, pattern) != (AclOperation.ALTER, cluster):
         admins = _readings(
             authorizer,
@@ -159,6 +161,7 @@ def _readings(authorizer: Authorizer, ask: Callable[[Interpretation], Iterator[A
     least, most = authorizer.interpretations.both
     found = list(ask(least))
     if least is not most:
+        # A row of one interpretation only depends on what is unknown.
         sure = set(found)
         maybe = list(ask(most))
         possible = set(maybe)

@@ -36,6 +36,7 @@ def host_matches(text: str, host: str, version: KafkaVersion) -> bool:
 
 def covers_operation(entry: AccessControlEntry, operation: AclOperation) -> bool:
     """Whether an entry allows or denies an operation: by name, through ALL, or because an ALLOW implies it."""
+    # Fold the three parts of the mask (allowed, denied, implied) into one: any of them is about the operation.
     mask = ENTRY_MASKS[entry.permission_type][entry.operation]
     return bool((mask | mask >> 16 | mask >> IMPLIED) >> operation & 1)
 
@@ -92,5 +93,7 @@ class Sources:
 
 def _nearness(binding: AclBinding, request: AccessRequest) -> tuple[int, bool, int, AclBinding]:
     operation = binding.entry.operation
+    # The exact operation before ALL, before an implying one; the principal's own binding before User:*; then longer
+    # names. Brokers do not rank ALLOWs; this only picks the most telling one to show.
     said = 0 if operation is request.operation else 1 if operation is AclOperation.ALL else 2
     return (said, binding.entry.principal != request.principal, -len(binding.pattern.name), binding)

@@ -49,6 +49,7 @@ class IpRange(NamedTuple):
 
 def address(text: str) -> IpAddress | None:
     """The address that ``getHostAddress`` prints as exactly ``text``, without a scope; ``None`` if there is none."""
+    # Compare the printed form: an entry with an abbreviated or upper-case IPv6 address matches no connection.
     try:
         parsed = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -180,6 +181,7 @@ def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]
         elif address(text) is not None:
             exact.add(text)
     taken = {number for text in exact if (number := address(text)) is not None and "%" not in text}
+    # A host outside every entry stands for the class of all hosts that nobody named.
     fresh = _outside(set(ranges), taken)
     inside = [
         HostClass(label, address_text(host))

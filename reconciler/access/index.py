@@ -80,6 +80,7 @@ class Index:
 
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
         """Group the bindings; about 0.25 s for 100,000."""
+        # Indexes into tuples instead of attribute access: this loop runs for every binding, and there can be a million.
         unique = bindings if isinstance(bindings, set | frozenset | dict) else dict.fromkeys(bindings)
         groups: dict[GroupKey, list[AclBinding]] = {}
         for binding in unique:
@@ -114,6 +115,7 @@ class Index:
                 else:
                     changed[group_key][binding] = None
         groups, compiled = dict(self._groups), dict(self._compiled)
+        # The compiled tables of changed groups are stale; all others are shared with the old index.
         for group_key, found in changed.items():
             compiled.pop(group_key, None)
             groups.pop(group_key, None)
@@ -140,6 +142,7 @@ class Index:
         """One principal's compiled bindings on one type, or ``None`` if there are none."""
         group_key = (resource_type, principal)
         group = self._compiled.get(group_key)
+        # Compile on first use: most requests concern few of the principals.
         if group is None and (found := self._groups.get(group_key)) is not None:
             group = self._compiled[group_key] = BindingGroup(found, self.version)
         return group
@@ -201,6 +204,7 @@ class PrincipalIndex:
         """Principals with a binding that shares a name with one of ``zones``."""
         found: set[str] = set()
         for zone in zones:
+            # Every set around a zone is a prefix of its text, so look those up instead of scanning all sets.
             outer = [NameSet(zone.text[:length]) for length in range(len(zone.text) + 1)]
             for key in [*outer, *inside(self._ordered, zone)]:
                 found.update(self._by_names.get(key, ()))
@@ -234,6 +238,7 @@ class NameCoverage:
 def outermost(keys: Iterable[NameSet]) -> list[NameSet]:
     """The sets that no other one contains, sorted."""
     found: list[NameSet] = []
+    # A set sorts before its subsets, so the last outermost set is the only one that can contain the next.
     for key in sorted(keys):
         if not found or not found[-1].contains(key):
             found.append(key)

@@ -71,6 +71,7 @@ class Interpretations(NamedTuple):
         if self.least.index is self.certain:
             most = least if self.known else replace(least, default_allow=self.most.default_allow)
             return Interpretations(least, most, least.index)
+        # With guessed entries all three indexes differ, so each has to be changed.
         most = self.most.with_changes(added, removed)
         return Interpretations(least, most, self.certain.with_changes(added, removed))
 
@@ -103,6 +104,8 @@ def interpret(
             least, least if default_allow is not None else replace(least, default_allow=True), certain
         )
     kinds = {kind: [g for g in guesses if g.entry.permission_type is kind] for kind in AclPermissionType}
+    # Least permissive: every guess that denies applies, and every guess covers its names, which closes them under
+    # default-allow. Most permissive: every guess that allows applies, and only entries with a known pattern cover.
     least = Interpretation(
         certain.with_changes(kinds[AclPermissionType.DENY], ()),
         certain.with_changes(guesses, ()),

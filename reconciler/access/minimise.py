@@ -31,6 +31,7 @@ def minimise(authorizer: Authorizer) -> Minimised:
     If default-allow is on or unknown, coverage is part of the proof. Opaque entries are kept and taken into account.
     """
     kept, removed = authorizer, list[Removal]()
+    # A removal can make another one possible, so repeat until a round removes nothing.
     while True:
         round_ = _without(kept, _superfluous(kept))
         removed += round_.removed

@@ -60,6 +60,7 @@ def _longer_name(resource_type: ResourceType, text: str, cuts: set[NameSet]) -> 
     for start in pending:
         if resource_type is ResourceType.TOPIC and len(start) >= MAX_TOPIC_NAME_LENGTH:
             continue
+        # Everything longer than * is cut out.
         if start == ASTERISK_NAMES.text and ASTERISK_NAMES in cuts:
             continue
         for letter in _letters(resource_type):

@@ -110,5 +110,6 @@ def can_i(
     # A question has no globs: a principal such as a distinguished name may contain an asterisk.
     named = None if principal == WILDCARD_PRINCIPAL else frozenset({principal}) - authorizer.super_users
     verdict = Checker(authorizer).decide(claim, PrincipalSelection(named, authorizer.super_users))
+    # A question is a must-assertion: it holds exactly if everything asked is permitted.
     answers = {AssertionOutcome.PASS: True, AssertionOutcome.FAIL: False, AssertionOutcome.UNDECIDED: None}
     return AccessAnswer(answers[verdict.outcome], verdict.witness)

@@ -44,6 +44,7 @@ class Region:
 
     def select(self, names: Sequence[str]) -> list[str]:
         """The names of a sorted sequence that are in the region; for example of all existing topics."""
+        # Names of a region share its text as a prefix, so they are contiguous in sorted order.
         start = bisect_left(names, self.names.text)
         literals = {cut.text for cut in self.cuts if cut.literal}
         others = [cut for cut in self.cuts if not cut.literal]
@@ -93,6 +94,7 @@ def _without(region: Region, other: Region) -> Iterator[Region]:
     if region.resource_type is not other.resource_type or not other.names.meets(region.names):
         yield region
         return
+    # What is outside ``other`` stays; what ``other`` cuts out comes back.
     if not other.names.contains(region.names):
         yield Region(region.resource_type, region.names, (*region.cuts, other.names))
     for cut in other.cuts:

@@ -41,6 +41,7 @@ def suggest_fix(verdict: AssertionResult, authorizer: Authorizer, principals: It
     Bindings cannot fix what no binding permits (default-allow, a super user). Globs match ``principals``.
     """
     principals = {*principals, *(principal for _, principal in authorizer.interpretations.certain.group_keys())}
+    # Each round checks the assertion again; with only the relevant bindings this stays fast on large clusters.
     authorizer = _bearing_on(verdict.assertion, authorizer)
     create: list[AclBinding] = []
     delete: list[AclBinding] = []

@@ -82,6 +82,7 @@ class Ownership:
         for binding, (origin, *_) in desired.bindings.items():
             pattern, entry = binding
             key = (origin.file, pattern, entry.operation)
+            # One rule expands to many bindings with the same pattern and operation.
             if key not in permitted:
                 permitted[key] = self._may_name(*key)
             if not permitted[key]:
@@ -96,6 +97,7 @@ class Ownership:
             )
         for (file, principal), origin in by_principal.items():
             owners = owners_of_principal(self._owners, principal)
+            # A principal without an owner is free: anyone may grant it access to their own resources.
             if owners and not owners & self._teams(file):
                 yield self._breach(origin, BreachKind.PRINCIPAL, owners, principal=principal)
 
@@ -108,6 +110,7 @@ class Ownership:
             for consent in self._counting
         ):
             return True
+        # A prefix or * must not touch a name of another team, not even one that does not exist yet.
         return pattern.resource_type is not ResourceType.CLUSTER and not self._holdings.touched(pattern) - teams
 
     def _of_topics(self, desired: DesiredState) -> Iterator[Breach]:

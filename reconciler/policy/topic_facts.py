@@ -83,6 +83,7 @@ def facts_of(wanted: DesiredTopic, around: ClusterContext) -> TopicFacts:
     declared = {"partitions": topic.num_partitions, "replicationFactor": topic.replication_factor}
     if topic.replica_assignments:
         declared["partitions"] = len(topic.replica_assignments)
+        # The least replicated partition counts: rules demand a minimum.
         declared["replicationFactor"] = min(map(len, topic.replica_assignments))
     defaults = {} if topic.name in around.unreadable else around.defaults
     kept = {name: _default(defaults, default) for name, default in _DEFAULTS.items()}

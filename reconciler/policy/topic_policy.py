@@ -178,6 +178,7 @@ def _finding(rule: TopicRule, part: RulePart, topic: TopicFacts, lack: Shortfall
         if waiver.topics.selects_name(topic.name) and (not waiver.codes or lack.code in waiver.codes)
     ]
     standing = TopicFindingStatus.BROKEN if lack.decided else TopicFindingStatus.UNDECIDED
+    # Of several waivers the one that lasts longest; an expired one is still shown with the finding.
     waiver = max(about, key=lambda one: one.expires, default=None)
     if waiver is not None and waiver.stands(as_of):
         standing = TopicFindingStatus.WAIVED

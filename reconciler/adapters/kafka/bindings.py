@@ -59,6 +59,7 @@ def read_rows(rows: Iterable[ResourceRow]) -> ListedAcls:
     for resource_type, name, pattern_type, entry_rows in rows:
         pattern = _pattern(resource_type, name, pattern_type)
         for row in entry_rows:
+            # Entries repeat on many resources; sharing the objects saves time and memory on large listings.
             if row not in entries:
                 entries[row] = _entry(row)
             entry = entries[row]

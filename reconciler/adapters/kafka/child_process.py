@@ -25,6 +25,7 @@ def serve(read: Callable[[Task], Reply]) -> None:
     """Answer one task and end the process. Output of libraries goes to stderr, so that it cannot corrupt the reply."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain the secrets
     gc.disable()  # nothing becomes garbage before the process ends
+    # Keep the real stdout for the reply, then point stdout to stderr: libraries print to it, also from C.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     task = marshal.load(sys.stdin.buffer)  # noqa: S302 - our own parent wrote it

@@ -70,15 +70,18 @@ class AdminConnection:
             bearer.token()  # raises the real error; librdkafka would only report a missing token after ten seconds
             config["oauth_cb"] = lambda _: tuple(bearer.token())
         try:
+            # Without a logger librdkafka writes its log to stderr.
             self.admin = AdminClient(config, logger=logger)
         except KafkaException as error:
             raise self.cluster_error(self.failure(error)) from None
 
     def close(self) -> None:
         """Close the connections to the brokers."""
+        # AdminClient has no close(); leaving its context destroys the librdkafka handle.
         self.admin.__exit__(None, None, None)
 
     def _on_error(self, error: KafkaError) -> None:
+        # Errors of connections only arrive here; futures just run into their timeout.
         if error.code() in (codes.AUTHENTICATION, codes.SSL):
             self._refused = error
         if error.code() == codes.ALL_BROKERS_DOWN:
@@ -123,6 +126,7 @@ class AdminConnection:
                 return self.wait(ask())
             except KafkaException as error:
                 failed = self.failure(error)
+                # Before first contact _hopeless has waited long enough: another round would only delay the error.
                 if not (self._heard and failed.worth_reading_again) or turn == _READ_ATTEMPTS - 1:
                     raise self.cluster_error(failed) from None
         raise AssertionError("the last attempt returns or raises")
@@ -152,6 +156,7 @@ class AdminConnection:
     def failure(self, error: KafkaException) -> ClientFailure:
         """The failure, with Kafka's name for it and without secrets."""
         cause = error.args[0]
+        # An error of the Python layer can carry a plain text instead of a KafkaError.
         if not isinstance(cause, KafkaError):
             return ClientFailure(codes.UNKNOWN_SERVER_ERROR, "UNKNOWN_SERVER_ERROR", self.settings.redact(str(cause)))
         return codes.failure(cause.code(), cause.name(), self.settings.redact(cause.str()))
@@ -160,6 +165,7 @@ class AdminConnection:
         """The failure of a whole request; if no broker caused it, with the client's last log line."""
         message = failed.message
         line = self._last_line()
+        # Codes below -1 are librdkafka's own; its log says more about them, such as which certificate is wrong.
         if failed.code < codes.UNKNOWN_SERVER_ERROR and line and line not in message:
             message = f"{message} ({line})"
         return ClusterError(failed.name, message, _ADVICE.get(failed.code, ""))

@@ -44,6 +44,7 @@ def read(task: Task) -> Reply:
     )
     try:
         cluster = client.describe_cluster(request_timeout=task["timeout"])
+        # All requests are sent before the first is awaited, so shards are answered in parallel.
         futures = [client.describe_acls(f, request_timeout=task["timeout"]) for f in filters]
         cluster_id = _wait(client, cluster).cluster_id
         listed = [binding for future in futures for binding in _wait(client, future)]

@@ -11,6 +11,7 @@ from reconciler.ports import Answer, AnswerStatus
 
 #: Kafka's names; librdkafka spells some differently.
 NAMES: Final = {
+    # -1 is librdkafka's UNKNOWN as well as Kafka's UNKNOWN_SERVER_ERROR.
     -1: "UNKNOWN_SERVER_ERROR",
     3: "UNKNOWN_TOPIC_OR_PARTITION",
     6: "NOT_LEADER_OR_FOLLOWER",

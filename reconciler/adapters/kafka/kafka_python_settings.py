@@ -61,6 +61,7 @@ def kafka_python_settings(settings: ClientSettings) -> dict[str, Any] | None:
         return None
     if carried.get("sasl_mechanism") == "OAUTHBEARER" and settings.bearer is None:
         return None
+    # One connection needs one token; the child process cannot ask for another.
     token = settings.bearer.token().text if settings.bearer is not None else None
     encrypted = "SSL" in carried.get("security_protocol", "PLAINTEXT")
     return {"settings": carried, "tls": tls if encrypted else None, "token": token}

@@ -14,12 +14,14 @@ from reconciler.ports import ClusterError
 
 def checked_listing(connection: AdminConnection, handshake: Handshake, listed: ListingResult) -> ListingResult:
     """``listed``, or :class:`ClusterError`. ``handshake`` must be from before the listing was read."""
+    # Bootstrap addresses of two clusters would mix the topics of one with the ACLs of the other.
     if listed.cluster_id is not None and listed.cluster_id != handshake.cluster_id:
         raise ClusterError(
             "cluster_mismatch",
             f"the bootstrap servers lead to two clusters, {handshake.cluster_id} and {listed.cluster_id}",
             "List only the brokers of one cluster.",
         )
+    # One request that returned something was not refused. Of shards, some may have been refused, some not.
     whole_and_filled = listed.reader is AclReader.CLIENT and any(listed.listing)
     if listed.reader is not AclReader.MESSAGES and not whole_and_filled:
         _prove_right_to_list(connection, handshake)
@@ -31,6 +33,7 @@ def _prove_right_to_list(connection: AdminConnection, before: Handshake) -> None
     after = handshake_with(connection)
     if not (before.may_list_acls and after.may_list_acls):
         raise refusal(codes.CLUSTER_AUTHORIZATION_FAILED)
+    # Without DESCRIBE_CONFIGS or another right on CLUSTER an authorizer must have denied it.
     if not after.may_lack_authorizer:
         return
     authorizer = probe_authorizer(connection).authorizer

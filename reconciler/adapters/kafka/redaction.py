@@ -10,6 +10,7 @@ PLACEHOLDER = "[redacted]"
 def redact(text: str, secrets: Iterable[str]) -> str:
     """``text`` without any of ``secrets``, in plain, URL, base64 or escaped form; longest forms first."""
     forms = {form for secret in secrets if secret for form in _forms(secret)}
+    # Longest first: replacing a part of a longer form would leave the rest of it readable.
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, PLACEHOLDER)
     return text

@@ -89,12 +89,13 @@ class SecretSource:
 
     def _read(self, path: Path) -> str:
         """The file's text, if the file is in a permitted directory after all links are resolved."""
-        if not self._permitted(path):
+        # Resolved once: the path that is checked is the path that is opened, even if a link changes meanwhile.
+        real = Path(os.path.realpath(path))
+        if not self._permitted(real):
             raise SecretError(
                 f"reading {path} is not permitted: it is not inside a secrets directory",
                 f"Add --secrets-dir {path.parent}, if that is where secrets are.",
             )
-        real = Path(os.path.realpath(path))
         if not real.is_file():
             raise SecretError(f"there is no file {path}")
         try:
@@ -109,8 +110,7 @@ class SecretSource:
         except UnicodeDecodeError:
             raise SecretError(f"{path} is not UTF-8 text") from None
 
-    def _permitted(self, path: Path) -> bool:
-        real = Path(os.path.realpath(path))
+    def _permitted(self, real: Path) -> bool:
         return any(real.is_relative_to(os.path.realpath(directory)) for directory in self.secrets_dirs)
 
     def __repr__(self) -> str:

@@ -57,6 +57,7 @@ def client_settings(bootstrap_servers: str, client: Mapping[str, str], secrets: 
     if has_reference(bootstrap_servers):
         problems.append(SettingProblem("bootstrapServers", *_NOT_SECRET))
     reading = _SettingsReader(secrets)
+    # sasl.jaas.config last: a setting that it repeats is reported as set twice.
     for key in sorted(client, key=lambda key: (key == _JAAS, key)):
         if refusal(key) is None:
             reading.take(key, client[key])

@@ -116,12 +116,14 @@ def _groups(connection: AdminConnection) -> dict[str, set[str]] | str:
     if isinstance(listed, ClientFailure):
         return listed.message
     ids = sorted(group.group_id for group in listed.valid)
+    # A broker that failed may coordinate a group that uses the topic, so a partial answer is none.
     if listed.errors:
         return "a broker did not list its groups"
     if len(ids) > MAX_GROUPS:
         return f"there are {len(ids):,} groups, too many to read"
     found: dict[str, set[str]] = {}
     for group in ids:
+        # The client accepts only one group in each call.
         asked = [ConsumerGroupTopicPartitions(group)]
         (future,) = connection.admin.list_consumer_group_offsets(asked, request_timeout=timeout).values()
         told = connection.outcome(future)

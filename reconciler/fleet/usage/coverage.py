@@ -37,6 +37,7 @@ class Coverage:
 def coverage(window: Window, days: Set[tuple[str, bool]]) -> Coverage:
     """What the days with decisions (a day, and whether they permitted something) cover of a window."""
     seen = sorted({day for day, _ in days})
+    # Without a window the days of the first and the last decision limit what the logs can show.
     first = window.since.isoformat() if window.since else seen[0] if seen else ""
     last = window.until.isoformat() if window.until else seen[-1] if seen else ""
     if not first or not last or first > last:

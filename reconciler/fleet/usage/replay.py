@@ -54,6 +54,7 @@ class Replayer:
     def see(self, event: Event, tally: EventCount, before: bool | None) -> None:
         """Decide one access again; ``before`` is the outcome with the current bindings."""
         after, _ = permitted(self._after, event)
+        # Most accesses stay the same; only the others are kept with their details.
         if before is after and before is not None:
             self._same.add(event.request)
             return
