@@ -38,7 +38,7 @@ from reconciler.plan import (
     unreviewed,
 )
 from reconciler.plan.coverage import opaque_patterns
-from reconciler.ports import ReadRequest
+from reconciler.ports import ClusterError, ReadRequest
 
 
 class StalePlanError(Exception):
@@ -115,6 +115,7 @@ def check(
     stale = tuple(finding for finding in findings if finding.state in (StepState.STALE, StepState.UNREADABLE))
     if stale:
         raise StalePlanError("the cluster has changed since the plan was made", stale)
+    _check_rights(plan, live, findings)
     if today is not None:
         _check_days(plan, findings, today)
     _check_scope(plan, terms)
@@ -126,6 +127,15 @@ def check(
     if undeclared and not observable:
         raise UndeclaredDefaultError(terms.cluster, undeclared)
     return Preflight(findings, undeclared, bridges(live, plan.steps, terms), reading(plan, terms))
+
+
+def _check_rights(plan: Plan, live: ClusterState, findings: tuple[Observed, ...]) -> None:
+    """Nothing is sent while a part of it is known to be refused."""
+    for step, finding in zip(plan.steps, findings, strict=True):
+        right = kind_of(step.change).lacking_right(live) if finding.state is StepState.PENDING else None
+        if right is not None:
+            message = f"not authorized to {describe(step.change)}: nothing was sent"
+            raise ClusterError("CLUSTER_AUTHORIZATION_FAILED", message, f"Grant our principal ALLOW {right}.")
 
 
 def _check_days(plan: Plan, findings: tuple[Observed, ...], today: datetime.date) -> None:

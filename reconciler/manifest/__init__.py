@@ -6,6 +6,7 @@ from reconciler.manifest.kinds.access_tests import AccessTest, Claim
 from reconciler.manifest.kinds.acls import AclsDeclaration
 from reconciler.manifest.kinds.fleet import FleetDeclaration, WaveDeclaration
 from reconciler.manifest.kinds.ownership import ConsentDeclaration, OwnerDeclaration
+from reconciler.manifest.kinds.quotas import quota_name_problem
 from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
 from reconciler.manifest.kinds.topic_policy.texts import ExpressionFault, expression_problems
 from reconciler.manifest.kinds.topics.declaration import TopicsDeclaration
@@ -69,6 +70,7 @@ __all__ = [
     "lint_waivers",
     "load",
     "ownership",
+    "quota_name_problem",
     "render_problem",
     "right_form",
     "schema_file_name",

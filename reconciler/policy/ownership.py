@@ -69,7 +69,12 @@ class Ownership:
         """All breaches, in the order of files and lines."""
         if not self._owners:
             return ()
-        found = (*self._of_bindings(desired), *self._of_topics(desired), *self._of_documents())
+        found = (
+            *self._of_bindings(desired),
+            *self._of_topics(desired),
+            *self._of_quotas(desired),
+            *self._of_documents(),
+        )
         return tuple(sorted(found, key=lambda item: (item.origin, item.kind, item.principal or "", item.pattern or ())))
 
     def _teams(self, file: str) -> frozenset[str]:
@@ -119,6 +124,14 @@ class Ownership:
             owners = self._holdings.whole(pattern)
             if owners and not owners & self._teams(wanted.origin.file):
                 yield self._breach(wanted.origin, BreachKind.TOPIC, owners, pattern=pattern)
+
+    def _of_quotas(self, desired: DesiredState) -> Iterator[Breach]:
+        """A quota is its user's; those without a named user, defaults among them, touch everybody and need no owner."""
+        for entity, wanted in desired.quotas.items():
+            origin, principal = wanted.declaration.origin, entity.principal
+            owners = owners_of_principal(self._owners, principal) if principal else frozenset[str]()
+            if owners and not owners & self._teams(origin.file):
+                yield self._breach(origin, BreachKind.PRINCIPAL, owners, principal=principal)
 
     def _of_documents(self) -> Iterator[Breach]:
         """Ownership documents themselves: a team that could declare them in its own file could own everything."""

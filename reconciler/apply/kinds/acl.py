@@ -92,6 +92,11 @@ def is_recreated(change: Change, live: ClusterState) -> bool:
     return False
 
 
+def lacking_right(live: ClusterState) -> str | None:
+    """Not asked: each request is answered for itself."""
+    return None
+
+
 def right(change: Change) -> Right | None:
     """Kafka cannot be asked about ACLs."""
     return None

@@ -95,6 +95,10 @@ class Kind(Protocol):
         """Whether what a change deletes is there again, as another one of the same name."""
         ...
 
+    def lacking_right(self, live: ClusterState) -> str | None:
+        """The right that we are known to lack for any change of this kind; ``None``: nothing is known to be missing."""
+        ...
+
     def right(self, change: Change) -> Right | None:
         """What we need to be asked in advance about a change (KIP-108); ``None``: Kafka cannot be asked about it."""
         ...

@@ -62,6 +62,11 @@ def is_recreated(change: Change, live: ClusterState) -> bool:
     return False
 
 
+def lacking_right(live: ClusterState) -> str | None:
+    """ALTER_CONFIGS on the cluster (KIP-546)."""
+    return "ALTER_CONFIGS on CLUSTER kafka-cluster" if live.may_alter_quotas is False else None
+
+
 def right(change: Change) -> Right | None:
     """ALTER_CONFIGS on the cluster (KIP-546)."""
     return Right(AclOperation.ALTER_CONFIGS, ((ResourceType.CLUSTER, CLUSTER_NAME),))
@@ -76,7 +81,9 @@ def revert(step: Step, draft: UndoDraft) -> Iterator[str]:
     quota: ClientQuota = resource_of(step.change)
     now = next((one for one in draft.live.quotas or () if one.entity == quota.entity), None)
     after = None if isinstance(step.change, Delete) else quota
-    if draft.live.quotas is None:
+    if quota.entity in draft.declared.expired_quotas:
+        yield f"quota of {quota.entity} stays: it has expired"
+    elif draft.live.quotas is None:
         yield f"quota of {quota.entity} stays: {draft.live.quota_gap or 'the quotas were not read'}"
     elif now != after:
         yield f"quota of {quota.entity} stays: somebody has changed it since"

@@ -91,6 +91,11 @@ def is_recreated(change: Change, live: ClusterState) -> bool:
     return now is not None and before.topic_id is not None and now.topic_id not in (None, before.topic_id)
 
 
+def lacking_right(live: ClusterState) -> str | None:
+    """Not asked: each request is answered for itself."""
+    return None
+
+
 def right(change: Change) -> Right | None:
     """On the topic; a topic can also be created by whoever may on the cluster. Nobody is asked about deletions."""
     match change:

@@ -296,3 +296,9 @@ def _name_problem(kind: str, text: str) -> Trouble | None:
     if kind == IP and right_form(text) is None:
         return Trouble(Code.QUOTA_FORM, f"{quoted(text)} is not an IP address", "write the address of one host")
     return None
+
+
+def quota_name_problem(kind: str, name: str) -> str | None:
+    """Why no manifest can declare a quota of that user, client id or address; ``None`` if one can."""
+    trouble = _name_problem(kind, name)
+    return trouble and trouble.message

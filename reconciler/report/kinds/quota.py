@@ -47,7 +47,7 @@ def _sides(key: str, before: float | None, after: float | None) -> str:
 
 
 def _limit(key: str, value: float | None) -> str:
-    return "unlimited here" if value is None else limit(key, value)
+    return "not set" if value is None else limit(key, value)
 
 
 def limit(key: str, value: float) -> str:

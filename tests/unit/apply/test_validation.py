@@ -3,26 +3,31 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
-from reconciler.apply import validate
+from reconciler.apply import check, validate
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
     Change,
+    ClientQuota,
     ClusterState,
     Declaration,
+    DesiredQuota,
     DesiredState,
     DesiredTopic,
     Origin,
+    QuotaEntity,
     ResourcePattern,
     ResourceType,
     Topic,
     resource_of,
 )
-from reconciler.plan import Facts, Plan, Request, Ruling, Terms, Validation, parse_plan, plan_text, propose
-from reconciler.ports import Answer, AnswerStatus
+from reconciler.plan import Facts, Plan, Request, Ruling, StepState, Terms, Validation, parse_plan, plan_text, propose
+from reconciler.ports import Answer, AnswerStatus, ClusterError
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
 
@@ -143,3 +148,15 @@ def test_a_right_that_the_plan_grants_first_cannot_be_asked_about_yet() -> None:
     )
     found = rulings(validate(everywhere, live, cluster, StillClock()))
     assert {ruling for ruling, _ in found.values()} == {Ruling.AFTER_GRANT}
+
+
+def test_nothing_is_sent_where_a_quota_would_be_refused() -> None:
+    quota = ClientQuota(QuotaEntity.of("alice"), {"request_percentage": 1})
+    declared = DesiredQuota(quota, Declaration(Origin("q.yaml", 1, 1)))
+    live = ClusterState("c", quotas=frozenset(), may_alter_quotas=False)
+    terms = Terms("c", default_allow=False)
+    plan = propose(DesiredState(quotas={quota.entity: declared}), live, terms, Request(DAY))
+    with pytest.raises(ClusterError, match="nothing was sent") as refused:
+        check(plan, live, terms)
+    assert "ALTER_CONFIGS on CLUSTER" in refused.value.advice
+    assert check(plan, replace(live, quotas=frozenset({quota})), terms).findings[0].state is StepState.DONE

@@ -167,3 +167,12 @@ def test_what_several_teams_own_is_each_ones() -> None:
 def test_without_owners_everything_is_permitted() -> None:
     manifests = load([Source("cluster.yaml", CLUSTER), Source(PAY, acls("User:x", "{allow: ALTER, cluster: true}"))])
     assert Ownership(()).breaches(desired_state(manifests, "prod", DAY)) == ()
+
+
+def test_a_quota_is_its_users() -> None:
+    theirs = document("Quotas", "  quotas:\n    - {user: [pay-a, led, nobody], limits: {request_percentage: 1}}")
+    default = document("Quotas", "  quotas:\n    - {user: {default: true}, limits: {request_percentage: 1}}", "b")
+    owners = OWNERS.replace("principals: {any: true}", "principals: [User:platform]")
+    assert breaches({"teams/payments/quotas.yaml": theirs, "teams/payments/default.yaml": default}, owners) == [
+        "teams/payments/quotas.yaml principal User:led of ledger"
+    ]

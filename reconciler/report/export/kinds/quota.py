@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from reconciler.manifest import quota_name_problem, right_form
 from reconciler.model import (
     CLIENT_ID,
     IP,
@@ -22,7 +23,13 @@ _FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
 
 def exported(state: ClusterState, *, roles: bool) -> Part:
     """``quotas.yaml``, an item for each entity; nothing where nobody asked for quotas."""
-    found = [(quota, quota_problem(quota)) for quota in sorted(state.quotas or ())]
+    found: list[tuple[ClientQuota, str | None]] = []
+    addresses: set[str] = set()
+    for quota in sorted(state.quotas or ()):
+        address = right_form(dict(quota.entity.parts).get(IP, "")) or ""
+        spelt = "another quota is of the same address in another spelling" if address in addresses else None
+        found.append((quota, quota_problem(quota) or spelt))
+        addresses |= {address} - {""}
     left = tuple(Inexpressible(quota, f"quota of {quota.entity}", reason) for quota, reason in found if reason)
     lines = [line for quota, reason in found if reason is None for line in _item(quota)]
     files = {"quotas.yaml": [*document_head("Quotas", "quotas"), "  quotas:", *lines]} if lines else {}
@@ -46,6 +53,9 @@ def quota_problem(quota: ClientQuota) -> str | None:
         return "no manifest has such an entity"
     if problem := next(filter(None, map(text_problem, named.values())), None):
         return problem
+    for kind, name in quota.entity.parts:
+        if name and (problem := quota_name_problem(kind, name)):
+            return problem
     for key, value in quota.values.items():
         if key not in QUOTA_KEYS or QUOTA_KEYS[key].of_ip is not (IP in named):
             return f"no manifest has {key} for it"

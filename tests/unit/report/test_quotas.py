@@ -1,0 +1,33 @@
+"""Client quotas in reports and exports: whose they are, before and after, with units."""
+
+from reconciler.model import Change, ClientQuota, Create, Delete, QuotaEntity, Update
+from reconciler.plan import TopicReview
+from reconciler.report.kinds import kind_of
+
+ALICE = QuotaEntity.of("alice")
+
+
+def lines(change: Change) -> list[str]:
+    found = kind_of(change).words([change], TopicReview())
+    return [found.about, found.text, *(f"{line.role}: {line.text}" for line in found.details)]
+
+
+def test_each_limit_is_shown_before_and_after() -> None:
+    old = ClientQuota(ALICE, {"producer_byte_rate": 5, "consumer_byte_rate": 2**20, "request_percentage": 7})
+    new = ClientQuota(ALICE, {"producer_byte_rate": 10 * 2**20, "request_percentage": 7})
+    assert lines(Update(old, new)) == [
+        "User:alice",
+        "quota of user alice",
+        "change: consumer_byte_rate: 1048576 (1MiB/s) → not set",
+        "change: producer_byte_rate: 5 bytes/s → 10485760 (10MiB/s)",
+    ]
+    assert lines(Create(ClientQuota(QuotaEntity.of("", "app"), {"controller_mutation_rate": 0.5}))) == [
+        "default user, client-id app",
+        "quota of default user, client-id app",
+        "add: controller_mutation_rate = 0.5 partitions/s",
+    ]
+    assert lines(Delete(ClientQuota(QuotaEntity.of(ip=""), {"connection_creation_rate": 20}))) == [
+        "default ip",
+        "quota of default ip",
+        "remove: connection_creation_rate: 20 connections/s → not set",
+    ]
