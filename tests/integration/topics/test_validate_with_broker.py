@@ -110,7 +110,7 @@ def test_a_plug_in_that_breaks_is_no_refusal(live: None, asked: Asked, admin: Ka
     assert status == 1
     assert text.count("the broker gave no answer about this: UNKNOWN_SERVER_ERROR: ") == 1
     assert "3 steps, 2 accepted, 1 without an answer." in text
-    assert "something else than PolicyViolationException" in text
+    assert "something other than PolicyViolationException" in text
     assert "the broker refuses" not in text
 
 
