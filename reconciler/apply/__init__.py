@@ -4,6 +4,7 @@ from reconciler.apply.barriers.interface import Barrier, BarrierFactory, Unprove
 from reconciler.apply.barriers.probe import ProbeBarrier, ProbeSetup
 from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, NoLedger
 from reconciler.apply.history import JournalError, PastRun, past_runs
+from reconciler.apply.kinds import request_for
 from reconciler.apply.lease import LeaseClaim, LeaseHeldError, lease_claims
 from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
 from reconciler.apply.perform import perform
@@ -47,5 +48,6 @@ __all__ = [
     "past_runs",
     "perform",
     "reading",
+    "request_for",
     "validate",
 ]

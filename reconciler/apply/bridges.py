@@ -15,7 +15,7 @@ from reconciler.apply.own_bindings import create, remove
 from reconciler.apply.polling_clock import PERIOD, PollingClock
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.verification import await_visible
-from reconciler.model import AclBinding, ClusterState, Create, Delete, marker_of, markers, standing_bridges
+from reconciler.model import AclBinding, ClusterState, marker_of, markers, standing_bridges
 from reconciler.plan import (
     Bridge,
     Bridges,
@@ -25,6 +25,7 @@ from reconciler.plan import (
     bindings_after,
     created_bindings,
     deleted_bindings,
+    touched_binding,
     touched_bindings,
 )
 from reconciler.plan.overlap import PatternIndex, pattern_indexes
@@ -173,11 +174,8 @@ class BridgeLifecycle:
         return (self.run.start.bindings - created) | deleted
 
     def _phase(self, step: Step) -> Phase:
-        match step.change:
-            case Create(AclBinding() as binding) if binding in self.moved:
-                return Phase.CREATE_FIRST
-            case Delete(AclBinding() as binding) if binding in self.moved:
-                return Phase.DELETE_LAST
+        if touched_binding(step.change) in self.moved:
+            return Phase.CREATE_FIRST if step.change.before is None else Phase.DELETE_LAST
         return step.phase
 
     def _create(self, new: Sequence[Bridge]) -> None:

@@ -19,9 +19,10 @@ from reconciler.apply import (
     check,
     perform,
     reading,
+    request_for,
 )
 from reconciler.model import ClusterState
-from reconciler.plan import Plan, StepState, change_id, plan_id, touched_topics
+from reconciler.plan import Plan, StepState, change_id, plan_id
 from reconciler.ports import ReadRequest
 from reconciler.report.checks import Checks
 from reconciler.workflow.attendant import Attendant, Unattended
@@ -127,7 +128,7 @@ def apply_plan(
 
 def _reading(plan: Plan, target: Target) -> ReadRequest:
     if target.declaration is None:
-        return ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps))
+        return request_for(plan)
     return reading(plan, terms(target.declaration))
 
 

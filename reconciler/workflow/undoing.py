@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
+from reconciler.apply import request_for
 from reconciler.apply.undo import performed_steps, revert_steps
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import DesiredState, Origin
-from reconciler.plan import Plan, plan_id, propose, touched_topics
+from reconciler.plan import Plan, plan_id, propose
 from reconciler.ports import ReadRequest
 from reconciler.workflow.clusters import open_declared
 from reconciler.workflow.manifests import desired
@@ -57,12 +58,13 @@ def undo(
 
 
 def undo_request(plan: Plan, declaration: ClusterDeclaration, wanted: DesiredState) -> ReadRequest:
-    """What any plan for this cluster has to see, and by name the topics that this one touched."""
-    asked, names = read_request(declaration, wanted), touched_topics(plan.steps)
-    some = bool(names)
+    """What any plan for this cluster has to see, and what this one touched."""
+    asked, touched = read_request(declaration, wanted), request_for(plan)
+    some = bool(touched.topic_names)
     return replace(
         asked,
-        topic_names=names,
+        topic_names=touched.topic_names,
+        quotas=asked.quotas or touched.quotas,
         all_topics=asked.all_topics or some,
         broker_defaults=asked.broker_defaults or some,
     )
