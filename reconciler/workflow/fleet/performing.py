@@ -214,10 +214,10 @@ def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
             process.kill()
             process.wait()
             stopped += "it did not stop, so outcomes are unknown; "
-    return _record(job, result, process.returncode, stopped)
+    return record_of(job, result, process.returncode, stopped)
 
 
-def _record(job: MemberJob, result: Path, status: int, stopped: str) -> ApplyRecord:
+def record_of(job: MemberJob, result: Path, status: int, stopped: str) -> ApplyRecord:
     """How the process ended, as it says itself; one that says nothing was killed, and its outcomes are unknown."""
     try:
         ended = ChildResult.parse(result.read_text(encoding="utf-8"))

@@ -1,0 +1,144 @@
+"""How the clusters of a fleet end, without Spark: a task says what came of a plan, a child process of an apply."""
+
+import io
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from reconciler.adapters.snapshot import snapshot_text
+from reconciler.apply import Result
+from reconciler.model import ClusterState
+from reconciler.plan import plan_id
+from reconciler.workflow import ConnectionOptions, PlanOptions, apply_plan, plan, save_plan
+from reconciler.workflow.fleet import MemberConnections, child
+from reconciler.workflow.fleet.child import ChildResult, ChildTask
+from reconciler.workflow.fleet.performing import MemberJob, record_of
+from reconciler.workflow.fleet.planning import MemberPlan, PlanTerms, plan_members
+from reconciler.workflow.manifests import read_sources
+from tests.cases.test_cases import binding
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+
+    from reconciler.manifest import Source
+
+CLUSTER = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {{name: {name}, labels: {{name: {name}}}}}
+spec: {{principal: User:us, superUsers: [User:us], allowEveryoneIfNoAclFound: false, barrier: {{wait: 1ms}}, {more}}}
+---
+"""
+TEAM = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: team}
+spec:
+  principal: User:svc
+  rules: [{allow: READ, topics: [orders]}]
+---
+apiVersion: reconciler/v1
+kind: AccessTests
+metadata: {name: closed}
+spec:
+  clusters: {matchLabels: {name: disagreeing}}
+  tests:
+    - {name: nobody reads, mustNot: READ, principals: ["User:*"], topics: [orders]}
+"""
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Five clusters: one to change, one as declared, one that a guard holds, one that a test holds, one unreadable."""
+    monkeypatch.delenv("CI", raising=False)
+    more = {"guarded": "limits: {maxDeletes: 0}"}
+    names = ("changing", "declared", "guarded", "disagreeing", "absent")
+    texts = [CLUSTER.format(name=name, more=more.get(name, "")) for name in names]
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "all.yaml").write_text("".join(texts) + TEAM, encoding="utf-8")
+    wanted, old = binding("User:svc ALLOW READ on TOPIC orders"), binding("User:old ALLOW READ on TOPIC orders")
+    live = {"changing": {old}, "declared": {wanted}, "guarded": {wanted, old}, "disagreeing": set()}
+    for name, bindings in live.items():
+        (tmp_path / f"{name}.json").write_text(snapshot_text(ClusterState(f"id-{name}", frozenset(bindings))))
+    return tmp_path
+
+
+def test_a_task_says_of_each_cluster_what_came_of_planning_it(fleet: Path) -> None:
+    texts = cast("Broadcast[tuple[Source, ...]]", SimpleNamespace(value=tuple(read_sources(str(fleet / "m")))))
+    members = MemberConnections(ConnectionOptions(), str(fleet))
+    terms = PlanTerms(texts, members, PlanOptions(allow_deletes=True), "commit")
+    lines = plan_members(["changing", "declared", "guarded", "disagreeing", "absent"], "0", terms=terms)
+    made = {one.cluster: one for one in (MemberPlan(**json.loads(line)) for line in lines)}
+    assert {name: one.reason for name, one in made.items()} == {
+        "changing": "",
+        "declared": "",
+        "guarded": "refused",
+        "disagreeing": "disagreed",
+        "absent": "not_planned",
+    }
+    assert (made["changing"].steps, made["changing"].deletes) == (2, 1)
+    assert bool(made["changing"].text) is True
+    assert made["declared"].text == ""
+    assert made["guarded"].message.startswith("limit: ")
+
+
+def _task(fleet: Path, plan_id: str) -> ChildTask:
+    result, journal = str(fleet / "result.json"), str(fleet / "journal")
+    return ChildTask(str(fleet / "plan.json"), str(fleet / "m"), result, plan_id, journal, "op", ConnectionOptions())
+
+
+def _ended(task: ChildTask, monkeypatch: pytest.MonkeyPatch) -> ChildResult:
+    monkeypatch.setattr("sys.stdin", io.StringIO(task.text()))
+    child.main()
+    return ChildResult.parse(Path(task.result_file).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def planned(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The id of a saved plan, whose cluster is where its snapshot is."""
+    place = f"changing=snapshot:{fleet / 'changing.json'}"
+    made = plan(str(fleet / "m"), place, PlanOptions(allow_deletes=True)).plan
+    save_plan(made, str(fleet / "plan.json"))
+
+    def on_snapshot(file: str, path: str, _: None, *others: Any, **more: Any) -> Result:
+        return apply_plan(file, path, place, *others, **more)
+
+    monkeypatch.setattr(child, "apply_plan", on_snapshot)
+    return plan_id(made)
+
+
+def test_a_task_survives_being_text(fleet: Path) -> None:
+    task = _task(fleet, "plan-1")
+    assert ChildTask.parse(task.text()) == task
+
+
+def test_a_child_says_what_it_did_and_says_so_again(fleet: Path, planned: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = _task(fleet, planned)
+    first = _ended(task, monkeypatch)
+    assert first == ChildResult("", "", done=2), first.message
+    assert _ended(task, monkeypatch) == ChildResult("", "", already=2)
+
+
+def test_a_child_says_why_it_did_nothing(fleet: Path, planned: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = _ended(_task(fleet, "plan-other"), monkeypatch)
+    assert (other.reason, other.done) == ("stale", 0)
+    assert other.message.startswith("this is not the plan plan-other; it is change-")
+    (fleet / "changing.json").write_text(snapshot_text(ClusterState("id-other", frozenset())))
+    gone = _ended(_task(fleet, planned), monkeypatch)
+    assert (gone.reason, gone.done) == ("stale", 0)
+    (fleet / "changing.json").unlink()
+    unreadable = _ended(_task(fleet, planned), monkeypatch)
+    assert (unreadable.reason, unreadable.done) == ("failed", 0)
+
+
+def test_a_child_that_says_nothing_has_unknown_outcomes(tmp_path: Path) -> None:
+    job = MemberJob("c", "plan-1", "", "")
+    killed = record_of(job, tmp_path / "none", -9, "")
+    assert (killed.reason, killed.succeeded) == ("unknown", False)
+    assert killed.message == "the process was ended by signal 9: its outcomes are unknown"
+    (tmp_path / "half").write_text('{"reason": "')
+    cut = record_of(job, tmp_path / "half", 0, "stopped after 3 s; ")
+    assert cut.message == "stopped after 3 s; the process ended with 0 and no result: its outcomes are unknown"
