@@ -1,15 +1,18 @@
 """``reconciler schema``: the JSON Schema of manifests, for editors and for CI."""
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from reconciler.cli.console import info, out
 from reconciler.cli.exits import CommandError, Exit
 
+if TYPE_CHECKING:
+    from reconciler.codec import Codec
+
 #: What this program writes and reads again, besides manifests.
-_FILES: Final = ("plan", "snapshot")
+_FILES: Final = ("plan", "snapshot", "journal", "lint", "test", "validate")
 
 
 @click.command("schema", short_help="Print JSON Schemas for editors")
@@ -18,7 +21,10 @@ _FILES: Final = ("plan", "snapshot")
     "--out", "directory", metavar="DIR", type=click.Path(file_okay=False), help="Write every schema to this directory."
 )
 def command(*, kind: str | None, directory: str | None) -> int:
-    """Print the schema of one KIND of manifest, of any of them, of a saved plan (plan) or of a snapshot (snapshot).
+    """Print the schema of one KIND of manifest, of any of them, or of what this program writes.
+
+    That is a saved plan (plan), a snapshot (snapshot), a line of a journal (journal), and what lint, test and validate
+    print with --output json (lint, test, validate).
 
     Editors with the YAML language server find the schema by the first line of a manifest:
     # yaml-language-server: $schema=schema/manifest.json
@@ -45,13 +51,20 @@ def command(*, kind: str | None, directory: str | None) -> int:
 
 def _text(kind: str) -> str:
     from reconciler.adapters.snapshot import snapshot_schema_text
-    from reconciler.manifest import schema_text
+    from reconciler.apply.records import JOURNAL
+    from reconciler.codec import schema_text
+    from reconciler.manifest import schema_text as manifest_schema_text
     from reconciler.plan import plan_schema_text
+    from reconciler.report.results.codecs import LINT, TEST, VALIDATE
 
     match kind:
         case "plan":
             return plan_schema_text()
         case "snapshot":
             return snapshot_schema_text()
-        case _:
-            return schema_text(kind)
+        case "journal":
+            return schema_text("A line of a journal", JOURNAL)
+        case "lint" | "test" | "validate":
+            outputs: dict[str, Codec[Any]] = {"lint": LINT, "test": TEST, "validate": VALIDATE}
+            return schema_text(f"reconciler {kind} --output json", outputs[kind])
+    return manifest_schema_text(kind)
