@@ -1,22 +1,22 @@
-"""Reads all ACLs, the features, the sizes of topics, or client quotas, and alters quotas, with kafka-python's messages.
+"""A child process with kafka-python: reads ACLs, features, topic sizes and client quotas, and alters quotas.
 
-Codes and errors are kept, and there is no limit but memory.
-
-Runs as a child process. The only file that touches kafka-python, whose generic send is private: it is pinned to 3.0.*.
+This is the only module that imports kafka-python, and ``_run`` and ``_cluster_id`` are the only places that go beyond
+its public API, so the dependency is pinned to 3.0.*. The public methods are not enough: ``describe_acls`` turns codes
+into enums and raises for one that is newer than the library, and there is none for quotas. Messages keep every code and
+error, and memory is their only limit.
 """
 
 import logging
 import os
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka import errors
 from kafka.admin import KafkaAdminClient
 from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.protocol.admin import AlterClientQuotasRequest, DescribeAclsRequest, DescribeClientQuotasRequest
-from kafka.protocol.metadata import ApiVersionsRequest
 
 from reconciler.adapters.kafka.child_process import ANY, Reply, Task, serve
 
@@ -94,14 +94,12 @@ def _acls(client: KafkaAdminClient) -> Reply:
         )
         for r in answer.resources
     ]
-    return ("rows", client._manager.cluster.cluster_id, rows)
+    return ("rows", _cluster_id(client), rows)
 
 
 def _features(client: KafkaAdminClient) -> Reply:
-    answer = _send(
-        client, ApiVersionsRequest(client_software_name="kafka-reconciler", client_software_version="1", min_version=3)
-    )
-    return ("features", {f.name: f.max_version_level for f in answer.finalized_features or ()})
+    found = _retried(client.describe_features)
+    return ("features", {name: one["finalized"][1] for name, one in found.items() if "finalized" in one})
 
 
 def _sizes(client: KafkaAdminClient, partitions: Mapping[str, list[int]]) -> Reply:
@@ -144,7 +142,7 @@ def _alter_quotas(client: KafkaAdminClient, alterations: list[Any], *, only_vali
         validate_only=only_validate,
     )
     try:
-        answer = client._manager.run(client._manager.send, request)
+        answer = _run(client, request)
     except errors.NodeNotReadyError as error:
         return ("unsent", f"{type(error).__name__}: {error}")
     outcomes = [
@@ -160,15 +158,31 @@ def _alter_quotas(client: KafkaAdminClient, alterations: list[Any], *, only_vali
 
 
 def _send(client: KafkaAdminClient, request: Any) -> Any:
-    """The broker's answer; a connection that was not ready or went away is tried again."""
+    """The broker's answer to a request that only reads."""
+    return _retried(lambda: _run(client, request))
+
+
+def _retried(read: Callable[[], Any]) -> Any:
+    """The result of ``read``, repeated if the connection was not ready or was lost."""
     for attempt in range(_ATTEMPTS):
         try:
-            return client._manager.run(client._manager.send, request)
+            return read()
         except (errors.NodeNotReadyError, errors.KafkaConnectionError):
             if attempt == _ATTEMPTS - 1:
                 raise
             time.sleep(_BACKOFF_SECONDS * 2**attempt)
     raise AssertionError("the last attempt returns or raises")
+
+
+def _run(client: KafkaAdminClient, request: Any) -> Any:
+    """Send one message, once. Private API: the client has no public method that sends a message as it is."""
+    return client._manager.run(client._manager.send, request)
+
+
+def _cluster_id(client: KafkaAdminClient) -> str | None:
+    """The cluster of this very connection. Private API: the public ``describe_cluster`` is one more request."""
+    found: str | None = client._manager.cluster.cluster_id
+    return found
 
 
 def _context(tls: Mapping[str, Any]) -> ssl.SSLContext:

@@ -144,7 +144,7 @@ def test_a_declared_super_user_that_is_none_is_found_out(
     request = ReadRequest(principal="User:boaster", super_users=["User:boaster"])
     state = connected(broker, "boaster", mechanism="OAUTHBEARER").read(request)
     assert state.topic_gap is not None
-    assert "the broker did not say so" in state.topic_gap
+    assert "did not report a topic that does not exist" in state.topic_gap
 
 
 def test_without_a_declared_principal_nothing_is_proven(admin: KafkaCluster, topics: None) -> None:
