@@ -41,6 +41,7 @@ class Answer:
     status: AnswerStatus
     code: str = ""
     message: str = ""
+    #: Only with ``FAILED``: nothing was applied, and the same request may succeed later.
     retriable: bool = False
 
     @property

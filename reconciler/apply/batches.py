@@ -16,6 +16,7 @@ def batches(
     phase: Phase, steps: Sequence[Step], live: ClusterState, most: int | None = None
 ) -> Iterator[Sequence[Step]]:
     """Cut the steps of one phase into requests of one action each and at most ``most`` steps, order kept."""
+    # Inside a phase steps are sorted by action, so equal actions are next to each other.
     for _, group in groupby(steps, key=lambda step: step.action):
         alike = list(group)
         for batch in kind_of(alike[0].change).batches(alike, live):

@@ -72,6 +72,7 @@ class BridgeLifecycle:
         if not planned.wanted:
             return
         self._start_polling()
+        # Half of a request: each bridge is sent with its marker.
         most = min(MAX_BINDINGS, self.run.environment.max_batch or MAX_BINDINGS) // 2 or 1
         for start in range(0, len(new), most):
             self._create(new[start : start + most])
@@ -202,6 +203,7 @@ class BridgeLifecycle:
             return
         most = delete_batch(len(self.run.start.bindings))
         self._record("remove", bridges, why)
+        # Deleting sleeps, and sleeping polls: without this a removal would begin inside itself.
         busy, self._polling = self._polling, True
         for start in range(0, len(bridges), most):
             chunk = list(bridges[start : start + most])

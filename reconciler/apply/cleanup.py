@@ -64,6 +64,7 @@ def clean_up(cluster: Cluster, wanted: Iterable[Leftover], clock: Clock) -> tupl
             return ()
         if bridges := _bridges(marks, live):
             _delete(cluster, sorted(bridges), len(live))
+            # A bridge without a marker could not be recognised any more: keep the marker until the bridge is gone.
             standing = _bridges(marks, _read(cluster))
             marks -= {mark for mark, marker in markers(marks).items() if marker.bridge in standing}
         _delete(cluster, sorted(marks), len(live))
@@ -88,7 +89,7 @@ def _delete(cluster: Cluster, bindings: Sequence[AclBinding], live: int) -> None
     for start in range(0, len(bindings), most):
         try:
             cluster.send([Delete(binding) for binding in bindings[start : start + most]])
-        except ClusterError:
+        except ClusterError:  # the next reading shows what is left
             continue
 
 

@@ -107,7 +107,7 @@ class Lease:
         self._place()
         try:
             self._await(broken)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: a marker that stays would lock others out until it expires
             self.release()
             raise
         self.run.environment.progress.note(f"holding the lease until {self._own.until}, renewed during this run")
@@ -120,6 +120,7 @@ class Lease:
             old = self._own
             self._place()
             self._check(exact_read(self.run, [self._own.binding]), old)
+            # The old marker goes last, so that at no moment there is none.
             if self._own.binding != old.binding:
                 remove(self.run, [old.binding])
 
@@ -171,7 +172,7 @@ class Lease:
                 if claim.binding not in gone and (claim.run < own.run or clock.monotonic() > deadline):
                     raise LeaseHeldError(claim)
             remove(self.run, gone)
-            clock.sleep(0.2)
+            clock.sleep(0.2)  # the other run is about to see our marker and to give way
 
     def _check(self, live: ClusterState, own: LeaseClaim) -> None:
         """While our marker exists, no other run can have taken the lease; a broker that lags is asked again."""

@@ -14,7 +14,7 @@ def create(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
     for _ in attempts(run.environment.clock):
         try:
             answers = run.environment.cluster.send([Create(binding) for binding in bindings])
-        except ClusterError as error:
+        except ClusterError as error:  # sent again blindly: to create a binding twice is the same as once
             why = str(error)
             continue
         failed = next((answer for answer in answers if not answer.good), None)
@@ -27,6 +27,7 @@ def create(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
 def remove(run: Run, bindings: Sequence[AclBinding]) -> tuple[AclBinding, ...]:
     """Delete ``bindings``; those that may still be there are returned."""
     left = tuple(bindings)
+    # Nothing raises here: this runs while other errors are on their way to the caller.
     for _ in attempts(run.environment.clock):
         if not left:
             break

@@ -109,8 +109,10 @@ def _perform_phases(run: Run, barrier: Barrier, bridges: BridgeLifecycle, now: C
             send(run, phase, batch)
         if run.environment.interrupted():
             return
+        # These keep us, the brokers and the protected principals working while the plan closes resources.
         if phase is Phase.CREATE_FIRST and any(run.outcomes[step].outcome not in GOOD for step in steps):
             raise StoppedError("the first phase could not be created")
+        # Without a later step that relies on it a barrier would only cost time; an open bridge relies on it too.
         following = phases[number + 1][0] if number + 1 < len(phases) else phase
         relied_on = bool(bridges.live) or _unsettled(run, phases[number + 1 :])
         if any(phase <= place < following for place in places) and relied_on:
@@ -162,6 +164,7 @@ def _end(run: Run, left: Sequence[AclBinding], bridges: Sequence[str]) -> Result
 
     ``left`` are sentinels that could not be removed, ``bridges`` says which of those are still there, and why.
     """
+    # Taken now: Ctrl-C during the last reading must not call a finished run interrupted.
     interrupted, stopped = run.environment.interrupted(), run.stopped
     differences = [f"{binding}: could not be removed; “reconciler cleanup” does" for binding in left]
     differences += bridges

@@ -108,8 +108,10 @@ def check(
     not declared is left for the observation to decide. A plan that was just now ``made_of_live`` means what its making
     found: its effect on access is not computed again.
     """
+    # The worst first: on the wrong cluster every other finding would mislead.
     if live.cluster_id != plan.cluster_id:
         raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
+    # Bridges and sentinels are of runs, this one too: they are no part of what the plan was made for.
     live = without_own(live)
     findings = tuple(step.observed(live) for step in plan.steps)
     stale = tuple(finding for finding in findings if finding.state in (StepState.STALE, StepState.UNREADABLE))

@@ -21,6 +21,7 @@ def recreated_topics(run: Run) -> tuple[str, ...]:
     ]
     if not deleted or run.plan.topics.defaults.get(AUTO_CREATE) == "false":
         return ()
+    # The reading that verified the run may have been too early: clients refresh their metadata now and then.
     run.environment.clock.sleep(SECOND_READ_SECONDS)
     live = read(run)
     return tuple(

@@ -95,10 +95,12 @@ class Run:
         """Record outcomes; they count even if writing them fails."""
         if not found:
             return
+        # First in memory: a full disk must not make a step look as if it had not been sent.
         self.outcomes.update((item.step, item) for item in found)
         now = self.environment.clock.now()
         if not isinstance(self.environment.journal, NoLedger):
             self._write_journal(records.outcomes(self.environment.identity.run, batch, found, now))
+        # A plan may have 100,000 steps: do not build records that nobody keeps.
         if not isinstance(self.environment.audit, NoLedger):
             self._write_audit(*(records.audited(self.about, item, now) for item in found))
 

@@ -28,6 +28,7 @@ _OUTCOMES: Final = {
 def send(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
     """Send steps of one kind of change; each has an outcome then. Raises ``StoppedError``."""
     cluster, clock, kind = run.environment.cluster, run.environment.clock, kind_of(batch[0].change)
+    # Before the intent: a run that has lost its lease must not even announce a request.
     run.lease_guard.renew()
     number = run.record_intent(phase, batch)
     began = clock.monotonic()
@@ -53,6 +54,7 @@ def _outcome(answer: Answer, repeated: Collection[str]) -> Outcome:
 
 def answered(call: Callable[[Sequence[T]], list[Answer]], items: Sequence[T], clock: Clock) -> list[Answer]:
     """What ``call`` says of each item, repeated for those that were not applied and may be tried again."""
+    # By index and not by item: an answer belongs to a place in the request.
     answers: list[Answer] = [Answer(AnswerStatus.UNKNOWN)] * len(items)
     waiting = list(range(len(items)))
     for _ in attempts(clock):

@@ -37,6 +37,7 @@ def revert_steps(
 ) -> UndoRequest:
     """The desired state that reverts ``steps``; ``declared`` is that of the manifests, ``origin`` what asks for it."""
     draft = UndoDraft(live, scope, declared, origin)
+    # First everything as it is: only what the steps touched may differ from it.
     for kind in KINDS:
         kind.keep(draft)
     kept: list[str] = []

@@ -35,6 +35,7 @@ class Discrepancies:
 
 def read(run: Run) -> ClusterState:
     """The cluster as it is but for bridges; raises :class:`StoppedError`."""
+    # Bridges come and go during a run, in no step: to a comparison they would be foreign changes.
     return without_bridges(_read(run, run.request()))
 
 
@@ -105,6 +106,7 @@ def discrepancies(
 ) -> Discrepancies:
     """Hold ``now`` against ``start`` and what has been done since."""
     known = list(outcomes)
+    # A recreated topic is reported by itself: waiting would not make it disappear.
     good = [item.step for item in known if item.outcome in GOOD]
     missing = tuple(
         step for step in good if step.observed(now).state is not StepState.DONE and not is_recreated(step, now)

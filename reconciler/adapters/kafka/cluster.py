@@ -65,6 +65,7 @@ class KafkaCluster:
             seen = visible_names(self._connection) if request.all_topics or request.topic_listing else []
             session = ReadSession(self._connection, request, handshake, listing, seen)
             state = ClusterState(handshake.cluster_id, may_alter_acls=handshake.may_alter_acls)
+            # In this order: whether a listing of topics is whole depends on the ACLs.
             for kind in KINDS:
                 state = kind.read(session, state)
             return replace(state, groups=existing_groups(self._connection)) if request.groups else state

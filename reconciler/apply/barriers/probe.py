@@ -84,6 +84,7 @@ class ProbeBarrier:
         if own is not None:
             self._place((*start_sentinels(self.name, own), *deny_sentinels(own_name(self.name), own)))
         self._place(start_sentinels(self.name, self.setup.principal))
+        # Nodes that are slow now have until the first barrier: what comes before it is safe without them.
         self._await_start(self._deadline(), patient=False)
         if own is not None:
             self._prove_ourselves(own)
@@ -114,6 +115,7 @@ class ProbeBarrier:
         One answer shows nothing: "unknown topic" is what an open cluster says, and also what you hear if you may see
         every topic. Only if a binding on that very name turns the answer is it default-allow.
         """
+        # Named after the run: no binding of others can cover it by chance, and no earlier run's is left.
         nonce = ResourcePattern(ResourceType.TOPIC, f"{FLAG_PREFIX}{self.name}")
         whole = {*self.expected, CONTROLLER} <= self.started
         if not whole or live.opaque or any(pattern.contains(nonce) for pattern in covering_patterns(live)):
@@ -142,6 +144,7 @@ class ProbeBarrier:
 
     def _expect(self) -> None:
         """Whoever was declared, or ever named by the cluster during this run."""
+        # It only grows: a broker that left the cluster's metadata may go on serving clients by old ACLs.
         self.expected |= self.setup.brokers
         try:
             self.expected |= self.setup.probe.brokers()
@@ -150,6 +153,7 @@ class ProbeBarrier:
 
     def _place(self, bindings: Sequence[AclBinding]) -> None:
         """Create bindings of the run's own, which its end takes away; raises ``StoppedError``."""
+        # Before they are created: of a request that timed out some may exist.
         self.placed.extend(bindings)
         create(self.run, bindings, "the barrier's sentinels")
 

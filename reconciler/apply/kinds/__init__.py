@@ -17,6 +17,7 @@ kind_of: Final = kind_finder(KINDS)
 def request_for(plan: Plan) -> ReadRequest:
     """What has to be read to hold the steps of a plan against a cluster."""
     changes = [step.change for step in plan.steps]
+    # Nothing by default: a listing costs seconds on a large cluster, and rights that we may not have.
     request = ReadRequest(acls=False, all_topics=False)
     for kind in KINDS:
         request = kind.request(changes, request)

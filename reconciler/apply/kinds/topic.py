@@ -120,6 +120,7 @@ def revert(step: Step, draft: UndoDraft) -> Iterator[str]:
         case Delete(Topic() as topic) if topic.name in draft.live.topics:
             yield f"topic {topic.name} stays: somebody has created it again"
         case Delete(Topic() as topic):
+            # Kafka gives a new id; the brokers of the old assignment may not exist any more.
             _want(draft, replace(topic, topic_id=None, replica_assignments=None))
             yield f"topic {topic.name} is made again without its records: they are gone"
         case Update(TopicPartitions(name, before), TopicPartitions(_, after)):
@@ -135,6 +136,7 @@ def _revert_configs(before: TopicConfigs, after: TopicConfigs, draft: UndoDraft)
         return
     wished = draft.topics.get(after.name)
     configs = dict(wished.topic.configs if wished else topic.configs)
+    # Config by config: others may have changed some of them since, and theirs stay.
     for key, value in after.configs.items():
         if _normal(key, topic.configs.get(key)) != _normal(key, value):
             yield f"{key} of topic {after.name} stays: somebody has changed it since"

@@ -30,7 +30,7 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
 
 def send(connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False) -> list[Answer]:
     """Create bindings in the given order, or delete them; what the broker says it matched proves nothing."""
-    if only_validate:
+    if only_validate:  # CreateAcls and DeleteAcls have no field for it
         return [_NOT_VALIDATED] * len(changes)
     bindings = [resource_of(change) for change in changes]
     if isinstance(changes[0], Create):

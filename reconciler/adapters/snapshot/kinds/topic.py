@@ -75,6 +75,7 @@ def _create(before: Snapshot, wanted: Sequence[Topic]) -> tuple[Snapshot, list[A
 
     Collisions of ``.`` and ``_`` are looked for among existing topics only, as Kafka does.
     """
+    # Kafka refuses every occurrence of a repeated name, not only the second one.
     twice = _repeated(topic.name for topic in wanted)
     existing = {collision_key(name): name for name in before.state.topics}
     results = [_duplicate() if topic.name in twice else _new_topic(before, existing, topic) for topic in wanted]
