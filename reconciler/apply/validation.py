@@ -15,10 +15,10 @@ from reconciler.apply.sending import answered
 from reconciler.model import ClusterState
 from reconciler.plan import (
     BrokerAnswer,
+    BrokerValidation,
     Plan,
     Ruling,
     Step,
-    Validation,
     describe,
     transition,
 )
@@ -34,7 +34,7 @@ _NOT_ASKED: Final = Answer(
 )
 
 
-def validate(plan: Plan, live: ClusterState, cluster: ChangeValidator, clock: Clock) -> Validation:
+def validate(plan: Plan, live: ClusterState, cluster: ChangeValidator, clock: Clock) -> BrokerValidation:
     """Ask about every step that the cluster can be asked about."""
     now = clock.now()
     asked = [step for step in plan.steps if kind_of(step.change).right(step.change) is not None]
@@ -50,7 +50,7 @@ def validate(plan: Plan, live: ClusterState, cluster: ChangeValidator, clock: Cl
             found = [_NOT_ASKED] * len(batch) if lost else answered(cluster.validate, changes, clock)
             answers.update(zip(batch, found, strict=True))
             lost = lost or all(answer.status is AnswerStatus.UNKNOWN for answer in found)
-    return Validation(now, tuple(_rulings(plan, live, ((step, answers[step]) for step in asked))))
+    return BrokerValidation(now, tuple(_rulings(plan, live, ((step, answers[step]) for step in asked))))
 
 
 def _rulings(plan: Plan, live: ClusterState, answers: Iterable[tuple[Step, Answer]]) -> Iterator[BrokerAnswer]:

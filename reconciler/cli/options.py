@@ -13,7 +13,7 @@ from reconciler.cli.exits import CommandError, Exit
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
 if TYPE_CHECKING:
-    from reconciler.plan import Acknowledgement
+    from reconciler.plan import GuardAcknowledgement
 
 Function: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Function], Function]
@@ -37,20 +37,20 @@ class Date(click.ParamType[datetime.date]):
         return day
 
 
-class Accepted(click.ParamType["Acknowledgement"]):
+class Accepted(click.ParamType["GuardAcknowledgement"]):
     """``GUARD=OBJECT``."""
 
     name = "guard"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Acknowledgement":
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "GuardAcknowledgement":
         """Parse, or end the command with the guards that there are."""
-        from reconciler.plan import Acknowledgement, Guard
+        from reconciler.plan import Guard, GuardAcknowledgement
 
         guard, equals, name = value.partition("=")
         try:
             if not equals or not name:
                 raise ValueError
-            return Acknowledgement(Guard(guard), name, "accepted on the command line")
+            return GuardAcknowledgement(Guard(guard), name, "accepted on the command line")
         except ValueError:
             advice = f"guards are: {', '.join(Guard)}"
             raise CommandError(f"--accept {value}: write GUARD=OBJECT", advice, Exit.USAGE) from None

@@ -108,9 +108,9 @@ def verdict(plan: "Plan", checks: "Checks", *, saved: bool) -> Exit:
 
 
 def _gate(plan: "Plan", fail_on: tuple[str, ...]) -> Exit:
-    from reconciler.plan import AccessChange
+    from reconciler.plan import AccessTrend
 
-    if _NEW_ACCESS in fail_on and plan.access.change in (AccessChange.WIDENING, AccessChange.MIXED):
+    if _NEW_ACCESS in fail_on and plan.access.trend in (AccessTrend.WIDENING, AccessTrend.MIXED):
         error("somebody gains access (--fail-on new-access)")
         return Exit.FAILED_CHECK
     return Exit.OK

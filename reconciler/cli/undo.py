@@ -12,7 +12,7 @@ from reconciler.workflow.options import ConnectionOptions, PlanOptions
 if TYPE_CHECKING:
     import datetime
 
-    from reconciler.plan import Acknowledgement, Plan
+    from reconciler.plan import GuardAcknowledgement, Plan
 
 
 @click.command("undo", short_help="Plan the reversal of an applied plan")
@@ -35,7 +35,7 @@ def command(
     journal: str | None,
     only_run: str | None,
     allow_deletes: bool,
-    accept: "tuple[Acknowledgement, ...]",
+    accept: "tuple[GuardAcknowledgement, ...]",
     as_of: "datetime.date | None",
     expand: bool,
     connection: ConnectionOptions,

@@ -17,7 +17,7 @@ from reconciler.plan.file.document import (
     step_to_json,
 )
 from reconciler.plan.file.identity import change_id, file_digest, ids, plan_id
-from reconciler.plan.guards import Acknowledgement, Limits, Surroundings, refusals, unacknowledged
+from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement, Surroundings, refusals, unacknowledged
 from reconciler.plan.kinds import describe
 from reconciler.plan.kinds.acl import (
     acl_changes,
@@ -34,13 +34,13 @@ from reconciler.plan.phase import TITLES, Phase, barriers
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
 from reconciler.plan.refusal import Guard, Refusal
-from reconciler.plan.review.access_review import AccessChange, AccessReview, difference_review
+from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, ExemptPrincipal, operations_words
+from reconciler.plan.review.access_review import AccessReview, AccessTrend, difference_review
 from reconciler.plan.review.callouts import Callout
-from reconciler.plan.review.consequence import EVERYBODY_ELSE, Consequence, Spared, operations_words
 from reconciler.plan.review.effects import Effect, EffectKind
 from reconciler.plan.review.meaning import meaning_refusals
 from reconciler.plan.review.proof import UnsafeOrderError, Violation, prove
-from reconciler.plan.review.topic_review import BrokerAnswer, Ruling, TopicReview, Validation
+from reconciler.plan.review.topic_review import BrokerAnswer, BrokerValidation, Ruling, TopicReview
 from reconciler.plan.review.transition import Facts, Transition, transition
 from reconciler.plan.review.unreviewed import unreviewed
 from reconciler.plan.selection import Selection
@@ -53,20 +53,22 @@ __all__ = [
     "TITLES",
     "AccessChange",
     "AccessReview",
-    "Acknowledgement",
+    "AccessTrend",
     "Blockers",
     "Bridge",
     "Bridges",
     "BrokerAnswer",
+    "BrokerValidation",
     "Callout",
-    "Consequence",
     "Counts",
     "CoverageChange",
+    "DeleteLimits",
     "Effect",
     "EffectKind",
+    "ExemptPrincipal",
     "Facts",
     "Guard",
-    "Limits",
+    "GuardAcknowledgement",
     "Means",
     "Observed",
     "Options",
@@ -78,7 +80,6 @@ __all__ = [
     "Ruling",
     "Selection",
     "Side",
-    "Spared",
     "Step",
     "StepState",
     "Surroundings",
@@ -88,7 +89,6 @@ __all__ = [
     "Unbridged",
     "UnsafeOrderError",
     "UnsafeSelectionError",
-    "Validation",
     "Violation",
     "acl_changes",
     "barriers",

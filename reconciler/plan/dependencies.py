@@ -8,14 +8,16 @@ exception is a binding that waits for a topic to go, which exists for that topic
 """
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from reconciler.model import AclBinding, AclPermissionType, Change, Create, Delete, ResourceType, Topic
+from reconciler.model import AclBinding, AclPermissionType, Change, Create, Delete, ResourceType
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_binding
+from reconciler.plan.kinds.topic import created_topics, deleted_topics
 from reconciler.plan.overlap import OverlapIndex
 from reconciler.plan.phase import Phase
 from reconciler.plan.step import Step
 
-_Operation: TypeAlias = type[Create[AclBinding]] | type[Delete[AclBinding]]
+_Operation: TypeAlias = type[Create[Any]] | type[Delete[Any]]
 _Kinds: TypeAlias = dict[Phase, tuple[tuple[_Operation, AclPermissionType], ...]]
 
 _WAITS_FOR: _Kinds = {
@@ -44,33 +46,33 @@ class Blockers:
 
     def __init__(self, changes: Iterable[Change], *, default_allow: bool | None) -> None:
         """Unless default-allow is known to be off, bindings of different principals hold each other back."""
+        found = list(changes)
         self._covering = default_allow is not False
-        self._topics: dict[str, Change] = {}
-        acls: dict[tuple[type[Change], AclPermissionType], list[AclBinding]] = {}
-        for change in changes:
-            match change:
-                case Create(AclBinding() as binding) | Delete(AclBinding() as binding):
-                    acls.setdefault((type(change), binding.entry.permission_type), []).append(binding)
-                case Create(Topic() as topic) | Delete(Topic() as topic):
-                    self._topics[topic.name] = change
-                case _:
-                    pass
+        self._topics = {topic.name: Create(topic) for topic in created_topics(found)} | {
+            topic.name: Delete(topic) for topic in deleted_topics(found)
+        }
+        acls: dict[tuple[_Operation, AclPermissionType], list[AclBinding]] = {}
+        both: tuple[tuple[_Operation, list[AclBinding]], ...] = (
+            (Create, created_bindings(found)),
+            (Delete, deleted_bindings(found)),
+        )
+        for operation, bindings in both:
+            for binding in bindings:
+                acls.setdefault((operation, binding.entry.permission_type), []).append(binding)
         self._bindings = acls
         self._index = {
             kind: OverlapIndex(found, any_principal=default_allow is not False) for kind, found in acls.items()
         }
 
     def blocking(self, step: Step) -> Change | None:
-        """The undone change that ``step`` has to wait for, or ``None``."""
-        match step.change:
-            case Create(AclBinding() as binding) | Delete(AclBinding() as binding):
-                return self._acl(step.phase, binding)
-            case Create(Topic() as topic):
-                return self._reaching(topic.name, Create, None) or self._waiting(step, topic.name)
-            case Delete(Topic() as topic):
-                return self._reaching(topic.name, Delete, AclPermissionType.ALLOW)
-            case _:
-                return None
+        """The change that was not performed and that ``step`` has to wait for, or ``None``."""
+        if (binding := touched_binding(step.change)) is not None:
+            return self._acl(step.phase, binding)
+        for topic in created_topics([step.change]):
+            return self._reaching(topic.name, Create, None) or self._waiting(step, topic.name)
+        for topic in deleted_topics([step.change]):
+            return self._reaching(topic.name, Delete, AclPermissionType.ALLOW)
+        return None
 
     def _acl(self, phase: Phase, binding: AclBinding) -> Change | None:
         covering = _COVERS_UNTIL.get(phase, ()) if self._covering else ()

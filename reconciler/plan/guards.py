@@ -15,7 +15,7 @@ from reconciler.plan.step import Step
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Acknowledgement:
+class GuardAcknowledgement:
     """A person's word that this guard may let this object pass, and why."""
 
     guard: Guard
@@ -24,7 +24,7 @@ class Acknowledgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DeleteLimits:
     """How many deletions one plan may hold; ``None`` is no limit. The share is of the live bindings in scope."""
 
     max_deletes: int | None = None
@@ -42,7 +42,7 @@ class Surroundings:
     cluster: str
     owned: int
     desired: int
-    limits: Limits
+    limits: DeleteLimits
     default_allow: bool | None
     coverage: CoverageChange
     in_use: tuple[ResourcePattern, ...] = ()
@@ -50,14 +50,14 @@ class Surroundings:
 
 
 def refusals(
-    steps: Sequence[Step], around: Surroundings, acknowledged: Collection[Acknowledgement]
+    steps: Sequence[Step], around: Surroundings, acknowledged: Collection[GuardAcknowledgement]
 ) -> tuple[Refusal, ...]:
     """Every guard that refuses, less those acknowledged."""
     found = (*_kinds(steps), *_limits(steps, around), *_empty(steps, around), *_default_allow(around))
     return unacknowledged(found, acknowledged)
 
 
-def unacknowledged(found: Iterable[Refusal], acknowledged: Collection[Acknowledgement]) -> tuple[Refusal, ...]:
+def unacknowledged(found: Iterable[Refusal], acknowledged: Collection[GuardAcknowledgement]) -> tuple[Refusal, ...]:
     """The refusals that nobody's word lifts."""
     given = {(ack.guard, ack.object) for ack in acknowledged}
     return tuple(refusal for refusal in found if (refusal.guard, refusal.object) not in given)

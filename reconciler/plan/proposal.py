@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from reconciler.diff import Skipped
-from reconciler.model import AclBinding, Create, Delete, Scope
+from reconciler.model import AclBinding, Scope
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.default_allow.bridge import Bridges
-from reconciler.plan.guards import Acknowledgement, Limits
+from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.refusal import Refusal
@@ -31,7 +31,7 @@ class Terms:
     cluster: str
     scope: Scope = Scope()
     default_allow: bool | None = None
-    limits: Limits = Limits()
+    limits: DeleteLimits = DeleteLimits()
     prune_topics: bool = False
     prune_quotas: bool = False
     ignore_configs: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Plan:
     steps: tuple[Step, ...]
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
-    acknowledgements: tuple[Acknowledgement, ...] = ()
+    acknowledgements: tuple[GuardAcknowledgement, ...] = ()
     coverage: CoverageChange = CoverageChange()
     counts: Counts = Counts()
     refusals: tuple[Refusal, ...] = ()
@@ -117,13 +117,5 @@ class Plan:
 
 def bindings_after(before: Collection[AclBinding], steps: Iterable[Step]) -> frozenset[AclBinding]:
     """The bindings that exist once ``steps`` are through."""
-    created, deleted = set(), set()
-    for step in steps:
-        match step.change:
-            case Create(AclBinding() as binding):
-                created.add(binding)
-            case Delete(AclBinding() as binding):
-                deleted.add(binding)
-            case _:
-                pass
-    return (frozenset(before) - deleted) | created
+    changes = [step.change for step in steps]
+    return (frozenset(before) - set(deleted_bindings(changes))) | set(created_bindings(changes))

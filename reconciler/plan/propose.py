@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from reconciler.diff import Comparison, DeclaredChange, DiffRules, Skipped, SkipReason, compare
-from reconciler.model import AclBinding, Change, ClusterState, Delete, DesiredState, without_own
+from reconciler.model import AclBinding, Change, ClusterState, DesiredState, without_own
 from reconciler.plan.coverage import (
     CoverageChange,
     coverage_change,
@@ -16,7 +16,7 @@ from reconciler.plan.coverage import (
 from reconciler.plan.default_allow.bridging import bridges
 from reconciler.plan.default_allow.lockout_protection import lockout_protection
 from reconciler.plan.dependencies import Blockers
-from reconciler.plan.guards import Acknowledgement, Surroundings, refusals, unacknowledged
+from reconciler.plan.guards import GuardAcknowledgement, Surroundings, refusals, unacknowledged
 from reconciler.plan.kinds import describe
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
 from reconciler.plan.order import ordered
@@ -47,7 +47,7 @@ class Request:
 
     as_of: datetime.date
     options: Options = Options()
-    acknowledgements: tuple[Acknowledgement, ...] = ()
+    acknowledgements: tuple[GuardAcknowledgement, ...] = ()
     unsupported: Callable[[AclBinding], str | None] = lambda _: None
     expected_live: int | None = None
     warnings: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ def _filtered(compared: Comparison, terms: Terms, request: Request) -> _Filter:
     if not request.options.allow_deletes:
         changes.skip(
             SkipReason.HELD_BACK,
-            lambda change: _HELD_BACK if isinstance(change, Delete) else None,
+            lambda change: _HELD_BACK if change.after is None else None,
         )
     unsupported = changes.skip(SkipReason.UNSUPPORTED, lambda change: _unsupported(change, request))
     _refuse_unsafe_selection(changes.kept, excluded, terms)

@@ -7,7 +7,7 @@ from typing import Final
 
 from reconciler.access.hosts import ANY_HOST
 from reconciler.model import ResourceType
-from reconciler.plan import EVERYBODY_ELSE, Consequence, operations_words
+from reconciler.plan import EVERYBODY_ELSE, AccessChange, operations_words
 from reconciler.report.style import counted
 
 _TOPICS_NAMED: Final = 4
@@ -31,7 +31,7 @@ class AccessLine:
 
 
 def access_lines(
-    rows: Iterable[Consequence], *, expand: bool = False, most_names: int | None = None
+    rows: Iterable[AccessChange], *, expand: bool = False, most_names: int | None = None
 ) -> Iterator[AccessLine]:
     """Everybody else first, then by principal; of each what is gained, then what is lost.
 
@@ -48,7 +48,7 @@ def access_lines(
             yield _line(some, sign, most_names)
 
 
-def _order(item: tuple[Consequence, str]) -> tuple[object, ...]:
+def _order(item: tuple[AccessChange, str]) -> tuple[object, ...]:
     row, sign = item
     kind = row.region.resource_type
     operations = operations_words(row.gained if sign == "+" else row.lost, kind)
@@ -56,7 +56,7 @@ def _order(item: tuple[Consequence, str]) -> tuple[object, ...]:
     return (*who, sign, kind, not row.region.names.literal, row.hosts, operations, row.reading or "")
 
 
-def _line(rows: Sequence[Consequence], sign: str, most_names: int | None) -> AccessLine:
+def _line(rows: Sequence[AccessChange], sign: str, most_names: int | None) -> AccessLine:
     first = rows[0]
     return AccessLine(
         sign,
@@ -69,7 +69,7 @@ def _line(rows: Sequence[Consequence], sign: str, most_names: int | None) -> Acc
     )
 
 
-def _names(rows: Sequence[Consequence], most: int | None) -> str:
+def _names(rows: Sequence[AccessChange], most: int | None) -> str:
     """``topics `a`, `b` and 3 more`` of rows that are about one name each."""
     kind = rows[0].region.resource_type
     if kind is ResourceType.CLUSTER:
@@ -82,7 +82,7 @@ def _names(rows: Sequence[Consequence], most: int | None) -> str:
     return f"{kind.noun}s {', '.join(names[:-1])} and {names[-1]}"
 
 
-def _topics(row: Consequence) -> str:
+def _topics(row: AccessChange) -> str:
     if not row.topic_count:
         return ""
     named = ", ".join(row.topics[:_TOPICS_NAMED])

@@ -18,7 +18,7 @@ _WHY_PERHAPS: Final = (
 
 def review_lines(access: AccessReview, style: Style = plain, *, expand: bool = False) -> Iterator[str]:
     """A title that counts, a line for each gain and each loss (at most 40 unless ``expand``), callouts."""
-    lines = list(access_lines(access.consequences, expand=expand, most_names=_NAMES_SHOWN))
+    lines = list(access_lines(access.access_changes, expand=expand, most_names=_NAMES_SHOWN))
     yield style("title", f"Access: {_title(access)}")
     shown = lines if expand or len(lines) <= _LINES_SHOWN else lines[:_LINES_SHOWN]
     yield from (style("add" if line.sign == "+" else "remove", f"  {line.sign} {_words(line)}") for line in shown)
@@ -40,8 +40,8 @@ def _words(line: AccessLine) -> str:
 
 
 def _title(access: AccessReview) -> str:
-    gaining = {row.principal for row in access.consequences if row.gained}
-    losing = {row.principal for row in access.consequences if row.lost}
+    gaining = {row.principal for row in access.access_changes if row.gained}
+    losing = {row.principal for row in access.access_changes if row.lost}
     verbs = ((gaining, "gain"), (losing, "lose"))
     said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'}" for found, verb in verbs if found]
     return ", ".join(said) if said else "nobody gains or loses anything"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reconciler.plan import BrokerAnswer, Ruling, Validation
+from reconciler.plan import BrokerAnswer, BrokerValidation, Ruling
 from reconciler.report.style import Style, counted, plain
 
 _NO_ANSWER: Final = (
@@ -27,7 +27,7 @@ def answer_words(answer: BrokerAnswer) -> str:
             return f"the broker gave no answer about this: {told}"
 
 
-def validation_lines(validation: Validation | None, style: Style = plain) -> Iterator[str]:
+def validation_lines(validation: BrokerValidation | None, style: Style = plain) -> Iterator[str]:
     """What was asked of the broker, when, and what came of it, in a few lines."""
     if validation is None:
         return

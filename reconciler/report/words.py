@@ -4,16 +4,8 @@ from typing import Any
 
 from reconciler.access import Access, AccessRequest, Decision
 from reconciler.codec.values import BINDING
-from reconciler.model import (
-    WILDCARD,
-    AclBinding,
-    Declaration,
-    Origin,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
-)
-from reconciler.plan import Acknowledgement
+from reconciler.model import WILDCARD, AclBinding, Declaration, Origin, PatternType, ResourcePattern, ResourceType
+from reconciler.plan import GuardAcknowledgement
 
 
 def resource_words(resource_type: ResourceType, name: str) -> str:
@@ -51,7 +43,7 @@ def why_words(reason: str | None, ticket: str | None) -> str:
     return ": ".join(filter(None, (ticket, reason)))
 
 
-def accepted_words(one: Acknowledgement) -> str:
+def accepted_words(one: GuardAcknowledgement) -> str:
     """``topic-delete for payments.old: replaced by payments.orders``."""
     return f"{one.guard} for {one.object}" + (f": {one.reason}" if one.reason else "")
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from reconciler.apply import PastRun
     from reconciler.apply.cleanup import Leftover
     from reconciler.manifest import Problem
-    from reconciler.plan import Acknowledgement
+    from reconciler.plan import GuardAcknowledgement
 
 #: What a person should know and no result holds: an entry of the manifests that has expired, what another run left on
 #: the cluster (it is in no answer), an earlier run of the same plan that did not end.
@@ -47,7 +47,7 @@ class PlanOptions:
 
     as_of: datetime.date | None = None
     allow_deletes: bool = False
-    accept: "tuple[Acknowledgement, ...]" = ()
+    accept: "tuple[GuardAcknowledgement, ...]" = ()
     only: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     baseline: str | None = None

@@ -10,8 +10,8 @@ from reconciler.adapters.snapshot import SnapshotError, parse_snapshot
 from reconciler.manifest import ClusterDeclaration, Manifests, cluster_warnings, standing_acknowledgements
 from reconciler.model import ClusterState, DesiredState
 from reconciler.plan import (
-    Acknowledgement,
     Guard,
+    GuardAcknowledgement,
     Options,
     Plan,
     PlanFileError,
@@ -109,7 +109,7 @@ def request_on(target: Target, path: str, options: PlanOptions) -> Request:
     declaration = declared_for(target)
     as_of = options.as_of or today()
     standing = standing_acknowledgements(declaration, as_of)
-    declared = (Acknowledgement(Guard(given.guard), given.object, given.reason or "") for given in standing)
+    declared = (GuardAcknowledgement(Guard(given.guard), given.object, given.reason or "") for given in standing)
     return Request(
         as_of=as_of,
         options=Options(options.allow_deletes),

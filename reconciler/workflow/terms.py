@@ -2,7 +2,7 @@
 
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import DesiredState
-from reconciler.plan import Facts, Limits, Terms
+from reconciler.plan import DeleteLimits, Facts, Terms
 from reconciler.ports import ReadRequest
 
 
@@ -12,7 +12,7 @@ def terms(declaration: ClusterDeclaration) -> Terms:
         cluster=declaration.name,
         scope=declaration.scope,
         default_allow=declaration.allow_everyone_if_no_acl_found,
-        limits=Limits(declaration.limits.max_deletes, declaration.limits.max_delete_percent),
+        limits=DeleteLimits(declaration.limits.max_deletes, declaration.limits.max_delete_percent),
         prune_topics=declaration.prune_topics,
         prune_quotas=declaration.prune_quotas,
         ignore_configs=declaration.ignore_configs,

@@ -19,7 +19,7 @@ from reconciler.model import (
     ResourceType,
     Topic,
 )
-from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Terms, propose
+from reconciler.plan import Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose
 
 DAY = datetime.date(2026, 1, 1)
 _PLACE = Origin("team.yaml", 1, 1)
@@ -62,7 +62,7 @@ def wish(size: int, mark: str = "") -> DesiredState:
 def plan_for(live: ClusterState, desired: DesiredState, *, default_allow: bool = False) -> Plan:
     """The plan, everything acknowledged that needs it; brokers are known not to make topics on demand."""
     names = [name for name, topic in desired.topics.items() if topic.absent]
-    accepted = tuple(Acknowledgement(Guard.TOPIC_DELETE, name) for name in names)
+    accepted = tuple(GuardAcknowledgement(Guard.TOPIC_DELETE, name) for name in names)
     request = Request(DAY, Options(allow_deletes=True), acknowledgements=accepted)
     told = replace(live, broker_defaults={"auto.create.topics.enable": "false"})
     return propose(desired, told, Terms("c", default_allow=default_allow, barrier_wait=0.0), request)

@@ -24,7 +24,7 @@ from reconciler.model import (
     Scope,
     Selector,
 )
-from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Terms, propose, touched_topics
+from reconciler.plan import Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose, touched_topics
 from reconciler.ports import ReadRequest
 from tests.faults.asking import Seen, asking
 from tests.faults.changes import CHANGES, Change, Make
@@ -43,9 +43,9 @@ def _plan(three: Cluster, mark: str, wanted: DesiredState) -> Plan:
     with three.connect() as admin:
         live = admin.read(ReadRequest(all_topics=False, topic_names=tuple(wanted.topics)))
     accepted = [
-        Acknowledgement(guard, name) for guard in (Guard.TOPIC_DELETE, Guard.DATA_LOSS) for name in wanted.topics
+        GuardAcknowledgement(guard, name) for guard in (Guard.TOPIC_DELETE, Guard.DATA_LOSS) for name in wanted.topics
     ]
-    accepted.append(Acknowledgement(Guard.EMPTY_DESIRED, "c"))
+    accepted.append(GuardAcknowledgement(Guard.EMPTY_DESIRED, "c"))
     request = Request(datetime.date(2026, 1, 1), Options(allow_deletes=True), acknowledgements=tuple(accepted))
     return propose(wanted, live, Terms("c", scope, default_allow=False), request)
 

@@ -34,7 +34,7 @@ from reconciler.model import (
     Topic,
     standing_bridges,
 )
-from reconciler.plan import Acknowledgement, Facts, Options, Plan, Request, Terms, propose
+from reconciler.plan import Facts, GuardAcknowledgement, Options, Plan, Request, Terms, propose
 from reconciler.ports import ReadRequest
 from tests.faults.asking import Seen, asking, settled, watches_between
 from tests.faults.kill_points import WatchedCluster
@@ -125,7 +125,7 @@ def _plan(admin: KafkaCluster, wanted: frozenset[AclBinding], terms: Terms) -> P
     """The plan, with everything acknowledged that a guard asks about."""
     live, request = _read(admin), Request(DAY, Options(allow_deletes=True))
     asked = propose(declared(wanted, {}), live, terms, request).refusals
-    words = tuple(Acknowledgement(refusal.guard, refusal.object) for refusal in asked)
+    words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in asked)
     return propose(declared(wanted, {}), live, terms, replace(request, acknowledgements=words))
 
 

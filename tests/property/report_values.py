@@ -9,9 +9,9 @@ from reconciler.access.name_set import NameSet, literal
 from reconciler.diff import Skipped, SkipReason
 from reconciler.model import AclBinding, AclOperation, Create, Delete, Origin, ResourceType, Topic
 from reconciler.plan import (
+    AccessChange,
     AccessReview,
     Callout,
-    Consequence,
     Effect,
     EffectKind,
     Guard,
@@ -105,7 +105,7 @@ _regions = st.builds(
     st.one_of(names.map(literal), names.map(NameSet)),
 )
 _rows = st.builds(
-    Consequence,
+    AccessChange,
     st.none() | names,
     names,
     _regions,

@@ -71,7 +71,7 @@ def test_every_gain_and_every_loss_has_a_row(found: Transition, default_allow: b
                 and row.region.resource_type is ask.resource_type
                 and row.region.contains(ask.name)
                 and ask.operation in (row.gained if gained else row.lost)
-                for row in plan.access.consequences
+                for row in plan.access.access_changes
             ), ask
 
 
@@ -233,7 +233,7 @@ def test_a_gain_under_default_allow_alone_does_not_stand_for_a_certain_one() -> 
     deny, foreign = acl("x", permission="DENY", principal="User:b"), acl("x", principal="User:b")
     live = ClusterState("cluster", frozenset({deny}))
     plan = Transition(live, declared(frozenset(), {})).plan(default_allow=None)
-    assert {row.reading for row in plan.access.consequences} == {"most"}
+    assert {row.reading for row in plan.access.access_changes} == {"most"}
     with pytest.raises(StalePlanError, match="not reviewed"):
         check(plan, replace(live, bindings=live.bindings | {foreign}), plan.terms)
 
@@ -259,8 +259,8 @@ def test_nobody_gains_or_loses_unseen_behind_those_who_are_listed() -> None:
     open_, closed = (ClusterState("cluster", frozenset({own, *others, *more})) for more in ((), (deny,)))
     for live, after, change in ((closed, open_, "widening"), (open_, closed, "narrowing")):
         access = Transition(live, declared(after.bindings, {})).plan().access
-        assert (access.change, access.more_principals) == (change, 0)
-        assert [row.principal for row in access.consequences] == ["User:z"]
+        assert (access.trend, access.more_principals) == (change, 0)
+        assert [row.principal for row in access.access_changes] == ["User:z"]
 
 
 def test_a_gain_of_somebody_who_would_only_be_counted_is_stale() -> None:
@@ -268,7 +268,7 @@ def test_a_gain_of_somebody_who_would_only_be_counted_is_stale() -> None:
     deny = acl("x", permission="DENY", principal="User:*")
     live = ClusterState("cluster", frozenset({deny, *held}))
     plan = Transition(live, declared(frozenset(held), {})).plan()
-    assert (plan.access.change, plan.access.more_principals) == ("widening", 100)
+    assert (plan.access.trend, plan.access.more_principals) == ("widening", 100)
     check(plan, live, plan.terms)
     with pytest.raises(StalePlanError, match="not reviewed"):
         check(plan, replace(live, bindings=live.bindings | {acl("x", principal="User:z")}), plan.terms)
@@ -279,4 +279,4 @@ def test_the_document_names_every_principal_that_gains(found: Transition) -> Non
     plan = found.plan()
     rows = json.loads(json.dumps(plan_to_json(plan)["access"]))["rows"]
     gaining = {row["principal"] for row in rows if row["gained"]}
-    assert gaining == {row.principal for row in plan.access.consequences if row.gained}
+    assert gaining == {row.principal for row in plan.access.access_changes if row.gained}

@@ -31,8 +31,8 @@ from reconciler.model import (
     standing_bridges,
 )
 from reconciler.plan import (
-    Acknowledgement,
     Blockers,
+    GuardAcknowledgement,
     Means,
     Options,
     Phase,
@@ -61,7 +61,7 @@ def planned(transition: Transition) -> Plan:
     """The plan, with everything acknowledged that a guard asks about."""
     request = Request(DAY, Options(allow_deletes=True))
     refused = propose(transition.desired, transition.live, TERMS, request).refusals
-    words = tuple(Acknowledgement(refusal.guard, refusal.object) for refusal in refused)
+    words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in refused)
     return propose(transition.desired, transition.live, TERMS, replace(request, acknowledgements=words))
 
 

@@ -26,7 +26,7 @@ from reconciler.model import (
     Selector,
     Topic,
 )
-from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Terms, created_topics, propose
+from reconciler.plan import Guard, GuardAcknowledgement, Options, Plan, Request, Terms, created_topics, propose
 from reconciler.ports import AnswerStatus, Clock, Cluster, ReadRequest
 from tests.contract.subject import Subject
 from tests.property.clock import StillClock
@@ -84,7 +84,7 @@ def converge(cluster: Cluster, prefix: str, wish: DesiredState, clock: Clock) ->
     def planned() -> tuple[Plan, ClusterState]:
         live = cluster.read(ReadRequest(acls=False, all_topics=False, topic_names=names, broker_defaults=True))
         guards = (Guard.TOPIC_DELETE, Guard.DATA_LOSS)
-        acks = tuple(Acknowledgement(guard, name) for guard in guards for name in names)
+        acks = tuple(GuardAcknowledgement(guard, name) for guard in guards for name in names)
         request = Request(DAY, Options(allow_deletes=True), acks)
         return propose(wish, live, Terms("c", scope, default_allow=False), request), live
 

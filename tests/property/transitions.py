@@ -23,7 +23,7 @@ from reconciler.model import (
     ResourceType,
     Topic,
 )
-from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Terms, propose
+from reconciler.plan import Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose
 from tests.property.naive import Ask
 
 DAY = datetime.date(2026, 1, 1)
@@ -96,8 +96,8 @@ class Transition:
     def plan(self, *, default_allow: bool | None = False, allow_deletes: bool = True) -> Plan:
         """The plan, with every topic that it may delete or shorten acknowledged."""
         guards = (Guard.TOPIC_DELETE, Guard.DATA_LOSS)
-        acknowledged = tuple(Acknowledgement(guard, name) for guard in guards for name in TOPICS)
-        empty = Acknowledgement(Guard.EMPTY_DESIRED, "c")
+        acknowledged = tuple(GuardAcknowledgement(guard, name) for guard in guards for name in TOPICS)
+        empty = GuardAcknowledgement(Guard.EMPTY_DESIRED, "c")
         request = Request(DAY, Options(allow_deletes=allow_deletes), acknowledgements=(*acknowledged, empty))
         return propose(self.desired, self.live, Terms("c", default_allow=default_allow), request)
 

@@ -26,8 +26,8 @@ from reconciler.codec import (
 )
 from reconciler.codec.values import BINDING, ORIGIN, RESOURCE_TYPE
 from reconciler.model import WILDCARD, AclOperation
+from reconciler.plan.review.access_change import AccessChange, ExemptPrincipal
 from reconciler.plan.review.callouts import Callout
-from reconciler.plan.review.consequence import Consequence, Spared
 from reconciler.plan.review.effects import Effect, EffectKind
 
 
@@ -73,8 +73,8 @@ _WITNESS: Final[Record[Witness]] = record(
 )
 _OPERATIONS: Final = array(by_name(item for item in AclOperation if item > AclOperation.ALL))
 #: A row of the access review.
-CONSEQUENCE: Final[Record[Consequence]] = record(
-    Consequence,
+CONSEQUENCE: Final[Record[AccessChange]] = record(
+    AccessChange,
     field(
         "principal",
         nullable(TEXT),
@@ -95,8 +95,8 @@ CONSEQUENCE: Final[Record[Consequence]] = record(
     field("reading", nullable(word("least", "most")), "null: certain, whatever nobody declared.", "least"),
 )
 #: A principal whose own bindings keep a row about everybody else from it.
-EXCEPTION: Final[Record[Spared]] = record(
-    Spared, field("principal", TEXT, "The principal.", "User:svc-orders"), flat(_REGION, "region")
+EXCEPTION: Final[Record[ExemptPrincipal]] = record(
+    ExemptPrincipal, field("principal", TEXT, "The principal.", "User:svc-orders"), flat(_REGION, "region")
 )
 CALLOUT: Final[Record[Callout]] = record(
     Callout,

@@ -38,11 +38,11 @@ from reconciler.plan.default_allow.bridge import Bridge, Bridges, Unbridged
 from reconciler.plan.file.access import CALLOUT, CONSEQUENCE, EFFECT, EXCEPTION
 from reconciler.plan.file.conditional import CONDITIONAL, PHASE, PHASE_TITLES, UNBRIDGED, Conditional, conditional_steps
 from reconciler.plan.file.topics import TOPIC_REVIEW
-from reconciler.plan.guards import Acknowledgement, Limits
+from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
 from reconciler.plan.kinds import CHANGE, STEP_CHANGE
 from reconciler.plan.proposal import Counts, Options, Plan, Terms
 from reconciler.plan.refusal import Guard
-from reconciler.plan.review.access_review import AccessChange, AccessReview
+from reconciler.plan.review.access_review import AccessReview, AccessTrend
 from reconciler.plan.review.effects import Effect
 from reconciler.plan.review.transition import Facts
 from reconciler.plan.selection import Selection
@@ -110,8 +110,8 @@ SKIPPED: Final[Record[Skipped]] = record(
     field("origin", nullable(ORIGIN), "The place in the manifests; null where there is none.", "acls.yaml:8:16"),
     optional(CHANGE, "change", "action"),
 )
-ACKNOWLEDGEMENT: Final[Record[Acknowledgement]] = record(
-    Acknowledgement,
+ACKNOWLEDGEMENT: Final[Record[GuardAcknowledgement]] = record(
+    GuardAcknowledgement,
     field("guard", by_value(Guard), "The guard that is let pass.", "topic-delete"),
     field("object", TEXT, "The name that was acknowledged.", "orders.old"),
     field("reason", ANY_TEXT, "Why it was accepted.", "agreed in SEC-1204"),
@@ -129,8 +129,8 @@ OPTIONS: Final[Record[Options]] = record(
     field("exclude", TEXTS, "What was left out.", attr="selection.exclude"),
 )
 _LIMIT: Final = nullable(COUNT)
-_LIMITS: Final[Record[Limits]] = record(
-    Limits,
+_LIMITS: Final[Record[DeleteLimits]] = record(
+    DeleteLimits,
     field("maxDeletes", _LIMIT, "The largest number of bindings and topics that may be deleted; null: no limit.", 200),
     field("maxDeletePercent", _LIMIT, "The largest share of live bindings that may be deleted; null: no limit.", 20),
 )
@@ -186,7 +186,7 @@ def _plan(
     **parts: Any,
 ) -> Plan:
     review = {
-        name: parts.pop(name) for name in ("consequences", "exceptions", "callouts", "more_principals", "denials")
+        name: parts.pop(name) for name in ("access_changes", "exceptions", "callouts", "more_principals", "denials")
     }
     return Plan(
         terms=replace(terms, cluster=cluster_name),
@@ -254,10 +254,10 @@ PLAN: Final[Record[Plan]] = record(
     field("coverage", _COVERAGE, "Patterns that get or lose their only binding, which default-allow makes matter."),
     derived(
         "accessChange",
-        by_value(AccessChange),
+        by_value(AccessTrend),
         "The plan's effect on access in one word.",
         "widening",
-        get=lambda plan: plan.access.change,
+        get=lambda plan: plan.access.trend,
     ),
     group(
         "access",
@@ -266,8 +266,8 @@ PLAN: Final[Record[Plan]] = record(
             "rows",
             array(CONSEQUENCE),
             "One for each principal and set of names whose access changes.",
-            get=lambda plan: plan.access.consequences,
-            attr="consequences",
+            get=lambda plan: plan.access.access_changes,
+            attr="access_changes",
         ),
         field(
             "exceptions",

@@ -18,7 +18,7 @@ from reconciler.codec import (
 )
 from reconciler.codec.values import ORIGIN
 from reconciler.model import TopicUse
-from reconciler.plan.review.topic_review import BrokerAnswer, Ruling, TopicReview, Validation
+from reconciler.plan.review.topic_review import BrokerAnswer, BrokerValidation, Ruling, TopicReview
 
 _USE: Final[Record[TopicUse]] = record(
     TopicUse,
@@ -39,8 +39,8 @@ _ANSWER: Final[Record[BrokerAnswer]] = record(
     field("message", ANY_TEXT, "The broker's message, word for word.", "replication factor must be 3"),
     field("origin", nullable(ORIGIN), "The place in the manifests; null where there is none.", "topics.yaml:8:5"),
 )
-_VALIDATION: Final[Record[Validation]] = record(
-    Validation,
+_VALIDATION: Final[Record[BrokerValidation]] = record(
+    BrokerValidation,
     field("asked", TEXT, "When the broker was asked, in UTC.", "2026-11-21T05:17:00Z"),
     field("answers", array(_ANSWER), "What the broker said to each step that it was asked about."),
 )

@@ -146,6 +146,11 @@ def deleted_topics(changes: Iterable[Change]) -> list[Topic]:
     return [c.before for c in changes if isinstance(c, Delete) and isinstance(c.before, Topic)]
 
 
+def grown_topics(changes: Iterable[Change]) -> list[str]:
+    """The names of the topics to which changes add partitions, in order."""
+    return [change.after.name for change in changes if isinstance(change.after, TopicPartitions)]
+
+
 def touched_names(changes: Iterable[Change]) -> tuple[str, ...]:
     """The names of the topics that changes touch, each once, in order of first mention."""
     names = (name_of(change) for change in changes if isinstance(change.after or change.before, TYPES))

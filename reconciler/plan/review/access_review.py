@@ -1,6 +1,6 @@
-"""What a plan means, for its reviewer: consequences, the effect of each step, what stands out.
+"""What a plan means, for its reviewer: access changes, the effect of each step, what stands out.
 
-Only what a reviewer saw may be granted: apply computes the consequences again and holds them against these.
+Only what a reviewer saw may be granted: apply computes the access changes again and holds them against these.
 """
 
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from enum import StrEnum
 
 from reconciler.access import AccessDifference
 from reconciler.model import ClusterState, DesiredState
+from reconciler.plan.review.access_change import AccessChange, ExemptPrincipal, access_changes, exceptions, reached
 from reconciler.plan.review.callouts import Callout, callouts, interruptions
-from reconciler.plan.review.consequence import Consequence, Spared, consequences, exceptions, reached
 from reconciler.plan.review.effects import Effect, effects
 from reconciler.plan.review.proof import Violation
 from reconciler.plan.review.transition import Transition
 from reconciler.plan.step import Step
 
 
-class AccessChange(StrEnum):
+class AccessTrend(StrEnum):
     """A plan's effect in one word, for gates in pipelines."""
 
     NONE = "none"
@@ -28,37 +28,37 @@ class AccessChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessReview:
-    """All consequences of a plan, one effect for each step (``None`` for topics), and what stands out.
+    """All access changes of a plan, one effect for each step (``None`` for topics), and what stands out.
 
     ``exceptions`` say for whom, and where, a row of everybody else does not hold. ``more_principals`` gain or lose
     through ``User:*`` or coverage, and are only counted; ``denials`` is a digest of what is denied to all reached so,
     and of what they gain.
     """
 
-    consequences: tuple[Consequence, ...] = ()
+    access_changes: tuple[AccessChange, ...] = ()
     effects: tuple[Effect | None, ...] = ()
     callouts: tuple[Callout, ...] = ()
-    exceptions: tuple[Spared, ...] = ()
+    exceptions: tuple[ExemptPrincipal, ...] = ()
     more_principals: int = 0
     denials: str = ""
 
     @property
-    def change(self) -> AccessChange:
+    def trend(self) -> AccessTrend:
         """Widening if anything is gained, narrowing if anything is lost, mixed if both."""
-        gains = any(row.gained for row in self.consequences)
-        losses = any(row.lost for row in self.consequences)
+        gains = any(row.gained for row in self.access_changes)
+        losses = any(row.lost for row in self.access_changes)
         if gains and losses:
-            return AccessChange.MIXED
+            return AccessTrend.MIXED
         if gains:
-            return AccessChange.WIDENING
-        return AccessChange.NARROWING if losses else AccessChange.NONE
+            return AccessTrend.WIDENING
+        return AccessTrend.NARROWING if losses else AccessTrend.NONE
 
 
 def difference_review(difference: AccessDifference, topics: Sequence[str] = ()) -> AccessReview:
     """The review of an access difference alone; ``topics`` are those that are known, sorted."""
     others = reached(difference)
     return AccessReview(
-        consequences=consequences(difference, others, topics),
+        access_changes=access_changes(difference, others, topics),
         exceptions=exceptions(difference, others),
         more_principals=others.more,
         denials=others.digest,
@@ -82,5 +82,5 @@ def review(
     return replace(
         plain,
         effects=effects(steps, found, desired),
-        callouts=(*interruptions(moments), *callouts(plain.consequences, desired)),
+        callouts=(*interruptions(moments), *callouts(plain.access_changes, desired)),
     )

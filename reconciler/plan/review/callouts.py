@@ -7,7 +7,7 @@ from typing import Final
 
 from reconciler.model import INTERNAL_TOPICS, AclOperation, DesiredState, ResourceType
 from reconciler.plan.phase import TITLES
-from reconciler.plan.review.consequence import EVERYBODY_ELSE, Consequence, operations_words
+from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, operations_words
 from reconciler.plan.review.proof import Violation
 
 #: The rule of :func:`interruptions`.
@@ -24,7 +24,7 @@ class Callout:
     text: str
 
 
-def callouts(rows: Iterable[Consequence], desired: DesiredState) -> tuple[Callout, ...]:
+def callouts(rows: Iterable[AccessChange], desired: DesiredState) -> tuple[Callout, ...]:
     """All that stand out, sorted, each once."""
     labelled = sorted(
         (name, f"{key}={value}") for name, topic in desired.topics.items() for key, value in topic.labels.items()
@@ -53,7 +53,7 @@ def interruptions(moments: Iterable[Violation]) -> tuple[Callout, ...]:
     )
 
 
-def _of_row(row: Consequence) -> Iterator[Callout]:
+def _of_row(row: AccessChange) -> Iterator[Callout]:
     who = row.principal or EVERYBODY_ELSE
     kind = row.region.resource_type
     operations = operations_words(row.gained, kind)
@@ -75,7 +75,7 @@ def _of_row(row: Consequence) -> Iterator[Callout]:
             yield Callout("internal-topic", who, f"{who} gains {operations} on {', '.join(internal)}{certain}")
 
 
-def _labelled(row: Consequence, labelled: Iterable[tuple[str, str]]) -> Iterator[Callout]:
+def _labelled(row: AccessChange, labelled: Iterable[tuple[str, str]]) -> Iterator[Callout]:
     """Access to the records of declared topics that carry a label, counted by label."""
     operations = [operation for operation in row.gained if operation in _RECORDS]
     if row.region.resource_type is not ResourceType.TOPIC or not operations:

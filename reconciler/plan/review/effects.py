@@ -25,7 +25,6 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Create,
     DesiredState,
     Origin,
     ResourcePattern,
@@ -64,16 +63,18 @@ class Effect:
 
 def effects(steps: Sequence[Step], found: Transition, desired: DesiredState) -> tuple[Effect | None, ...]:
     """One for each step of a transition, ``None`` for topics."""
-    rows, covering = _Rows(found), _Covers(found.after.bindings)
+    rows, covering = _TransitionRows(found), _Covers(found.after.bindings)
     return tuple(
         None
         if (binding := touched_binding(step.change)) is None
-        else _effect(binding, isinstance(step.change, Create), rows, covering, desired)
+        else _effect(binding, step.change.before is None, rows, covering, desired)
         for step in steps
     )
 
 
-def _effect(binding: AclBinding, created: bool, rows: "_Rows", covering: "_Covers", desired: DesiredState) -> Effect:
+def _effect(
+    binding: AclBinding, created: bool, rows: "_TransitionRows", covering: "_Covers", desired: DesiredState
+) -> Effect:
     allow = binding.entry.permission_type is AclPermissionType.ALLOW
     if not created and rows.opens(binding):
         return Effect(EffectKind.WIDENS)
@@ -107,7 +108,7 @@ def granted_operations(operation: AclOperation, permission_type: AclPermissionTy
     return frozenset({operation} if implied is None else {operation, implied})
 
 
-class _Rows:
+class _TransitionRows:
     """The rows of a transition by principal, asked whether a binding has a share in one."""
 
     def __init__(self, found: Transition) -> None:

@@ -19,10 +19,10 @@ from reconciler.access.decision import AccessRequest
 from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
 from reconciler.access.names import shortest_name
 from reconciler.access.questions import instead
-from reconciler.model import AclBinding, AclOperation, Create, ResourceType
+from reconciler.model import AclBinding, AclOperation, ResourceType
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.phase import TITLES, Phase
-from reconciler.plan.review.consequence import narrower
+from reconciler.plan.review.access_change import narrower
 from reconciler.plan.review.row_index import RowIndex, pattern_of
 from reconciler.plan.step import Step
 
@@ -97,7 +97,7 @@ def _states(before: Authorizer, steps: Iterable[Step]) -> Iterator[tuple[Phase, 
             yield phase, state
             added, removed = [], []
         phase = step.phase
-        (added if isinstance(step.change, Create) else removed).append(binding)
+        (added if step.change.before is None else removed).append(binding)
     if phase is not None:
         yield phase, state.with_changes(added, removed)
 

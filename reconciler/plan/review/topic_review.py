@@ -35,7 +35,7 @@ class BrokerAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class BrokerValidation:
     """What was asked, and when (RFC 3339 in UTC); one answer for each step that a cluster can be asked about."""
 
     asked: str
@@ -52,7 +52,7 @@ class TopicReview:
 
     defaults: Mapping[str, str] = field(default_factory=FrozenMap)
     uses: Mapping[str, TopicUse] = field(default_factory=FrozenMap)
-    validation: Validation | None = None
+    validation: BrokerValidation | None = None
 
 
 def review_topics(steps: Iterable[Step], broker_defaults: Mapping[str, str]) -> TopicReview:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reconciler.model import AclPermissionType, ClusterState, PatternType, ResourceType, TopicPartitions
+from reconciler.model import AclPermissionType, ClusterState, PatternType, ResourceType
 from reconciler.plan.kinds.acl import deleted_bindings
-from reconciler.plan.kinds.topic import AUTO_CREATE, deleted_topics
+from reconciler.plan.kinds.topic import AUTO_CREATE, deleted_topics, grown_topics
 from reconciler.plan.overlap import TopicReach
 from reconciler.plan.proposal import Terms, bindings_after
 from reconciler.plan.step import Step
@@ -69,15 +69,13 @@ def _without_acls(steps: Sequence[Step], live: ClusterState, terms: Terms) -> It
 
 def _compacted(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
     default = live.broker_defaults.get("cleanup.policy", "")
-    for step in steps:
-        if isinstance(step.change.after, TopicPartitions):
-            name = step.change.after.name
-            topic = live.topics.get(name)
-            if topic is not None and "compact" in topic.configs.get("cleanup.policy", default):
-                yield (
-                    f"topic {name} is compacted: of a key whose records go to another partition from now on, the old "
-                    "partition keeps its last record for ever"
-                )
+    for name in grown_topics(step.change for step in steps):
+        topic = live.topics.get(name)
+        if topic is not None and "compact" in topic.configs.get("cleanup.policy", default):
+            yield (
+                f"topic {name} is compacted: of a key whose records go to another partition from now on, the old "
+                "partition keeps its last record forever"
+            )
 
 
 def _names(names: Sequence[str]) -> str:

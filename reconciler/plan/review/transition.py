@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reconciler.access import AccessDifference, Authorizer, compare_access
-from reconciler.model import AclBinding, ClusterState, Create, Delete, Selector, is_reserved
+from reconciler.model import AclBinding, ClusterState, Selector, is_reserved
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.step import Step
 
 
@@ -38,15 +39,8 @@ def transition(
     live: ClusterState, steps: Iterable[Step], facts: Facts, *, default_allow: bool | None
 ) -> Transition | None:
     """The transition from ``live``, on all live bindings whatever the scope is; ``None`` if no binding is touched."""
-    created, deleted = [], []
-    for step in steps:
-        match step.change:
-            case Create(AclBinding() as binding):
-                created.append(binding)
-            case Delete(AclBinding() as binding):
-                deleted.append(binding)
-            case _:
-                pass
+    changes = [step.change for step in steps]
+    created, deleted = created_bindings(changes), deleted_bindings(changes)
     if not created and not deleted:
         return None
     standing = [binding for binding in live.bindings if not is_reserved(binding.pattern.name)]

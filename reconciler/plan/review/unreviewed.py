@@ -10,13 +10,13 @@ from dataclasses import replace
 from reconciler.access import Region
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.region import less
+from reconciler.plan.review.access_change import AccessChange
 from reconciler.plan.review.access_review import AccessReview
-from reconciler.plan.review.consequence import Consequence
 
 
-def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[Consequence]:
+def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChange]:
     """The rows of ``now`` that grant something on a name, to somebody, where ``reviewed`` does not."""
-    new, old = _Rows(now), _Rows(reviewed)
+    new, old = _GainedRows(now), _GainedRows(reviewed)
     for principal in sorted(new.principals | old.principals, key=lambda name: (name is not None, name or "")):
         known = list(old.own(principal))
         gained = list(new.own(principal))
@@ -26,25 +26,25 @@ def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[Consequenc
         yield from (row for row in gained if not _reviewed(row, known))
 
 
-class _Rows:
+class _GainedRows:
     """What is gained, by principal; ``None`` is everybody else."""
 
     def __init__(self, access: AccessReview) -> None:
-        self._own: dict[str | None, list[Consequence]] = {}
+        self._own: dict[str | None, list[AccessChange]] = {}
         self._zones: dict[str, set[Region]] = {}
-        for row in access.consequences:
+        for row in access.access_changes:
             self._own.setdefault(row.principal, []).append(row)
             if row.principal is not None:
                 self._zones.setdefault(row.principal, set()).add(row.region)
-        for spared in access.exceptions:
-            self._zones.setdefault(spared.principal, set()).add(spared.region)
+        for exempt in access.exceptions:
+            self._zones.setdefault(exempt.principal, set()).add(exempt.region)
 
     @property
     def principals(self) -> set[str | None]:
         """Everybody of whom a row or an exception speaks."""
         return {*self._own, *self._zones}
 
-    def own(self, principal: str | None) -> Iterator[Consequence]:
+    def own(self, principal: str | None) -> Iterator[AccessChange]:
         """The rows of a principal itself that grant something."""
         return (row for row in self._own.get(principal, ()) if row.gained)
 
@@ -52,14 +52,14 @@ class _Rows:
         """The names on which rows of everybody else do not hold for a principal."""
         return self._zones.get(principal, set())
 
-    def inherited(self, principal: str) -> Iterator[Consequence]:
+    def inherited(self, principal: str) -> Iterator[AccessChange]:
         """What a principal gains as everybody else does."""
         for row in self.own(None):
             for part in less([row.region], self.zones(principal)):
                 yield replace(row, principal=principal, region=part)
 
 
-def _reviewed(row: Consequence, rows: Sequence[Consequence]) -> bool:
+def _reviewed(row: AccessChange, rows: Sequence[AccessChange]) -> bool:
     comparable = [other for other in rows if other.hosts in (row.hosts, str(ANY_HOST)) and _stands_for(other, row)]
     return all(
         _within(row.region, [other.region for other in comparable if operation in other.gained])
@@ -67,7 +67,7 @@ def _reviewed(row: Consequence, rows: Sequence[Consequence]) -> bool:
     )
 
 
-def _stands_for(reviewed: Consequence, row: Consequence) -> bool:
+def _stands_for(reviewed: AccessChange, row: AccessChange) -> bool:
     """Whether a reviewed row can stand for another: a gain only if all unknown is permissive is no certain one."""
     return reviewed.reading != "most" or row.reading == "most"
 

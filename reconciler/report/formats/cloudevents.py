@@ -39,7 +39,7 @@ def _plan_events(plan: Plan, at: datetime.datetime, *, drift: bool) -> Iterator[
     cluster, kind = plan.terms.cluster, "drift" if drift else "plan"
     yield _event(kind, cluster, plan_id(plan), plan_summary(plan, drift=drift), at)
     tags = {"planId": plan_id(plan)}
-    for row in plan.access.consequences:
+    for row in plan.access.access_changes:
         yield _event(f"{kind}.access", cluster, row.principal or EVERYBODY_ELSE, {**tags, **access_summary(row)}, at)
     for step in plan.steps:
         yield _event(f"{kind}.step", cluster, step.id, {**tags, **step_to_json(step)}, at)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from reconciler.access.hosts import ANY_HOST
-from reconciler.plan import EVERYBODY_ELSE, Consequence, Plan, change_id, operations_words, plan_id
+from reconciler.plan import EVERYBODY_ELSE, AccessChange, Plan, change_id, operations_words, plan_id
 from reconciler.report.formats.escaping import json_text
 from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.results import Check, Finding, Report, plan_verdict, verdict
@@ -28,12 +28,12 @@ def write(report: Report, _: FormatOptions) -> str:
 
 
 def _plan(plan: Plan, *, drift: bool) -> dict[str, Any]:
-    rows = [access_summary(row) for row in plan.access.consequences]
+    rows = [access_summary(row) for row in plan.access.access_changes]
     callouts = [{"rule": one.rule, "principal": one.principal, "text": one.text} for one in plan.access.callouts]
     return {**plan_summary(plan, drift=drift), "access": rows, "callouts": callouts}
 
 
-def access_summary(row: Consequence) -> dict[str, Any]:
+def access_summary(row: AccessChange) -> dict[str, Any]:
     """A row of gained and lost access."""
     kind = row.region.resource_type
     return {
@@ -57,7 +57,7 @@ def plan_summary(plan: Plan, *, drift: bool) -> dict[str, Any]:
         "changeId": change_id(plan),
         "verdict": found.words,
         "tone": str(found.tone),
-        "accessChange": str(plan.access.change),
+        "accessChange": str(plan.access.trend),
         "create": counts.create,
         "update": counts.update,
         "delete": counts.delete,

@@ -150,7 +150,7 @@ def _callouts(report: Report) -> Iterator[Section]:
 def _access(report: Report) -> Iterator[Section]:
     drifts = set(map(id, report.drifts))
     for plan in report.all_plans[:_MOST_PLANS]:
-        rows = [_access_row(line) for line in access_lines(plan.access.consequences, most_names=_NAMES_SHOWN)]
+        rows = [_access_row(line) for line in access_lines(plan.access.access_changes, most_names=_NAMES_SHOWN)]
         if not rows:
             continue
         of = f" on {code(_cut(plan.terms.cluster))}" if len(report.all_plans) > 1 else ""
@@ -158,7 +158,7 @@ def _access(report: Report) -> Iterator[Section]:
         closing = ""
         if plan.access.more_principals:
             closing = f"\n{counted(plan.access.more_principals, 'more principal')} through `User:*`, not listed.\n"
-        if any(row.reading for row in plan.access.consequences):
+        if any(row.reading for row in plan.access.access_changes):
             closing += "\n*perhaps*: what nobody declared of the cluster decides.\n"
         title = "Access, if it is brought back to what is declared" if id(plan) in drifts else "Access"
         yield Section(f"\n#### {title}{of}\n\n", rows, _more("row of access", "rows"), opening, closing, weight=4)

@@ -11,7 +11,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from reconciler.diff import SkipReason
-from reconciler.plan import AccessChange, Plan
+from reconciler.plan import AccessTrend, Plan
 from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.kinds import KINDS
 from reconciler.report.results import CheckStatus, Finding, Level, Report
@@ -81,10 +81,10 @@ def _access(registry: CollectorRegistry, plans: Iterable[Plan]) -> None:
     words = "Rows of access that would be gained or lost"
     gauge = Gauge("reconciler_access_rows", words, ["cluster", "change"], registry=registry)
     for plan in plans:
-        gained = sum(bool(row.gained) for row in plan.access.consequences)
-        lost = sum(bool(row.lost) for row in plan.access.consequences)
-        gauge.labels(_label(plan.terms.cluster), str(AccessChange.WIDENING)).inc(gained)
-        gauge.labels(_label(plan.terms.cluster), str(AccessChange.NARROWING)).inc(lost)
+        gained = sum(bool(row.gained) for row in plan.access.access_changes)
+        lost = sum(bool(row.lost) for row in plan.access.access_changes)
+        gauge.labels(_label(plan.terms.cluster), str(AccessTrend.WIDENING)).inc(gained)
+        gauge.labels(_label(plan.terms.cluster), str(AccessTrend.NARROWING)).inc(lost)
 
 
 def _findings(registry: CollectorRegistry, report: Report) -> None:

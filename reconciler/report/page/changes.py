@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from reconciler.model import AclOperation, ResourceType
-from reconciler.plan import EVERYBODY_ELSE, Consequence
+from reconciler.plan import EVERYBODY_ELSE, AccessChange
 from reconciler.report.matrix import LETTERS
 
 #: So much fits a screen; what is beyond stands in the rows only, and is counted.
@@ -58,7 +58,7 @@ class Changes:
         return self.top + CELL_HEIGHT * len(self.rows) + 4
 
 
-def changes_of(rows: Iterable[Consequence]) -> Changes | None:
+def changes_of(rows: Iterable[AccessChange]) -> Changes | None:
     """The picture of a review's rows, or ``None`` where nothing is gained or lost."""
     cells: dict[tuple[str, str], tuple[set[AclOperation], set[AclOperation]]] = defaultdict(lambda: (set(), set()))
     for row in rows:
@@ -105,7 +105,7 @@ def _cells(
         yield ChangeCell(number, _letters(gained), _letters(lost), f"{who} {' and '.join(said)} on {group}")
 
 
-def _group(row: Consequence) -> str:
+def _group(row: AccessChange) -> str:
     kind, text = row.region.resource_type, row.region.names.text
     if kind is ResourceType.CLUSTER:
         return "the cluster"

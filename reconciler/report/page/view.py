@@ -71,7 +71,7 @@ class PlanView:
     @property
     def uncertain(self) -> bool:
         """Whether some rows hold only if what nobody declared has it so."""
-        return any(row.reading for row in self.plan.access.consequences)
+        return any(row.reading for row in self.plan.access.access_changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _title(report: Report) -> str:
 
 
 def _plan_view(number: int, plan: Plan, *, drift: bool) -> PlanView:
-    rows = plan.access.consequences
+    rows = plan.access.access_changes
     return PlanView(
         f"plan-{number}",
         plan,

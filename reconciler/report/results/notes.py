@@ -22,9 +22,9 @@ class Note:
 
 def plan_notes(plan: Plan) -> Iterator[Note]:
     """All notes, in the order in which the plan's text has them."""
-    spared = [f"{one.principal} on {one.region.describe()}" for one in plan.access.exceptions]
-    if spared:
-        yield Note(f"What happens to {EVERYBODY_ELSE} does not happen to these", tuple(map(safe, spared)))
+    exempt = [f"{one.principal} on {one.region.describe()}" for one in plan.access.exceptions]
+    if exempt:
+        yield Note(f"What happens to {EVERYBODY_ELSE} does not happen to these", tuple(map(safe, exempt)))
     said = chain(
         opening_lines(plan, plain),
         closing_lines(plan, plain),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from reconciler.plan import AccessChange, Plan
+from reconciler.plan import AccessTrend, Plan
 from reconciler.report.plan_text import summary
 from reconciler.report.results.finding import LEVELS, CheckStatus, Level
 from reconciler.report.results.fleet import FleetReport
@@ -12,10 +12,10 @@ from reconciler.report.results.report import Report
 from reconciler.report.style import counted
 
 _ACCESS: Final = {
-    AccessChange.NONE: "Nobody's access changes",
-    AccessChange.NARROWING: "Access narrows",
-    AccessChange.WIDENING: "Access widens",
-    AccessChange.MIXED: "Access widens and narrows",
+    AccessTrend.NONE: "Nobody's access changes",
+    AccessTrend.NARROWING: "Access narrows",
+    AccessTrend.WIDENING: "Access widens",
+    AccessTrend.MIXED: "Access widens and narrows",
 }
 
 
@@ -80,10 +80,10 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
                 f"Nothing that this plan is allowed to do: {counted(len(plan.skipped), 'difference')} not changed",
             )
         return Verdict(Tone.CALM, "Nothing to do")
-    change = plan.access.change
-    narrow = change in (AccessChange.NONE, AccessChange.NARROWING) and not any(step.destructive for step in plan.steps)
+    change = plan.access.trend
+    narrow = change in (AccessTrend.NONE, AccessTrend.NARROWING) and not any(step.destructive for step in plan.steps)
     words = _ACCESS[change]
-    if any(row.reading for row in plan.access.consequences):
+    if any(row.reading for row in plan.access.access_changes):
         words += ", in part only if what nobody declared has it so"
     return Verdict(Tone.CALM if narrow else Tone.CAUTION, words)
 

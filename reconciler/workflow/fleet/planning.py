@@ -14,7 +14,6 @@ from reconciler.adapters.spark.compiling import loaded
 from reconciler.adapters.spark.tasks import in_time, reason, run_tasks, task_count
 from reconciler.fleet import Failure, Fleet, FleetPlan, Member, PlannedWave, limit_refusals, partition
 from reconciler.manifest import Manifests, Source
-from reconciler.model import Delete
 from reconciler.plan import Plan, change_id, file_digest, plan_id, plan_text
 from reconciler.workflow.checks import checks_of
 from reconciler.workflow.fleet.members import MemberConnections, opened_member
@@ -124,7 +123,7 @@ def _planned(name: str, plan: Plan) -> MemberPlan:
         return MemberPlan(name, reason="refused", message=message, advice=plan.refusals[0].remedy)
     if not plan.steps:
         return MemberPlan(name)
-    deletes = sum(isinstance(step.change, Delete) for step in plan.steps)
+    deletes = sum(step.change.after is None for step in plan.steps)
     ids = plan_id(plan), change_id(plan)
     return MemberPlan(name, plan_text(plan), *ids, len(plan.steps), deletes, plan.estimated_seconds)
 

@@ -18,9 +18,9 @@ from reconciler.model import (
     ResourceType,
 )
 from reconciler.plan import (
+    AccessChange,
     AccessReview,
     Callout,
-    Consequence,
     Counts,
     Effect,
     EffectKind,
@@ -39,7 +39,7 @@ _READ: Final = (AclOperation.DESCRIBE, AclOperation.READ)
 
 def large_report(*, steps: int = STEPS, rows: int = ROWS, principals: int = 5_000) -> Report:
     """A plan with findings and checks to match; every hundredth row is a loss."""
-    consequences = tuple(_row(number, principals) for number in range(rows))
+    access_changes = tuple(_row(number, principals) for number in range(rows))
     found = tuple(_step(number, principals) for number in range(steps))
     effects = (Effect(EffectKind.GRANT),) * steps
     callouts = tuple(Callout("wildcard", f"User:svc-{n}", f"User:svc-{n} gains READ on all topics") for n in range(500))
@@ -50,7 +50,7 @@ def large_report(*, steps: int = STEPS, rows: int = ROWS, principals: int = 5_00
         datetime.date(2026, 11, 21),
         tuple(sorted(found, key=lambda step: step.phase)),
         counts=Counts(live_bindings=steps, owned=steps),
-        access=AccessReview(consequences, effects, callouts),
+        access=AccessReview(access_changes, effects, callouts),
     )
     return Report(
         (plan,),
@@ -82,11 +82,11 @@ def _step(number: int, principals: int) -> Step:
     return Step(Phase.CREATE_ALLOW, Create(_binding(number, principals)), origin)
 
 
-def _row(number: int, principals: int) -> Consequence:
+def _row(number: int, principals: int) -> AccessChange:
     who, name = f"User:svc-{number % principals}", f"team-{number % 97}.topic-{number:06d}"
     region, witness = Region(ResourceType.TOPIC, literal(name)), Witness(who, "192.0.2.0", name)
     gained, lost = ((), _READ) if number % 100 == 0 else (_READ, ())
-    return Consequence(who, "any host", region, gained, lost, witness)
+    return AccessChange(who, "any host", region, gained, lost, witness)
 
 
 def _finding(number: int) -> Finding:

@@ -94,7 +94,7 @@ def _nothing_is_lost(text: str, report: Report) -> None:
         "check": text.count("\n- 🛑 failed"),
         "finding": text.count("\n| ⚠️ warning"),
     }
-    rows = sum(1 for _ in access_lines(report.plans[0].access.consequences))
+    rows = sum(1 for _ in access_lines(report.plans[0].access.access_changes))
     total = {"row": rows, "grant": 500, "check": 2_000, "finding": STEPS // 2 + 1}
     for what, count in shown.items():
         found = re.search(rf"\*([\d,]+) {what}[a-z ]* more;", text)

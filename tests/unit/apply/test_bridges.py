@@ -25,7 +25,7 @@ from reconciler.model import (
     marker_of,
     standing_bridges,
 )
-from reconciler.plan import Acknowledgement, Facts, Options, Plan, Request, Terms, propose
+from reconciler.plan import Facts, GuardAcknowledgement, Options, Plan, Request, Terms, propose
 from reconciler.plan.phase import Phase
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from tests.contract.faults import Fault, FaultyCluster
@@ -94,7 +94,7 @@ class Stage:
         """The plan, with everything acknowledged that a guard asks about."""
         state, request = self.cluster.read(ReadRequest()), Request(DAY, Options(allow_deletes=True))
         asked = propose(declared(self.wanted, {}), state, self.terms, request).refusals
-        words = tuple(Acknowledgement(refusal.guard, refusal.object) for refusal in asked)
+        words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in asked)
         return propose(declared(self.wanted, {}), state, self.terms, replace(request, acknowledgements=words))
 
     def apply(self, plan: Plan | None = None) -> Result:

@@ -33,7 +33,17 @@ from reconciler.model import (
     ResourceType,
     Topic,
 )
-from reconciler.plan import Acknowledgement, Guard, Limits, Options, Plan, Request, Terms, propose, touched_binding
+from reconciler.plan import (
+    DeleteLimits,
+    Guard,
+    GuardAcknowledgement,
+    Options,
+    Plan,
+    Request,
+    Terms,
+    propose,
+    touched_binding,
+)
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
 from reconciler.report.result_text import result_lines
 from tests.contract.faults import Effect, Fault, FaultyCluster
@@ -134,7 +144,7 @@ def test_a_refusal_that_a_repeated_request_of_ours_may_have_caused_is_read_again
         "grows": DesiredTopic(Topic("grows", 3, 1), Origin("t.yaml", 1, 1)),
         "goes": DesiredTopic(Topic("goes"), Origin("t.yaml", 1, 1), absent=True),
     }
-    agreed = (Acknowledgement(Guard.TOPIC_DELETE, "goes"),)
+    agreed = (GuardAcknowledgement(Guard.TOPIC_DELETE, "goes"),)
     request = Request(DAY, Options(allow_deletes=True), acknowledgements=agreed)
     plan = propose(DesiredState({}, wishes), live, Terms("c", default_allow=False), request)
     fault = Fault(call, name, Answer(AnswerStatus.FAILED, code, "seen twice"), effect)
@@ -250,12 +260,12 @@ def test_limits_are_counted_again_with_the_declaration_of_today() -> None:
     live = replace(EMPTY, bindings=frozenset({acl("x"), acl("y")}))
     plan = planned(live, acl("z"))
     with pytest.raises(RefusedError) as refused:
-        check(plan, live, replace(plan.terms, limits=Limits(max_deletes=1)))
+        check(plan, live, replace(plan.terms, limits=DeleteLimits(max_deletes=1)))
     assert [refusal.guard for refusal in refused.value.refusals] == ["limit"]
 
 
 def test_resuming_is_not_refused_because_deletions_already_happened() -> None:
-    terms = Terms("c", default_allow=False, limits=Limits(max_delete_percent=50))
+    terms = Terms("c", default_allow=False, limits=DeleteLimits(max_delete_percent=50))
     live = replace(EMPTY, bindings=frozenset(acl(name) for name in "abcd"))
     plan = planned(live, acl("a"), acl("b"), terms=terms)
     half = replace(live, bindings=live.bindings - {acl("c")})
@@ -301,7 +311,7 @@ def test_what_changed_while_a_person_thought_is_seen_before_the_first_phase() ->
     """The topic that was reviewed is gone, and another one has its name: it is nobody's to delete."""
     live = ClusterState("cluster", frozenset(), {"t": Topic("t", 1, 1, {}, "id-1")})
     wish = DesiredState({}, {"t": DesiredTopic(Topic("t"), Origin("t.yaml", 1, 1), absent=True)})
-    accepted = (Acknowledgement(Guard.TOPIC_DELETE, "t"),)
+    accepted = (GuardAcknowledgement(Guard.TOPIC_DELETE, "t"),)
     request = Request(DAY, Options(allow_deletes=True), accepted)
     plan = propose(wish, live, Terms("c", default_allow=False), request)
     cluster = MemoryCluster(replace(live, topics={"t": Topic("t", 1, 1, {}, "id-2")}))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Result, Silent, check, perform
 from reconciler.model import Change, ClusterState, DesiredState, DesiredTopic, Origin, Topic
-from reconciler.plan import Acknowledgement, Guard, Options, Request, Terms, deleted_topics, propose
+from reconciler.plan import Guard, GuardAcknowledgement, Options, Request, Terms, deleted_topics, propose
 from reconciler.ports import Answer
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
@@ -25,7 +25,7 @@ class OnDemand(MemoryCluster):
 def deleted(cluster: MemoryCluster, auto_create: str) -> Result:
     live = cluster.state
     wish = DesiredState({}, {"a": DesiredTopic(Topic("a"), Origin("t.yaml", 1, 1), absent=True)})
-    request = Request(DAY, Options(allow_deletes=True), (Acknowledgement(Guard.TOPIC_DELETE, "a"),))
+    request = Request(DAY, Options(allow_deletes=True), (GuardAcknowledgement(Guard.TOPIC_DELETE, "a"),))
     asked = ClusterState(
         live.cluster_id, topics=live.topics, broker_defaults={"auto.create.topics.enable": auto_create}
     )

@@ -22,7 +22,7 @@ from reconciler.model import (
     TopicConfigs,
     Update,
 )
-from reconciler.plan import Acknowledgement, Guard, Options, Phase, Plan, Request, Step, Terms, propose
+from reconciler.plan import Guard, GuardAcknowledgement, Options, Phase, Plan, Request, Step, Terms, propose
 from reconciler.ports import ReadRequest
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock
@@ -44,8 +44,8 @@ def back(steps: tuple[Step, ...], live: ClusterState, declared: DesiredState = N
 
 def undo_plan(found: UndoRequest, live: ClusterState) -> Plan:
     names = {*TOPICS, *found.desired.topics}
-    accepted = [Acknowledgement(guard, name) for guard in (Guard.TOPIC_DELETE, Guard.DATA_LOSS) for name in names]
-    accepted.append(Acknowledgement(Guard.EMPTY_DESIRED, "c"))
+    accepted = [GuardAcknowledgement(guard, name) for guard in (Guard.TOPIC_DELETE, Guard.DATA_LOSS) for name in names]
+    accepted.append(GuardAcknowledgement(Guard.EMPTY_DESIRED, "c"))
     request = Request(DAY, Options(allow_deletes=True), acknowledgements=tuple(accepted))
     return propose(found.desired, live, Terms("c", default_allow=False), request)
 
@@ -80,7 +80,7 @@ def test_an_expired_grant_is_never_restored_unless_the_manifests_want_it_again()
     live = ClusterState("cluster", frozenset({grant}))
     ended = Declaration(Origin("team.yaml", 3, 1), expires=datetime.date(2025, 12, 31))
     desired = DesiredState(expired={grant: ended})
-    accepted = (Acknowledgement(Guard.EMPTY_DESIRED, "c"),)
+    accepted = (GuardAcknowledgement(Guard.EMPTY_DESIRED, "c"),)
     plan = propose(
         desired,
         live,

@@ -26,7 +26,18 @@ from reconciler.model import (
     Topic,
     resource_of,
 )
-from reconciler.plan import Facts, Plan, Request, Ruling, StepState, Terms, Validation, parse_plan, plan_text, propose
+from reconciler.plan import (
+    BrokerValidation,
+    Facts,
+    Plan,
+    Request,
+    Ruling,
+    StepState,
+    Terms,
+    parse_plan,
+    plan_text,
+    propose,
+)
 from reconciler.ports import Answer, AnswerStatus, ClusterError
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
@@ -41,7 +52,7 @@ def planned(live: ClusterState, *topics: Topic, grants: Sequence[AclBinding] = (
     return propose(wish, live, Terms("c", default_allow=False, facts=Facts(_OURS)), Request(DAY))
 
 
-def rulings(validation: Validation) -> dict[str, tuple[Ruling, str]]:
+def rulings(validation: BrokerValidation) -> dict[str, tuple[Ruling, str]]:
     return {answer.subject.split()[-1]: (answer.ruling, answer.code) for answer in validation.answers}
 
 

@@ -22,9 +22,9 @@ from reconciler.model import (
     marker_of,
 )
 from reconciler.plan import (
-    Acknowledgement,
     Facts,
     Guard,
+    GuardAcknowledgement,
     Options,
     Plan,
     Request,
@@ -176,7 +176,7 @@ def test_opening_needs_a_word_that_names_it_and_closing_none() -> None:
         (Guard.OPEN_BY_DEFAULT, "TOPIC y"),
     ]
     state = ClusterState("cluster", frozenset({OTHER, acl("y", "User:a")}))
-    word = Acknowledgement(Guard.OPEN_BY_DEFAULT, "TOPIC y")
+    word = GuardAcknowledgement(Guard.OPEN_BY_DEFAULT, "TOPIC y")
     request = Request(DAY, Options(allow_deletes=True), acknowledgements=(word,))
     assert propose(declared(frozenset({OTHER}), {}), state, TERMS, request).refusals == ()
 

@@ -13,8 +13,8 @@ from jsonschema import Draft7Validator
 from reconciler.model import Change, Create, Delete, NameSelector, ResourceType, Scope, Selector, Topic, TopicConfigs
 from reconciler.plan import (
     AccessReview,
-    Acknowledgement,
     Guard,
+    GuardAcknowledgement,
     Options,
     Phase,
     Plan,
@@ -73,7 +73,7 @@ def test_options_scope_and_acknowledgements_are_part_of_the_plan_id(transition: 
         replace(plan, options=Options(allow_deletes=not plan.options.allow_deletes)),
         replace(plan, options=replace(plan.options, selection=Selection(only=("topics=x",)))),
         replace(plan, terms=replace(plan.terms, scope=Scope(exclude=SELECTORS))),
-        replace(plan, acknowledgements=(Acknowledgement(Guard.LIMIT, "maxDeletes"),)),
+        replace(plan, acknowledgements=(GuardAcknowledgement(Guard.LIMIT, "maxDeletes"),)),
     )
     for other in others:
         assert plan_id(other) != plan_id(plan)

@@ -17,7 +17,7 @@ from reconciler.model import (
     ResourceType,
     Selector,
 )
-from reconciler.plan import Acknowledgement, Facts, Guard, Options, Plan, Request, Terms, propose
+from reconciler.plan import Facts, Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose
 from tests.property.transitions import DAY, declared
 from tests.unit.apply.test_perform import acl
 
@@ -33,7 +33,7 @@ def cluster_acl(principal: str, operation: str, permission: str = "ALLOW") -> Ac
 
 
 def planned(
-    live: set[AclBinding], wanted: set[AclBinding], facts: Facts, accept: tuple[Acknowledgement, ...] = ()
+    live: set[AclBinding], wanted: set[AclBinding], facts: Facts, accept: tuple[GuardAcknowledgement, ...] = ()
 ) -> Plan:
     terms = Terms("c", default_allow=False, facts=facts)
     request = Request(DAY, Options(allow_deletes=True), acknowledgements=accept)
@@ -67,7 +67,7 @@ OWN = {cluster_acl(US, "ALL"), cluster_acl(BROKER, "CLUSTER_ACTION")}
 def test_nobody_locks_out_who_has_to_work(facts: Facts, wanted: set[AclBinding], objects: list[str]) -> None:
     plan = planned(OWN, wanted, facts)
     assert refused(plan) == [("lockout", name) for name in objects]
-    word = tuple(Acknowledgement(Guard.LOCKOUT, name) for name in objects)
+    word = tuple(GuardAcknowledgement(Guard.LOCKOUT, name) for name in objects)
     assert refused(planned(OWN, wanted, facts, word)) == []
 
 
@@ -106,7 +106,7 @@ def test_what_is_protected_does_not_change(
 ) -> None:
     plan = planned(live, wanted, Facts(protect=(selector,)))
     assert {guard for guard, _ in refused(plan)} == ({"protected"} if trips else set())
-    word = tuple(Acknowledgement(Guard.PROTECTED, refusal.object) for refusal in plan.refusals)
+    word = tuple(GuardAcknowledgement(Guard.PROTECTED, refusal.object) for refusal in plan.refusals)
     assert refused(planned(live, wanted, Facts(protect=(selector,)), word)) == []
 
 

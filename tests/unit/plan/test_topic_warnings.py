@@ -21,7 +21,7 @@ from reconciler.model import (
     Topic,
     TopicUse,
 )
-from reconciler.plan import Acknowledgement, Guard, Options, Plan, Request, Terms, propose
+from reconciler.plan import Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose
 from reconciler.report.kinds.topic import use_lines
 from reconciler.report.plan_text import plan_lines
 from tests.property.transitions import DAY
@@ -38,7 +38,7 @@ def planned(live: ClusterState, *wanted: Topic, absent: str = "", keep: tuple[Ac
     topics = {topic.name: DesiredTopic(topic, _PLACE) for topic in wanted}
     topics |= {name: DesiredTopic(Topic(name), _PLACE, absent=True) for name in absent.split()}
     wish = DesiredState({binding: Declaration(_PLACE) for binding in keep}, topics)
-    acks = (*(Acknowledgement(Guard.TOPIC_DELETE, name) for name in absent.split()),)
+    acks = (*(GuardAcknowledgement(Guard.TOPIC_DELETE, name) for name in absent.split()),)
     return propose(wish, live, Terms("c", default_allow=False), Request(DAY, Options(allow_deletes=True), acks))
 
 

@@ -4,7 +4,17 @@ import datetime
 from dataclasses import replace
 
 from reconciler.model import ClusterState, DesiredState, Origin
-from reconciler.plan import BrokerAnswer, Plan, Request, Ruling, Terms, TopicReview, Validation, plan_to_json, propose
+from reconciler.plan import (
+    BrokerAnswer,
+    BrokerValidation,
+    Plan,
+    Request,
+    Ruling,
+    Terms,
+    TopicReview,
+    plan_to_json,
+    propose,
+)
 from reconciler.report.results.finding import CheckStatus, Level
 from reconciler.report.results.reading import read_result
 
@@ -17,7 +27,7 @@ def plan(*rulings: Ruling) -> Plan:
         for number, ruling in enumerate(rulings)
     )
     empty = propose(DesiredState(), ClusterState("c"), Terms("c"), Request(datetime.date(2026, 1, 1)))
-    return replace(empty, topics=TopicReview(validation=Validation("2026-01-01T00:00:00Z", answers)))
+    return replace(empty, topics=TopicReview(validation=BrokerValidation("2026-01-01T00:00:00Z", answers)))
 
 
 def test_a_refusal_fails_and_no_answer_is_undecided_each_at_its_line() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from reconciler.access import AccessRequest, Authorizer, explain, who_can
 from reconciler.model import AclBinding, AclOperation, ClusterState, Declaration, DesiredState, Origin
-from reconciler.plan import Acknowledgement, Guard, Plan, Request, Terms, propose
+from reconciler.plan import Guard, GuardAcknowledgement, Plan, Request, Terms, propose
 from reconciler.plan import Options as PlanOptions
 from reconciler.report.access_lines import access_lines
 from reconciler.report.access_text import holders_document, holders_lines
@@ -59,7 +59,7 @@ def test_text_markdown_and_page_have_the_same_rows_in_the_same_order() -> None:
             "GROUP:L:g User:b@10.0.0.1 ALLOW READ",
         ),
     )
-    rows = [(line.sign, line.who, line.operations) for line in access_lines(moved.access.consequences)]
+    rows = [(line.sign, line.who, line.operations) for line in access_lines(moved.access.access_changes)]
     assert [who for _, who, _ in rows] == sorted(who for _, who, _ in rows)
     text = written("text", moved).partition("Access: ")[2].partition("\n\n")[0]
     assert [
@@ -91,7 +91,7 @@ def test_the_last_day_of_a_binding_is_in_every_format_that_shows_its_step() -> N
 def test_why_a_binding_is_declared_is_in_every_format_that_shows_its_step() -> None:
     (read,) = bindings("TOPIC:L:t User:a@* ALLOW READ")
     why = Declaration(Origin("a.yaml", 3, 5), reason="settlement reads orders", ticket="PAY-12")
-    request = Request(_DAY, PlanOptions(), acknowledgements=(Acknowledgement(Guard.TOPIC_DELETE, "old", "moved"),))
+    request = Request(_DAY, PlanOptions(), acknowledgements=(GuardAcknowledgement(Guard.TOPIC_DELETE, "old", "moved"),))
     moved = propose(DesiredState({read: why}), ClusterState("id"), Terms("c", default_allow=False), request)
     for name in ("text", "markdown", "summary", "html", "cloudevents"):
         text = written(name, moved)

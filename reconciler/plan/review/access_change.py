@@ -23,7 +23,7 @@ _MANY: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Consequence:
+class AccessChange:
     """One row: on these names, from these hosts, this principal (``None``: everybody else) gains and loses this.
 
     ``topics`` are the first of the topics that exist, or will, among the names; ``topic_count`` is how many.
@@ -43,7 +43,7 @@ class Consequence:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Spared:
+class ExemptPrincipal:
     """A principal whose own bindings keep what happens to everybody else on these names from it."""
 
     principal: str
@@ -66,11 +66,11 @@ def reached(difference: AccessDifference) -> Reached:
     rows = difference.reached_with_exceptions()
     gaining = {row.principal for row in rows if row.principal and row.gained}
     losing = {row.principal for row in rows if row.principal and row.lost} - gaining
-    spared = {row.principal for row in rows if row.principal} - gaining - losing
+    exempt = {row.principal for row in rows if row.principal} - gaining - losing
     # One who loses is listed at any rate: that access is lost has to be seen.
     front = sorted(gaining)[: MAX_REACHED - bool(losing)] + sorted(losing)
-    listed = {*[*front, *sorted(gaining), *sorted(spared)][:MAX_REACHED]}
-    everybody = gaining | losing | spared
+    listed = {*[*front, *sorted(gaining), *sorted(exempt)][:MAX_REACHED]}
+    everybody = gaining | losing | exempt
     digest = _digest(difference, everybody, rows) if len(everybody) > MAX_REACHED else ""
     return Reached(tuple(row for row in rows if row.principal in listed), len((gaining | losing) - listed), digest)
 
@@ -93,23 +93,31 @@ def _gain_text(row: DifferenceRow) -> str:
     return f"{row.principal} {operations} {kind.name} {names} {row.hosts} {row.reading}"
 
 
-def consequences(difference: AccessDifference, others: Reached, topics: Sequence[str] = ()) -> tuple[Consequence, ...]:
+def access_changes(
+    difference: AccessDifference, others: Reached, topics: Sequence[str] = ()
+) -> tuple[AccessChange, ...]:
     """The rows of a difference with those of ``others``, whom it reaches; ``topics`` is sorted."""
     moved = (row for row in others.rows if row.gained or row.lost)
-    return tuple(_consequence(row, topics) for row in (*difference.rows, *moved))
+    return tuple(_access_change(row, topics) for row in (*difference.rows, *moved))
 
 
-def exceptions(difference: AccessDifference, others: Reached) -> tuple[Spared, ...]:
+def exceptions(difference: AccessDifference, others: Reached) -> tuple[ExemptPrincipal, ...]:
     """Where a row of everybody else does not hold for a principal, and nothing else does; sorted, each once."""
     rows = (*difference.exceptions, *others.rows)
     return tuple(
-        sorted({Spared(row.principal, row.region) for row in rows if row.principal and not row.gained and not row.lost})
+        sorted(
+            {
+                ExemptPrincipal(row.principal, row.region)
+                for row in rows
+                if row.principal and not row.gained and not row.lost
+            }
+        )
     )
 
 
-def _consequence(row: DifferenceRow, topics: Sequence[str]) -> Consequence:
+def _access_change(row: DifferenceRow, topics: Sequence[str]) -> AccessChange:
     hit = row.region.select(topics) if row.region.resource_type is ResourceType.TOPIC else []
-    return Consequence(
+    return AccessChange(
         row.principal,
         str(row.hosts),
         row.region,
