@@ -98,7 +98,7 @@ def _compared(before: Sequence[str], after: Sequence[str], style: Style, *, seve
 def _line(row: Access, *, who: bool = False) -> str:
     operations = ", ".join(operation.name for operation in sorted(row.operations))
     hosts = "" if row.hosts == ANY_HOST else f" from {row.hosts}"
-    doubt = "" if row.certain else "  (perhaps: what is unknown about the cluster decides)"
+    doubt = "" if row.certain else "  (perhaps: depends on what is unknown about the cluster)"
     subject = f"{row.principal or _EVERYBODY}: " if who else f"{operations} on "
     return safe(f"{subject}{row.region.describe()}{hosts}{doubt}")
 

@@ -20,11 +20,11 @@ class Basis(StrEnum):
 
 
 _WORDS: Final = {
-    Basis.DECLARED: "Of what is declared for cluster {}; what else is there was not asked.",
-    Basis.LIVE: "Of cluster {}, as seen by one broker.",
-    Basis.SNAPSHOT: "Of a snapshot of cluster {}.",
-    Basis.DESIRED: "Of cluster {} as seen by one broker, with what is in scope as declared.",
-    Basis.PLANNED: "Of cluster {} as seen by one broker, with the plan done.",
+    Basis.DECLARED: "As declared for cluster {}; the cluster itself was not read.",
+    Basis.LIVE: "Cluster {}, as seen by one broker.",
+    Basis.SNAPSHOT: "Snapshot of cluster {}.",
+    Basis.DESIRED: "Cluster {} as seen by one broker, with everything in scope as declared.",
+    Basis.PLANNED: "Cluster {} as seen by one broker, with the plan applied.",
 }
 
 

@@ -64,7 +64,7 @@ def result_lines(result: ClaimResult, style: Style = plain) -> Iterator[str]:
         return
     yield f"    claimed: {safe(claim_words(test))}"
     for glob in result.nobody:
-        yield f"    no principal that is known matches {safe(glob)}, so the claim is about nobody"
+        yield f"    no known principal matches {safe(glob)}, so the claim covers nobody"
     if result.verdict is not None:
         yield from (f"    {safe(line)}" for line in _broken(result.verdict))
     if result.mending is not None:

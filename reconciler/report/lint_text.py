@@ -49,7 +49,7 @@ def lint_lines(linted: Sequence[Linted], style: Style = plain) -> Iterator[str]:
             yield style("dim", safe(f"    until {waiver.waiver.expires}: {waiver.waiver.reason}"))
         for waiver in one.idle_waivers:
             yield style(
-                "dim", safe(f"the waiver of {waiver.rule} at {waiver.waiver.origin} accepts nothing: remove it")
+                "dim", safe(f"the waiver of {waiver.rule} at {waiver.waiver.origin} matches no finding: remove it")
             )
         yield _summary(one)
 

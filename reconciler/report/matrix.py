@@ -123,7 +123,7 @@ def matrix_lines(tables: Sequence[tuple[AccessView, Matrix]], style: Style = pla
     used = {op for _, matrix in tables for _, _, cells in matrix.rows for c in cells for op in _operations(c)}
     yield ""
     yield ", ".join(f"{letter} {op.name}" for op, letter in LETTERS.items() if op in used) or "nobody may do anything"
-    yield style("dim", "Lower case: from some hosts only. ?: what is unknown about the cluster decides.")
+    yield style("dim", "Lower case: from some hosts only. ?: depends on what is unknown about the cluster.")
 
 
 def _table(matrix: Matrix, style: Style) -> Iterator[str]:

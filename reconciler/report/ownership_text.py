@@ -53,7 +53,7 @@ def advice(breach: Breach) -> str:
         case BreachKind.PRINCIPAL | BreachKind.TOPIC if breach.teams:
             return f"declare it in a file of {_teams(breach.owners)}"
         case _:
-            return "no team's files match this file: move it, or mend the files of its team"
+            return "no team's files match this file: move it, or fix the files of its team"
 
 
 def breach_entry(breach: Breach) -> BreachEntry:

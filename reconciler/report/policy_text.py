@@ -22,7 +22,7 @@ def policy_lines(result: TopicPolicyResult, style: Style = plain) -> Iterator[st
     for finding in result.findings:
         yield from _finding_lines(finding, style)
     for waiver in result.unused_waivers:
-        yield style("dim", safe(f"the waiver at {waiver.origin} accepts nothing: remove it"))
+        yield style("dim", safe(f"the waiver at {waiver.origin} matches no finding: remove it"))
     if result.rules:
         yield summary(result)
 

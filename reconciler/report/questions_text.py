@@ -130,7 +130,7 @@ def _reasons(explanation: Explanation, authorizer: Authorizer) -> Iterator[str]:
     if instead is not None and instead.allowed:
         request = instead.request
         where = resource_words(request.resource_type, request.resource_name or "of some name")
-        yield safe(f"    but brokers are content with {request.operation.name} on {where}, which it may:")
+        yield safe(f"    but brokers accept {request.operation.name} on {where}, which it may:")
         yield from _reason(instead, authorizer)
 
 

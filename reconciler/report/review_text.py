@@ -12,7 +12,7 @@ _LINES_SHOWN: Final = 40
 _NAMES_SHOWN: Final = 4
 _PERHAPS: Final = "  (perhaps)"
 _WHY_PERHAPS: Final = (
-    "  perhaps: what is not known about the cluster decides (default-allow, ACLs that cannot be named)"
+    "  perhaps: depends on what is not known about the cluster (default-allow, ACLs that cannot be named)"
 )
 
 

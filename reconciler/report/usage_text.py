@@ -10,7 +10,7 @@ from reconciler.report.style import Style, counted, plain, safe
 _STANDINGS: Final = {
     BindingUse.ALONE: "needed for an access that was seen",
     BindingUse.DECIDED: "named by the logs",
-    BindingUse.ALSO: "beside others that permit or refuse the same",
+    BindingUse.ALSO: "redundant with others that permit or refuse the same",
     BindingUse.UNUSED: "without any use seen",
     BindingUse.CANNOT_SAY: "of which nothing can be said",
 }

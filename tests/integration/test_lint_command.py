@@ -111,7 +111,7 @@ def test_waivers(here: Place, waive: str, expected: str) -> None:
     }[expected]
     out = here.bare("lint", str(here.directory), "--as-of", "2026-03-10").out
     assert ("1 waived" in out) is (expected == "waived")
-    assert ("accepts nothing: remove it" in out) is (expected == "idle")
+    assert ("matches no finding: remove it" in out) is (expected == "idle")
 
 
 def test_a_waiver_of_the_cluster_reaches_what_nobody_declares(here: Place) -> None:

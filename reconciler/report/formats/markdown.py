@@ -159,7 +159,7 @@ def _access(report: Report) -> Iterator[Section]:
         if plan.access.more_principals:
             closing = f"\n{counted(plan.access.more_principals, 'more principal')} through `User:*`, not listed.\n"
         if any(row.reading for row in plan.access.access_changes):
-            closing += "\n*perhaps*: what nobody declared of the cluster decides.\n"
+            closing += "\n*perhaps*: depends on cluster settings that are not declared.\n"
         title = "Access, if it is brought back to what is declared" if id(plan) in drifts else "Access"
         yield Section(f"\n#### {title}{of}\n\n", rows, _more("row of access", "rows"), opening, closing, weight=4)
 

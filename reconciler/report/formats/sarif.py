@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import quote
 
+from reconciler.access.lint import RULES
 from reconciler.report.formats.escaping import json_text
 from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.places import location, location_uri
@@ -67,11 +68,13 @@ def fingerprint(finding: Finding) -> str:
 def _rule(rule: str, name: str, findings: Iterable[Finding]) -> dict[str, Any]:
     level = next(one.level for one in findings if _rule_id(one) == rule)
     words = safe(name)[:_MOST_ID].replace("-", " ")
+    known = next((one for one in RULES if one.code == rule), None)
     return {
         "id": rule,
         "name": safe(name)[:_MOST_ID],
         "shortDescription": {"text": words},
-        "fullDescription": {"text": words},
+        "fullDescription": {"text": words if known is None else known.about},
+        **({} if known is None else {"help": {"text": known.cure, "markdown": f"{known.about}\n\n{known.cure}"}}),
         "defaultConfiguration": {"level": str(level)},
         "properties": {"tags": ["security", "kafka"], "security-severity": _SEVERITY[level]},
     }

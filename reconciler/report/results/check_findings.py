@@ -158,7 +158,7 @@ def _standing(claim: ClaimEntry) -> CheckStatus:
 
 def _broken(claim: ClaimEntry) -> Iterator[str]:
     for glob in claim.about_nobody:
-        yield f"no principal that is known matches {glob}, so the claim is about nobody"
+        yield f"no known principal matches {glob}, so the claim covers nobody"
     if claim.witness is not None:
         yield from _witness(claim.witness, may=claim.claim != "must", certain=not claim.reason)
     if claim.reason:

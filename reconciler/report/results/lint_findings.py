@@ -26,7 +26,7 @@ def lint_finding(form: LintEntry, cluster: str) -> Finding:
 def idle_waivers(places: Iterable[Origin], cluster: str) -> Iterator[Finding]:
     """Waivers that accept nothing that was found."""
     for place in places:
-        message = "this waiver accepts nothing that was found"
+        message = "this waiver matches no finding"
         yield Finding("idle-waiver", "idle-waiver", Level.WARNING, message, "remove it", cluster, "", place)
 
 

@@ -78,4 +78,4 @@ def failed_check(form: FailedOutput) -> Check:
 
 
 def _failed(form: FailedOutput) -> str:
-    return f"{form.failed} ended with {form.status}, so nothing is known of what it would have found"
+    return f"{form.failed} ended with {form.status}, so its findings are unknown"

@@ -72,7 +72,7 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
             return Verdict(Tone.CALM, "The cluster is as declared")
         return Verdict(Tone.CAUTION, f"The cluster differs from what is declared: {counted(count, 'difference')}")
     if plan.refusals:
-        return Verdict(Tone.STOP, f"Refused: {counted(len(plan.refusals), 'thing')} that a guard does not let pass")
+        return Verdict(Tone.STOP, f"Refused: {counted(len(plan.refusals), 'object')} that a guard protects")
     if not plan.steps:
         if plan.skipped:
             return Verdict(
@@ -84,7 +84,7 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
     narrow = change in (AccessTrend.NONE, AccessTrend.NARROWING) and not any(step.destructive for step in plan.steps)
     words = _ACCESS[change]
     if any(row.reading for row in plan.access.access_changes):
-        words += ", in part only if what nobody declared has it so"
+        words += ", in part depending on cluster settings that are not declared"
     return Verdict(Tone.CALM if narrow else Tone.CAUTION, words)
 
 

@@ -99,10 +99,13 @@ def test_a_saved_plan_is_a_result_as_long_as_nobody_touched_it(
         ("[" * 100_000, "is not JSON"),
         ("[]", "it is not what plan, drift, fleet drift, lint, test or validate print"),
         ('{"states": [{"kept": []}]}', "it is not what plan, drift, fleet drift, lint, test or validate print"),
-        ('{"planId": 1, "steps": []}', "plan format None cannot be read"),
-        ('{"states": [{"findings": 1, "cluster": "x"}]}', "states.0.basis: Field required"),
-        ('{"passed": true, "clusters": [{"cluster": "x", "basis": "live", "claims": [{}]}]}', "clusters.0.claims.0"),
-        ('{"valid": true, "problems": [{}]}', "problems.0.code: Field required"),
+        ('{"planId": 1, "steps": []}', "formatVersion: expected a string, found null"),
+        ('{"states": [{"findings": 1, "cluster": "x"}]}', "states[0].basis: is missing"),
+        (
+            '{"passed": true, "clusters": [{"cluster": "x", "basis": "live", "claims": [{}]}]}',
+            "clusters[0].claims[0].test: is missing",
+        ),
+        ('{"valid": true, "problems": [{}]}', "problems[0].code: is missing"),
     ],
 )
 def test_what_is_no_result_is_refused(
