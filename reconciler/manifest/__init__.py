@@ -6,7 +6,7 @@ from reconciler.manifest.kinds.access_tests import AccessTest, Claim
 from reconciler.manifest.kinds.acls import AclsDeclaration
 from reconciler.manifest.kinds.fleet import FleetDeclaration, WaveDeclaration
 from reconciler.manifest.kinds.ownership import ConsentDeclaration, OwnerDeclaration
-from reconciler.manifest.kinds.quotas import quota_name_problem
+from reconciler.manifest.kinds.quotas import QUOTAS, QuotasDeclaration, quota_name_problem
 from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
 from reconciler.manifest.kinds.topic_policy.texts import ExpressionFault, expression_problems
 from reconciler.manifest.kinds.topics.declaration import TopicsDeclaration
@@ -37,6 +37,7 @@ __all__ = [
     "BUILT_IN_ROLES",
     "CODES",
     "FIELD_OF",
+    "QUOTAS",
     "SCHEMA_KINDS",
     "AccessTest",
     "Acknowledgement",
@@ -54,6 +55,7 @@ __all__ = [
     "Manifests",
     "OwnerDeclaration",
     "Problem",
+    "QuotasDeclaration",
     "Source",
     "TopicPolicyDeclaration",
     "TopicsDeclaration",

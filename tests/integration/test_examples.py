@@ -31,7 +31,8 @@ def test_an_example_turns_an_empty_cluster_into_what_it_declares(
     assert clusters
     for name in clusters:
         file = tmp_path / f"{name}.json"
-        file.write_text(snapshot_text(ClusterState(name), BrokerFacts(broker_ids=(1, 2, 3))), encoding="utf-8")
+        empty = ClusterState(name, quotas=frozenset())
+        file.write_text(snapshot_text(empty, BrokerFacts(broker_ids=(1, 2, 3))), encoding="utf-8")
         cluster = ["--cluster", f"{name}=snapshot:{file}"]
         assert run(["plan", str(example), *cluster, "--detailed-exitcode"]) == 2
         assert run(["apply", str(example), *cluster, "--yes"]) == 0

@@ -47,6 +47,8 @@ from reconciler.model import (
 
 _DECIMAL = re.compile(r"(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,9})?", re.ASCII)
 _BYTES: Final = {f"{unit}/s": size for unit, size in units.BYTES.items()}
+#: The name of the kind.
+QUOTAS: Final = "Quotas"
 #: The field of an item for each part of an entity.
 _FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
 _NOBODY = Trouble(Code.QUOTA_FORM, "the quota names no entity", "add user, clientId, both, or ip")
@@ -203,7 +205,7 @@ class QuotasDeclaration:
 class QuotasKind(Kind):
     """Client quotas."""
 
-    name = "Quotas"
+    name = QUOTAS
     model = QuotasDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
