@@ -33,13 +33,13 @@ def usage_document(usage: ClusterUsage) -> dict[str, Any]:
         },
         "decisions": {"permitted": usage.allowed, "refused": usage.denied, "lookedUp": usage.asked_only},
         "reading": reading_document(usage.summary),
-        "bindings": {standing.value: number for standing, number in usage.standings.items()},
+        "bindings": {standing.value: number for standing, number in usage.uses.items()},
         "unused": [{**BINDING.write(binding), "origin": origin or None} for binding, origin in usage.unused],
         "gone": [{**BINDING.write(binding), "times": times} for binding, times in usage.gone],
         "opaque": usage.opaque,
         "refused": [_denial(denial) for denial in usage.denials],
         "refusedNotKept": usage.dropped_denials,
-        "otherwise": {"count": usage.oddities, "most": [_odd(odd) for odd in usage.odd]},
+        "otherwise": {"count": usage.unexpected_count, "most": [_unexpected(odd) for odd in usage.unexpected]},
         "undeclaredSuperUsers": list(usage.undeclared_super_users),
         "replay": None if usage.replay is None else _replay(usage.replay),
     }
@@ -75,7 +75,7 @@ def _denial(denial: Denial) -> dict[str, Any]:
     }
 
 
-def _odd(odd: UnexpectedDecision) -> dict[str, Any]:
+def _unexpected(odd: UnexpectedDecision) -> dict[str, Any]:
     return {**request_document(odd.event.request), "permittedByLog": odd.event.allowed, **_tally(odd.tally)}
 
 

@@ -30,7 +30,7 @@ def usage_lines(
         yield f"  in no cluster's directory: {counts}, {unassigned.foreign:,} decisions of clusters that are not known"
         yield from (f"    {line}" for line in _reading_lines(unassigned, style, ""))
     unknown = [usage.cluster for usage in usages if usage.failure or usage.cannot_say]
-    said = sum(usage.standings.get(BindingUse.UNUSED, 0) for usage in usages)
+    said = sum(usage.uses.get(BindingUse.UNUSED, 0) for usage in usages)
     bindings = f"{counted(said, 'binding')} without any use seen"
     yield f"{counted(len(usages), 'cluster')}: {bindings}, {len(unknown)} of which nothing can be said"
 
@@ -78,7 +78,7 @@ def _reading_lines(summary: Summary, style: Style, meaning: str) -> Iterator[str
 
 
 def _binding_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
-    parts = [f"{usage.standings[kind]:,} {words}" for kind, words in _STANDINGS.items() if usage.standings.get(kind)]
+    parts = [f"{usage.uses[kind]:,} {words}" for kind, words in _STANDINGS.items() if usage.uses.get(kind)]
     yield "bindings: " + (", ".join(parts) or "none")
     if usage.opaque:
         yield f"  {usage.opaque:,} entries that cannot be named are not judged"
@@ -114,13 +114,13 @@ def _refusal(denial: Denial) -> str:
 
 
 def _odd_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
-    if usage.oddities:
-        words = "access is" if usage.oddities == 1 else "accesses are"
-        yield style("warn", f"{usage.oddities:,} {words} told otherwise than these bindings would decide them:")
-        for event, tally in usage.odd[:shown]:
+    if usage.unexpected_count:
+        words = "access is" if usage.unexpected_count == 1 else "accesses are"
+        yield style("warn", f"{usage.unexpected_count:,} {words} told otherwise than these bindings would decide them:")
+        for event, tally in usage.unexpected[:shown]:
             verdict = "permitted" if event.allowed else "refused"
             yield f"  {tally.times:,}× {verdict} by the log: {safe(str(event.request))}"
-        yield from _more(usage.oddities, min(shown, len(usage.odd)), style)
+        yield from _more(usage.unexpected_count, min(shown, len(usage.unexpected)), style)
     if usage.undeclared_super_users:
         names = ", ".join(map(safe, usage.undeclared_super_users))
         yield style("warn", f"super users that the Cluster document does not name: {names}")

@@ -31,7 +31,7 @@ class BindingUse(StrEnum):
 class BindingUses:
     """Counts of bindings by use, and the unused ones, sorted."""
 
-    standings: Mapping[BindingUse, int]
+    counts: Mapping[BindingUse, int]
     unused: tuple[AclBinding, ...]
 
 
@@ -59,16 +59,16 @@ class BindingUseCollector:
         if event.asked_only:
             return
         if event.acl in self._bindings:
-            self._stands(event.acl, BindingUse.DECIDED)
+            self._keep_stronger(event.acl, BindingUse.DECIDED)
         elif event.acl is not None:
             self.gone[event.acl] = self.gone.get(event.acl, 0) + times
         wanted = AclPermissionType.ALLOW if event.allowed else AclPermissionType.DENY
         found = [b for b in self._lookup.applying(event.request) if b.entry.permission_type is wanted]
         alone = len(found) == 1 and event.ground not in _ANYWAY
         for binding in found:
-            self._stands(binding, BindingUse.ALONE if alone else BindingUse.ALSO)
+            self._keep_stronger(binding, BindingUse.ALONE if alone else BindingUse.ALSO)
 
-    def standing(self, binding: AclBinding) -> BindingUse | None:
+    def use_of(self, binding: AclBinding) -> BindingUse | None:
         """The use of a binding so far; ``None`` for none."""
         return self._seen.get(binding)
 
@@ -77,15 +77,15 @@ class BindingUseCollector:
         known = {AclPermissionType.ALLOW: allows_known, AclPermissionType.DENY: denies_known}
         rest = self._bindings - self._seen.keys()
         unused = [binding for binding in rest if known[binding.entry.permission_type]]
-        standings = dict.fromkeys(BindingUse, 0)
-        for standing in self._seen.values():
-            standings[standing] += 1
-        standings[BindingUse.UNUSED] = len(unused)
-        standings[BindingUse.CANNOT_SAY] = len(rest) - len(unused)
-        return BindingUses(standings, tuple(sorted(unused)))
+        counts = dict.fromkeys(BindingUse, 0)
+        for use in self._seen.values():
+            counts[use] += 1
+        counts[BindingUse.UNUSED] = len(unused)
+        counts[BindingUse.CANNOT_SAY] = len(rest) - len(unused)
+        return BindingUses(counts, tuple(sorted(unused)))
 
-    def _stands(self, binding: AclBinding, standing: BindingUse) -> None:
+    def _keep_stronger(self, binding: AclBinding, use: BindingUse) -> None:
         """Keep the stronger of the known and the new use."""
         known = self._seen.get(binding)
-        if known is None or _STRENGTH[standing] > _STRENGTH[known]:
-            self._seen[binding] = standing
+        if known is None or _STRENGTH[use] > _STRENGTH[known]:
+            self._seen[binding] = use

@@ -36,9 +36,9 @@ class UnexpectedDecision(NamedTuple):
 class ClusterUsage:
     """The result for one cluster; ``failure`` says why there is none.
 
-    ``cannot_say`` says why no ALLOW can be called unused, else it is empty. ``odd`` are accesses with another outcome
-    in the log than by the current bindings: rights or settings have changed, or a declared setting is wrong;
-    ``oddities`` counts all of them. ``gone`` are bindings that logs name and that no longer exist.
+    ``cannot_say`` says why no ALLOW can be called unused, else it is empty. ``unexpected`` are accesses with another
+    outcome in the log than by the current bindings: rights or settings have changed, or a declared setting is wrong;
+    ``unexpected_count`` counts all of them. ``gone`` are bindings that logs name and that no longer exist.
     ``undeclared_super_users`` are super users for the brokers, but not in the Cluster document.
     """
 
@@ -50,14 +50,14 @@ class ClusterUsage:
     denied: int = 0
     asked_only: int = 0
     cannot_say: str = ""
-    standings: Mapping[BindingUse, int] = field(default_factory=dict)
+    uses: Mapping[BindingUse, int] = field(default_factory=dict)
     unused: tuple[tuple[AclBinding, str], ...] = ()
     gone: tuple[tuple[AclBinding, int], ...] = ()
     opaque: int = 0
     denials: tuple[Denial, ...] = ()
     dropped_denials: int = 0
-    odd: tuple[UnexpectedDecision, ...] = ()
-    oddities: int = 0
+    unexpected: tuple[UnexpectedDecision, ...] = ()
+    unexpected_count: int = 0
     undeclared_super_users: tuple[str, ...] = ()
     replay: ReplayResult | None = None
 
@@ -71,7 +71,7 @@ class UsageAnalysis:
         self._used = BindingUseCollector(authorizer.bindings, authorizer.kafka_version)
         self._denials = Denials()
         self._replaying = None if after is None else Replayer(authorizer, after)
-        self._odd: dict[Event, EventCount] = {}
+        self._unexpected: dict[Event, EventCount] = {}
         self._super_users: set[str] = set()
         self._summary = Summary()
         self._allowed = self._denied = self._asked_only = 0
@@ -97,7 +97,7 @@ class UsageAnalysis:
             return
         now, _ = permitted(self._authorizer, event)
         if now is not None and now is not event.allowed:
-            self._odd[event] = self._odd.get(event, EventCount()) + tally
+            self._unexpected[event] = self._unexpected.get(event, EventCount()) + tally
         if self._replaying is not None:
             self._replaying.see(event, tally, now)
 
@@ -106,7 +106,7 @@ class UsageAnalysis:
         cannot_say = self._cannot_say()
         heard = bool(self._allowed or self._denied)
         uses = self._used.uses(allows_known=not cannot_say, denies_known=heard)
-        odd = sorted(self._odd.items(), key=lambda item: (-item[1].times, item[0].request))
+        unexpected = sorted(self._unexpected.items(), key=lambda item: (-item[1].times, item[0].request))
         gone = sorted(self._used.gone.items(), key=lambda item: (-item[1], item[0]))
         return ClusterUsage(
             self._cluster,
@@ -116,14 +116,14 @@ class UsageAnalysis:
             denied=self._denied,
             asked_only=self._asked_only,
             cannot_say=cannot_say,
-            standings=uses.standings,
+            uses=uses.counts,
             unused=tuple((binding, origins.get(binding, "")) for binding in uses.unused),
             gone=tuple(gone[:_SHOWN]),
             opaque=len(self._authorizer.sources.opaque),
             denials=tuple(self._denials.repeated(self._question.repeats, self._authorizer)),
             dropped_denials=self._denials.dropped,
-            odd=tuple(UnexpectedDecision(event, tally) for event, tally in odd[:_SHOWN]),
-            oddities=len(odd),
+            unexpected=tuple(UnexpectedDecision(event, tally) for event, tally in unexpected[:_SHOWN]),
+            unexpected_count=len(unexpected),
             undeclared_super_users=tuple(sorted(self._super_users - self._authorizer.super_users)[:_SHOWN]),
             replay=None if self._replaying is None else self._replaying.result(),
         )

@@ -86,28 +86,28 @@ def seen(*events: Event) -> BindingUseCollector:
 )
 def test_a_binding_is_used_by_what_it_decides(event: Event, expected: dict[AclBinding, BindingUse]) -> None:
     used = seen(event)
-    assert {one: found for one in ALL if (found := used.standing(one))} == expected
+    assert {one: found for one in ALL if (found := used.use_of(one))} == expected
     rest = sorted(set(ALL) - expected.keys())
     told = used.uses(allows_known=True, denies_known=True)
-    assert (list(told.unused), told.standings[BindingUse.UNUSED]) == (rest, len(rest))
+    assert (list(told.unused), told.counts[BindingUse.UNUSED]) == (rest, len(rest))
     silent = used.uses(allows_known=False, denies_known=False)
-    assert (silent.unused, silent.standings[BindingUse.CANNOT_SAY]) == ((), len(rest))
+    assert (silent.unused, silent.counts[BindingUse.CANNOT_SAY]) == ((), len(rest))
 
 
 def test_the_strongest_of_what_was_seen_counts() -> None:
     named = access("t.x")._replace(ground=LoggedReason.ACL, acl=PREFIX)
     for order in ([access("t.y"), named], [named, access("t.y")]):
-        assert seen(*order).standing(PREFIX) is BindingUse.ALONE
-    assert seen(named).standing(PREFIX) is BindingUse.DECIDED
+        assert seen(*order).use_of(PREFIX) is BindingUse.ALONE
+    assert seen(named).use_of(PREFIX) is BindingUse.DECIDED
 
 
 def test_a_host_that_is_not_known_may_be_any() -> None:
     one, event = binding("t", host="10.0.0.9"), access("t")
     used = BindingUseCollector(frozenset({one}), (4, 3))
     used.see(event, 1)
-    assert used.standing(one) is None
+    assert used.use_of(one) is None
     used.see(event._replace(request=event.request._replace(host="")), 1)
-    assert used.standing(one) is BindingUse.ALONE
+    assert used.use_of(one) is BindingUse.ALONE
 
 
 @given(st.frozensets(bindings, max_size=12), st.sampled_from(["User:a", "User:ab"]), st.text("ab.", max_size=4))
@@ -137,7 +137,7 @@ def test_without_permitted_accesses_no_allow_is_called_unused() -> None:
     assert (silent.cannot_say, refused.cannot_say) == (NOTHING_READ, NOTHING_ALLOWED)
     assert silent.unused == ()
     assert [found for found, _ in refused.unused] == [REFUSAL]
-    assert refused.standings[BindingUse.CANNOT_SAY] == 3
+    assert refused.uses[BindingUse.CANNOT_SAY] == 3
     used = judged(access("t.y"))
     assert not used.cannot_say
     assert used.unused == ((REFUSAL, ""), (LITERAL, ""), (OTHER, "acls.yaml:1:1"))
@@ -151,7 +151,7 @@ def test_what_the_bindings_do_not_explain_is_told() -> None:
         access("z", WRITE, ground=LoggedReason.SUPER_USER),
         access("t.x"),
     )
-    assert [odd.event.request.resource_name for odd in usage.odd] == ["t.x", "z"]
+    assert [odd.event.request.resource_name for odd in usage.unexpected] == ["t.x", "z"]
     assert usage.gone == ((elsewhere, 2),)
     assert usage.undeclared_super_users == ("User:a",)
 
