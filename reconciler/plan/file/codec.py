@@ -32,14 +32,14 @@ from reconciler.codec import (
 from reconciler.codec.scope import SCOPE
 from reconciler.codec.values import ORIGIN, PATTERN
 from reconciler.diff import Skipped, SkipReason
-from reconciler.model import Change, Impossible
+from reconciler.model import Change
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.default_allow.bridge import Bridge, Bridges, Unbridged
 from reconciler.plan.file.access import CALLOUT, CONSEQUENCE, EFFECT, EXCEPTION
 from reconciler.plan.file.conditional import CONDITIONAL, PHASE, PHASE_TITLES, UNBRIDGED, Conditional, conditional_steps
 from reconciler.plan.file.topics import TOPIC_REVIEW
 from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
-from reconciler.plan.kinds import CHANGE, STEP_CHANGE
+from reconciler.plan.kinds import CHANGE, STEP_CHANGE, with_reason
 from reconciler.plan.proposal import Counts, Options, Plan, Terms
 from reconciler.plan.refusal import Guard
 from reconciler.plan.review.access_review import AccessReview, AccessTrend
@@ -97,9 +97,7 @@ _ITEMS: Final = array(Codec(_read_item, _ITEM.write, _ITEM.schema), lines=True)
 
 
 def _skipped(detail: str, change: Change | None, **facts: Any) -> Skipped:
-    return Skipped(
-        change=replace(change, reason=detail) if isinstance(change, Impossible) else change, detail=detail, **facts
-    )
+    return Skipped(change=change and with_reason(change, detail), detail=detail, **facts)
 
 
 SKIPPED: Final[Record[Skipped]] = record(

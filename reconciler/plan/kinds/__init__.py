@@ -1,5 +1,6 @@
 """The kinds of resources that a plan can change: one module each, found by the type of a change's sides."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.codec import Codec, tagged
@@ -8,7 +9,7 @@ from reconciler.model import Change, Impossible
 from reconciler.plan.kinds import acl, quota, topic
 from reconciler.plan.kinds.interface import Kind
 
-__all__ = ["CHANGE", "KINDS", "STEP_CHANGE", "Kind", "describe", "kind_of"]
+__all__ = ["CHANGE", "KINDS", "STEP_CHANGE", "Kind", "describe", "kind_of", "with_reason"]
 
 KINDS: Final[tuple[Kind, ...]] = (acl, topic, quota)
 
@@ -20,6 +21,11 @@ def kind_of(change: Change) -> Kind:
     if isinstance(change, Impossible):
         return _BY_TYPE[Impossible]
     return _BY_TYPE[type(change.before if change.after is None else change.after)]
+
+
+def with_reason(change: Change, reason: str) -> Change:
+    """An impossible change with the reason that JSON keeps beside it; every other change as it is."""
+    return replace(change, reason=reason) if isinstance(change, Impossible) else change
 
 
 def describe(change: Change) -> str:

@@ -1,0 +1,83 @@
+"""The floor plan, held over the syntax tree: kinds of resources have a home, and a class name has one meaning."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import reconciler
+
+PACKAGE = Path(reconciler.__file__).parent
+#: What a change can be, and what it can be about.
+CHANGES = {"Create", "Update", "Delete", "Impossible", "TopicPartitions", "TopicConfigs", "ClientQuota"}
+#: The definition of a change asks for the one class that has no resource.
+DEFINITION = PACKAGE / "model" / "change.py"
+#: One Protocol a floor may have this name: they are the same idea.
+ONE_A_FLOOR = {"Kind"}
+MOST_HOMONYMS = 9
+
+
+def sources() -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def names(node: ast.AST) -> set[str]:
+    plain = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return plain | {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+
+
+def asks_for_a_kind(node: ast.AST) -> bool:
+    """Whether it is an ``isinstance`` of a change, or a ``match`` with a case of one."""
+    if isinstance(node, ast.Match):
+        patterns = (part for case in node.cases for part in ast.walk(case.pattern))
+        return any(names(part.cls) & CHANGES for part in patterns if isinstance(part, ast.MatchClass))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
+        return bool(names(node.args[1]) & CHANGES)
+    return False
+
+
+def test_only_a_kinds_folder_asks_what_kind_a_change_is() -> None:
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path, tree in sources()
+        if "kinds" not in path.parts and path != DEFINITION
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Match | ast.Call) and asks_for_a_kind(node)
+    ]
+    assert found == []
+
+
+def test_no_kind_imports_another() -> None:
+    found = []
+    for path, tree in sources():
+        if path.parent.name != "kinds" or path.stem in ("__init__", "interface"):
+            continue
+        folder = ".".join(("reconciler", *path.parent.relative_to(PACKAGE).parts))
+        others = {other.stem for other in path.parent.iterdir()} - {"__init__", "interface", "__pycache__", path.stem}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith(folder):
+                named = {node.module.removeprefix(folder).strip(".").partition(".")[0], *(a.name for a in node.names)}
+                found += [f"{path.relative_to(PACKAGE)} imports {name}" for name in sorted(named & others)]
+    assert found == []
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    classes = defaultdict(set)
+    for path, tree in sources():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and node.name not in ONE_A_FLOOR:
+                classes[node.name].add(str(path.relative_to(PACKAGE)))
+    homonyms = {name: sorted(found) for name, found in classes.items() if len(found) > 1}
+    assert len(homonyms) <= MOST_HOMONYMS, homonyms
+
+
+def test_the_checks_find_what_they_are_for() -> None:
+    asked = ast.parse(
+        "isinstance(step.change, Create)\nmatch change:\n    case Delete(AclBinding()):\n        pass"
+    ).body
+    call = asked[0]
+    assert isinstance(call, ast.Expr)
+    assert asks_for_a_kind(call.value)
+    assert asks_for_a_kind(asked[1])
+    assert not asks_for_a_kind(ast.parse("isinstance(side, Topic)").body[0])
