@@ -1,0 +1,40 @@
+"""What the audit log says of a step: complete in itself, with who asked for it and why."""
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply import ApplyEnvironment, Identity, Silent, check, perform
+from reconciler.model import ClusterState, Declaration, DesiredState, Origin
+from reconciler.plan import Options, Request, Terms, propose
+from tests.faults.scenario import acl
+from tests.property.clock import StillClock
+from tests.property.transitions import DAY
+
+
+class Audit(list[Mapping[str, Any]]):
+    def write(self, *records: Mapping[str, Any]) -> None:
+        self.extend(records)
+
+
+def test_a_step_is_audited_with_the_reason_the_ticket_and_the_last_day_of_its_rule() -> None:
+    live, audit = ClusterState("cluster"), Audit()
+    rule = Declaration(Origin("team.yaml", 4, 5), "nightly export", "OPS-7", datetime.date(2026, 3, 1))
+    desired = DesiredState({acl("orders", "User:a"): rule}, {})
+    plan = propose(desired, live, Terms("c", default_allow=False), Request(DAY, Options(allow_deletes=True)))
+    environment = ApplyEnvironment(
+        MemoryCluster(live), StillClock(), Silent(), identity=Identity("run", "dana"), audit=audit
+    )
+    assert perform(plan, live, check(plan, live, plan.terms), environment).succeeded
+    (step,) = (record for record in audit if record["record"] == "step")
+    told = {key: step[key] for key in ("operator", "action", "origin", "reason", "ticket", "expires", "outcome")}
+    assert told == {
+        "operator": "dana",
+        "action": "CreateAcl",
+        "origin": "team.yaml:4:5",
+        "reason": "nightly export",
+        "ticket": "OPS-7",
+        "expires": "2026-03-01",
+        "outcome": "done",
+    }
