@@ -50,6 +50,10 @@ class Answer:
         return self.status in (AnswerStatus.DONE, AnswerStatus.ALREADY)
 
 
+#: Of a change that Kafka's protocol can perform, but not validate.
+NOT_VALIDATED: Final = Answer(AnswerStatus.UNKNOWN, "not_validated", "Kafka cannot validate this without performing it")
+
+
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
     """What to read: with ``all_topics`` every topic, otherwise only ``topic_names``.
@@ -107,7 +111,7 @@ class ChangeValidator(Protocol):
     """
 
     def validate(self, changes: Sequence[Change]) -> list[Answer]:
-        """What :meth:`ClusterWriter.send` would answer; UNKNOWN for kinds that Kafka cannot be asked about."""
+        """What :meth:`ClusterWriter.send` would answer; ``NOT_VALIDATED`` for what Kafka cannot be asked about."""
         ...
 
 

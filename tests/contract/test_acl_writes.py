@@ -61,6 +61,14 @@ def test_nothing_asked_is_nothing_answered(subject: Subject) -> None:
     assert subject.cluster.validate([]) == []
 
 
+def test_kafka_cannot_be_asked_about_bindings_in_advance(subject: Subject, own: str) -> None:
+    asked = binding(own, own)
+    for verb in (creations, deletions):
+        (answer,) = subject.cluster.validate(verb([asked]))
+        assert (answer.status, answer.code) == (AnswerStatus.UNKNOWN, "not_validated")
+    subject.bindings_under(own, set())
+
+
 @pytest.mark.parametrize("kind", CARRIED)
 def test_every_operation_that_a_resource_has_is_carried(subject: Subject, own: str, kind: ResourceType) -> None:
     name = CLUSTER_NAME if kind is ResourceType.CLUSTER else own

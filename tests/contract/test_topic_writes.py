@@ -14,13 +14,6 @@ def create(subject: Subject, *topics: Topic) -> dict[str, Topic]:
     return subject.topics(*(topic.name for topic in topics))
 
 
-def test_nothing_asked_is_nothing_answered(subject: Subject) -> None:
-    assert subject.cluster.send(creations([])) == []
-    assert subject.cluster.send(deletions(map(Topic, []))) == []
-    assert subject.cluster.send([]) == []
-    assert subject.cluster.send([]) == []
-
-
 def test_a_topic_comes_back_as_it_was_created(subject: Subject, own: str) -> None:
     configs = {"cleanup.policy": "compact,delete", "retention.ms": "604800000", "min.cleanable.dirty.ratio": "0.5"}
     found = create(subject, Topic(own, 3, 1, configs))[own]
@@ -171,6 +164,13 @@ def test_a_topics_settings_change_together_or_not_at_all(subject: Subject, own: 
     assert codes(answers) == ["INVALID_CONFIG", "UNKNOWN_TOPIC_OR_PARTITION", ""]
     subject.shows(these(f"{own}-b"), lambda state: bool(state.topics[f"{own}-b"].configs))
     assert subject.topics(f"{own}-a")[f"{own}-a"].configs == {}
+
+
+def test_kafka_cannot_be_asked_about_a_deletion_in_advance(subject: Subject, own: str) -> None:
+    create(subject, Topic(own, 1, 1))
+    (answer,) = subject.cluster.validate(deletions([Topic(own)]))
+    assert (answer.status, answer.code) == (AnswerStatus.UNKNOWN, "not_validated")
+    assert own in subject.topics(own)
 
 
 def test_what_is_validated_only_is_answered_and_not_done(subject: Subject, own: str) -> None:

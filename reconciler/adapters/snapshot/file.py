@@ -53,7 +53,7 @@ class SnapshotCluster:
             now = _load(self.path)
         except ClusterError as error:
             return [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * len(changes)
-        return MemoryCluster(now.state, now.broker).send(changes)
+        return MemoryCluster(now.state, now.broker).validate(changes)
 
     def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """See :class:`reconciler.ports.TopicInspector`; a snapshot holds no records."""

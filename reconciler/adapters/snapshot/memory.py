@@ -6,7 +6,7 @@ from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
 from reconciler.adapters.snapshot.kinds import kind_of
 from reconciler.adapters.snapshot.view import requested
 from reconciler.model import Change, ClusterState, TopicUse
-from reconciler.ports import Answer, ReadRequest
+from reconciler.ports import NOT_VALIDATED, Answer, ReadRequest
 
 _DEFAULTS = BrokerFacts()
 
@@ -39,7 +39,9 @@ class MemoryCluster:
         return answers
 
     def validate(self, changes: Sequence[Change]) -> list[Answer]:
-        """See :class:`reconciler.ports.ChangeValidator`: all kinds can be asked about."""
+        """See :class:`reconciler.ports.ChangeValidator`."""
+        if changes and not kind_of(changes[0]).can_validate(changes[0]):
+            return [NOT_VALIDATED] * len(changes)
         return MemoryCluster(self.state, self.snapshot.broker).send(changes)
 
     def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:

@@ -13,11 +13,9 @@ from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.listing_check import checked_listing
 from reconciler.adapters.kafka.requests import Item, request, unsupported
 from reconciler.model import AclBinding, Change, ClusterState, Create, resource_of
-from reconciler.ports import Answer, AnswerStatus
+from reconciler.ports import NOT_VALIDATED, Answer
 
 TYPES: Final = (AclBinding,)
-
-_NOT_VALIDATED: Final = Answer(AnswerStatus.UNKNOWN, "not_validated", "Kafka cannot be asked about ACLs")
 
 
 def read(session: ReadSession, state: ClusterState) -> ClusterState:
@@ -31,7 +29,7 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
 def send(connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False) -> list[Answer]:
     """Create bindings in the given order, or delete them; what the broker says it matched proves nothing."""
     if only_validate:  # CreateAcls and DeleteAcls have no field for it
-        return [_NOT_VALIDATED] * len(changes)
+        return [NOT_VALIDATED] * len(changes)
     bindings = [resource_of(change) for change in changes]
     if isinstance(changes[0], Create):
         return request(connection, connection.admin.create_acls, [_item(ClientBinding, b) for b in bindings])

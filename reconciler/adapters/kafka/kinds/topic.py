@@ -26,7 +26,7 @@ from reconciler.model import (
     Update,
     resource_of,
 )
-from reconciler.ports import Answer, AnswerStatus
+from reconciler.ports import NOT_VALIDATED, Answer
 
 TYPES: Final = (Topic, TopicPartitions, TopicConfigs)
 
@@ -34,7 +34,6 @@ _ACLS_UNREAD: Final = "The topic listing may be partial: the ACLs were not read,
 _NONCE_KNOWN: Final = (
     "The topic listing may be partial: the broker did not report a topic that does not exist as unknown."
 )
-_NOT_VALIDATED: Final = Answer(AnswerStatus.UNKNOWN, "not_validated", "Kafka cannot be asked about deletions")
 
 
 def read(session: ReadSession, state: ClusterState) -> ClusterState:
@@ -81,7 +80,7 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
             items = [Item(t.name, unsupported(topic_problem(t)), partial(_new_topic, t), t.name) for t in sides]
             return request(connection, call, items)
         case Delete() if only_validate:
-            return [_NOT_VALIDATED] * len(changes)
+            return [NOT_VALIDATED] * len(changes)
         case Delete():
             items = [Item(topic.name, None, partial(str, topic.name), topic.name) for topic in sides]
             return request(connection, admin.delete_topics, items)

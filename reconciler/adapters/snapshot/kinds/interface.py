@@ -20,6 +20,10 @@ class Kind(Protocol):
         """``state``, less what was not asked for of this kind. A gap is said of what was asked for only."""
         ...
 
+    def can_validate(self, change: Change) -> bool:
+        """Whether Kafka's protocol can validate such a change without performing it."""
+        ...
+
     def send(self, before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
         """The snapshot after the changes, by Kafka's rules, and an answer for each."""
         ...

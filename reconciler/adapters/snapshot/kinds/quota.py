@@ -19,6 +19,11 @@ def view(snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> Clust
     return replace(state, quotas=None, quota_gap=None)
 
 
+def can_validate(change: Change) -> bool:
+    """AlterClientQuotas has a field for it (KIP-546)."""
+    return True
+
+
 def send(before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
     """A change sets and removes its own keys only; a snapshot without quotas takes none."""
     state = before.state

@@ -55,6 +55,11 @@ def view(snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> Clust
     )
 
 
+def can_validate(change: Change) -> bool:
+    """All but deletions (KIP-108)."""
+    return not isinstance(change, Delete)
+
+
 def send(before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
     """The snapshot afterwards, and an answer for each change."""
     sides = [resource_of(change) for change in changes]
