@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "can-i": "Check whether a principal may do something",
     "who-can": "List who may do something",
     "explain": "Explain why a request is allowed or denied",
+    "quota": "Explain which quotas limit a client",
     "access": "List everything that principals may do",
     "fleet": "Snapshot, compare, plan and apply many clusters on Spark",
     "export": "Export a cluster as manifests or as a snapshot",

@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 from reconciler.access import Authorizer
 from reconciler.adapters.snapshot import SnapshotCluster
 from reconciler.manifest import ClusterDeclaration, Manifests
-from reconciler.model import AclBinding, ClusterState, Declaration, DesiredState, OpaqueBinding, is_reserved
+from reconciler.model import (
+    AclBinding,
+    ClientQuota,
+    ClusterState,
+    Declaration,
+    DesiredQuota,
+    DesiredState,
+    OpaqueBinding,
+    QuotaEntity,
+    is_reserved,
+)
 from reconciler.plan import created_bindings, deleted_bindings
 from reconciler.ports import ReadRequest
 from reconciler.report.access_view import AccessView, Basis
@@ -109,6 +119,39 @@ def live_access(
             tuple(sorted(state.topics)) if all_topics and state.topic_gap is None else None,
         )
         return AccessState(view, manifests, declaration, wanted, state)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaState:
+    """The client quotas of a cluster, live or as declared, and the places of those that manifests declare."""
+
+    cluster: str
+    live: bool
+    quotas: frozenset[ClientQuota]
+    places: Mapping[QuotaEntity, str]
+
+
+def quota_state(
+    request: StateRequest, connection: ConnectionOptions = ConnectionOptions(), *, tell: Tell = ignore
+) -> QuotaState:
+    """The quotas that are live, or declared; raises a :class:`WorkflowError` where they cannot be read."""
+    if not request.live:
+        found = declared_access(request)
+        wanted = found.desired.quotas if found.desired else {}
+        quotas = frozenset(item.quota for item in wanted.values() if not item.absent)
+        return QuotaState(found.view.cluster, False, quotas, _places(wanted))
+    with open_any(request.path, request.cluster or "", connection, tell) as (manifests, target):
+        state = target.read(ReadRequest(acls=False, all_topics=False, quotas=True))
+        if state.quotas is None:
+            raise WorkflowError(f"the client quotas could not be read: {state.quota_gap or 'the snapshot has none'}")
+        known = manifests is not None and target.declaration is not None
+        wanted = desired(manifests, target.name, request.day).quotas if known and manifests else {}
+        same = {entity: item for entity, item in wanted.items() if item.quota in state.quotas}
+        return QuotaState(target.name, True, state.quotas, _places(same))
+
+
+def _places(wanted: Mapping[QuotaEntity, DesiredQuota]) -> dict[QuotaEntity, str]:
+    return {entity: str(item.declaration.origin) for entity, item in wanted.items()}
 
 
 def with_desired(found: AccessState) -> AccessView:
