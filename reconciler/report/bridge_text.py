@@ -15,7 +15,7 @@ _OWN: Final = {
 
 
 def opening_lines(plan: Plan, style: Style) -> Iterator[str]:
-    """What stands before the first step: the probe's sentinels, and bridges."""
+    """What precedes the first step: the probe's sentinels, and bridges."""
     probe = plan.terms.probe
     if probe is not None and any(is_acl_change(step.change) for step in plan.steps):
         yield ""
@@ -28,11 +28,11 @@ def opening_lines(plan: Plan, style: Style) -> Iterator[str]:
 
 
 def closing_lines(plan: Plan, style: Style) -> Iterator[str]:
-    """What stands behind the last step, and what nothing keeps open."""
+    """What follows the last step, and what nothing keeps open."""
     bridges = plan.bridges
     if bridges.wanted:
-        behind = max(step.phase for step in plan.steps)
-        if any(phase >= behind for phase in possible_barriers(plan)):
+        last = max(step.phase for step in plan.steps)
+        if any(phase >= last for phase in possible_barriers(plan)):
             yield style("dim", "── barrier, for bridges ──")
         yield ""
         yield style("title", f"{int(Phase.DELETE_LAST)}. remove bridges")

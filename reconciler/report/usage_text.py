@@ -141,11 +141,11 @@ def _replay_lines(replay: ReplayResult, style: Style, shown: int) -> Iterator[st
 
 
 def _replayed(row: ReplayedAccess) -> str:
-    behind = "" if row.binding is None else f" ({_behind(row, row.binding)})"
-    return f"{row.tally.times:,}× {row.request}{f' for {row.api}' if row.api else ''}{behind}"
+    decided = "" if row.binding is None else f" ({_decided_by(row, row.binding)})"
+    return f"{row.tally.times:,}× {row.request}{f' for {row.api}' if row.api else ''}{decided}"
 
 
-def _behind(row: ReplayedAccess, binding: AclBinding) -> str:
+def _decided_by(row: ReplayedAccess, binding: AclBinding) -> str:
     denies = binding.entry.permission_type.name == "DENY"
     return f"{'refused' if denies else 'permitted so far' if row.before else 'permitted'} by {binding}"
 
