@@ -1,7 +1,7 @@
-"""A fleet's readings through time: runs, each one record that names its files, the newest one last.
+"""The readings of a fleet over time, as runs; each run is one record that names its files.
 
-Layout below the root: ``runs/ID.json``; ``bindings|topics|configs/taken=ID/cluster=NAME/…`` for what was read;
-``compiled/KEY.json`` and ``wishes|…/key=KEY/cluster=NAME/…`` for what is desired. Files never change once written.
+Layout below the root: ``runs/ID.json``; ``bindings|topics|configs/taken=ID/cluster=NAME/…`` for live state;
+``compiled/KEY.json`` and ``wishes|…/key=KEY/cluster=NAME/…`` for desired state. Files never change once written.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ _COMPILED: Final = ("wishes", "desired-topics", "desired-configs", "expired")
 
 
 class NoRunError(Exception):
-    """The store has no run, or not the one that was asked for."""
+    """The store has no run, or not the requested one."""
 
 
 class StoreFiles(Protocol):
-    """Where a store is: files below ``root``, each named by its path there. Picklable: tasks on other machines use it.
+    """The files of a store, named by their paths below ``root``. Picklable: tasks on other machines use it.
 
-    A file appears whole or not at all. Reading, writing and removing raise ``OSError``; a file that is not there is
+    Files are written atomically. Reading, writing and removing raise ``OSError``; for a missing file it is
     ``FileNotFoundError``.
     """
 
@@ -36,15 +36,15 @@ class StoreFiles(Protocol):
         ...
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file whole, making directories as needed; one that is there is replaced."""
+        """Write or replace a file atomically; creates directories as needed."""
         ...
 
     def names(self, directory: str) -> Sequence[str]:
-        """What is in a directory, in order; nothing where there is none."""
+        """The names in a directory, sorted; empty if there is no directory."""
         ...
 
     def names_by_age(self, directory: str) -> Sequence[str]:
-        """What is in a directory, the oldest first."""
+        """The names in a directory, the oldest first."""
         ...
 
     def remove(self, name: str) -> None:
@@ -62,7 +62,7 @@ class StoreFiles(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FleetStore:
-    """A store in ``files``; nothing is made before the first run is written."""
+    """A store in ``files``; nothing is created before the first run is written."""
 
     files: StoreFiles
 
@@ -85,22 +85,22 @@ class FleetStore:
         return earlier[-1] if earlier else None
 
     def commit(self, run: FleetRun) -> None:
-        """Write a run's record: from now on the run is there."""
+        """Write a run's record; from now on the run exists."""
         self.files.write(f"runs/{run.id}.json", run_text(run).encode())
 
     def compiled(self, key: str) -> FleetRun | None:
-        """What was desired under this key, if it has been compiled before."""
+        """The desired state of this key, if it is compiled already."""
         try:
             return parse_run(self.files.read(f"compiled/{key}.json").decode())
         except (FileNotFoundError, HeaderError):
             return None
 
     def keep_compiled(self, run: FleetRun) -> None:
-        """Write the record of what is desired; its id is the key."""
+        """Write the record of a desired state; its id is the key."""
         self.files.write(f"compiled/{run.id}.json", run_text(run).encode())
 
     def keep_drift(self, name: str, drift: FleetDrift) -> None:
-        """Write what a comparison found beside its differing rows."""
+        """Write the result of a comparison next to its differing rows."""
         self.files.write(f"results/run={name}/drift.json", drift_text(drift).encode())
 
     def drift(self, run_id: str | None = None) -> FleetDrift:
@@ -110,13 +110,13 @@ class FleetStore:
                 try:
                     return parse_drift(self.files.read(f"results/{part}/drift.json").decode())
                 except FileNotFoundError:
-                    continue  # a comparison that was cut off, or has not ended yet
+                    continue  # a comparison that was interrupted, or is still running
         raise NoRunError("nothing has been compared yet: run `reconciler fleet drift`")
 
     def retain(self, keep: int) -> list[str]:
-        """Forget all but the newest ``keep`` runs, and data that no kept run names; returns the forgotten runs.
+        """Remove all but the newest ``keep`` runs, and data that no kept run names; returns the removed runs.
 
-        Raises ``HeaderError`` before anything goes where a kept run's record does not say what it names.
+        Raises ``HeaderError`` before it removes anything if the record of a kept run cannot be read.
         """
         known = self.run_ids()
         gone, kept = known[:-keep], known[-keep:]
@@ -125,13 +125,13 @@ class FleetStore:
             self.files.remove(f"runs/{run_id}.json")
         newest = kept[-1] if kept else ""
         for part in {name for what in _DATA for name in self.files.names(what)}:
-            # What is newer than the newest run may belong to one that is being taken now.
+            # Data newer than the newest run may belong to a run that is being taken now.
             if part not in used and part.removeprefix("taken=") <= newest:
                 self._drop(_DATA, part)
         for part in self.files.names("results"):
             if not any(part.startswith(f"run={run_id}") for run_id in kept):
                 self._drop(("results",), part)
-        # What is desired can be compiled again.
+        # A desired state can be compiled again.
         for name in self.files.names_by_age("compiled")[:-keep]:
             self.files.remove(f"compiled/{name}")
             self._drop(_COMPILED, f"key={name.removesuffix('.json')}")

@@ -1,4 +1,4 @@
-"""Which bindings cover another one: those that make it redundant, DENYs over an ALLOW, DENYs of nothing."""
+"""Which bindings cover another: bindings that make it redundant, DENYs over an ALLOW, DENYs without effect."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -29,7 +29,7 @@ def covers(outer: ResourcePattern, inner: ResourcePattern) -> bool:
 def effect_bits(binding: AclBinding, version: KafkaVersion) -> int:
     """The operations that an ALLOW grants or a DENY takes, as bits, of those that the resource type has.
 
-    DELETE on CLUSTER counts, for it deletes topics.
+    DELETE on CLUSTER counts, because it permits to delete topics.
     """
     kind, entry = binding.pattern.resource_type, binding.entry
     mask = ENTRY_MASKS[entry.permission_type][entry.operation]
@@ -42,15 +42,15 @@ def effect_bits(binding: AclBinding, version: KafkaVersion) -> int:
 
 
 class Covering:
-    """Bindings by the principal and pattern that they speak of, asked for those around another one."""
+    """Bindings by principal and pattern, to find those around another one."""
 
     __slots__ = ("_by_place", "_lengths", "version")
 
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
-        """Group the bindings by type, principal and key."""
+        """Group the bindings by type, principal and name set."""
         self.version = version
         self._by_place: dict[tuple[ResourceType, str, NameSet], set[AclBinding]] = {}
-        # How long the prefixes of a principal are: few lengths, where a name has many beginnings.
+        # Look up by the lengths that a principal's prefixes have: there are fewer than prefixes of a long name.
         self._lengths: dict[tuple[ResourceType, str], set[int]] = {}
         for binding in bindings:
             kind, who, key = place = self._place(binding)
@@ -63,7 +63,7 @@ class Covering:
         return binding.pattern.resource_type, binding.entry.principal, names_of(binding.pattern)
 
     def remove(self, binding: AclBinding) -> None:
-        """Take a binding out."""
+        """Remove a binding."""
         self._by_place[self._place(binding)].discard(binding)
 
     def around(self, binding: AclBinding, permission_type: AclPermissionType) -> list[AclBinding]:
@@ -83,7 +83,7 @@ class Covering:
         )
 
     def _containing(self, kind: ResourceType, who: str, key: NameSet) -> Iterator[NameSet]:
-        """The keys of a principal that may contain ``key``."""
+        """The name sets of a principal that may contain ``key``."""
         yield key
         for length in self._lengths.get((kind, who), ()):
             if length <= len(key.text):
@@ -122,7 +122,7 @@ class Covering:
         return same and effect_bits(one, self.version) == effect_bits(other, self.version)
 
     def shadow(self, binding: AclBinding) -> tuple[AclBinding, ...]:
-        """The DENYs that leave nothing of an ALLOW."""
+        """The DENYs that together cover an ALLOW completely."""
         wanted = effect_bits(binding, self.version)
         return self.enough(wanted, self.around(binding, AclPermissionType.DENY)) if wanted else ()
 
@@ -137,7 +137,7 @@ class IdleDenies:
         self._grants: dict[tuple[ResourceType, AclOperation], OperationGrants] = {}
 
     def is_idle(self, binding: AclBinding) -> bool:
-        """Whether no ALLOW and no default gives any request what this DENY takes."""
+        """Whether no ALLOW and no default permits anything that this DENY denies."""
         if self._authorizer.interpretations.most.default_allow or not self._authorizer.interpretations.known:
             return False
         kind, entry = binding.pattern.resource_type, binding.entry

@@ -1,6 +1,6 @@
-"""What the client cannot carry in a request: it would raise, send something else, or lose the connection for all items.
+"""Values that the client cannot carry: it would raise, send something else, or lose the connection for all items.
 
-Each function says why, or ``None`` where nothing stands in the way.
+Each function returns the reason, or ``None`` without a problem.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Final
 
 from reconciler.model import Topic, TopicPartitions
 
-#: Kafka's protocol has no longer strings (``MessageGenerator``: "string field … had invalid length"); in UTF-8.
+#: The longest string of Kafka's protocol, in UTF-8 (``MessageGenerator``: "string field … had invalid length").
 LONGEST_TEXT: Final = 32_767
 #: librdkafka's ``RD_KAFKAP_PARTITIONS_MAX`` and ``RD_KAFKAP_BROKERS_MAX``.
 MOST_PARTITIONS: Final = 100_000
@@ -17,7 +17,7 @@ _LARGEST_ID: Final = 2**31 - 1
 
 
 def text_problem(*texts: str | None) -> str | None:
-    """The client hands C strings on, so a NUL ends a text; a broker hangs up on one that is too long."""
+    """The client passes C strings on, so a NUL ends a text; a broker closes the connection on one that is too long."""
     for text in texts:
         if text is None:
             continue
@@ -29,7 +29,7 @@ def text_problem(*texts: str | None) -> str | None:
 
 
 def topic_problem(topic: Topic) -> str | None:
-    """Of a topic to create."""
+    """The problem of a topic to create."""
     assignments = topic.replica_assignments
     return (
         _partitions_problem(len(assignments) if assignments is not None else _or_one(topic.num_partitions))
@@ -40,14 +40,14 @@ def topic_problem(topic: Topic) -> str | None:
 
 
 def increase_problem(added: TopicPartitions) -> str | None:
-    """Of a topic that gets more partitions."""
+    """The problem of added partitions."""
     return _partitions_problem(added.count) or _assignments_problem(added.assignments or ())
 
 
 def settings_problem(configs: Mapping[str, str | None]) -> str | None:
-    """Of settings that are set or reset."""
+    """The problem of configs to set or reset."""
     if "" in configs:
-        return "the Kafka client cannot carry a setting without a name"
+        return "the Kafka client cannot carry a config without a name"
     return text_problem(*configs, *configs.values())
 
 

@@ -1,6 +1,6 @@
-"""Reads topics and what is set on them; what was refused is named with its reason, never left out.
+"""Read topics and their configs; a refused topic is reported with the reason, never left out.
 
-A listing of all names is only the start: ``visibility`` says whether it can be whole.
+``topic_listing_check`` says whether a listing of all names is complete.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,20 +21,20 @@ from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.codes import ClientFailure
 from reconciler.model import Topic
 
-#: The client matches results to resources in quadratic time, and holds every default of every topic.
+#: The client matches results to resources in quadratic time, and keeps every default of every topic in memory.
 _CONFIGS_AT_ONCE: Final = 500
 _GROUPS_AT_ONCE: Final = 2
 _TOPICS_AT_ONCE: Final = 2_000
 _SET_ON_TOPIC: Final = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
 _NOT_AUTHORISED: Final = {
     "describe": "not authorized to describe this topic",
-    "configs": "not authorized to read this topic's settings (DESCRIBE_CONFIGS)",
+    "configs": "not authorized to read this topic's configs (DESCRIBE_CONFIGS)",
 }
 
 
 @dataclass(slots=True)
 class TopicReadResult:
-    """Topics by name, the names whose state was refused, with the reason, and what settings are where nobody says."""
+    """Topics by name, unreadable topics with the reason, and default configs."""
 
     topics: dict[str, Topic] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -44,12 +44,12 @@ class TopicReadResult:
 def visible_names(connection: AdminConnection) -> list[str]:
     """The names that a listing of all topics shows us; raises :class:`ClusterError`."""
     timeout = connection.settings.request_timeout
-    with ThreadPoolExecutor(1) as pool:  # the client's one call that blocks, while its callbacks want serving
+    with ThreadPoolExecutor(1) as pool:  # the only call that blocks, while the client's callbacks need polling
         return sorted(connection.read(lambda: pool.submit(connection.admin.list_topics, timeout=timeout)).topics)
 
 
 def read_topics(connection: AdminConnection, names: Collection[str]) -> TopicReadResult:
-    """The named topics as they are; one that does not exist is in neither part.
+    """The named topics; one that does not exist is in neither part of the result.
 
     Raises :class:`ClusterError` if a whole request failed.
     """
@@ -65,7 +65,7 @@ def read_topics(connection: AdminConnection, names: Collection[str]) -> TopicRea
 
 
 def is_unknown(connection: AdminConnection, name: str) -> bool:
-    """Whether the broker says of ``name`` that there is no such topic, and not that we may not know."""
+    """Whether the broker reports ``name`` as unknown, and not as refused."""
     answer = _ask_each(connection, [name], _describe(connection))[name]
     return isinstance(answer, ClientFailure) and answer.code == codes.UNKNOWN_TOPIC
 
@@ -76,9 +76,9 @@ def _describe(connection: AdminConnection) -> Callable[[Sequence[str]], Mapping[
 
 
 def _add_configs(connection: AdminConnection, read: TopicReadResult) -> None:
-    """Puts what is set on each topic beside it; a topic whose settings are refused is unreadable."""
+    """Add the configs of each topic; a topic whose configs are refused is unreadable."""
     groups = list(_groups(sorted(read.topics), _CONFIGS_AT_ONCE))
-    pool = ThreadPoolExecutor(_GROUPS_AT_ONCE)  # the broker answers one group while the client unpacks another
+    pool = ThreadPoolExecutor(_GROUPS_AT_ONCE)  # the broker answers one group while the client decodes another
     try:
         for answered, defaults in pool.map(lambda group: _own_configs(connection, group), groups):
             read.defaults.update(defaults)
@@ -95,9 +95,9 @@ def _add_configs(connection: AdminConnection, read: TopicReadResult) -> None:
 def _own_configs(
     connection: AdminConnection, names: Sequence[str]
 ) -> tuple[dict[str, dict[str, str | None] | ClientFailure], dict[str, str]]:
-    """What is set on each topic itself, and what the first one has by default.
+    """The configs set on each topic, and the defaults of the first one.
 
-    Of the client's objects, which hold every default of every topic, nothing is kept.
+    The client's objects hold every default of every topic, so none of them is kept.
     """
     timeout = connection.settings.request_timeout
 
@@ -118,7 +118,7 @@ def _own_configs(
 
 
 def _defaults(entries: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    """The value that each setting of a topic has, or would have, if it were not set on the topic."""
+    """The value that each config would have without a value on the topic."""
     for entry in entries:
         known = [entry, *entry.synonyms.values()]
         value = next((item.value for item in known if item.source != _SET_ON_TOPIC), None)
@@ -135,7 +135,7 @@ def _topic_id(described: TopicDescription) -> str | None:
 def _put(read: TopicReadResult, topic: Topic, configs: Mapping[str, str | None]) -> None:
     known = {key: value for key, value in configs.items() if value is not None}
     if len(known) < len(configs):
-        read.unreadable[topic.name] = "the broker hides the value of a setting (it is sensitive)"
+        read.unreadable[topic.name] = "the broker hides the value of a sensitive config"
     else:
         read.topics[topic.name] = replace(topic, configs=known)
 
@@ -143,9 +143,9 @@ def _put(read: TopicReadResult, topic: Topic, configs: Mapping[str, str | None])
 def _ask_each(
     connection: AdminConnection, names: Sequence[str], ask: Callable[[Sequence[str]], Mapping[str, "Future[Any]"]]
 ) -> dict[str, Any]:
-    """One request for all of ``names``: what was answered for each, a :class:`ClientFailure` where it was refused.
+    """One request for all of ``names``: the answer for each, a :class:`ClientFailure` if it was refused.
 
-    Asked again where that may help; raises :class:`ClusterError` for what no broker answered.
+    Retried if that may help; raises :class:`ClusterError` for failures that no broker caused.
     """
     answers: dict[str, Any] = {}
     for name, outcome in connection.read_each(names, ask).items():

@@ -133,7 +133,7 @@ def test_a_topic_whose_settings_are_refused_is_unreadable(
     grant(admin, list_acls("half"), allow("half", AclOperation.DESCRIBE, "*"))
     state = connected(broker, "half", mechanism="OAUTHBEARER").read(ask("half"))
     assert state.topic_gap is None
-    assert state.unreadable_topics["seen.one"] == "not authorized to read this topic's settings (DESCRIBE_CONFIGS)"
+    assert state.unreadable_topics["seen.one"] == "not authorized to read this topic's configs (DESCRIBE_CONFIGS)"
     assert not set(NAMES) & set(state.topics)
 
 

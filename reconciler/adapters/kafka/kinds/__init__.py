@@ -1,4 +1,4 @@
-"""The kinds of resources that a Kafka cluster is asked to change: one module each."""
+"""The kinds of resources of a Kafka cluster: one module for each."""
 
 from typing import Final
 

@@ -19,7 +19,7 @@ TYPES: Final = (AclBinding,)
 
 
 def read(session: ReadSession, state: ClusterState) -> ClusterState:
-    """The listing, once it is done and believed."""
+    """The listing, once it is complete and checked."""
     if session.listing is None:
         return state
     found = checked_listing(session.connection, session.handshake, session.listing.result())

@@ -1,4 +1,4 @@
-"""What a Kafka cluster is asked about a kind of resource. Each other module of this folder is one kind."""
+"""How a kind of resource is read from and sent to a Kafka cluster. Each other module of this folder is one kind."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from reconciler.ports import Answer, ReadRequest
 class ReadSession:
     """What the kinds share while one :class:`~reconciler.ports.ReadRequest` is answered.
 
-    ``listing`` is the one of ACLs, which goes on in another process; ``seen`` are the names of topics that a broker
-    shows us, where all of them were asked for.
+    ``listing`` is the listing of ACLs, which runs in another process; ``seen`` are the names of topics that a broker
+    shows us, if all topics were requested.
     """
 
     connection: AdminConnection
@@ -27,17 +27,17 @@ class ReadSession:
 
 
 class Kind(Protocol):
-    """A kind of resource. It takes changes of this kind only, all of one verb and one type."""
+    """A kind of resource. Its changes must all be of this kind, one verb and one type."""
 
     @property
     def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
-        """Which types the sides of its changes have."""
+        """The types of the before and after sides of its changes."""
         ...
 
     def read(self, session: ReadSession, state: ClusterState) -> ClusterState:
-        """``state``, which has what the kinds before have read, and what was asked for of this kind.
+        """``state``, with the kinds that are already read, and this kind as far as it was requested.
 
-        Raises :class:`~reconciler.ports.ClusterError` rather than to leave anything out without a word.
+        Raises :class:`~reconciler.ports.ClusterError` rather than leave something out silently.
         """
         ...
 

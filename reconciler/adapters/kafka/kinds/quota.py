@@ -1,6 +1,6 @@
 """Client quotas, read and altered with kafka-python's messages: confluent-kafka has none for them.
 
-Every message goes by a child process (``message_reader``), which says why.
+Every message is sent by a child process; ``message_reader`` explains why.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _DONE: Final = Answer(AnswerStatus.DONE)
 
 
 def read(session: ReadSession, state: ClusterState) -> ClusterState:
-    """All quotas where they were asked for; why not, where they cannot be read."""
+    """All quotas, if requested; the reason, if they cannot be read."""
     state = replace(state, may_alter_quotas=session.handshake.may_alter_configs)
     if not session.request.quotas:
         return state
@@ -49,7 +49,7 @@ def _quotas(settings: ClientSettings) -> frozenset[ClientQuota] | str:
 
 
 def send(connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False) -> list[Answer]:
-    """One request, never repeated by itself: after an answer that got lost, only reading tells what was done."""
+    """One request, never retried: if the answer is lost, only reading shows what was done."""
     settings = connection.settings
     alterations = [_alteration(change) for change in changes]
     match ask(settings, alter_quotas=alterations, only_validate=only_validate):
@@ -70,7 +70,7 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
 
 
 def _alteration(change: Change) -> tuple[list[tuple[str, str | None]], list[tuple[str, float | None]]]:
-    """The entity's parts, and its keys: those that go have no value. Other keys of the entity stay."""
+    """The entity's parts, and its keys; keys without a value are removed. Other keys of the entity stay."""
     before = change.before.values if isinstance(change.before, ClientQuota) else {}
     after = change.after.values if isinstance(change.after, ClientQuota) else {}
     values = {**dict.fromkeys(before), **{key: float(value) for key, value in after.items()}}

@@ -1,4 +1,4 @@
-"""Topics: read, created, deleted, given more partitions or configs. Kafka can be asked about all but deletions."""
+"""Topics: read, create, delete, add partitions, alter configs. Kafka can validate all but deletions."""
 
 import secrets
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _NONCE_KNOWN: Final = (
 
 
 def read(session: ReadSession, state: ClusterState) -> ClusterState:
-    """All topics, and whether they are all; or those that are named."""
+    """All topics and whether the listing is complete, or the named topics."""
     request, connection = session.request, session.connection
     gap = _gap(session, state) if request.all_topics else None
     wanted = set(session.seen if request.all_topics else ())
@@ -56,7 +56,7 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
 
 
 def _gap(session: ReadSession, state: ClusterState) -> str | None:
-    """Why the listing of topics may be partial: a broker hides, without a word, what we may not describe."""
+    """Why the listing of topics may be partial: a broker silently omits topics that we may not describe."""
     request = session.request
     unlimited = request.principal in request.super_users
     if not request.acls and not unlimited:
@@ -64,7 +64,7 @@ def _gap(session: ReadSession, state: ClusterState) -> str | None:
     gap = topic_listing_gap(state.bindings, state.opaque, request.principal, request.super_users)
     if gap is None and not unlimited:
         gap = state.acl_gap
-    # Whoever may describe every name hears of one that does not exist that it does not, and nobody else does.
+    # Only a principal that may DESCRIBE every topic is told that a topic does not exist; others get a refusal.
     if gap is None and not is_unknown(session.connection, f"__kr.visible.{secrets.token_hex(16)}"):
         return _NONCE_KNOWN
     return gap
@@ -90,7 +90,7 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
             return request(connection, call, items)
         case Update(_, TopicConfigs()):
             alter = partial(admin.incremental_alter_configs, validate_only=only_validate)
-            # The client refuses a topic without any config; there is nothing to do for it.
+            # The client refuses a change without configs; there is nothing to do for it.
             items = [
                 Item(c.name, unsupported(settings_problem(c.configs)) if c.configs else DONE, partial(_alteration, c))
                 for c in sides
