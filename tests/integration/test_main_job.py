@@ -235,7 +235,7 @@ def test_doctor_sees_rights(main: Job, tmp_path: Path, broker: Sandbox) -> None:
 
 
 def test_a_login_that_may_only_look_plans_and_says_so(main: Job, tmp_path: Path, broker: Sandbox) -> None:
-    warning = "we may not change ACLs on this cluster"
+    warning = "this login may not change ACLs"
     assert warning not in main.run("plan").out
     looker = f"looker-{tmp_path.parent.name}"
     settings = broker.settings("admin")

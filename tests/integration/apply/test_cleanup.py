@@ -21,7 +21,7 @@ def test_cleanup_removes_what_a_killed_run_left(team: Job, broker: Sandbox) -> N
         admin.send(creations(left))
         assert team.run("drift").status == 0, "reserved names are no drift"
         refused = team.run("cleanup", "--run", run)
-        assert refused.status == 64, "nobody can be asked"
+        assert refused.status == 64, "no terminal to ask on"
         cleaned = team.run("cleanup", "--run", run, "--yes")
         assert cleaned.status == 0, cleaned.err
         assert f"Left by run {run}, begun" in cleaned.out
