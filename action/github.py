@@ -26,8 +26,8 @@ BOT = "github-actions[bot]"
 LABEL = "kafka-drift"
 MARKER = re.compile(r"<!-- reconciler:[^\r\n]{1,300} -->")
 PLAN = re.compile(r"\bplan-[0-9a-f]{64}\b")
-#: Behind this a report in Markdown has ids only; before it are names that anybody may have chosen, such as a plan's.
-IDS = "<summary>Ids</summary>"
+#: After this a report in Markdown has ids only; before it are names that anybody may have chosen, such as a plan's.
+IDS = "<summary>Approve with --require-id</summary>"
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):

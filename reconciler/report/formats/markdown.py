@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Final
 
 from reconciler.model import Origin
-from reconciler.plan import TITLES, Plan, change_id
+from reconciler.plan import TITLES, Plan, change_id, plan_id
 from reconciler.report.access_lines import AccessLine, access_lines
 from reconciler.report.formats.escaping import markdown_cell as cell
 from reconciler.report.formats.escaping import markdown_code as code
@@ -90,7 +90,9 @@ def _tail(report: Report) -> str:
     if not report.all_plans:
         return ""
     lines = ["", "<details><summary>Approve with --require-id</summary>", ""] if report.plans else []
-    lines += [f"- {code(_cut(plan.terms.cluster))} {code(change_id(plan))}" for plan in report.plans[:_MOST_PLANS]]
+    for plan in report.plans[:_MOST_PLANS]:
+        # People approve the first; pipelines compare the second with that of the merged commit (action/github.py).
+        lines += [f"- {code(_cut(plan.terms.cluster))} {code(change_id(plan))}", f"  <!-- {plan_id(plan)} -->"]
     commits = {plan.source_commit: None for plan in report.all_plans[:_MOST_PLANS] if plan.source_commit}
     lines += ["", "</details>"] if report.plans else []
     return "\n".join([*lines, *(f"\nManifests of {code(_cut(commit))}" for commit in commits), ""])

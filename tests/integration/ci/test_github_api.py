@@ -44,7 +44,7 @@ def _report(tmp_path: Path, text: str, name: str = "prod") -> str:
 
 def _ids(text: str) -> str:
     """As a report in Markdown ends."""
-    return f"<details><summary>Ids</summary>\n\n- `prod` `{text}`\n\n</details>"
+    return f"<details><summary>Approve with --require-id</summary>\n\n- `prod` `{text}`\n\n</details>"
 
 
 def test_a_comment_is_replaced_and_those_of_others_are_left(hub: GitHub, tmp_path: Path) -> None:
