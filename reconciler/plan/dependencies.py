@@ -45,7 +45,7 @@ class Blockers:
     """Changes that were not performed, asked for the first one that holds a step back."""
 
     def __init__(self, changes: Iterable[Change], *, default_allow: bool | None) -> None:
-        """Unless default-allow is known to be off, bindings of different principals hold each other back."""
+        """Unless default-allow is known to be off, bindings of different principals and hosts hold each other back."""
         found = list(changes)
         self._covering = default_allow is not False
         self._topics = {topic.name: Create(topic) for topic in created_topics(found)} | {
@@ -60,9 +60,7 @@ class Blockers:
             for binding in bindings:
                 acls.setdefault((operation, binding.entry.permission_type), []).append(binding)
         self._bindings = acls
-        self._index = {
-            kind: OverlapIndex(found, any_principal=default_allow is not False) for kind, found in acls.items()
-        }
+        self._index = {kind: OverlapIndex(found, any_entry=default_allow is not False) for kind, found in acls.items()}
 
     def blocking(self, step: Step) -> Change | None:
         """The change that was not performed and that ``step`` has to wait for, or ``None``."""

@@ -10,10 +10,15 @@ from collections.abc import Iterable, Iterator
 from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, PatternType, ResourcePattern, ResourceType
 
 
-def entries_meet(a: AclBinding, b: AclBinding, *, any_principal: bool) -> bool:
-    """Whether some connection may match both entries; operations are not compared, for ALL and implication."""
+def entries_meet(a: AclBinding, b: AclBinding, *, any_entry: bool) -> bool:
+    """Whether some connection may match both entries; operations are not compared, for ALL and implication.
+
+    With ``any_entry`` they always meet: a resource is covered by a binding of any principal and any host.
+    """
+    if any_entry:
+        return True
     principals = a.entry.principal, b.entry.principal
-    if not any_principal and principals[0] != principals[1] and WILDCARD_PRINCIPAL not in principals:
+    if principals[0] != principals[1] and WILDCARD_PRINCIPAL not in principals:
         return False
     hosts = a.entry.host, b.entry.host
     return hosts[0] == hosts[1] or WILDCARD in hosts
@@ -59,12 +64,17 @@ class PatternIndex:
             yield self._literal[index]
 
     def contains(self, pattern: ResourcePattern) -> bool:
-        """Whether one pattern here matches every name that ``pattern`` matches."""
-        if self._wildcard:
+        """Whether one pattern here covers every name that ``pattern`` matches.
+
+        A broker that looks for a name such as ``*x`` passes LITERAL ``*`` over (``StandardAuthorizerData``), so that
+        does not cover it. No topic has such a name.
+        """
+        name = pattern.name
+        below = name.startswith(WILDCARD) and pattern.resource_type is not ResourceType.TOPIC
+        if self._wildcard and (pattern.is_wildcard or not below):
             return True
         if pattern.is_wildcard:
             return False
-        name = pattern.name
         if any(name[:length] in self._prefix for length in range(1, len(name) + 1)):
             return True
         return pattern.pattern_type is PatternType.LITERAL and any(True for _ in self._between(name, exact=True))
@@ -73,9 +83,9 @@ class PatternIndex:
 class OverlapIndex:
     """Bindings, asked for those that overlap another one."""
 
-    def __init__(self, bindings: Iterable[AclBinding], *, any_principal: bool) -> None:
-        """With ``any_principal`` (default-allow) bindings of different principals overlap too."""
-        self._any_principal = any_principal
+    def __init__(self, bindings: Iterable[AclBinding], *, any_entry: bool) -> None:
+        """With ``any_entry`` (default-allow) bindings of different principals and hosts overlap too."""
+        self._any_entry = any_entry
         self._by_pattern: dict[ResourcePattern, list[AclBinding]] = defaultdict(list)
         for binding in bindings:
             self._by_pattern[binding.pattern].append(binding)
@@ -91,7 +101,7 @@ class OverlapIndex:
                 other
                 for pattern in index.overlapping(binding.pattern)
                 for other in self._by_pattern[pattern]
-                if entries_meet(binding, other, any_principal=self._any_principal)
+                if entries_meet(binding, other, any_entry=self._any_entry)
             ),
             default=None,
         )

@@ -217,7 +217,8 @@ def _widest_first(pattern: ResourcePattern) -> tuple[bool, bool, int, ResourcePa
 def _containing(pattern: ResourcePattern) -> Iterator[ResourcePattern]:
     """Every pattern that contains ``pattern``, itself included."""
     yield pattern
-    yield ResourcePattern(pattern.resource_type, "*")
+    if not pattern.name.startswith(WILDCARD):  # it does not cover longer names that begin so
+        yield ResourcePattern(pattern.resource_type, WILDCARD)
     if not pattern.is_wildcard:
         for length in range(1, len(pattern.name) + 1):
             yield ResourcePattern(pattern.resource_type, pattern.name[:length], PatternType.PREFIXED)

@@ -45,3 +45,30 @@ def test_the_index_answers_as_every_pair_does(found: frozenset[ResourcePattern],
     assert len(answers) == len(set(answers))
     assert set(answers) == {pattern for pattern in found if pattern.overlaps(asked)}
     assert index.contains(asked) == any(pattern.contains(asked) for pattern in found)
+
+
+groups = st.builds(
+    ResourcePattern,
+    st.just(ResourceType.GROUP),
+    st.sampled_from(["*", "*x", "**", "a", "ab"]),
+    st.sampled_from([PatternType.LITERAL, PatternType.PREFIXED]),
+)
+GROUPS = ["".join(letters) for size in (1, 2, 3, 4) for letters in product("*ax", repeat=size)]
+
+
+def covered(found: frozenset[ResourcePattern] | set[ResourcePattern]) -> set[str]:
+    """As brokers find it: LITERAL ``*`` is passed over for names that begin with an asterisk and are longer."""
+    return {
+        name
+        for name in GROUPS
+        if any(p.matches(name) and not (p.is_wildcard and name.startswith("*") and name != "*") for p in found)
+    }
+
+
+@given(st.frozensets(groups, max_size=4), st.frozensets(groups, max_size=4))
+def test_names_below_an_asterisk_are_not_covered_by_the_wildcard(
+    before: frozenset[ResourcePattern], after: frozenset[ResourcePattern]
+) -> None:
+    change = coverage_change(before, after)
+    assert covered(after) - covered(before) <= covered(set(change.closed))
+    assert covered(before) - covered(after) <= covered(set(change.opened))
