@@ -83,3 +83,11 @@ def test_a_fault_is_found(tmp_path: Path, file: str, before: str, after: str) ->
         command, cwd=tmp_path, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, check=False
     )
     assert run.returncode == 1, run.stdout.decode()[-2_000:]
+
+
+@pytest.mark.parametrize(
+    ("file", "before"), [mutant[:2] for mutant in MUTANTS], ids=lambda text: str(text).strip()[:40]
+)
+def test_each_fault_still_fits_the_code(file: str, before: str) -> None:
+    source = (_ROOT / "reconciler" / "access" / file).read_text(encoding="utf-8")
+    assert source.count(before) == 1
