@@ -105,6 +105,7 @@ def record(build: Callable[..., T], *fields: Field, closed: bool = False, words:
     def read(value: Any) -> T:
         found: dict[str, Any] = {}
         fill(value, found)
+        found.pop("", None)
         if closed and not known.issuperset(value):
             raise SchemaError("is not a field of this version", min(value.keys() - known))
         try:
@@ -124,32 +125,29 @@ def snake(name: str) -> str:
 
 
 def _reader(fields: Sequence[Field]) -> Callable[[Any, dict[str, Any]], None]:
-    rows = [
-        (item.name, item.keyword, _reader(item.inner) if item.inner else None, item.codec.read, item.default)
-        for item in fields
-    ]
+    """Fills keywords from an object; the empty keyword gets what is only checked."""
+    plain = [(one.name, one.keyword, one.codec.read, one.default) for one in fields if one.name and not one.inner]
+    groups = [(one.name, _reader(one.inner)) for one in fields if one.inner]
+    flats = [(one.keyword, one.codec.read) for one in fields if not one.name]
 
     def fill(value: Any, found: dict[str, Any]) -> None:
         if value.__class__ is not dict:
             raise unexpected("an object", value)
         name = ""
         try:
-            for name, keyword, inner, read, default in rows:
-                if not name:
-                    found[keyword] = read(value)
-                elif name not in value:
-                    if default is REQUIRED:
-                        raise SchemaError("is missing")
-                    if keyword:
-                        found[keyword] = default
-                elif inner is not None:
-                    inner(value[name], found)
-                elif keyword:
+            for name, keyword, read, default in plain:
+                if name in value:
                     found[keyword] = read(value[name])
+                elif default is REQUIRED:
+                    raise SchemaError("is missing")
                 else:
-                    read(value[name])
+                    found[keyword] = default
+            for name, inner in groups:
+                inner(value.get(name), found)
         except SchemaError as error:
-            raise (error.inside(name) if name else error) from None
+            raise error.inside(name) from None
+        for keyword, read in flats:
+            found[keyword] = read(value)
 
     return fill
 

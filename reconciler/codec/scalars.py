@@ -38,13 +38,13 @@ ANY_TEXT: Final[Codec[str]] = Codec(_read_any_text, same, {"type": "string"})
 
 def text(pattern: str = "", *, least: int = 0, form: str = "") -> Codec[str]:
     """A string that matches ``pattern`` and has at least ``least`` characters; ``form`` is JSON Schema's ``format``."""
-    search = re.compile(pattern).search
+    search = re.compile(pattern).search if pattern else None
 
     def read(value: Any) -> str:
         found = _read_text(value)
         if len(found) < least:
             raise SchemaError("is empty")
-        if not search(found):
+        if search is not None and not search(found):
             raise SchemaError(f"{found!r} does not match {pattern}")
         return found
 
@@ -118,13 +118,14 @@ def converted(base: Codec[Any], parse: Callable[[Any], T], form: Callable[[T], A
 
 
 def _one_of(words: Mapping[Any, T], names: Mapping[T, Any], schema: Mapping[str, Any]) -> Codec[T]:
-    kinds = frozenset(map(type, words))
+    kind, get = type(next(iter(words))), words.get
 
     def read(value: Any) -> T:
-        if value.__class__ not in kinds or value not in words:
+        found = get(value) if value.__class__ is kind else None
+        if found is None:
             shown = repr(value) if isinstance(value, str | int) else "it"
             raise SchemaError(f"{shown} is none of {', '.join(map(str, words))}")
-        return words[value]
+        return found
 
     return Codec(read, names.__getitem__, schema)
 
