@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 from reconciler.apply.history import JournalError
 from reconciler.codec import compact, load
-from reconciler.model.disguise import undisguised_json
+from reconciler.model.escape import escape_invisible_json
 from reconciler.ports import RecordError
 
 #: A batch has at most 1,000 steps, and a broker's message is short.
@@ -58,7 +58,7 @@ class RecordFile:
 
     def write(self, *records: Mapping[str, Any]) -> None:
         """See ``ports``: the records are on disk when this returns."""
-        text = "".join(undisguised_json(compact(record)) + "\n" for record in records).encode()
+        text = "".join(escape_invisible_json(compact(record)) + "\n" for record in records).encode()
         try:
             while text:
                 text = text[os.write(self._descriptor, text) :]

@@ -10,7 +10,7 @@ import click
 
 from reconciler.cli.exits import CommandError
 from reconciler.cli.streams import dull
-from reconciler.model.disguise import undisguised_json
+from reconciler.model.escape import escape_invisible_json
 from reconciler.report.style import Style, plain, safe
 
 _STYLES: dict[str, dict[str, Any]] = {
@@ -54,7 +54,7 @@ def out_text(text: str) -> None:
 
 def out_json(document: Any) -> None:
     """Data for a program, on stdout: one JSON document, keys in order."""
-    out([undisguised_json(json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True))])
+    out([escape_invisible_json(json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True))])
 
 
 def info(text: str) -> None:

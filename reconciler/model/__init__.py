@@ -1,6 +1,6 @@
 """Values in Kafka's words; imports nothing of ours and touches no network, clock or environment.
 
-What an :class:`AclBinding` costs stands there, measured by ``benchmarks/model.py``.
+The docstring of :class:`AclBinding` says what one costs, measured by ``benchmarks/model.py``.
 """
 
 from reconciler.model.acl import (

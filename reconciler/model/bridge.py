@@ -1,6 +1,6 @@
 """Bridges: bindings that keep a resource open for the time of a run, and the markers by which anybody knows them.
 
-A bridge is ``ALLOW User:* ALL``, which a person can mean too. So each stands beside a marker, a binding on a reserved
+A bridge is ``ALLOW User:* ALL``, which a person can mean too. So each has a marker, a binding on a reserved
 name of a principal that nobody can log in as; what has no marker is no bridge.
 """
 
@@ -22,7 +22,7 @@ _NAME: Final = re.compile(r"__kr\.([^.]+)\.bridge\.([A-Z_]+)\.([A-Z]+)\.(.+)", r
 
 
 class Marker(NamedTuple):
-    """A marker read back: the run that put it there, and the bridge that it stands beside."""
+    """A marker read back: the run that put it there, and the bridge that it marks."""
 
     run: str
     bridge: AclBinding
@@ -62,7 +62,7 @@ def markers(bindings: Iterable[AclBinding]) -> dict[AclBinding, Marker]:
 
 
 def standing_bridges(bindings: Collection[AclBinding]) -> frozenset[AclBinding]:
-    """The bridges among ``bindings``: those beside which a marker stands."""
+    """The bridges among ``bindings``: those that have a marker."""
     return frozenset(marker.bridge for marker in markers(bindings).values()) & frozenset(bindings)
 
 

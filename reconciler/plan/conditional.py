@@ -5,6 +5,6 @@ from reconciler.plan.proposal import Plan
 
 
 def possible_barriers(plan: Plan) -> tuple[Phase, ...]:
-    """After which phases a barrier may stand: those that the steps call for, and those that only bridges do."""
+    """After which phases there may be a barrier: those that the steps call for, and those that only bridges do."""
     phases = {step.phase for step in plan.steps}
     return barriers({*phases, Phase.CREATE_FIRST, Phase.DELETE_LAST}) if plan.bridges.wanted else plan.barriers

@@ -1,7 +1,7 @@
 """Which steps must not be performed because another one was not.
 
 A step that failed, is unknown, blocked or left out holds back only what would be unsafe without it (design:
-"Order"): an ALLOW its DENY, a revocation the grants that replace it, a lifted DENY the revocations behind it, a
+"Order"): an ALLOW its DENY, a revocation the grants that replace it, a lifted DENY the revocations after it, a
 topic the bindings that reach it. Under default-allow, what covers a resource waits for what shall cover it instead.
 Topic steps never hold back ACL steps: one team's rejected topic must not hold up an urgent revocation. The one
 exception is a binding that waits for a topic to go, which exists for that topic only.
@@ -25,7 +25,7 @@ _WAITS_FOR: _Kinds = {
     Phase.DELETE_ALLOW: ((Create, AclPermissionType.ALLOW),),
     Phase.DELETE_WAITING_ALLOW: ((Create, AclPermissionType.ALLOW),),
     Phase.DELETE_DENY: ((Delete, AclPermissionType.ALLOW), (Create, AclPermissionType.DENY)),
-    # On the cluster: while anybody's binding covers it, ours must stand.
+    # On the cluster: while anybody's binding covers it, ours must exist.
     Phase.DELETE_LAST: (
         (Delete, AclPermissionType.DENY),
         (Delete, AclPermissionType.ALLOW),

@@ -58,7 +58,7 @@ TITLES: Final = {
 
 
 def barriers(phases: set[Phase]) -> tuple[Phase, ...]:
-    """After which phases a barrier stands: only where something was sent and something follows."""
+    """After which phases there is a barrier: only where something was sent and something follows."""
     return tuple(
         group[-1]
         for group in BARRIER_AFTER

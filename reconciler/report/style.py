@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from reconciler.model.disguise import undisguised
+from reconciler.model.escape import escape_invisible
 
 #: Takes a style (``add``, ``remove``, ``change``, ``warn``, ``error``, ``dim``, ``title``) and a text.
 Style: TypeAlias = Callable[[str, str], str]
@@ -23,7 +23,7 @@ def plain(_style: str, text: str) -> str:
 
 def safe(text: str) -> str:
     """``text`` with every character that could steer a terminal or a build server, or hide, shown by its code."""
-    return _BESIDES.sub(lambda match: f"{match.group()[:-1]}\\u{ord(match.group()[-1]):04x}", undisguised(text))
+    return _BESIDES.sub(lambda match: f"{match.group()[:-1]}\\u{ord(match.group()[-1]):04x}", escape_invisible(text))
 
 
 def counted(number: int, noun: str) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from reconciler.model.disguise import undisguised
+from reconciler.model.escape import escape_invisible
 from reconciler.report.formats import comment
 from reconciler.report.formats.escaping import markdown_cell, markdown_code, markdown_text, unformulaic
 from reconciler.report.formats.interface import FormatOptions
@@ -138,7 +138,7 @@ def test_no_format_steers_a_terminal_or_a_build_server(report: Report) -> None:
         text.encode()
         body = text if not name.endswith(".html") else re.sub(r"(?s)<(style|script)>.*?</\1>", "", text)
         lines = body.split("\n")
-        assert all(undisguised(line.replace("⚠️", "")) == line.replace("⚠️", "") for line in lines), name
+        assert all(escape_invisible(line.replace("⚠️", "")) == line.replace("⚠️", "") for line in lines), name
         assert not re.search(r"##(\[|vso|teamcity)", body), name
         if name != "annotations.txt":
             assert not any(line.lstrip().startswith("::") for line in lines), name

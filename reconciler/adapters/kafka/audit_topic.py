@@ -7,7 +7,7 @@ from typing import Any, Final
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from reconciler.adapters.kafka.settings import ClientSettings
-from reconciler.model.disguise import undisguised_json
+from reconciler.model.escape import escape_invisible_json
 from reconciler.ports import RecordError
 
 #: How long a run waits for its records to be acknowledged.
@@ -47,7 +47,7 @@ class AuditTopic:
 
         try:
             for record in records:
-                text = undisguised_json(json.dumps(record, ensure_ascii=False, separators=(",", ":"))).encode()
+                text = escape_invisible_json(json.dumps(record, ensure_ascii=False, separators=(",", ":"))).encode()
                 self._producer.produce(self._topic, text, key=str(record.get("run", "")), on_delivery=delivered)
                 self._producer.poll(0)
         except (BufferError, KafkaException) as error:

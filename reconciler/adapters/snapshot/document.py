@@ -34,7 +34,7 @@ from reconciler.codec import (
 )
 from reconciler.codec.values import ASSIGNMENTS, NAME, QUOTA, opaque_codec
 from reconciler.model import ClientQuota, ClusterState, FrozenMap, Topic
-from reconciler.model.disguise import undisguised_json
+from reconciler.model.escape import escape_invisible_json
 
 #: Major and minor: a reader refuses another major version and ignores fields of a newer minor version.
 FORMAT_VERSION: Final = "1.0"
@@ -48,7 +48,7 @@ def snapshot_text(state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> str:
     document = {"formatVersion": FORMAT_VERSION, **_codec(closed=True).write(Snapshot(state, broker))}
     found = document_text(document, _encode, ": ")
     found.encode()
-    return undisguised_json(found)
+    return escape_invisible_json(found)
 
 
 def parse_snapshot(source: str) -> ClusterState:

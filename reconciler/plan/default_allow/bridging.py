@@ -2,7 +2,7 @@
 
 The first binding on an uncovered resource closes it for everyone, the last one that goes opens it. Between that and
 their own binding, those whom both states permit would be refused. A bridge, ``ALLOW User:* ALL`` from before the first
-step until behind the last, leaves the resource as open as one of the two states has it, less what is denied: on each
+step until after the last, leaves the resource as open as one of the two states has it, less what is denied: on each
 pattern that shares no name with a pattern of the other state, and on each other existing name whose coverage changes.
 """
 
@@ -118,7 +118,7 @@ class _Ground:
             yield from names
 
     def barred(self, pattern: ResourcePattern) -> str | None:
-        """Why no bridge may stand on ``pattern``."""
+        """Why ``pattern`` may not be bridged."""
         facts, scope = self.terms.facts, self.terms.scope
         if pattern.resource_type is ResourceType.CLUSTER:
             return "the cluster itself is never bridged"

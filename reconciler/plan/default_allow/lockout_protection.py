@@ -1,4 +1,4 @@
-"""What must come before everything else, and go behind everything else, on the cluster resource itself.
+"""Lockout protection: what is created before, and deleted after, everything else on the cluster resource itself.
 
 Under default-allow the first binding on the cluster shuts out whoever has none there: us, and the brokers. A bridge
 on it would let everyone alter ACLs, so our own ALLOWs and theirs come first instead, in one request; where the last

@@ -231,7 +231,7 @@ PLAN: Final[Record[Plan]] = record(
         get=lambda plan: plan.estimated_seconds,
     ),
     derived(
-        "barriersBehindPhases",
+        "barriersAfterPhases",
         array(PHASE, lines=True),
         "The phases after which every broker has to enforce what was sent.",
         get=lambda plan: plan.barriers,

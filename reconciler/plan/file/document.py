@@ -24,7 +24,7 @@ from reconciler.codec import (
     text,
 )
 from reconciler.model import Change
-from reconciler.model.disguise import undisguised_json
+from reconciler.model.escape import escape_invisible_json
 from reconciler.plan.file.codec import PLAN, STEP
 from reconciler.plan.file.identity import ids
 from reconciler.plan.kinds import describe, kind_of
@@ -74,7 +74,7 @@ _DOCUMENT: Final[Record[_Document]] = record(
 
 def plan_text(plan: Plan) -> str:
     """The file's text: byte for byte the same for the same plan."""
-    return seal(undisguised_json("{\n" + ",\n".join(_lines(_written(plan)))))
+    return seal(escape_invisible_json("{\n" + ",\n".join(_lines(_written(plan)))))
 
 
 def parse_plan(text: str) -> Plan:

@@ -160,6 +160,6 @@ def _alters(row: DifferenceRow) -> bool:
 
 
 def _broken(after: Authorizer) -> Iterator[Refusal]:
-    """Bindings that make brokers fail or hang, and that stand behind the plan as well."""
+    """Bindings that make brokers fail or hang, and that still exist after the plan."""
     for binding in after.broker_defects.bindings:
         yield refusal(Guard.BROKEN_BINDING, str(binding), f"a broker may fail or hang on {binding}, which stays")

@@ -36,7 +36,7 @@ _WRONG: Final = {_TOO_OPEN: (False, True, False), _INTERRUPTED: (True, False, Tr
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Behind ``phase`` this request is answered otherwise than both before and after the plan."""
+    """After ``phase`` this request is answered otherwise than both before and after the plan."""
 
     phase: Phase
     kind: str
@@ -85,7 +85,7 @@ def prove(before: Authorizer, steps: Iterable[Step], *, default_allow: bool | No
 
 
 def _states(before: Authorizer, steps: Iterable[Step]) -> Iterator[tuple[Phase, Authorizer]]:
-    """The authorizer behind each run of ACL steps of one phase, in the order in which the steps stand."""
+    """The authorizer after each run of ACL steps of one phase, in the order of the steps."""
     state, phase = before, None
     added: list[AclBinding] = []
     removed: list[AclBinding] = []

@@ -43,6 +43,6 @@ def transition(
     created, deleted = created_bindings(changes), deleted_bindings(changes)
     if not created and not deleted:
         return None
-    standing = [binding for binding in live.bindings if not is_reserved(binding.pattern.name)]
-    before = Authorizer(standing, facts.super_users, default_allow, opaque=live.opaque)
+    lasting = [binding for binding in live.bindings if not is_reserved(binding.pattern.name)]
+    before = Authorizer(lasting, facts.super_users, default_allow, opaque=live.opaque)
     return Transition(before, before.with_changes(created, deleted), tuple(created), tuple(deleted))

@@ -1,4 +1,4 @@
-"""Grants that nobody reviewed: what would be gained now and stands in no row of the plan.
+"""Grants that nobody reviewed: what would be gained now and is in no row of the plan.
 
 A row of everybody else holds for a principal on the names of which no row or exception of its own speaks; those hold
 for every host between them.
@@ -68,7 +68,7 @@ def _reviewed(row: AccessChange, rows: Sequence[AccessChange]) -> bool:
 
 
 def _stands_for(reviewed: AccessChange, row: AccessChange) -> bool:
-    """Whether a reviewed row can stand for another: a gain only if all unknown is permissive is no certain one."""
+    """Whether a reviewed row includes another: a gain only if all unknown is permissive is no certain one."""
     return reviewed.reading != "most" or row.reading == "most"
 
 

@@ -14,12 +14,12 @@ _UNSAFE = re.compile(f"[\x00-\x1f{_HIDING}]")
 _UNSAFE_IN_JSON = re.compile(f"[{_HIDING}]")
 
 
-def undisguised(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """``text`` on one line, every such character shown by its code."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
-def undisguised_json(text: str) -> str:
+def escape_invisible_json(text: str) -> str:
     """JSON with every such character escaped: the same value, and text that any encoding of Unicode can carry."""
     return _UNSAFE_IN_JSON.sub(lambda match: _escapes(ord(match.group())), text)
 
