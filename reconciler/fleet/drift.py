@@ -24,7 +24,10 @@ from reconciler.fleet.header import FAILURE, Failure
 
 @dataclass(frozen=True, slots=True)
 class DriftCounts:
-    """What was compared and what differs; counts of parts add up to those of the whole."""
+    """What was compared and what differs; counts of parts add up to those of the whole.
+
+    ``topics`` counts changes of topics and of client quotas.
+    """
 
     desired: int = 0
     owned: int = 0

@@ -11,6 +11,7 @@ from typing import Final
 
 from reconciler.codec import (
     ANY_TEXT,
+    BOOLEAN,
     COUNT,
     TEXT,
     Record,
@@ -26,8 +27,8 @@ from reconciler.codec import (
     mapping,
     record,
 )
-from reconciler.codec.values import opaque_codec
-from reconciler.model import FrozenMap, OpaqueBinding
+from reconciler.codec.values import ORIGIN, QUOTA, opaque_codec
+from reconciler.model import ClientQuota, FrozenMap, OpaqueBinding, Origin
 
 FORMAT_VERSION: Final = "1.0"
 
@@ -50,10 +51,20 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
+class QuotaWish:
+    """A declared quota and its place; ``goes``: the entity is to have none, or its last day is over."""
+
+    quota: ClientQuota
+    origin: Origin
+    goes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """One cluster at one moment. Bucket *n* of *m* is ``buckets[n]``; ``scope`` is the digest of the scope.
 
-    ``topics`` and ``configs`` are files, ``""`` where there is none; ``expired`` is a file of desired readings only.
+    ``topics`` and ``configs`` are files, ``""`` if there is none. Only desired readings have the file ``expired`` and
+    ``wanted_quotas``. ``quotas`` is ``None`` where they were not read: ``quota_gap`` says why.
     """
 
     cluster: str
@@ -70,6 +81,9 @@ class Reading:
     unreadable_topics: Mapping[str, str] = dataclasses.field(default_factory=FrozenMap)
     acl_gap: str | None = None
     topic_gap: str | None = None
+    quotas: tuple[ClientQuota, ...] | None = None
+    quota_gap: str | None = None
+    wanted_quotas: tuple[QuotaWish, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -119,6 +133,12 @@ _BUCKET: Final[Record[Bucket]] = record(
     field("owned_digest", TEXT, "A digest of the rows in scope.", _DIGEST),
     field("bytes", COUNT, "Its size on disk.", 4096),
 )
+_QUOTA_WISH: Final[Record[QuotaWish]] = record(
+    QuotaWish,
+    field("quota", QUOTA, "The entity and its limits."),
+    field("origin", ORIGIN, "Where it is declared.", "quotas.yaml:7:14"),
+    field("goes", BOOLEAN, "Whether the entity is to have none.", False),
+)
 READING: Final[Record[Reading]] = record(
     Reading,
     field("cluster", TEXT, "The cluster's name.", "prod"),
@@ -141,6 +161,9 @@ READING: Final[Record[Reading]] = record(
     ),
     field("acl_gap", TEXT, "Why the ACLs may be incomplete.", "one broker only", default=None, omit=True),
     field("topic_gap", TEXT, "Why the topics may be incomplete.", "one broker only", default=None, omit=True),
+    field("quotas", array(QUOTA), "Its client quotas; absent where they were not read.", default=None, omit=True),
+    field("quota_gap", TEXT, "Why the quotas could not be read.", "not authorized", default=None, omit=True),
+    field("wanted_quotas", array(_QUOTA_WISH), "The quotas that are declared.", default=(), omit=True),
 )
 FAILURE: Final[Record[Failure]] = record(
     Failure,

@@ -22,12 +22,15 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    ClientQuota,
     ClusterState,
     Declaration,
+    DesiredQuota,
     DesiredState,
     DesiredTopic,
     NameSelector,
     Origin,
+    QuotaEntity,
     ResourcePattern,
     ResourceType,
     Scope,
@@ -58,7 +61,22 @@ scopes = st.one_of(
         ignore=st.just(()) | st.tuples(selectors),
     ),
 )
-topic_rules = st.builds(DiffRules, prune_topics=st.booleans(), ignore_configs=st.sampled_from([(), ("retention.ms",)]))
+topic_rules = st.builds(
+    DiffRules,
+    prune_topics=st.booleans(),
+    ignore_configs=st.sampled_from([(), ("retention.ms",)]),
+    prune_quotas=st.booleans(),
+)
+quota_lists = st.lists(
+    st.builds(
+        lambda user, client, rate: ClientQuota(QuotaEntity.of(user, client), {"producer_byte_rate": rate}),
+        st.sampled_from(["", "a", "b"]),
+        st.sampled_from([None, "", "x"]),
+        st.integers(1, 3),
+    ),
+    max_size=3,
+    unique_by=lambda quota: quota.entity,
+)
 
 
 @st.composite
@@ -75,6 +93,19 @@ def members(draw: st.DrawFn) -> tuple[DesiredState, ClusterState, Scope, Scope, 
             for topic in declared
         },
         {binding: draw(declarations) for binding in sorted(live.bindings - wished)[:2]},
+    )
+    there = draw(quota_lists)
+    quotas = {
+        quota.entity: DesiredQuota(quota, draw(declarations), draw(st.booleans()))
+        for quota in [*draw(quota_lists), *there[:1]]
+    }
+    split = draw(st.integers(0, len(quotas)))
+    desired = replace(desired, quotas=dict([*quotas.items()][:split]), expired_quotas=dict([*quotas.items()][split:]))
+    read = draw(st.sampled_from(["read", "read", "refused", "not asked"]))
+    live = replace(
+        live,
+        quotas=frozenset(there) if read == "read" else None,
+        quota_gap="not authorized" if read == "refused" else None,
     )
     scope = draw(scopes)
     return desired, live, scope, draw(st.sampled_from([scope, scope, Scope()])), draw(topic_rules)

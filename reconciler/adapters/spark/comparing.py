@@ -36,7 +36,7 @@ from reconciler.fleet import (
     whose,
 )
 from reconciler.fleet.store import FleetStore, StoreFiles
-from reconciler.model import ClusterState, DesiredState, Scope
+from reconciler.model import ClusterState, Declaration, DesiredQuota, DesiredState, QuotaEntity, Scope
 
 _LIVE: Final = [*COLUMNS, "whose"]
 _DESIRED: Final = [*COLUMNS, "origin"]
@@ -81,7 +81,8 @@ def compare_fleet(
                 settled.append(_equal(pair))
             else:
                 units.append(Unit(pair, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
-        if wanted.topics or rules[wanted.cluster].topics.prune_topics:
+        pruned = rules[wanted.cluster].topics
+        if wanted.topics or wanted.wanted_quotas or pruned.prune_topics or pruned.prune_quotas:
             units.append(Unit(None, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
     weights = [unit.pair.rows if unit.pair else unit.live.topic_count for unit in units]
     lists: list[list[Unit]] = partition(units, weights, task_count(session, sum(weights)))
@@ -230,11 +231,24 @@ def _compare_topics(unit: Unit, files: StoreFiles, results: Results) -> PartialD
         # A partial listing does not show that a topic is missing.
         unreadable |= {name: live.topic_gap for name in wanted if name not in found and name not in unreadable}
     compared = compare(
-        DesiredState(topics=wanted),
-        ClusterState(live.cluster_id, topics=found, unreadable_topics=unreadable),
+        DesiredState(topics=wanted, quotas=_wanted_quotas(desired)),
+        ClusterState(
+            live.cluster_id,
+            topics=found,
+            unreadable_topics=unreadable,
+            quotas=None if live.quotas is None else frozenset(live.quotas),
+            quota_gap=live.quota_gap,
+        ),
         rules.scope,
         rules.topics,
     )
     written = results.topics(live.cluster, topic_differences(compared))
     counts = DriftCounts(topics=len(compared.changes), left=len(compared.skipped))
     return PartialDrift(live.cluster, counts, results.file if written else "")
+
+
+def _wanted_quotas(desired: Reading) -> dict[QuotaEntity, DesiredQuota]:
+    return {
+        item.quota.entity: DesiredQuota(item.quota, Declaration(item.origin), item.goes)
+        for item in desired.wanted_quotas
+    }

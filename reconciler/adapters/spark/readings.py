@@ -23,6 +23,7 @@ from reconciler.adapters.spark.tables import (
 from reconciler.fleet import (
     BUCKET_ROWS,
     Bucket,
+    QuotaWish,
     Reading,
     Row,
     ScopeMembership,
@@ -78,6 +79,8 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
         unreadable_topics=state.unreadable_topics,
         acl_gap=state.acl_gap,
         topic_gap=state.topic_gap,
+        quotas=None if state.quotas is None else tuple(sorted(state.quotas)),
+        quota_gap=state.quota_gap,
     )
     return _with_topics(reading, (_topic(topic) for topic in state.topics.values()), state.topics.values(), place)
 
@@ -94,6 +97,10 @@ def write_desired(desired: DesiredState, scope: Scope, place: Place, taken: str)
         scope=scope_digest(scope),
         buckets=tuple(_desired_bucket(part, origins, place, number) for number, part in enumerate(parts)),
         topic_count=len(desired.topics),
+        wanted_quotas=tuple(
+            QuotaWish(item.quota, item.declaration.origin, item.absent or entity not in desired.quotas)
+            for entity, item in sorted({**desired.expired_quotas, **desired.quotas}.items(), key=lambda pair: pair[0])
+        ),
     )
     if desired.expired:
         expired = {row_of(binding): str(item.origin) for binding, item in desired.expired.items()}
@@ -115,6 +122,8 @@ def read_live(files: StoreFiles, reading: Reading) -> ClusterState:
         unreadable_topics=reading.unreadable_topics,
         acl_gap=reading.acl_gap,
         topic_gap=reading.topic_gap,
+        quotas=None if reading.quotas is None else frozenset(reading.quotas),
+        quota_gap=reading.quota_gap,
     )
 
 

@@ -163,7 +163,7 @@ def _sides(files: StoreFiles, names: Sequence[str], cluster: str, most: int | No
 def _change(found: DeclaredChange) -> TopicDifference:
     change, origin = found.change, found.origin
     written = CHANGE.write(change)
-    name = str((written["after"] or written["before"])["name"])
+    name = str((written["after"] or written["before"]).get("name", ""))
     return TopicDifference(written["action"], name, compact(written), None if origin is None else str(origin))
 
 

@@ -101,7 +101,9 @@ def opened_member(declaration: ClusterDeclaration, members: MemberConnections) -
 
 def read_live(declaration: ClusterDeclaration, members: MemberConnections, names: tuple[str, ...]) -> ClusterState:
     """Everything of one cluster; raises :class:`ClusterError`."""
-    request = ReadRequest(topic_names=names, principal=declaration.principal, super_users=declaration.super_users)
+    request = ReadRequest(
+        topic_names=names, principal=declaration.principal, super_users=declaration.super_users, quotas=True
+    )
     try:
         with opened_member(declaration, members) as target:
             return without_own(target.cluster.read(request))
@@ -112,6 +114,6 @@ def read_live(declaration: ClusterDeclaration, members: MemberConnections, names
 def read_file(file: str) -> ClusterState:
     """The state in a snapshot file; raises :class:`ClusterError`."""
     try:
-        return without_own(SnapshotCluster(Path(file)).read(ReadRequest()))
+        return without_own(SnapshotCluster(Path(file)).read(ReadRequest(quotas=True)))
     except SnapshotError as error:
         raise ClusterError("invalid_snapshot", f"{Path(file).name}: {error}") from error

@@ -3,8 +3,7 @@
 import datetime
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
@@ -14,7 +13,6 @@ from reconciler.adapters.spark.comparing import Rules, compare_fleet
 from reconciler.adapters.spark.compiling import compile_desired
 from reconciler.diff import DiffRules
 from reconciler.fleet import (
-    ClusterDrift,
     Fleet,
     FleetDrift,
     FleetRun,
@@ -24,12 +22,10 @@ from reconciler.fleet import (
     fleet_of,
 )
 from reconciler.fleet.store import FleetStore, NoRunError
-from reconciler.manifest import QUOTAS, Manifests, QuotasDeclaration, Source
+from reconciler.manifest import Manifests, Source
 from reconciler.workflow.manifests import checked, read_sources
 from reconciler.workflow.options import today
 from reconciler.workflow.reasons import NoStoredRunError, UnknownFleetNameError, WorkflowError
-
-_NO_QUOTAS: Final = "client quotas are not in the store: run drift on the cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,30 +94,14 @@ def drift_fleet(session: SparkSession, store: FleetStore, run: FleetRun, given: 
     A cluster of which nothing is known is in ``failed`` with the reason, one that was not seen whole in ``doubtful``.
     """
     rules = {
-        name: Rules(cluster.scope, DiffRules(cluster.prune_topics, cluster.ignore_configs))
+        name: Rules(cluster.scope, DiffRules(cluster.prune_topics, cluster.ignore_configs, cluster.prune_quotas))
         for name, cluster in given.manifests.clusters.items()
     }
     desired = compile_desired(session, store, given.sources, given.fleet.clusters, given.as_of)
     name = f"{run.id}-{desired.id[:12]}"
-    drift = _without_quotas(compare_fleet(session, store, desired, run, rules, name), given)
+    drift = compare_fleet(session, store, desired, run, rules, name)
     store.keep_drift(name, drift)
     return drift
-
-
-def _without_quotas(drift: FleetDrift, given: Wanted) -> FleetDrift:
-    """Say of each cluster with declared quotas that these were not compared: a store holds none."""
-    headings = [item.heading for item in given.manifests.of(QuotasDeclaration)]
-    headings += [item.heading for item in given.manifests.templates if item.heading.kind == QUOTAS]
-
-    def doubted(item: ClusterDrift) -> ClusterDrift:
-        cluster = given.manifests.clusters.get(item.cluster)
-        if item.failure is not None or cluster is None:
-            return item
-        if not cluster.prune_quotas and not any(heading.applies_to(cluster.labels) for heading in headings):
-            return item
-        return replace(item, doubt="; ".join(filter(None, (item.doubt, _NO_QUOTAS))))
-
-    return replace(drift, clusters=tuple(map(doubted, drift.clusters)))
 
 
 def _new_run_id() -> str:
