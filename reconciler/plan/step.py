@@ -2,8 +2,9 @@
 
 import datetime
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from reconciler.codec import compact
 from reconciler.model import Change, ClusterState, Origin
@@ -36,9 +37,7 @@ class Step:
     @property
     def id(self) -> str:
         """Twelve hexadecimal digits, the same for the same change in any plan."""
-        written = CHANGE.write(self.change)
-        text = compact([written["action"], written["before"], written["after"]])
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return id_of(CHANGE.write(self.change))
 
     @property
     def destructive(self) -> bool:
@@ -58,3 +57,9 @@ class Step:
 def touched_topics(steps: Iterable[Step]) -> tuple[str, ...]:
     """Names of the topics that steps touch, each once, in order of first mention."""
     return touched_names(step.change for step in steps)
+
+
+def id_of(change: Mapping[str, Any]) -> str:
+    """The id of a step whose change is written so: action, before and after."""
+    text = compact([change["action"], change["before"], change["after"]])
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -4,7 +4,6 @@ A new field of a plan is one line here.
 """
 
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 from reconciler.codec import (
@@ -14,7 +13,6 @@ from reconciler.codec import (
     DATE,
     NUMBER,
     TEXT,
-    TEXTS,
     Codec,
     Record,
     SchemaError,
@@ -29,24 +27,19 @@ from reconciler.codec import (
     record,
     text,
 )
-from reconciler.codec.scope import SCOPE
-from reconciler.codec.values import ORIGIN, PATTERN
+from reconciler.codec.values import ORIGIN
 from reconciler.diff import Skipped, SkipReason
 from reconciler.model import Change
-from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.default_allow.bridge import Bridge, Bridges, Unbridged
 from reconciler.plan.file.access import CALLOUT, CONSEQUENCE, EFFECT, EXCEPTION
 from reconciler.plan.file.conditional import CONDITIONAL, PHASE, PHASE_TITLES, UNBRIDGED, Conditional, conditional_steps
+from reconciler.plan.file.terms import ACKNOWLEDGEMENT, COUNTS, COVERAGE, OPTIONS, TERMS
 from reconciler.plan.file.topics import TOPIC_REVIEW
-from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
 from reconciler.plan.kinds import CHANGE, STEP_CHANGE, with_reason
-from reconciler.plan.proposal import Counts, Options, Plan, Terms
-from reconciler.plan.refusal import Guard
+from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.review.access_review import AccessReview, AccessTrend
 from reconciler.plan.review.effects import Effect
-from reconciler.plan.review.transition import Facts
-from reconciler.plan.selection import Selection
-from reconciler.plan.step import Step
+from reconciler.plan.step import Step, id_of
 
 _ID_EXAMPLE: Final = "0123456789ab"
 _DAY: Final = "2026-11-21"
@@ -59,10 +52,8 @@ class _Item(NamedTuple):
     effect: Effect | None
 
 
-#: A step, without what it does to access.
-STEP: Final[Record[Step]] = record(
-    Step,
-    derived("id", text("^[0-9a-f]{12}$"), "What names the step.", _ID_EXAMPLE, get=lambda step: step.id),
+_STEP_ID: Final = derived("id", text("^[0-9a-f]{12}$"), "What names the step.", _ID_EXAMPLE, get=lambda step: step.id)
+_STEP_FIELDS: Final = (
     field("phase", PHASE, f"The phase in which it is sent: {PHASE_TITLES}.", 2),
     flat(STEP_CHANGE, "change"),
     field(
@@ -81,8 +72,12 @@ STEP: Final[Record[Step]] = record(
     ),
     derived("reversible", BOOLEAN, "Whether undo can bring it back.", True, get=lambda step: step.reversible),
 )
+#: A step, without what it does to access.
+STEP: Final[Record[Step]] = record(Step, _STEP_ID, *_STEP_FIELDS)
+# A plan may have 150,000 steps: their ids are taken from what is written anyway.
+_PLAIN_STEP: Final = record(Step, replace(_STEP_ID, get=lambda _: ""), *_STEP_FIELDS)
 _ITEM: Final[Record[_Item]] = record(
-    _Item, flat(STEP, "step"), field("effect", nullable(EFFECT), "What the step does to access.")
+    _Item, flat(_PLAIN_STEP, "step"), field("effect", nullable(EFFECT), "What the step does to access.")
 )
 
 
@@ -93,7 +88,13 @@ def _read_item(value: Any) -> _Item:
     return item
 
 
-_ITEMS: Final = array(Codec(_read_item, _ITEM.write, _ITEM.schema), lines=True)
+def _write_item(item: _Item) -> dict[str, Any]:
+    written = _ITEM.write(item)
+    written["id"] = id_of(written)
+    return written
+
+
+_ITEMS: Final = array(Codec(_read_item, _write_item, _ITEM.schema), lines=True)
 
 
 def _skipped(detail: str, change: Change | None, **facts: Any) -> Skipped:
@@ -107,71 +108,6 @@ SKIPPED: Final[Record[Skipped]] = record(
     field("detail", ANY_TEXT, "Why, in words.", "deletions need --allow-deletes"),
     field("origin", nullable(ORIGIN), "The place in the manifests; null where there is none.", "acls.yaml:8:16"),
     optional(CHANGE, "change", "action"),
-)
-ACKNOWLEDGEMENT: Final[Record[GuardAcknowledgement]] = record(
-    GuardAcknowledgement,
-    field("guard", by_value(Guard), "The guard that is let pass.", "topic-delete"),
-    field("object", TEXT, "The name that was acknowledged.", "orders.old"),
-    field("reason", ANY_TEXT, "Why it was accepted.", "agreed in SEC-1204"),
-)
-
-
-def _options(allow_deletes: bool, only: tuple[str, ...], exclude: tuple[str, ...]) -> Options:
-    return Options(allow_deletes, Selection(only, exclude))
-
-
-OPTIONS: Final[Record[Options]] = record(
-    _options,
-    field("allowDeletes", BOOLEAN, "Whether deletions were asked for.", False),
-    field("only", TEXTS, "What the plan was restricted to.", attr="selection.only"),
-    field("exclude", TEXTS, "What was left out.", attr="selection.exclude"),
-)
-_LIMIT: Final = nullable(COUNT)
-_LIMITS: Final[Record[DeleteLimits]] = record(
-    DeleteLimits,
-    field("maxDeletes", _LIMIT, "The largest number of bindings and topics that may be deleted; null: no limit.", 200),
-    field("maxDeletePercent", _LIMIT, "The largest share of live bindings that may be deleted; null: no limit.", 20),
-)
-_TERMS: Final[Record[Terms]] = record(
-    partial(Terms, cluster="", facts=Facts()),
-    field("scope", SCOPE, "What the manifests answer for."),
-    field(
-        "allowEveryoneIfNoAclFound",
-        nullable(BOOLEAN),
-        "The brokers' setting as declared; null where nobody declared it.",
-        False,
-        attr="default_allow",
-    ),
-    field("limits", _LIMITS, "How much a plan may delete."),
-    field("pruneTopics", BOOLEAN, "Whether topics that no manifest declares are planned to be deleted.", False),
-    field("pruneQuotas", BOOLEAN, "Whether quotas that no manifest declares are deleted.", False),
-    field("ignoreConfigs", TEXTS, "Configs of topics that are left alone."),
-    field("barrierWaitSeconds", NUMBER, "The fixed wait, where no probe is declared.", 2, attr="barrier_wait"),
-    field(
-        "barrierProbe",
-        nullable(TEXT),
-        "As whom every broker is asked; null: a fixed wait.",
-        "User:acl-probe",
-        attr="probe",
-    ),
-    field("barrierSeconds", NUMBER, "How long one barrier may take.", 30),
-    field("brokers", array(COUNT), "Ids of the brokers that a barrier waits for."),
-)
-_COUNT_WORDS: Final = {
-    "liveBindings": "Live bindings.",
-    "owned": "Live bindings in scope.",
-    "ignored": "Live bindings that somebody else manages.",
-    "outside": "Live bindings out of scope.",
-    "opaque": "Live entries of a kind that the client cannot name.",
-    "liveTopics": "Live topics.",
-    "desiredBindings": "Declared bindings.",
-    "desiredTopics": "Declared topics.",
-}
-_COUNTS: Final[Record[Counts]] = record(Counts, *(field(name, COUNT, words, 3) for name, words in _COUNT_WORDS.items()))
-_COVERAGE: Final[Record[CoverageChange]] = record(
-    CoverageChange,
-    field("closed", array(PATTERN), "Patterns that get their first binding."),
-    field("opened", array(PATTERN), "Patterns that lose their last binding."),
 )
 
 
@@ -216,13 +152,13 @@ PLAN: Final[Record[Plan]] = record(
     ),
     field("asOf", DATE, "The day that decides what has expired.", _DAY),
     field("options", OPTIONS, "What the command line asked for."),
-    field("terms", _TERMS, "The facts and limits that the plan was made under."),
+    field("terms", TERMS, "The facts and limits that the plan was made under."),
     field(
         "acknowledgements",
         array(ACKNOWLEDGEMENT, lines=True),
         "What a person accepted by name, so that a guard lets it pass.",
     ),
-    field("counts", _COUNTS, "How many bindings and topics were declared and read."),
+    field("counts", COUNTS, "How many bindings and topics were declared and read."),
     derived(
         "estimatedSeconds",
         NUMBER,
@@ -249,7 +185,7 @@ PLAN: Final[Record[Plan]] = record(
         get=lambda plan: plan.bridges.unbridged,
     ),
     field("warnings", array(ANY_TEXT, lines=True), "What a reviewer should know, in words."),
-    field("coverage", _COVERAGE, "Patterns that get or lose their only binding, which default-allow makes matter."),
+    field("coverage", COVERAGE, "Patterns that get or lose their only binding, which default-allow makes matter."),
     derived(
         "accessChange",
         by_value(AccessTrend),

@@ -10,7 +10,7 @@ from typing import Any
 
 from reconciler.codec import canonical
 from reconciler.codec.scope import SCOPE
-from reconciler.plan.file.codec import ACKNOWLEDGEMENT, OPTIONS
+from reconciler.plan.file.terms import ACKNOWLEDGEMENT, OPTIONS
 from reconciler.plan.kinds import CHANGE
 from reconciler.plan.proposal import Plan
 
