@@ -1,5 +1,6 @@
 """Client quotas on a real broker, by the command line: plan, apply, drift, export, undo."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,6 @@ def test_quotas_are_planned_applied_compared_exported_and_undone(team: Job, tmp_
     assert team.run("apply", undo, str(team.directory), "--yes", cluster=False).status == 0
     team.write("quotas.yaml", BEFORE)
     assert team.run("drift").status == 0
-    team.write(
-        "quotas.yaml", BEFORE.replace("limits: {producer_byte_rate: 1MiB/s, request_percentage: 50%}", "absent: true")
-    )
-    assert team.run("apply", "--yes", "--allow-deletes").status == 0
+
+    team.write("quotas.yaml", re.sub(r"limits: {.*}}", "absent: true}", BEFORE))
+    assert team.run("apply", "--yes", "--allow-deletes").status == 0, "the broker is left as it was"

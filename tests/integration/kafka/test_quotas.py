@@ -79,10 +79,11 @@ def settled(cluster: KafkaCluster, expected: Callable[[frozenset[ClientQuota]], 
 def test_the_broker_takes_the_quota_that_our_precedence_names(broker: Sandbox, cluster: KafkaCluster) -> None:
     quotas = [ClientQuota(entity, {KEY: rate}) for entity, rate in zip(levels(USER, CLIENT), RATES, strict=True)]
     assert {answer.status for answer in cluster.send(list(map(Create, quotas)))} == {AnswerStatus.DONE}
+    ours = set(levels(USER, CLIENT))
     turns: Counter[tuple[str, ...]] = Counter()
     try:
         while quotas:
-            settled(cluster, lambda found: {one for one in found if KEY in one.values} == set(quotas))
+            settled(cluster, lambda found: {one for one in found if one.entity in ours} == set(quotas))
             winner = effective(quotas, levels(USER, CLIENT))[KEY]
             assert winner == quotas[0]
             bucket = tuple(kind for kind, _ in winner.entity.parts)
