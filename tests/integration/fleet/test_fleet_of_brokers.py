@@ -175,7 +175,7 @@ def test_a_wave_that_failed_keeps_the_next_from_beginning(
     first, rest = json.loads(shown.out)["waves"]
     assert [item["status"] for item in first["clusters"]] == [1]
     assert [item["status"] for item in rest["clusters"]] == [None]
-    assert "the gate after wave canary stays shut" in shown.err
+    assert "the gate after wave canary stays closed" in shown.err
 
 
 def test_nobody_agreed_and_altered_plans_are_refused(
