@@ -34,6 +34,7 @@ class OwnerConsent:
     patterns: tuple[ResourcePattern, ...]
     origin: Origin
     own_file: bool = False
+    reason: str | None = None
 
     def covers(self, pattern: ResourcePattern, operation: AclOperation) -> bool:
         """Whether the consent includes the whole pattern and the operation; ``ALL`` includes every operation."""

@@ -77,6 +77,15 @@ class Ownership:
         )
         return tuple(sorted(found, key=lambda item: (item.origin, item.kind, item.principal or "", item.pattern or ())))
 
+    def used_consents(self, desired: DesiredState) -> tuple[OwnerConsent, ...]:
+        """The consents without which something declared would be a breach, in the order of files and lines."""
+        found = {
+            consent
+            for binding, declaration in desired.bindings.items()
+            for consent in self._consents_for(declaration.origin.file, binding.pattern, binding.entry.operation)
+        }
+        return tuple(sorted(found, key=lambda consent: consent.origin))
+
     def _teams(self, file: str) -> frozenset[str]:
         return self._files.get(file, frozenset())
 
@@ -108,15 +117,20 @@ class Ownership:
 
     def _may_name(self, file: str, pattern: ResourcePattern, operation: AclOperation) -> bool:
         teams, owners = self._teams(file), self._holdings.whole(pattern)
-        if owners & teams:
-            return True
-        if any(
-            consent.to in teams and consent.team in owners and consent.covers(pattern, operation)
-            for consent in self._counting
-        ):
+        if owners & teams or any(self._consents_for(file, pattern, operation)):
             return True
         # A prefix or * must not touch a name of another team, not even one that does not exist yet.
         return pattern.resource_type is not ResourceType.CLUSTER and not self._holdings.touched(pattern) - teams
+
+    def _consents_for(self, file: str, pattern: ResourcePattern, operation: AclOperation) -> Iterator[OwnerConsent]:
+        """The consents by which ``file`` may name what its teams do not own."""
+        if not self._counting:
+            return
+        teams, owners = self._teams(file), self._holdings.whole(pattern)
+        if not owners & teams:
+            for consent in self._counting:
+                if consent.to in teams and consent.team in owners and consent.covers(pattern, operation):
+                    yield consent
 
     def _of_topics(self, desired: DesiredState) -> Iterator[Breach]:
         for name, wanted in desired.topics.items():

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reconciler.policy import Breach, TopicPolicyResult
+from reconciler.policy import Breach, OwnerConsent, TopicPolicyResult
 from reconciler.report.claim_results import ClaimResult
 from reconciler.report.claims_text import claim_entry, claims_lines
-from reconciler.report.ownership_text import breach_entry, breach_lines
+from reconciler.report.ownership_text import breach_entry, breach_lines, consent_entry, consent_lines
 from reconciler.report.policy_text import policies_entry, policy_lines
 from reconciler.report.results.codecs import CHECKS
 from reconciler.report.results.documents import ChecksEntry
@@ -16,11 +16,12 @@ from reconciler.report.style import Style
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """What came of every claim, what files name without owning it, and what topics do not keep."""
+    """What came of every claim, what files name without owning it, what topics do not keep, the consents in use."""
 
     claims: tuple[ClaimResult, ...] = ()
     breaches: tuple[Breach, ...] = ()
     policies: TopicPolicyResult | None = None
+    consents: tuple[OwnerConsent, ...] = ()
 
     @property
     def stops(self) -> bool:
@@ -30,10 +31,11 @@ class Checks:
 
 
 def checks_lines(found: Checks, style: Style) -> Iterator[str]:
-    """The claims that do not hold, the breaches, what topics do not keep; nothing where nothing is demanded."""
+    """The claims that do not hold, breaches and consents, what topics do not keep; nothing without any demand."""
     if found.claims:
         yield from claims_lines(found.claims, style)
     yield from breach_lines(found.breaches, style)
+    yield from consent_lines(found.consents, style)
     if found.policies is not None:
         yield from policy_lines(found.policies, style)
 
@@ -44,6 +46,7 @@ def checks_entry(found: Checks) -> ChecksEntry:
         tuple(map(claim_entry, found.claims)),
         tuple(map(breach_entry, found.breaches)),
         None if found.policies is None else policies_entry(found.policies),
+        tuple(map(consent_entry, found.consents)),
     )
 
 

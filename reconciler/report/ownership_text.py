@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from reconciler.manifest import FIELD_OF
 from reconciler.model import PatternType, ResourcePattern, ResourceType
-from reconciler.policy import Breach, BreachKind
-from reconciler.report.results.documents import BreachEntry
+from reconciler.policy import Breach, BreachKind, OwnerConsent
+from reconciler.report.results.documents import BreachEntry, ConsentEntry
 from reconciler.report.style import Style, plain, safe
 from reconciler.report.words import names_words
 
@@ -18,6 +18,12 @@ def breach_lines(breaches: Iterable[Breach], style: Style = plain) -> Iterator[s
         yield f"    {safe(advice(breach))}"
     if breaches:
         yield f"{len(breaches):,} breach{'' if len(breaches) == 1 else 'es'} of ownership"
+
+
+def consent_lines(consents: Iterable[OwnerConsent], style: Style = plain) -> Iterator[str]:
+    """A line for each consent that something declared relies on."""
+    for entry in map(consent_entry, consents):
+        yield style("dim", "consent") + f"  {safe(str(entry.place))}: {safe(entry.message)}"
 
 
 def message(breach: Breach) -> str:
@@ -61,6 +67,15 @@ def breach_entry(breach: Breach) -> BreachEntry:
     return BreachEntry(
         breach.origin, breach.kind.value, message(breach), advice(breach), tuple(breach.teams), tuple(breach.owners)
     )
+
+
+def consent_entry(consent: OwnerConsent) -> ConsentEntry:
+    """One consent in use, as commands print it for programs."""
+    operations = ", ".join(sorted(operation.name for operation in consent.operations))
+    names = ", ".join(map(names_words, consent.patterns))
+    words = f"{consent.team} lets files of {consent.to} declare {operations} on {names}"
+    reason = consent.reason or ""
+    return ConsentEntry(consent.origin, f"{words}: {reason}" if reason else words, consent.team, consent.to, reason)
 
 
 def _teams(names: Iterable[str]) -> str:

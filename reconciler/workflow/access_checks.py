@@ -20,9 +20,9 @@ from reconciler.access import (
     supported,
 )
 from reconciler.access.remediation import suggest_fix
-from reconciler.manifest import AccessTest, Claim, Manifests, access_tests, ownership
-from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, DesiredState
-from reconciler.policy import Breach, Owner, OwnerConsent, Ownership
+from reconciler.manifest import AccessTest, Claim, ConsentDeclaration, Manifests, access_tests, ownership
+from reconciler.model import WILDCARD_PRINCIPAL, AclOperation
+from reconciler.policy import Owner, OwnerConsent, Ownership
 from reconciler.report.claim_results import ClaimResult, standing_of
 from reconciler.workflow.manifests import sound
 
@@ -49,18 +49,19 @@ def decide_tests(
     return tuple(_with_mendings(results, authorizer))
 
 
-def breaches(manifests: Manifests, cluster: str, desired: DesiredState, as_of: datetime.date) -> tuple[Breach, ...]:
-    """What the manifests for a declared cluster name without owning it, or having the owner's consent."""
+def ownership_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> Ownership:
+    """The owners and consents of a declared cluster, as rules for what the manifests declare for it."""
     with sound():
         owners, consents = ownership(manifests, cluster, as_of)
-    rules = Ownership(
+    return Ownership(
         (Owner(one.team, one.origin, one.files_of(manifests.sources), one.principals, one.patterns) for one in owners),
-        (
-            OwnerConsent(one.team, one.to, frozenset(one.operations), one.patterns, one.origin, one.own_file)
-            for one in consents
-        ),
+        map(_consent, consents),
     )
-    return rules.breaches(desired)
+
+
+def _consent(given: ConsentDeclaration) -> OwnerConsent:
+    operations = frozenset(given.operations)
+    return OwnerConsent(given.team, given.to, operations, given.patterns, given.origin, given.own_file, given.reason)
 
 
 def _result(

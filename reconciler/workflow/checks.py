@@ -12,7 +12,7 @@ from reconciler.manifest import Manifests
 from reconciler.model import DesiredState
 from reconciler.plan import bindings_after
 from reconciler.report.checks import Checks
-from reconciler.workflow.access_checks import breaches, decide_tests
+from reconciler.workflow.access_checks import decide_tests, ownership_of
 from reconciler.workflow.planning import Planned
 from reconciler.workflow.states import authorizer
 from reconciler.workflow.topic_checks import Seen, decide_policies
@@ -27,10 +27,12 @@ def checks(
     seen: Seen | None = None,
 ) -> Checks:
     """Of one declared cluster, with access as ``state`` has it, and topics as declared and ``seen``."""
+    owned = ownership_of(manifests, cluster, as_of)
     return Checks(
         decide_tests(manifests, cluster, state, as_of),
-        breaches(manifests, cluster, wanted, as_of),
+        owned.breaches(wanted),
         decide_policies(manifests, cluster, wanted, as_of, seen),
+        owned.used_consents(wanted),
     )
 
 

@@ -108,6 +108,7 @@ class ConsentDeclaration:
     team_origin: Origin
     own_file: bool
     expires: datetime.date | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +202,9 @@ def _consent(
         own_file = isinstance(item, GivenConsent)
         to = node.get("to") or node
         origin, team_origin = findings.origin(to), findings.origin(node.get("team") or to)
-        yield ConsentDeclaration(team, item.to, operations, patterns, origin, team_origin, own_file, item.expires)
+        yield ConsentDeclaration(
+            team, item.to, operations, patterns, origin, team_origin, own_file, item.expires, item.reason
+        )
 
 
 def _patterns(node: MappingNode, table: PatternTable, findings: Findings) -> tuple[ResourcePattern, ...]:

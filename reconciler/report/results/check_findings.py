@@ -52,6 +52,9 @@ def _checks(agreed: ChecksEntry, cluster: str) -> Iterator[Check]:
         yield _claim_check(claim, cluster)
     if agreed.breaches is not None:
         yield from _ownership_checks(agreed.breaches, cluster)
+    for consent in agreed.consents:
+        name = f"consent at {consent.place}"
+        yield Check("Ownership", name, cluster, CheckStatus.PASSED, consent.message, (), consent.place)
     if agreed.policies is not None:
         yield from _policy_checks(agreed.policies, cluster)
 

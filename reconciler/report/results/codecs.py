@@ -23,6 +23,7 @@ from reconciler.report.results.documents import (
     BreachEntry,
     ChecksEntry,
     ClaimEntry,
+    ConsentEntry,
     FailedOutput,
     LintedState,
     LintEntry,
@@ -147,6 +148,14 @@ _BREACH: Final[Record[BreachEntry]] = record(
     _MESSAGE,
     _ADVICE,
 )
+_CONSENT: Final[Record[ConsentEntry]] = record(
+    ConsentEntry,
+    _PLACE,
+    field("team", TEXT, "The team that gives it.", "ledger"),
+    field("to", TEXT, "The team that it is given to.", "payments"),
+    field("reason", ANY_TEXT, "Why, as declared.", "settlement reads the ledger", default=""),
+    _MESSAGE,
+)
 _POLICY_ENTRY: Final[Record[PolicyEntry]] = record(
     PolicyEntry,
     _RULE,
@@ -179,6 +188,7 @@ CHECKS: Final[Record[ChecksEntry]] = record(
     field("claims", array(CLAIM), "The claims of access tests.", default=()),
     field("breaches", nullable(array(_BREACH)), "Breaches of ownership.", default=None, omit=True),
     field("policies", nullable(_POLICIES), "Topics and topic policies.", default=None, omit=True),
+    field("consents", array(_CONSENT), "The consents that something declared relies on.", default=(), omit=True),
 )
 _VALIDATED: Final[Record[ValidatedEntry]] = record(
     ValidatedEntry,

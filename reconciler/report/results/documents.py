@@ -127,6 +127,17 @@ class BreachEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsentEntry:
+    """A consent without which something declared would be a breach of ownership."""
+
+    place: Origin
+    message: str
+    team: str
+    to: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ProblemEntry:
     """A problem in a manifest."""
 
@@ -180,6 +191,7 @@ class ChecksEntry:
     claims: tuple[ClaimEntry, ...] = ()
     breaches: tuple[BreachEntry, ...] | None = None
     policies: PoliciesEntry | None = None
+    consents: tuple[ConsentEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import pytest
 
 from reconciler.manifest import Source, desired_state, load, ownership
 from reconciler.policy import Breach, Owner, OwnerConsent, Ownership
+from reconciler.report.ownership_text import consent_lines
+from reconciler.workflow.access_checks import ownership_of
 
 DAY = datetime.date(2027, 1, 1)
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod, labels: {env: prod}}\nspec: {}\n"
@@ -176,3 +178,25 @@ def test_a_quota_is_its_users() -> None:
     assert breaches({"teams/payments/quotas.yaml": theirs, "teams/payments/default.yaml": default}, owners) == [
         "teams/payments/quotas.yaml principal User:led of ledger"
     ]
+
+
+def test_the_consents_in_use_are_named_with_their_reason() -> None:
+    given = (
+        "{team: ledger, to: payments, operations: [READ], topics: [ledger.v2], reason: settlement reads the ledger}",
+        "{team: ledger, to: payments, operations: [READ], topics: [ledger.v3]}",
+    )
+    files = {
+        "cluster.yaml": CLUSTER,
+        "ownership.yaml": document("Ownership", f"  owners:{OWNERS}", "teams"),
+        "teams/ledger/own.yaml": document("Ownership", "  consents:\n" + "".join(f"    - {one}\n" for one in given)),
+        PAY: acls("User:pay-svc", "{allow: READ, topics: [ledger.v2, payments.orders]}"),
+    }
+    manifests = load(Source(path, text) for path, text in files.items())
+    rules = ownership_of(manifests, "prod", DAY)
+    desired = desired_state(manifests, "prod", DAY)
+    assert rules.breaches(desired) == ()
+    [line] = consent_lines(rules.used_consents(desired))
+    assert line == (
+        "consent  teams/ledger/own.yaml:6:26: ledger lets files of payments declare READ on topic ledger.v2: "
+        "settlement reads the ledger"
+    )
