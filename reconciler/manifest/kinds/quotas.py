@@ -1,31 +1,28 @@
 """The kind ``Quotas``: how much clients may send, fetch and ask for, by user, client id or address."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import Discriminator, Field, Tag
 
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind
-from reconciler.manifest.parts import units
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import (
     LIST_TAG,
     MAPPING_TAG,
     TEXT_TAG,
-    VARIABLE_PATTERN,
     Boolean,
     Day,
     ManifestModel,
     Text,
-    reading,
     shape,
 )
 from reconciler.manifest.parts.hosts import right_form
 from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
+from reconciler.manifest.parts.rates import ByteRate, ConnectionRate, MutationRate, Percentage
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.rules import checked_texts
 from reconciler.manifest.reader.codes import Code
@@ -36,7 +33,6 @@ from reconciler.model import (
     CLIENT_ID,
     DEFAULT_NAME,
     IP,
-    MAX_QUOTA,
     QUOTA_KEYS,
     USER,
     ClientQuota,
@@ -45,8 +41,6 @@ from reconciler.model import (
     QuotaEntity,
 )
 
-_DECIMAL = re.compile(r"(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,9})?", re.ASCII)
-_BYTES: Final = {f"{unit}/s": size for unit, size in units.BYTES.items()}
 #: The name of the kind.
 QUOTAS: Final = "Quotas"
 #: The field of an item for each part of an entity.
@@ -56,47 +50,6 @@ _NOTHING = Trouble(Code.QUOTA_FORM, "the quota limits nothing", "add limits, or 
 _ABSENT = Trouble(Code.QUOTA_FORM, "an absent quota has no limits and no end", "remove limits and expires, or absent")
 _WITH_IP = Trouble(Code.QUOTA_FORM, "Kafka does not combine ip with user or clientId", "make two items of it")
 _TRUE = Trouble(Code.QUOTA_FORM, "only true makes sense here", "remove the field")
-
-
-def _positive(number: float) -> float:
-    if not 0 < number <= MAX_QUOTA:
-        raise ValueError(f"{number:g} is out of range: write a number above 0, {MAX_QUOTA} at most")
-    return number
-
-
-def _bytes(text: str) -> float:
-    found = re.fullmatch(r"([0-9]{1,19}) ?([A-Za-z]+/s)", text, re.ASCII)
-    if found and found[2] in _BYTES:
-        return _positive(int(found[1]) * _BYTES[found[2]])
-    if found or not re.fullmatch("-?[0-9]{1,19}", text, re.ASCII):
-        raise ValueError(
-            f"{quoted(text)} is not a byte rate: write a whole number of bytes, or one with {', '.join(_BYTES)}"
-        )
-    return _positive(units.integer(text))
-
-
-def _decimal(unit: str, text: str) -> float:
-    bare = text.removesuffix(unit).rstrip(" ")
-    if not _DECIMAL.fullmatch(bare):
-        raise ValueError(f"{quoted(text)} is not a number: write one such as 2.5{unit}")
-    return _positive(float(bare))
-
-
-def _whole(text: str) -> float:
-    return _positive(units.integer(text.removesuffix("/s")))
-
-
-def _limit_schema(pattern: str) -> WithJsonSchema:
-    number: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_QUOTA}
-    return WithJsonSchema(
-        {"anyOf": [number, {"type": "string", "pattern": f"^[0-9.]+ ?{pattern}$|{VARIABLE_PATTERN}"}]}
-    )
-
-
-ByteRate = Annotated[float, BeforeValidator(reading(_bytes)), _limit_schema("(B|KiB|MiB|GiB|TiB)/s")]
-Percentage = Annotated[float, BeforeValidator(reading(partial(_decimal, "%"))), _limit_schema("%")]
-MutationRate = Annotated[float, BeforeValidator(reading(partial(_decimal, "/s"))), _limit_schema("/s")]
-ConnectionRate = Annotated[float, BeforeValidator(reading(_whole)), _limit_schema("/s")]
 
 
 class QuotaLimits(ManifestModel):
