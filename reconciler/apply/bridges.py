@@ -106,6 +106,8 @@ class BridgeLifecycle:
             self._remove_disturbed(self.run.environment.cluster.read(_ACLS))
         except ClusterError:
             pass  # before the next phase it has to be read, or the run stops
+        except Exception as error:  # a wait at the end of a run polls too, and must not be cut off
+            self.alarm = self.alarm or f"bridges could not be watched: {self.run.reason(error)}"
         finally:
             self._polling = False
 
@@ -130,8 +132,8 @@ class BridgeLifecycle:
             live, _ = await_visible(self.run)
             self._remove_disturbed(live)
             self._forget_unmarked()
-        except (StoppedError, ClusterError) as stop:
-            return self._left(self.live, f"the cluster could not be read: {stop}")
+        except Exception as error:
+            return self._left(self.live, f"the cluster could not be read: {self.run.reason(error)}")
         start, after = self._start(), bindings_after(self.run.start.bindings, self.run.plan.steps)
         sides = NearbyBindings(start), NearbyBindings(live.bindings), NearbyBindings(after)
         free = [bridge for bridge in self.live if bridge in after or interrupts_nobody(bridge.pattern, *sides)]
@@ -232,7 +234,7 @@ class BridgeLifecycle:
         try:
             if found:
                 self.run.bridged(action, found, why)
-        except StoppedError as stop:
+        except Exception as error:
             if action == "create":
                 raise
-            self.run.stopped = self.run.stopped or str(stop)
+            self.run.stop(error)

@@ -38,7 +38,8 @@ class ApplyEnvironment:
     """What an apply works with; ``interrupted`` turns true once you ask to stop.
 
     ``max_batch`` makes requests smaller than they would be. ``barrier`` makes what a run waits by between phases
-    (``None``: a fixed wait); with ``lease_request`` no other run of ours goes on at the same time.
+    (``None``: a fixed wait); with ``lease_request`` no other run of ours goes on at the same time. ``redact`` takes the
+    secrets of the connections out of a text.
     """
 
     cluster: Cluster
@@ -51,3 +52,4 @@ class ApplyEnvironment:
     max_batch: int | None = None
     barrier: BarrierFactory | None = None
     lease_request: LeaseRequest | None = None
+    redact: Callable[[str], str] = str

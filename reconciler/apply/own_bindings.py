@@ -33,7 +33,7 @@ def remove(run: Run, bindings: Sequence[AclBinding]) -> tuple[AclBinding, ...]:
             break
         try:
             answers = run.environment.cluster.send([Delete(binding) for binding in left])
-        except ClusterError:
+            left = tuple(binding for binding, answer in zip(left, answers, strict=True) if not answer.good)
+        except Exception:  # noqa: S112 - what may still be there is returned
             continue
-        left = tuple(binding for binding, answer in zip(left, answers, strict=True) if not answer.good)
     return left

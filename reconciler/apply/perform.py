@@ -23,7 +23,6 @@ from reconciler.apply.sending import send
 from reconciler.apply.verification import await_visible, exact_read, reread
 from reconciler.model import AclBinding, ClusterState, without_bridges
 from reconciler.plan import Phase, Plan, Step, StepState, barriers, describe
-from reconciler.ports import RecordError
 
 #: Looks at the cluster again, as :func:`check` does.
 Recheck: TypeAlias = Callable[[ClusterState], Preflight]
@@ -35,7 +34,8 @@ def perform(
     """Perform ``plan`` on a cluster that was read as ``start`` and passed :func:`check`.
 
     With a lease, or a barrier that verifies, the cluster is read again, exactly, and ``recheck`` decides; raises what
-    it raises, and :class:`UnprovenError`, with nothing of the plan sent.
+    it raises, and :class:`UnprovenError`, with nothing of the plan sent. Once a bridge or a step was sent nothing is
+    raised: whatever goes wrong stops the run.
     """
     run = Run(plan, environment, without_bridges(start), plan.terms.default_allow)
     barrier = (environment.barrier or FixedWait)(run)
@@ -52,13 +52,16 @@ def perform(
         # You may have taken your time to approve the plan: read again, unless that was just done.
         _perform_phases(run, barrier, bridges, run.start if exact else reread(run))
     except StoppedError as stop:
-        run.stopped = str(stop)
-    except Exception as error:  # nothing of the plan was sent; the caller reports why
-        barrier.end()
-        if lease is not None:
-            lease.release()
-        _close(run, Result(plan, run.all_outcomes(), verified=False, stopped=str(error)))
-        raise
+        run.stop(stop)
+    except Exception as error:
+        if not run.batches and not bridges.live:  # nothing of the plan was sent; the caller reports why
+            barrier.end()
+            if lease is not None:
+                lease.release()
+            stopped = environment.redact(str(error))
+            _close(run, Result(plan, run.all_outcomes(), verified=False, stopped=stopped))
+            raise
+        run.stop(error)
     # The lease goes last: until then no cleanup takes our bridges and sentinels for leftovers.
     still_open = bridges.end()
     left = barrier.end()
@@ -177,8 +180,8 @@ def _end(run: Run, left: Sequence[AclBinding], bridges: Sequence[str]) -> Result
         )
         differences += (f"meanwhile, by somebody else: {text}" for text in found.foreign if not stopped)
         differences += recreated_topics(run)
-    except StoppedError as stop:
-        run.stopped = stopped or str(stop)
+    except Exception as error:  # what was sent has to be reported, whatever the reading ends with
+        run.stop(error)
     return Result(
         plan=run.plan,
         outcomes=run.all_outcomes(),
@@ -195,6 +198,6 @@ def _close(run: Run, result: Result) -> Result:
     try:
         run.environment.journal.write(record)
         run.environment.audit.write(record)
-    except RecordError as error:
-        return replace(result, stopped=result.stopped or f"the end could not be written down: {error}")
+    except Exception as error:
+        return replace(result, stopped=result.stopped or f"the end could not be written down: {run.reason(error)}")
     return result

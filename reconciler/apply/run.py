@@ -11,7 +11,7 @@ from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.model import AclBinding, ClusterState
 from reconciler.plan import Blockers, Phase, Plan, Step, StepState
-from reconciler.ports import ReadRequest, RecordError
+from reconciler.ports import ClusterError, ReadRequest, RecordError
 
 
 class StoppedError(Exception):
@@ -42,7 +42,7 @@ class NoLeaseGuard:
 
 @dataclass(slots=True)
 class Run:
-    """A plan being performed on a cluster that was read as ``start``."""
+    """A plan being performed on a cluster that was read as ``start``; ``batches`` counts the requests of steps."""
 
     plan: Plan
     environment: ApplyEnvironment
@@ -57,6 +57,16 @@ class Run:
     def __post_init__(self) -> None:
         """Compute what all audit records have in common."""
         self.about = records.about_run(self.plan, self.environment.identity)
+
+    def stop(self, error: Exception) -> None:
+        """Note why the run ends early; the first reason counts."""
+        self.stopped = self.stopped or self.reason(error)
+
+    def reason(self, error: Exception) -> str:
+        """An error in words, without secrets; of one that is not ours also the type."""
+        if isinstance(error, StoppedError | RecordError | ClusterError):
+            return str(error)
+        return self.environment.redact(f"{type(error).__name__}: {error}".removesuffix(": "))
 
     def all_outcomes(self) -> tuple[StepOutcome, ...]:
         """An outcome for every step, in the plan's order."""
@@ -84,12 +94,11 @@ class Run:
 
     def record_intent(self, phase: Phase, steps: Sequence[Step]) -> int:
         """Record, before it is sent, what will be sent; returns the number of the batch."""
-        self.batches += 1
+        batch, now = self.batches + 1, self.environment.clock.now()
         if not isinstance(self.environment.journal, NoLedger):
-            self._write_journal(
-                records.intent(self.environment.identity.run, self.batches, phase, steps, self.environment.clock.now())
-            )
-        return self.batches
+            self._write_journal(records.intent(self.environment.identity.run, batch, phase, steps, now))
+        self.batches = batch
+        return batch
 
     def record_outcomes(self, found: Sequence[StepOutcome], batch: int | None = None) -> None:
         """Record outcomes; they count even if writing them fails."""

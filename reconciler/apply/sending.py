@@ -26,20 +26,24 @@ _OUTCOMES: Final = {
 
 
 def send(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
-    """Send steps of one kind of change; each has an outcome then. Raises ``StoppedError``."""
+    """Send steps of one kind of change; each has an outcome then, even if this raises, ``StoppedError`` or other."""
     cluster, clock, kind = run.environment.cluster, run.environment.clock, kind_of(batch[0].change)
     # Before the intent: a run that has lost its lease must not even announce a request.
     run.lease_guard.renew()
     number = run.record_intent(phase, batch)
     began = clock.monotonic()
-    answers = answered(cluster.send, [step.change for step in batch], clock)
-    run.record_outcomes(
-        [
+    try:
+        answers = answered(cluster.send, [step.change for step in batch], clock)
+        found = [
             StepOutcome(step, _outcome(answer, kind.REPEATED), answer.code, answer.message)
             for step, answer in zip(batch, answers, strict=True)
-        ],
-        number,
-    )
+        ]
+    except Exception as error:  # nothing says how far the request got, and the reading may fail as well
+        run.stop(error)
+        run.record_outcomes([StepOutcome(step, Outcome.UNKNOWN, "unexpected", run.stopped) for step in batch], number)
+        resolve_unknown(run, batch, number)
+        raise
+    run.record_outcomes(found, number)
     run.environment.progress.sent(len(batch))
     if any(run.outcomes[step].outcome is Outcome.UNKNOWN for step in batch):
         resolve_unknown(run, batch, number)

@@ -163,7 +163,7 @@ def _perform(given: _Performance) -> Result:
     # How long to wait and whom to ask is the declaration's word; a plan's id does not speak of it.
     plan = replace(plan, terms=replace(now, scope=plan.terms.scope))
     with (
-        barrier_of(target, given.connection) as barrier,
+        barrier_of(target, given.connection) as (barrier, redact),
         ledgers(records, audit_topic(target, records)) as (journal, audit),
         attendant.interruptions() as interrupted,
         attendant.progress() as progress,
@@ -179,6 +179,7 @@ def _perform(given: _Performance) -> Result:
             audit=audit,
             barrier=barrier,
             lease_request=given.options.lease,
+            redact=redact,
         )
         return perform(plan, live, preflight, environment, partial(looked_at, plan))
 

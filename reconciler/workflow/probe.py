@@ -1,7 +1,8 @@
 """A second connection, as the principal without rights by which an apply asks brokers what they enforce."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 
 from reconciler.apply import BarrierFactory, ProbeBarrier, ProbeSetup
@@ -18,11 +19,16 @@ _MECHANISM = ("sasl.mechanism", "sasl.mechanisms")
 
 
 @contextmanager
-def barrier_of(target: Target, connection: ConnectionOptions) -> Iterator[BarrierFactory | None]:
-    """The barrier that asks brokers what they enforce; ``None`` where no probe is declared, and for a snapshot."""
+def barrier_of(
+    target: Target, connection: ConnectionOptions
+) -> Iterator[tuple[BarrierFactory | None, Callable[[str], str]]]:
+    """The barrier that asks brokers what they enforce; ``None`` where no probe is declared, and for a snapshot.
+
+    With it, what takes the secrets of all connections out of a text.
+    """
     declaration = target.declaration
     if declaration is None or declaration.probe is None or target.settings is None:
-        yield None
+        yield None, str if target.settings is None else target.settings.redact
         return
     from reconciler.adapters.kafka.probe import KafkaProbe  # noqa: PLC0415 - see connections.settings_of
 
@@ -48,7 +54,7 @@ def barrier_of(target: Target, connection: ConnectionOptions) -> Iterator[Barrie
             brokers=frozenset(declaration.brokers),
             seconds=declaration.probe.seconds,
         )
-        yield partial(ProbeBarrier, setup)
+        yield partial(ProbeBarrier, setup), replace(settings, secrets=settings.secrets | target.settings.secrets).redact
 
 
 def _login(name: str, declaration: ClusterDeclaration, options: ConnectionOptions) -> ClusterAddress:

@@ -389,6 +389,40 @@ def test_killed_behind_any_request_another_machine_finishes(
         assert {kind for kind, _ in stage.violations(asks("x"))} <= ({"cut"} if way == "cleanup" else set()), point
 
 
+@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize(("live", "wanted"), [(OPEN, CLOSED), (CLOSED, OPEN)])
+def test_broken_behind_any_request_a_run_removes_its_bridges_or_names_them(
+    live: frozenset[AclBinding], wanted: frozenset[AclBinding], lasting: bool
+) -> None:
+    for point in range(_kill_points(live, wanted)):
+        stage = Stage(live, wanted)
+        plan = stage.plan()
+        calls = 0
+
+        def broken(point: int = point) -> None:
+            nonlocal calls
+            calls += 1
+            if calls == point + 1 or (lasting and calls > point):
+                raise TypeError("broken")
+
+        stage.cluster.between = broken
+        try:
+            result = stage.apply(plan)
+        except TypeError:
+            assert {b for b in stage.bindings if not is_reserved(b.pattern.name)} == live, point
+        else:
+            assert result.stopped or result.differences or not lasting, point
+            assert not result.succeeded or stage.bindings == wanted, point
+            named = any("is still there" in text for text in result.differences)
+            assert named or not standing_bridges(stage.bindings), point
+        assert lasting or not {b for b in stage.bindings if is_reserved(b.pattern.name)} or named, point
+        assert stage.journal[-1]["record"] == "end", point
+        stage.cluster.between, stage.run = lambda: None, "second"
+        result = stage.apply(plan)
+        assert result.succeeded, (point, result.stopped, result.differences)
+        assert {kind for kind, _ in stage.violations(asks("x"))} == set(), point
+
+
 def test_a_bridge_of_a_dead_run_goes_at_once_where_default_allow_turns_out_to_be_off() -> None:
     pattern = acl("x", "").pattern
     left = {bridge_on(pattern), marker_of("dead", pattern)}

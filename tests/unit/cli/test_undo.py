@@ -1,14 +1,16 @@
 """Undo by the command line, on a snapshot: it sees what any other plan sees."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
+from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, Topic
+from reconciler.model import Change, ClusterState, Topic
 from reconciler.plan import parse_plan, plan_text
+from reconciler.ports import Answer
 from tests.cases.test_cases import binding
 
 MANIFESTS = """\
@@ -76,3 +78,36 @@ def test_a_forged_commit_does_not_steer_the_terminal(applied: Path, capsys: pyte
     told = capsys.readouterr().err
     assert "git revert" in told
     assert "\x1b" not in told
+
+
+def test_what_a_broken_run_performed_is_undone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, last = binding("User:a ALLOW READ on TOPIC first"), binding("User:a ALLOW READ on TOPIC last")
+    (tmp_path / "live.json").write_text(snapshot_text(ClusterState("id", frozenset({last}))), encoding="utf-8")
+    rules = "---\napiVersion: reconciler/v1\nkind: Acls\nmetadata: {name: a}\nspec:\n  principal: User:a\n"
+    cluster, saved, manifests = f"c=snapshot:{tmp_path / 'live.json'}", tmp_path / "plan.json", tmp_path / "m.yaml"
+    text = MANIFESTS.partition("---\n")[0] + rules + "  rules: [{allow: READ, topics: [first]}]\n"
+    manifests.write_text(text.replace("AclFound: true", "AclFound: false"), encoding="utf-8")
+    assert run(["plan", str(manifests), "--cluster", cluster, "--allow-deletes", "--out", str(saved)]) == 0
+    send, requests = SnapshotCluster.send, 0
+
+    def broken(self: SnapshotCluster, changes: Sequence[Change]) -> list[Answer]:
+        nonlocal requests
+        requests += 1
+        if requests == 2:
+            raise TypeError("broken")
+        return send(self, changes)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SnapshotCluster, "send", broken)
+        capsys.readouterr()
+        assert run(["apply", str(saved), str(manifests), "--cluster", cluster, "--yes"]) == 1
+    told = capsys.readouterr().out
+    assert "TypeError: broken" in told
+    plan = parse_plan(saved.read_text(encoding="utf-8"))
+    saved.write_text(plan_text(replace(plan, terms=replace(plan.terms, cluster=cluster))), encoding="utf-8")
+    assert run(["undo", str(saved), str(manifests), "--allow-deletes"]) == 0
+    told = capsys.readouterr().out
+    assert str(first) in told
+    assert str(last) not in told, "it was never deleted"

@@ -1,0 +1,171 @@
+"""An exception that nobody foresaw, in the middle of a run: it ends as a stopped run that knows what was sent."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.adapters.journal_file import RecordFile, read_records
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply import (
+    ApplyEnvironment,
+    Identity,
+    LeaseRequest,
+    Outcome,
+    Result,
+    Silent,
+    check,
+    past_runs,
+    perform,
+)
+from reconciler.apply.environment import NoLedger
+from reconciler.apply.undo import performed_steps, revert_steps
+from reconciler.model import AclBinding, Change, ClusterState, DesiredState, Origin, Scope, is_reserved, resource_of
+from reconciler.plan import Options, Plan, Request, Terms, plan_id, propose, touched_binding
+from reconciler.ports import Answer, Ledger, ReadRequest
+from tests.faults.scenario import DAY, acl
+from tests.property.clock import StillClock
+from tests.property.transitions import declared
+
+LIVE = ClusterState("cluster", frozenset({acl("old1", "User:a"), acl("old2", "User:a"), acl("kept", "User:a")}))
+WANTED = frozenset({acl("kept", "User:a"), *(acl(f"new{number}", "User:a") for number in range(4))})
+SECRET = "hunter2"
+
+
+class Breaking(MemoryCluster):
+    """Raises in the ``breaks``-th request that contains a step, ``after`` it was applied or before; reads work."""
+
+    def __init__(self, error: BaseException, breaks: int, *, after: bool = False, lasting: bool = False) -> None:
+        super().__init__(LIVE)
+        self.error, self.breaks, self.after, self.lasting = error, breaks, after, lasting
+        self.requests = 0
+
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        of_the_plan = not any(is_reserved(str(_name(change))) for change in changes)
+        self.requests += of_the_plan
+        breaks = of_the_plan and self.requests == self.breaks
+        if breaks and not self.after:
+            raise self.error
+        answers = super().send(changes)
+        if breaks:
+            raise self.error
+        return answers
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        if self.lasting and self.requests >= self.breaks:
+            raise self.error
+        return super().read(request)
+
+
+def _name(change: Change) -> str:
+    resource = resource_of(change)
+    return resource.pattern.name if isinstance(resource, AclBinding) else resource.name
+
+
+def _plan() -> Plan:
+    terms = Terms("c", default_allow=False, barrier_wait=0.0)
+    return propose(declared(WANTED, {}), LIVE, terms, Request(DAY, Options(allow_deletes=True)))
+
+
+def _applied(cluster: MemoryCluster, journal: Ledger | None = None, plan: Plan | None = None) -> Result:
+    made = plan or _plan()
+    world = ApplyEnvironment(
+        cluster,
+        StillClock(),
+        Silent(),
+        identity=Identity("run"),
+        journal=journal or NoLedger(),
+        max_batch=2,
+        lease_request=LeaseRequest("dana"),
+        redact=lambda text: text.replace(SECRET, "[redacted]"),
+    )
+    return perform(made, LIVE, check(made, LIVE, made.terms), world)
+
+
+def _shown(result: Result, cluster: MemoryCluster) -> None:
+    """Every step's outcome is what the cluster has."""
+    for item in result.outcomes:
+        change = item.step.change
+        there = touched_binding(change) in cluster.state.bindings
+        assert (item.outcome is Outcome.DONE) is (there is (change.after is not None)), item
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("error", [TypeError(f"bad {SECRET}"), MemoryError(), ValueError()])
+@pytest.mark.parametrize("breaks", [1, 2, 3])
+def test_a_request_that_breaks_stops_the_run(breaks: int, error: Exception, after: bool) -> None:
+    cluster = Breaking(error, breaks, after=after)
+    result = _applied(cluster)
+    assert result.stopped == f"{type(error).__name__}: bad [redacted]".removesuffix(
+        "" if str(error) else ": bad [redacted]"
+    )
+    assert not result.succeeded
+    assert result.verified
+    assert result.count(Outcome.DONE) == 2 * (breaks - 1 + after)
+    assert result.count(Outcome.UNKNOWN) == (0 if after else 2)
+    _shown(result, cluster)
+    assert not any(is_reserved(binding.pattern.name) for binding in cluster.state.bindings), "the lease is given back"
+
+
+def test_what_was_sent_stays_unknown_where_the_reading_breaks_too() -> None:
+    cluster = Breaking(TypeError("bad"), 2, after=True, lasting=True)
+    result = _applied(cluster)
+    assert (result.count(Outcome.DONE), result.count(Outcome.UNKNOWN)) == (2, 2)
+    assert (result.stopped, result.verified) == ("TypeError: bad", False)
+
+
+def test_before_the_first_request_it_is_the_caller_s() -> None:
+    cluster = Breaking(TypeError("bad"), 0, lasting=True)
+    with pytest.raises(TypeError, match="bad"):
+        _applied(cluster)
+    assert cluster.state.bindings == LIVE.bindings
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit()])
+def test_what_ends_the_process_is_not_caught(error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        _applied(Breaking(error, 2))
+
+
+class _Full:
+    """Keeps records until one is ``fatal``."""
+
+    def __init__(self, fatal: Callable[[Mapping[str, Any]], bool]) -> None:
+        self.fatal = fatal
+        self.kept: list[str] = []
+
+    def write(self, *records: Mapping[str, Any]) -> None:
+        for record in records:
+            if self.fatal(record):
+                raise TypeError("not serializable")
+            self.kept.append(record["record"])
+
+
+@pytest.mark.parametrize(("record", "done"), [("outcomes", 2), ("end", 6)])
+def test_a_journal_that_breaks_stops_the_run(record: str, done: int) -> None:
+    cluster = Breaking(TypeError(), 99)
+    result = _applied(cluster, _Full(lambda written: written["record"] == record))
+    assert "TypeError: not serializable" in result.stopped
+    assert result.count(Outcome.DONE) == done
+    _shown(result, cluster)
+
+
+def test_a_journal_that_breaks_before_the_first_request_is_the_caller_s() -> None:
+    cluster = Breaking(TypeError(), 99)
+    with pytest.raises(TypeError):
+        _applied(cluster, _Full(lambda written: written["record"] == "intent"))
+    assert cluster.state.bindings == LIVE.bindings
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_its_journal_says_what_to_undo(tmp_path: Path, after: bool) -> None:
+    cluster, plan, file = Breaking(TypeError("bad"), 2, after=after), _plan(), str(tmp_path / "journal")
+    _applied(cluster, RecordFile(file, alone=True), plan)
+    run, *others = past_runs(read_records(file))
+    assert not others
+    assert (run.plan_id, run.ended) == (plan_id(plan), True)
+    steps = performed_steps(plan, [run], cluster.state)
+    assert len(steps) == 2 * (1 + after)
+    back = revert_steps(steps, cluster.state, Scope(), DesiredState(), Origin("plan.json", 1, 1))
+    assert frozenset(back.desired.bindings) == LIVE.bindings
