@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from reconciler.cli.console import error, info, out, out_json, style_for
-from reconciler.cli.exits import Exit, worst
+from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.options import (
     cluster_option,
     connection_options,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reconciler.report.checks import Checks
 
 _NEW_ACCESS: Final = "new-access"
+_GUARDRAILS: Final = "guardrails"
 
 
 @click.command("plan", short_help="Compare manifests with a cluster; print and save the plan")
@@ -33,8 +34,15 @@ _NEW_ACCESS: Final = "new-access"
 @click.option(
     "--fail-on",
     multiple=True,
-    type=click.Choice([_NEW_ACCESS]),
-    help="Exit 3 if anybody gains access; the plan is saved anyway.",
+    type=click.Choice([_NEW_ACCESS, _GUARDRAILS]),
+    help="Exit 3 if anybody gains access (new-access), or if the manifests do not only tighten the guardrails of "
+    "--base (guardrails); the plan is saved anyway.",
+)
+@click.option(
+    "--base",
+    metavar="DIR",
+    type=click.Path(exists=True),
+    help="Manifests of the base branch: the plan begins with what PATH changes about the rules that judge it.",
 )
 @click.option(
     "--validate-with-broker",
@@ -52,6 +60,7 @@ def command(
     planning: PlanOptions,
     expand: bool,
     fail_on: tuple[str, ...],
+    base: str | None,
     validate_with_broker: bool,
     detailed_exitcode: bool,
     connection: ConnectionOptions,
@@ -63,18 +72,23 @@ def command(
     an access test fails, a file names what another team owns (Ownership), or a topic breaks a TopicPolicy. With
     --validate-with-broker, also if the cluster refuses a step; exit 1 if it gives no answer about one.
     """
+    from dataclasses import replace
+
     from reconciler import workflow
     from reconciler.cli.notes import info_note
 
+    if _GUARDRAILS in fail_on and base is None:
+        raise CommandError("--fail-on guardrails needs a base to compare with", "add --base DIR", Exit.USAGE)
     planned = workflow.plan(path, cluster, planning, connection, ask_broker=validate_with_broker, tell=info_note)
-    checks = workflow.checks_of(planned)
+    changed = () if base is None else workflow.guardrails_changed(base, path)
+    checks = replace(workflow.checks_of(planned), guardrails=changed)
     print_plan(planned.plan, checks, expand=expand, output=output)
     saved = save_as is not None
     status = worst(verdict(planned.plan, checks, saved=saved), _answers(planned.plan, saved=saved))
     if status is Exit.OK and save_as is not None:
         save(planned.plan, save_as)
     different = Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
-    return worst(status, _gate(planned.plan, fail_on), different)
+    return worst(status, _gate(planned.plan, checks, fail_on), different)
 
 
 def print_plan(plan: "Plan", checks: "Checks | None", *, expand: bool, output: str, command: str = "plan") -> None:
@@ -90,6 +104,10 @@ def print_plan(plan: "Plan", checks: "Checks | None", *, expand: bool, output: s
     from reconciler.report.plan_text import plan_lines
 
     style = style_for(sys.stdout)
+    if checks is not None and checks.guardrails:
+        from reconciler.report.guardrails_text import guardrail_lines
+
+        out(guardrail_lines(checks.guardrails, style))
     out(plan_lines(plan, style, expand=expand, drift=command == "drift"))
     if checks is not None:
         out(checks_lines(checks, style))
@@ -107,13 +125,17 @@ def verdict(plan: "Plan", checks: "Checks", *, saved: bool) -> Exit:
     return Exit.OK
 
 
-def _gate(plan: "Plan", fail_on: tuple[str, ...]) -> Exit:
+def _gate(plan: "Plan", checks: "Checks", fail_on: tuple[str, ...]) -> Exit:
     from reconciler.plan import AccessTrend
 
+    failed = Exit.OK
     if _NEW_ACCESS in fail_on and plan.access.trend in (AccessTrend.WIDENING, AccessTrend.MIXED):
         error("somebody gains access (--fail-on new-access)")
-        return Exit.FAILED_CHECK
-    return Exit.OK
+        failed = Exit.FAILED_CHECK
+    if _GUARDRAILS in fail_on and checks.guardrails_weakened:
+        error("these manifests change rules that judge them (--fail-on guardrails)")
+        failed = Exit.FAILED_CHECK
+    return failed
 
 
 def save(plan: "Plan", file: str) -> None:

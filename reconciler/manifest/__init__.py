@@ -2,6 +2,7 @@
 
 from reconciler.manifest.connections import Connection, connections
 from reconciler.manifest.desired import declared_cluster, desired_state
+from reconciler.manifest.guardrails import GuardrailChange, Meaning, guardrail_changes
 from reconciler.manifest.kinds.access_tests import AccessTest, Claim
 from reconciler.manifest.kinds.acls import AclsDeclaration
 from reconciler.manifest.kinds.fleet import FleetDeclaration, WaveDeclaration
@@ -49,10 +50,12 @@ __all__ = [
     "ConsentDeclaration",
     "ExpressionFault",
     "FleetDeclaration",
+    "GuardrailChange",
     "Limits",
     "LintWaiver",
     "ManifestError",
     "Manifests",
+    "Meaning",
     "OwnerDeclaration",
     "Problem",
     "QuotasDeclaration",
@@ -68,6 +71,7 @@ __all__ = [
     "desired_state",
     "document_name_problem",
     "expression_problems",
+    "guardrail_changes",
     "json_schema",
     "lint_waivers",
     "load",

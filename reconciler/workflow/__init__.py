@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reconciler.workflow.access_tests import run_tests
     from reconciler.workflow.applying import ApplyOptions, apply, apply_plan
     from reconciler.workflow.attendant import Attendant, Unattended
-    from reconciler.workflow.checks import checks_of
+    from reconciler.workflow.checks import checks_of, guardrails_changed
     from reconciler.workflow.clusters import Target, open_any, open_declared
     from reconciler.workflow.exporting import Exported, export
     from reconciler.workflow.leftovers import Cleanup, cleanup
@@ -33,7 +33,7 @@ _MODULES: Final = {
     "access_tests": ("run_tests",),
     "applying": ("ApplyOptions", "apply", "apply_plan"),
     "attendant": ("Attendant", "Unattended"),
-    "checks": ("checks_of",),
+    "checks": ("checks_of", "guardrails_changed"),
     "leftovers": ("Cleanup", "cleanup"),
     "clusters": ("Target", "open_any", "open_declared"),
     "exporting": ("Exported", "export"),
@@ -70,6 +70,7 @@ __all__ = [
     "cleanup",
     "drift",
     "export",
+    "guardrails_changed",
     "lint",
     "load",
     "minimise",

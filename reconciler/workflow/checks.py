@@ -8,11 +8,12 @@ import datetime
 from collections.abc import Callable
 
 from reconciler.access import Authorizer
-from reconciler.manifest import Manifests
+from reconciler.manifest import GuardrailChange, Manifests, guardrail_changes
 from reconciler.model import DesiredState
 from reconciler.plan import bindings_after
 from reconciler.report.checks import Checks
 from reconciler.workflow.access_checks import decide_tests, ownership_of
+from reconciler.workflow.manifests import read_sources
 from reconciler.workflow.planning import Planned
 from reconciler.workflow.states import authorizer
 from reconciler.workflow.topic_checks import Seen, decide_policies
@@ -34,6 +35,15 @@ def checks(
         decide_policies(manifests, cluster, wanted, as_of, seen),
         owned.used_consents(wanted),
     )
+
+
+def guardrails_changed(base: str, path: str) -> tuple[GuardrailChange, ...]:
+    """How the guardrails of the manifests below ``path`` differ from those below ``base``, loosening ones first.
+
+    Both directories are compared as they are written, so no field of a guardrail is exempt. Raises
+    :class:`InvalidManifestsError`.
+    """
+    return guardrail_changes(read_sources(base), read_sources(path))
 
 
 def checks_of(planned: Planned, as_of: datetime.date | None = None) -> Checks:

@@ -104,15 +104,27 @@ def _sections(report: Report) -> Iterator[Section]:
     if refusals:
         rows = [f"- {code(one.rule.removeprefix('guard-'))}: {prose(one.message)}{_remedy(one)}\n" for one in refusals]
         yield Section("\n#### Refused\n\n", rows, _more("refusal"), weight=4)
+    yield from _guardrails(report)
     yield from _fleets(report)
     yield from _callouts(report)
     yield from _access(report)
     yield from _checks(report.broken_checks)
-    yield from _findings(one for one in report.open_findings if not one.checked)
+    yield from _findings(one for one in report.open_findings if not one.checked and not _is_guardrail(one))
     yield from _warnings(report)
     yield from _notes(report)
     for plan in report.all_plans[:_MOST_PLANS]:
         yield from _steps(plan, many=len(report.all_plans) > 1)
+
+
+def _is_guardrail(finding: Finding) -> bool:
+    return finding.rule.startswith("guardrail-")
+
+
+def _guardrails(report: Report) -> Iterator[Section]:
+    changed = [one for one in report.open_findings if _is_guardrail(one)]
+    rows = [f"- **{one.rule.removeprefix('guardrail-')}**: {prose(one.message)}{_at(one.place)}\n" for one in changed]
+    if rows:
+        yield Section("\n#### Guardrails changed\n\n", rows, _more("guardrail change"), weight=4)
 
 
 def _remedy(finding: Finding) -> str:

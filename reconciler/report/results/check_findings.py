@@ -34,6 +34,10 @@ def agreed_findings(agreed: ChecksEntry, cluster: str) -> Iterator[Finding]:
     for claim in agreed.claims:
         if claim.standing != "passed":
             yield _claim_finding(claim, cluster)
+    for change in agreed.guardrails:
+        rule = f"guardrail-{change.meaning}"
+        level = Level.NOTE if change.meaning == "tighter" else Level.WARNING
+        yield Finding(rule, rule, level, change.message, place=change.place)
     for breach in agreed.breaches or ():
         yield _ownership_finding(breach, cluster)
     if agreed.policies is not None:

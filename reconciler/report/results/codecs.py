@@ -25,6 +25,7 @@ from reconciler.report.results.documents import (
     ClaimEntry,
     ConsentEntry,
     FailedOutput,
+    GuardrailEntry,
     LintedState,
     LintEntry,
     LintOutput,
@@ -156,6 +157,12 @@ _CONSENT: Final[Record[ConsentEntry]] = record(
     field("reason", ANY_TEXT, "Why, as declared.", "settlement reads the ledger", default=""),
     _MESSAGE,
 )
+_GUARDRAIL: Final[Record[GuardrailEntry]] = record(
+    GuardrailEntry,
+    _PLACE,
+    field("meaning", TEXT, "Whether the rules refuse more (tighter), less (looser), or that is unclear.", "looser"),
+    _MESSAGE,
+)
 _POLICY_ENTRY: Final[Record[PolicyEntry]] = record(
     PolicyEntry,
     _RULE,
@@ -189,6 +196,7 @@ CHECKS: Final[Record[ChecksEntry]] = record(
     field("breaches", nullable(array(_BREACH)), "Breaches of ownership.", default=None, omit=True),
     field("policies", nullable(_POLICIES), "Topics and topic policies.", default=None, omit=True),
     field("consents", array(_CONSENT), "The consents that something declared relies on.", default=(), omit=True),
+    field("guardrails", array(_GUARDRAIL), "What differs from the guardrails of --base.", default=(), omit=True),
 )
 _VALIDATED: Final[Record[ValidatedEntry]] = record(
     ValidatedEntry,

@@ -138,6 +138,15 @@ class ConsentEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class GuardrailEntry:
+    """A difference between the guardrails of a proposal and those of its base."""
+
+    place: Origin
+    meaning: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProblemEntry:
     """A problem in a manifest."""
 
@@ -192,6 +201,7 @@ class ChecksEntry:
     breaches: tuple[BreachEntry, ...] | None = None
     policies: PoliciesEntry | None = None
     consents: tuple[ConsentEntry, ...] = ()
+    guardrails: tuple[GuardrailEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

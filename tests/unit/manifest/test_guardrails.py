@@ -1,0 +1,136 @@
+"""A proposal that changes its own judge is told, whatever it changes and wherever it does."""
+
+import pytest
+
+from reconciler.manifest import Source, guardrail_changes, load
+from reconciler.manifest.guardrails import Meaning
+
+_BASE = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: prod, labels: {env: prod}}
+spec:
+  superUsers: [User:admin]
+  allowEveryoneIfNoAclFound: false
+  protect: [{topics: [ledger.v1]}]
+  ignore: [{principals: {prefix: "User:sa-"}}]
+  limits: {maxDeletes: 200}
+  barrier: {wait: 2s}
+---
+apiVersion: reconciler/v1
+kind: AccessTests
+metadata: {name: guardrails}
+spec:
+  clusters: {matchLabels: {env: prod}}
+  tests:
+    - name: only billing reads personal data
+      principals: ["User:*"]
+      except: [User:svc-billing]
+      mustNot: [READ, WRITE]
+      topics: {prefix: pii.}
+    - name: ledger readers
+      onlyReaders: [User:svc-ledger]
+      topics: [payments.ledger]
+---
+apiVersion: reconciler/v1
+kind: Ownership
+metadata: {name: teams}
+spec:
+  owners:
+    - {team: payments, files: teams/payments/**, topics: {prefix: payments.}}
+    - {team: ledger, files: teams/ledger/**, topics: {prefix: ledger.}}
+---
+apiVersion: reconciler/v1
+kind: TopicPolicy
+metadata: {name: production}
+spec:
+  rules:
+    - {topics: {any: true}, replicationFactor: {min: 3}, message: three replicas}
+"""
+
+
+def _changes(*replaced: tuple[str, str]) -> list[tuple[Meaning, str, str | None, str | None]]:
+    text = _BASE
+    for old, new in replaced:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    load([Source("a.yaml", text)])
+    found = guardrail_changes([Source("a.yaml", _BASE)], [Source("b.yaml", text)])
+    return [(change.meaning, change.field, change.before, change.after) for change in found]
+
+
+def test_equal_guardrails_have_no_difference_in_any_order() -> None:
+    documents = _BASE.split("---\n")
+    shuffled = "---\n".join(reversed(documents)).replace("[READ, WRITE]", "[WRITE, READ]")
+    assert guardrail_changes([Source("a.yaml", _BASE)], [Source("z.yaml", shuffled)]) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "meaning", "field"),
+    [
+        ("[User:admin]", "[User:admin, User:x]", Meaning.LOOSER, "spec.superUsers[User:x]"),
+        ("Found: false", "Found: true", Meaning.LOOSER, "spec.allowEveryoneIfNoAclFound"),
+        ("maxDeletes: 200", "maxDeletes: 2000", Meaning.LOOSER, "spec.limits.maxDeletes"),
+        ("maxDeletes: 200", "maxDeletes: 20", Meaning.TIGHTER, "spec.limits.maxDeletes"),
+        ("barrier: {wait: 2s}", "brokers: [1]", Meaning.LOOSER, "spec.barrier"),
+        ("wait: 2s", "wait: 0s", Meaning.UNCLEAR, "spec.barrier.wait"),
+        ('{prefix: "User:sa-"}', '{prefix: "User:"}', Meaning.LOOSER, "spec.ignore"),
+        ("except: [User:svc-billing]", "except: [User:svc-billing, User:x]", Meaning.LOOSER, "[User:x]"),
+        ("mustNot: [READ, WRITE]", "mustNot: [WRITE]", Meaning.LOOSER, "mustNot[READ]"),
+        ("onlyReaders: [User:svc-ledger]", "onlyReaders: [User:svc-ledger, User:x]", Meaning.LOOSER, "onlyReaders"),
+        (
+            "      topics: {prefix: pii.}",
+            "      topics: {prefix: pii.}\n      severity: warning",
+            Meaning.LOOSER,
+            "severity",
+        ),
+        (
+            "      topics: {prefix: pii.}",
+            "      topics: {prefix: pii.}\n      waiver: {reason: soon, expires: 2027-01-31}",
+            Meaning.LOOSER,
+            "waiver",
+        ),
+        ("files: teams/ledger/**", 'files: ["teams/ledger/**", "zz.yaml"]', Meaning.LOOSER, "files"),
+        (
+            "topics: {prefix: ledger.}",
+            "topics: {prefix: ledger.}, consents: [{to: payments, operations: READ, topics: [ledger.v2]}]",
+            Meaning.LOOSER,
+            "consents",
+        ),
+    ],
+)
+def test_a_difference_is_told_with_its_meaning(old: str, new: str, meaning: Meaning, field: str) -> None:
+    found = _changes((old, new))
+    assert any(change[0] is meaning and field in change[1] for change in found), found
+    if meaning is Meaning.LOOSER:
+        assert found[0][0] is Meaning.LOOSER
+
+
+def test_a_document_that_is_gone_loosens() -> None:
+    without = "---\n".join(part for part in _BASE.split("---\n") if "AccessTests" not in part)
+    [change] = guardrail_changes([Source("a.yaml", _BASE)], [Source("a.yaml", without)])
+    assert (change.meaning, change.kind, change.document, change.removed) == (
+        Meaning.LOOSER,
+        "AccessTests",
+        "guardrails",
+        True,
+    )
+    assert str(change.origin).startswith("a.yaml:14")
+
+
+def test_a_label_that_lets_a_cluster_escape_its_tests_loosens() -> None:
+    found = guardrail_changes(
+        [Source("a.yaml", _BASE)], [Source("a.yaml", _BASE.replace("labels: {env: prod}", "labels: {env: production}"))]
+    )
+    assert found[0].meaning is Meaning.LOOSER
+    assert found[0].reason == "it no longer applies to the cluster prod"
+
+
+def test_how_a_cluster_is_reached_is_no_guardrail() -> None:
+    reached = ("  superUsers: [User:admin]", "  bootstrapServers: [b:9092]\n  superUsers: [User:admin]")
+    assert _changes(reached) == []
+
+
+def test_a_field_that_the_table_does_not_know_is_unclear() -> None:
+    found = _changes(("superUsers: [User:admin]", "superUsers: [User:admin]\n  interBrokerPrincipals: [User:b]"))
+    assert [change[0] for change in found] == [Meaning.UNCLEAR]
