@@ -141,7 +141,7 @@ _WORDS: Final = {
     "outside": "Live bindings out of scope.",
     "creates": "Bindings to create.",
     "deletes": "Bindings to delete.",
-    "topics": "Changes of topics.",
+    "topics": "Changes of topics and client quotas.",
     "left": "Differences that stay.",
 }
 _COUNTS: Final[Record[DriftCounts]] = record(

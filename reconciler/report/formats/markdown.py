@@ -135,7 +135,7 @@ def _fleets(report: Report) -> Iterator[Section]:
     for fleet in report.fleets:
         rows = [_cluster_row(one) for one in (*fleet.unknown, *fleet.differing)]
         if rows:
-            opening = "| cluster | missing | undeclared | topics | not changed | first differences |\n"
+            opening = "| cluster | missing | undeclared | topics and quotas | not changed | first differences |\n"
             opening += "|---|---|---|---|---|---|\n"
             yield Section("\n#### Clusters that differ or are not known\n\n", rows, _more("cluster"), opening, weight=4)
         doubts = [f"- {code(_cut(one.cluster))}: {prose(one.doubt)}\n" for one in fleet.doubtful]

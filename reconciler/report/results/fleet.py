@@ -52,14 +52,14 @@ class FleetCluster:
 
     @property
     def words(self) -> str:
-        """``2 bindings missing, 1 topic different``; why it is not known; or that it is as declared."""
+        """``2 bindings missing, 1 change of topics or quotas``; why it is not known; or that it is as declared."""
         if self.failure is not None:
             return f"not known: {self.failure.code}: {' '.join(self.failure.message.split())}"
         counts = self.counts or DriftCounts()
         found = (
             (counts.creates, "binding", "missing"),
             (counts.deletes, "binding", "undeclared"),
-            (counts.topics, "topic", "different"),
+            (counts.topics, "change", "of topics or quotas"),
             (counts.left, "difference", "that no plan removes"),
         )
         return ", ".join(f"{counted(number, noun)} {what}" for number, noun, what in found if number) or "as declared"
