@@ -41,7 +41,7 @@ def command(
     """Explain why PRINCIPAL may or may not do OPERATION on the TYPE called NAME.
 
     Shows the rule, the deciding ACL and its line, and every ACL on the name with its effect on this request. Without
-    --cluster, the answer is about what is declared.
+    --cluster, the answer is about what is declared. “reconciler quota PRINCIPAL” explains why a client is throttled.
     """
     pattern = asked_pattern(resource_type, name)
     wanted = asked_operation(operation, pattern)
