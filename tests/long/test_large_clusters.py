@@ -96,7 +96,7 @@ def live(sandbox: Sandbox) -> frozenset[AclBinding]:
     return frozenset(state.bindings)
 
 
-def without_message_reader(main: Job) -> None:
+def without_message_client(main: Job) -> None:
     """Adds a setting that only confluent-kafka can take over."""
     text = main.connections.read_text(encoding="utf-8")
     main.connections.write_text(f"{text}    broker.address.family: v4\n", encoding="utf-8")
@@ -107,7 +107,7 @@ def test_150_000_acls_over_30_000_resources(roomy: Sandbox, tmp_path: Path, caps
     grants = Grants(principals=5, first=0, last=30_000)
     fill(main, roomy, grants)
     grants = move(main, roomy, grants, tmp_path / "by-messages.json")
-    without_message_reader(main)
+    without_message_client(main)
     move(main, roomy, grants, tmp_path / "by-the-client.json")
 
 
@@ -118,7 +118,7 @@ def test_120_000_acls_over_120_000_resources(
     grants = Grants(principals=1, first=0, last=120_000)
     fill(main, roomy, grants)
     grants = move(main, roomy, grants, tmp_path / "plan.json")
-    without_message_reader(main)
+    without_message_client(main)
     for command in (["plan"], ["drift"], ["apply", "--yes"], ["export"]):
         refused = main.run(*command)
         assert refused.status == 1

@@ -47,7 +47,7 @@ _MECHANISMS: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUT
 
 
 def kafka_python_settings(settings: ClientSettings) -> dict[str, Any] | None:
-    """``{"settings": …, "tls": … or None, "token": … or None}`` for ``message_reader``, or ``None``."""
+    """``{"settings": …, "tls": … or None, "token": … or None}`` for ``message_client``, or ``None``."""
     carried: dict[str, Any] = {"bootstrap_servers": settings.config["bootstrap.servers"].split(",")}
     tls: dict[str, str] = {}
     for key, value in settings.config.items():

@@ -1,7 +1,7 @@
 """List all ACLs in child processes, so that a crash of a client library is an error here and does not end us.
 
-There are three readers, each tried only if the one before failed: raw messages (``message_reader``), the client in one
-call, the client in shards. ``docs/decisions/acl-listing.md`` explains the order.
+It tries up to three ways, in this order: raw messages (``message_client``), the client in one call, the client in
+shards. ``docs/decisions/acl-listing.md`` explains the order.
 """
 
 import marshal
@@ -181,7 +181,7 @@ def log_dir_sizes(settings: ClientSettings, partitions: Mapping[str, Sequence[in
 
 
 def ask(settings: ClientSettings, **question: Any) -> tuple[Any, ...] | None:
-    """The message reader's reply to another question than the ACLs; ``None`` where it cannot take these settings."""
+    """The message client's reply to another question than the ACLs; ``None`` where it cannot take these settings."""
     task = _task(AclReader.MESSAGES, settings)
     return None if task is None else _start(AclReader.MESSAGES, {**task, **question}).reply()
 
@@ -217,4 +217,4 @@ def _task(reader: AclReader, settings: ClientSettings) -> dict[str, Any] | None:
 
 
 def _start(reader: AclReader, task: dict[str, Any]) -> ListingProcess:
-    return ListingProcess("message_reader" if reader is AclReader.MESSAGES else "client_reader", task)
+    return ListingProcess("message_client" if reader is AclReader.MESSAGES else "client_reader", task)

@@ -155,7 +155,7 @@ def test_no_secret_is_in_the_child_s_arguments_or_environment(broker: Sandbox) -
     listing = AclListing(settings_of(properties))
     shown = _arguments_and_environment(listing.pid)
     assert listing.result().listing
-    assert b"message_reader" in shown
+    assert b"message_client" in shown
     assert properties["sasl.password"].encode() not in shown
 
 

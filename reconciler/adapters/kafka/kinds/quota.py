@@ -1,6 +1,6 @@
 """Client quotas, read and altered with kafka-python's messages: confluent-kafka has none for them.
 
-Every message is sent by a child process; ``message_reader`` explains why.
+Every message is sent by a child process; ``message_client`` explains why.
 """
 
 from collections.abc import Sequence

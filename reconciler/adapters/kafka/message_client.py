@@ -38,7 +38,7 @@ class _Fixed(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has n
         return {}
 
 
-def read(task: Task) -> Reply:
+def answer(task: Task) -> Reply:
     """The reply to ``task``: ``{"settings": …, "tls": …, "token": …, "features": bool, "timeout": seconds}``.
 
     With ``sizes``, partitions by topic, the reply is the bytes that each topic takes on all brokers' disks. With
@@ -212,4 +212,4 @@ def _path(tls: Mapping[str, Any], name: str) -> str | None:
 
 
 if __name__ == "__main__":
-    serve(read)
+    serve(answer)
