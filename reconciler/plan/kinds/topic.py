@@ -18,10 +18,10 @@ from reconciler.model import (
     TopicPartitions,
     Update,
     data_loss,
-    normal_form,
 )
 from reconciler.plan.kinds.interface import PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
+from reconciler.plan.observed_topic import observed_configs, observed_creation, observed_id, observed_partitions
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard, Refusal, refusal
 
@@ -234,71 +234,11 @@ def observe(change: Change, live: ClusterState) -> Observed:
     topic = live.topics.get(name)
     match change:
         case Create(Topic() as wanted):
-            return PENDING if topic is None else _created(wanted, topic)
+            return PENDING if topic is None else observed_creation(wanted, topic)
         case Delete(Topic() as expected):
-            return DONE if topic is None else _same_topic(expected.topic_id, topic)
+            return DONE if topic is None else observed_id(expected.topic_id, topic)
         case Update(TopicPartitions(_, before, topic_id), TopicPartitions(_, after)):
-            return _partitions(before, after, topic_id, topic, name)
+            return observed_partitions(before, after, topic_id, topic, name)
         case Update(TopicConfigs() as old, TopicConfigs() as new):
-            return _configs(old, new, topic)
+            return observed_configs(old, new, topic)
     raise TypeError(f"{change!r} is not a step on a topic")
-
-
-def _created(wanted: Topic, topic: Topic) -> Observed:
-    """A topic that appeared meanwhile is the wished one if every wish about it holds."""
-    partitions = wanted.num_partitions in (None, topic.num_partitions)
-    replicas = wanted.replication_factor in (None, topic.replication_factor)
-    mine = {key: normal_form(key, value) for key, value in wanted.configs.items()}
-    theirs = {key: normal_form(key, value) for key, value in topic.configs.items()}
-    assigned = wanted.replica_assignments is None or topic.replica_assignments in (None, wanted.replica_assignments)
-    if partitions and replicas and assigned and mine == theirs:
-        return DONE
-    return Observed(StepState.STALE, f"topic {topic.name}", "absent", f"exists with {_shape(topic)}")
-
-
-def _same_topic(topic_id: str | None, topic: Topic) -> Observed:
-    if topic_id and topic.topic_id and topic_id != topic.topic_id:
-        found = f"another topic of that name, id {topic.topic_id}"
-        return Observed(StepState.STALE, f"topic {topic.name}", f"id {topic_id}", found)
-    return PENDING
-
-
-def _partitions(before: int, after: int, topic_id: str | None, topic: Topic | None, name: str) -> Observed:
-    if topic is None:
-        return Observed(StepState.STALE, f"topic {name}", f"{before} partitions", "no such topic")
-    if (other := _same_topic(topic_id, topic)) is not PENDING:
-        return other
-    if topic.num_partitions == after:
-        return DONE
-    if topic.num_partitions == before:
-        return PENDING
-    return Observed(StepState.STALE, f"topic {name}", f"{before} partitions", f"{topic.num_partitions} partitions")
-
-
-def _configs(before: TopicConfigs, after: TopicConfigs, topic: Topic | None) -> Observed:
-    if topic is None:
-        return Observed(StepState.STALE, f"topic {before.name}", "exists", "no such topic")
-    if (other := _same_topic(before.topic_id, topic)) is not PENDING:
-        return other
-    wanted = after.configs
-    stale = [key for key in wanted if _value(topic, key) not in (_old(before, key), wanted[key])]
-    if stale:
-        expected = ", ".join(f"{key}={_old(before, key) or 'unset'}" for key in stale)
-        found = ", ".join(f"{key}={_value(topic, key) or 'unset'}" for key in stale)
-        return Observed(StepState.STALE, f"topic {before.name}", expected, found)
-    return DONE if all(_value(topic, key) == wanted[key] for key in wanted) else PENDING
-
-
-def _value(topic: Topic, key: str) -> str | None:
-    value = topic.configs.get(key)
-    return None if value is None else normal_form(key, value)
-
-
-def _old(before: TopicConfigs, key: str) -> str | None:
-    value = before.configs[key]
-    return None if value is None else normal_form(key, value)
-
-
-def _shape(topic: Topic) -> str:
-    configs = "".join(f", {key}={value}" for key, value in topic.configs.items())
-    return f"{topic.num_partitions} partitions, replication factor {topic.replication_factor}{configs}"
