@@ -47,7 +47,7 @@ def array(inner: Codec[T], *, lines: bool = False) -> Codec[tuple[T, ...]]:
     def write_all(value: tuple[T, ...]) -> list[Any] | Lines:
         if lines:
             return Lines(map(write, value))
-        return list(value) if write is same else [write(item) for item in value]
+        return list(value) if write is same else list(map(write, value))
 
     return Codec(read_all, write_all, {"type": "array", "items": inner.schema})
 

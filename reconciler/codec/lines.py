@@ -17,9 +17,24 @@ def in_lines(value: Any, encode: Callable[[Any], str]) -> str:
     if value.__class__ is Lines:
         text = ",\n".join([encode(item) if item.__class__ is list else in_lines(item, encode) for item in value.items])
         return f"[\n{text}\n]" if text else "[]"
-    if value.__class__ is dict and any(item.__class__ is Lines for item in value.values()):
-        return f"{{{', '.join(f'{encode(name)}: {in_lines(item, encode)}' for name, item in value.items())}}}"
+    if value.__class__ is dict and Lines in map(type, value.values()):
+        return f"{{{', '.join(_parts(value, encode))}}}"
     return encode(value)
+
+
+def _parts(value: dict[str, Any], encode: Callable[[Any], str]) -> Iterator[str]:
+    """Fields as text; neighbours without lines by one call of ``encode``: a snapshot may have 100,000 groups."""
+    plain: dict[str, Any] = {}
+    for name, item in value.items():
+        if item.__class__ is not Lines and item.__class__ is not dict:
+            plain[name] = item
+            continue
+        if plain:
+            yield encode(plain)[1:-1]
+            plain = {}
+        yield f"{encode(name)}: {in_lines(item, encode)}"
+    if plain:
+        yield encode(plain)[1:-1]
 
 
 def document_text(document: Mapping[str, Any], encode: Callable[[Any], str], colon: str = ":") -> str:

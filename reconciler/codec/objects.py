@@ -157,6 +157,9 @@ def _writer(fields: Sequence[Field]) -> Callable[[Any], dict[str, Any]]:
         (item.name, item.get, _writer(item.inner) if item.inner else item.codec.write, item.omit, item.default)
         for item in fields
     ]
+    if all(name and not omit for name, _, _, omit, _ in rows):
+        plain = [(name, get, None if form is same else form) for name, get, form, _, _ in rows]
+        return lambda value: {name: get(value) if form is None else form(get(value)) for name, get, form in plain}
 
     def write(value: Any) -> dict[str, Any]:
         found: dict[str, Any] = {}

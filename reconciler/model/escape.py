@@ -21,6 +21,8 @@ def escape_invisible(text: str) -> str:
 
 def escape_invisible_json(text: str) -> str:
     """JSON with every such character escaped: the same value, and text that any encoding of Unicode can carry."""
+    if text.isascii() and "\x7f" not in text:  # a plan or a snapshot may have 100 MB
+        return text
     return _UNSAFE_IN_JSON.sub(lambda match: _escapes(ord(match.group())), text)
 
 

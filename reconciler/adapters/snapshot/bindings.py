@@ -6,6 +6,7 @@ are read and written one at a time, because a snapshot may hold a million bindin
 
 from collections.abc import Iterable
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from reconciler.codec import TEXT, Codec, Lines, Record, SchemaError, field, record, unexpected
@@ -40,8 +41,8 @@ def bindings_codec(*, closed: bool) -> Codec[frozenset[AclBinding]]:
         return frozenset(found)
 
     def write(bindings: frozenset[AclBinding]) -> Lines:
-        groups = groupby(sorted(bindings), key=lambda binding: binding.pattern)
-        return Lines(group.write(Group(pattern, (entry for _, entry in items))) for pattern, items in groups)
+        groups = groupby(sorted(bindings), key=attrgetter("pattern"))
+        return Lines(group.write(Group(pattern, map(attrgetter("entry"), items))) for pattern, items in groups)
 
     return Codec(read, write, {"type": "array", "items": group.schema})
 
@@ -101,8 +102,12 @@ def _write_rows(entries: Iterable[AccessControlEntry]) -> Lines:
     """The entries of one pattern, in their order, by principal, host and permission."""
     rows: dict[tuple[str, str, str], list[str]] = {}
     for principal, host, operation, permission in entries:
-        rows.setdefault((principal, host, _PERMISSION(permission)), []).append(_OPERATION(operation))
-    return Lines([*row, *operations] for row, operations in sorted(rows.items()))
+        row = principal, host, _PERMISSION(permission)
+        if row in rows:
+            rows[row].append(_OPERATION(operation))
+        else:
+            rows[row] = [*row, _OPERATION(operation)]
+    return Lines(rows[row] for row in sorted(rows))
 
 
 _ROWS: Final[Codec[Iterable[Any]]] = Codec(

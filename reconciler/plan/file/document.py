@@ -6,8 +6,8 @@ refuses another major version. The file holds no address and no setting of a cli
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
 
 from reconciler.codec import (
     Lines,
@@ -20,17 +20,19 @@ from reconciler.codec import (
     known_minor,
     load,
     record,
+    same,
     schema_text,
     text,
 )
 from reconciler.model import Change
 from reconciler.model.escape import escape_invisible_json
 from reconciler.plan.file.codec import PLAN, STEP
-from reconciler.plan.file.identity import ids
+from reconciler.plan.file.identity import ChangeDigest, ids
 from reconciler.plan.kinds import describe, kind_of
 from reconciler.plan.proposal import Plan
 from reconciler.plan.step import Step
 
+T = TypeVar("T")
 FORMAT_VERSION: Final = "1.0"
 _DIGEST_LINE = re.compile(r',\n"digest":"(sha256:[0-9a-f]{64})"\n}\n')
 
@@ -74,7 +76,8 @@ _DOCUMENT: Final[Record[_Document]] = record(
 
 def plan_text(plan: Plan) -> str:
     """The file's text: byte for byte the same for the same plan."""
-    return seal(escape_invisible_json("{\n" + ",\n".join(_lines(_written(plan)))))
+    document, items = _written(plan, _line)
+    return seal(escape_invisible_json("{\n" + ",\n".join(_lines(document, items))))
 
 
 def parse_plan(text: str) -> Plan:
@@ -89,7 +92,8 @@ def parse_plan(text: str) -> Plan:
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """The plan as JSON values, without the digest; what ``--output json`` prints."""
-    return {name: [*value.items] if isinstance(value, Lines) else value for name, value in _written(plan).items()}
+    document, items = _written(plan, same)
+    return document | items
 
 
 def plan_from_json(document: Mapping[str, Any]) -> Plan:
@@ -142,18 +146,36 @@ def verify_digest(text: str) -> None:
         raise PlanFileError("the file was altered after it was written: its digest does not match")
 
 
-def _written(plan: Plan) -> dict[str, Any]:
-    written: dict[str, Any] = _DOCUMENT.write(_Document(*ids(plan), plan))
-    return written
+def _written(plan: Plan, form: Callable[[Any], T]) -> tuple[dict[str, Any], dict[str, list[T]]]:
+    """The document, and apart from it, by field, what ``form`` makes of each item that has a line of its own.
+
+    The ids are taken from the steps as they are written, one at a time.
+    """
+    document: dict[str, Any] = _DOCUMENT.write(_Document("", "", plan))
+    lines = {name: value.items for name, value in document.items() if isinstance(value, Lines)}
+    changes = ChangeDigest()
+    lines["steps"] = _added(lines["steps"], changes)
+    items = {name: [form(item) for item in found] for name, found in lines.items()}
+    document["changeId"], document["planId"] = changes.ids(plan)
+    return document, items
 
 
-def _lines(document: Mapping[str, Any]) -> Iterator[str]:
+def _added(steps: Iterable[dict[str, Any]], changes: ChangeDigest) -> Iterator[dict[str, Any]]:
+    for step in steps:
+        changes.add(step["phase"], step)
+        yield step
+
+
+def _line(item: Any) -> str:
+    return f" {canonical(item)}"
+
+
+def _lines(document: Mapping[str, Any], items: Mapping[str, list[str]]) -> Iterator[str]:
     for key, value in document.items():
-        if isinstance(value, Lines):
-            items = ",\n".join([f" {canonical(item)}" for item in value.items])
-            yield f'"{key}":[\n{items}\n]' if items else f'"{key}":[]'
-        else:
+        if (found := items.get(key)) is None:
             yield f'"{key}":{canonical(value)}'
+        else:
+            yield '"{}":[\n{}\n]'.format(key, ",\n".join(found)) if found else f'"{key}":[]'
 
 
 def _touched_twice(steps: Iterable[Step]) -> Change | None:
