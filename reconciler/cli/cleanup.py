@@ -59,7 +59,7 @@ def command(
 
 def _info_held(held: "Iterable[LeaseClaim]") -> None:
     for claim in held:
-        until = f"until {claim.until}" if claim.until else "for ever"
+        until = f"until {claim.until}" if claim.until else "forever"
         info(f"run {safe(claim.run)} of {safe(claim.holder)} holds the lease {until}: left alone")
 
 

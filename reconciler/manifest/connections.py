@@ -18,7 +18,7 @@ from reconciler.model import FrozenMap, Origin
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How to reach a cluster. ``client`` values are as written; ``origins`` say where each setting stands.
+    """How to reach a cluster. ``client`` values are as written; ``origins`` say where each setting is written.
 
     ``barrier_client`` are the settings that differ where brokers are asked as the probe's principal.
     """

@@ -81,7 +81,7 @@ class _Loading:
             self._complete = False
 
     def _add_template(self, kind: Kind, document: Document) -> None:
-        """Checks what can be checked before the variables are known: whatever does not stand at a variable."""
+        """Checks what can be checked before the variables are known: every value that is not a variable."""
         findings = document.findings
         trial = Findings(findings.source)
         kind.declare(document._replace(findings=trial), self._table)

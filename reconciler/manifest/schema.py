@@ -25,7 +25,7 @@ def json_schema(kind: str) -> dict[str, Any]:
 
 
 def schema_text(kind: str) -> str:
-    """The schema as it stands in ``schema/``: sorted, indented, with a newline at the end."""
+    """The schema as written in ``schema/``: sorted, indented, with a newline at the end."""
     return json.dumps(json_schema(kind), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
 

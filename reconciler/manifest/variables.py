@@ -34,7 +34,7 @@ def variable_scalars(node: Node | None) -> Iterator[ScalarNode]:
 
 
 def form_problem(text: str) -> Trouble | None:
-    """Why a scalar with ``${`` in it is no variable; ``None`` if it is one."""
+    """Why a scalar with ``${`` in it is not a variable; ``None`` if it is one."""
     if _VARIABLE.fullmatch(text):
         return None
     return Trouble(

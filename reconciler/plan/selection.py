@@ -37,7 +37,7 @@ def parse_selector(text: str) -> Selector:
     """``FIELD=NAME``, ``FIELD=PREFIX*`` or ``FIELD=*``; raises ``ValueError``."""
     field, equals, value = text.partition("=")
     if not equals or not value:
-        raise ValueError(f"{text!r} is no selection: write FIELD=NAME or FIELD=PREFIX*, as in topics=payments.*")
+        raise ValueError(f"{text!r} is not a selection: write FIELD=NAME or FIELD=PREFIX*, as in topics=payments.*")
     names = _names(value)
     if field == "principals":
         return Selector(principals=names)

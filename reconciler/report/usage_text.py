@@ -1,4 +1,4 @@
-"""What logs show of a fleet, as text: a section a cluster, what cannot be said before what can."""
+"""What logs show of a fleet, as text: a section for each cluster, the gaps before the findings."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -10,9 +10,9 @@ from reconciler.report.style import Style, counted, plain, safe
 _STANDINGS: Final = {
     BindingUse.ALONE: "needed for an access that was seen",
     BindingUse.DECIDED: "named by the logs",
-    BindingUse.ALSO: "redundant with others that permit or refuse the same",
-    BindingUse.UNUSED: "without any use seen",
-    BindingUse.CANNOT_SAY: "of which nothing can be said",
+    BindingUse.ALSO: "redundant: others permit or refuse the same",
+    BindingUse.UNUSED: "unused in these logs",
+    BindingUse.CANNOT_SAY: "undecided",
 }
 _HOSTS: Final = 3
 
@@ -27,12 +27,12 @@ def usage_lines(
         yield from (f"    {line}" for line in _cluster_lines(usage, style, shown))
     if unassigned.files:
         counts = f"{counted(unassigned.lines, 'line')} in {counted(len(unassigned.files), 'file')}"
-        yield f"  in no cluster's directory: {counts}, {unassigned.foreign:,} decisions of clusters that are not known"
+        yield f"  in no cluster's directory: {counts}, {unassigned.foreign:,} decisions of unknown clusters"
         yield from (f"    {line}" for line in _reading_lines(unassigned, style, ""))
     unknown = [usage.cluster for usage in usages if usage.failure or usage.cannot_say]
     said = sum(usage.uses.get(BindingUse.UNUSED, 0) for usage in usages)
-    bindings = f"{counted(said, 'binding')} without any use seen"
-    yield f"{counted(len(usages), 'cluster')}: {bindings}, {len(unknown)} of which nothing can be said"
+    bindings = f"{counted(said, 'binding')} unused in these logs"
+    yield f"{counted(len(usages), 'cluster')}: {bindings}; {counted(len(unknown), 'cluster')} undecided"
 
 
 def _cluster_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
@@ -40,9 +40,9 @@ def _cluster_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[st
         yield style("error", f"not known: {safe(usage.failure)}")
         return
     yield _overview(usage)
-    yield from _reading_lines(usage.summary, style, "what they said could be a use of a binding that is listed here")
+    yield from _reading_lines(usage.summary, style, "they may show a use of a binding that is listed here")
     if usage.cannot_say:
-        yield style("warn", f"which bindings are not used cannot be said: {usage.cannot_say}")
+        yield style("warn", f"cannot decide which bindings are unused: {usage.cannot_say}")
     elif usage.coverage.silent:
         days = ", ".join(usage.coverage.silent_days)
         more = " …" if usage.coverage.silent > len(usage.coverage.silent_days) else ""
@@ -74,35 +74,35 @@ def _reading_lines(summary: Summary, style: Style, meaning: str) -> Iterator[str
     for text in summary.broken:
         yield style("warn", f"not read to its end: {safe(text)}")
     if summary.foreign and meaning:
-        yield f"{summary.foreign:,} decisions of another cluster were left out"
+        yield f"{summary.foreign:,} decisions of other clusters were skipped"
 
 
 def _binding_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
     parts = [f"{usage.uses[kind]:,} {words}" for kind, words in _STANDINGS.items() if usage.uses.get(kind)]
     yield "bindings: " + (", ".join(parts) or "none")
     if usage.opaque:
-        yield f"  {usage.opaque:,} entries that cannot be named are not judged"
+        yield f"  {usage.opaque:,} entries that cannot be named are not analysed"
     for binding, origin in usage.unused[:shown]:
         place = style("dim", f"  {safe(origin)}") if origin else ""
         yield style("remove", f"  - {safe(str(binding))}") + place
     yield from _more(len(usage.unused), shown, style)
     if usage.gone:
-        yield "named by the logs, and there no more:"
+        yield "named by the logs, but not on the cluster:"
         yield from (f"  {times:,}× {safe(str(binding))}" for binding, times in usage.gone[:shown])
 
 
 def _denial_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
     if not usage.denials:
         return
-    yield f"refused again and again, different accesses: {len(usage.denials):,}"
+    yield f"distinct accesses that were refused: {len(usage.denials):,}"
     for denial in usage.denials[:shown]:
         yield f"  {denial.tally.times:,}× {safe(_refusal(denial))}"
-        yield from (style("add", f"      would settle it: {safe(str(grant))}") for grant in denial.grants)
+        yield from (style("add", f"      would permit it: {safe(str(grant))}") for grant in denial.grants)
         if denial.remark:
             yield style("warn" if denial.grants else "dim", f"      {safe(denial.remark)}")
     yield from _more(len(usage.denials), shown, style)
     if usage.dropped_denials:
-        yield style("warn", f"  {usage.dropped_denials:,} rarer ones were too many to keep")
+        yield style("warn", f"  {usage.dropped_denials:,} rarer ones are not listed")
 
 
 def _refusal(denial: Denial) -> str:
@@ -116,7 +116,7 @@ def _refusal(denial: Denial) -> str:
 def _odd_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
     if usage.unexpected_count:
         words = "access is" if usage.unexpected_count == 1 else "accesses are"
-        yield style("warn", f"{usage.unexpected_count:,} {words} told otherwise than these bindings would decide them:")
+        yield style("warn", f"{usage.unexpected_count:,} {words} decided otherwise in the logs than by these bindings:")
         for event, tally in usage.unexpected[:shown]:
             verdict = "permitted" if event.allowed else "refused"
             yield f"  {tally.times:,}× {verdict} by the log: {safe(str(event.request))}"
@@ -129,12 +129,12 @@ def _odd_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
 def _replay_lines(replay: ReplayResult, style: Style, shown: int) -> Iterator[str]:
     yield (
         f"under the change, different accesses: {replay.fails:,} would fail, {replay.succeeds:,} would newly succeed, "
-        f"{replay.unclear:,} cannot be told, {replay.same:,} stay as they are"
+        f"{replay.unclear:,} undecided, {replay.same:,} stay as they are"
     )
     for count, rows, role, words in (
         (replay.fails, replay.failing, "remove", "would fail"),
         (replay.succeeds, replay.newly, "add", "would newly succeed"),
-        (replay.unclear, replay.undecided, "warn", "cannot be told"),
+        (replay.unclear, replay.undecided, "warn", "undecided"),
     ):
         yield from (style(role, f"  {words}: {safe(_replayed(row))}") for row in rows[:shown])
         yield from _more(count, shown, style)

@@ -40,7 +40,7 @@ from reconciler.model import ClusterState, Declaration, DesiredQuota, DesiredSta
 
 _LIVE: Final = [*COLUMNS, "whose"]
 _DESIRED: Final = [*COLUMNS, "origin"]
-#: Where a live row stands that is the same as a desired one.
+#: The column with the number of the equal live row.
 _PARTNER: Final = "partner"
 
 
@@ -176,7 +176,7 @@ def _compare_pair(unit: Unit, pair: BucketPair, files: StoreFiles, results: Resu
 def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What only ``desired`` has, with its other columns, and what only ``live`` has.
 
-    Raises :class:`DamagedError` where a row stands twice.
+    Raises :class:`DamagedError` if a row is there twice.
     """
     on = list(COLUMNS)
     # One join gives both answers, for half of what two anti joins cost.
@@ -184,7 +184,7 @@ def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[pl.DataFrame, 
     partners = joined[_PARTNER]
     alone = pl.repeat(True, live.height, eager=True).scatter(partners.drop_nulls(), values=False)
     creates, deletes = joined[partners.is_null().arg_true()].drop(_PARTNER), live[alone.arg_true()][on]
-    # Each row that both have must have one partner: a row that stands twice on one side breaks the balance.
+    # Each row that both have must have one partner: a row that is there twice on one side breaks the balance.
     both = joined.height - creates.height
     twice = joined.height != desired.height or both + deletes.height != live.height
     if twice or any(side.height > 1 and side[on].is_duplicated().any() for side in (creates, deletes)):

@@ -38,7 +38,7 @@ class LogPart:
 def find_parts(cluster: str, place: str, *, deep: bool = True) -> list[LogPart]:
     """The parts of a file, of all files below a directory (or, not ``deep``, in it), or of those that a pattern names.
 
-    Raises ``FileNotFoundError`` where there are none, and ``OSError``.
+    Raises ``FileNotFoundError`` if there are none, and ``OSError``.
     """
     system, path = _opened(place)
     info = None if _WILD.intersection(path) else system.get_file_info(path)
@@ -102,7 +102,7 @@ def _packing(beginning: bytes) -> str | None:
 
 
 def _ranged(file: Any, part: LogPart) -> Callable[[int], bytes]:
-    """A reader of the lines that begin in the part: from the first line feed before it to the first one behind it."""
+    """A reader of the lines that begin in the part: from the first line feed before it to the first one after it."""
     if part.start:
         file.seek(part.start - 1)
         _skip_line(file)

@@ -63,7 +63,7 @@ class Place:
 
 
 def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> Reading:
-    """Write a live state; the header says how its rows stand to ``scope``."""
+    """Write a live state; the header counts the rows that ``scope`` owns and ignores."""
     standing = {row_of(binding): whose(scope, binding) for binding in state.bindings}
     parts = in_buckets(standing, bucket_count(len(standing), place.bucket_rows))
     buckets = tuple(_live_bucket(part, standing, place, number) for number, part in enumerate(parts))

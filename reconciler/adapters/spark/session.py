@@ -53,7 +53,7 @@ def spark_session(
         if master or not submitted:
             builder = builder.master(master or LOCAL)
             if (master or LOCAL).startswith("local"):
-                # Else Spark asks what this machine is called, and does not start where nobody knows.
+                # Else Spark asks what this machine is called, and does not start if that is unknown.
                 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
                 builder = builder.config("spark.local.dir", scratch)
                 builder = builder.config("spark.driver.host", "127.0.0.1")

@@ -34,7 +34,7 @@ CONFIG_SCHEMA: Final = pa.schema([("topic", pa.string()), ("key", pa.string()), 
 
 
 def rows_table(rows: Sequence[Row], schema: pa.Schema = ROW_SCHEMA, more: Sequence[Any] | None = None) -> pa.Table:
-    """Rows as columns; ``more`` is the column behind the seven."""
+    """Rows as columns; ``more`` is the column after the seven."""
     columns: Iterable[Any] = zip(*rows, strict=True) if rows else ((),) * len(COLUMNS)
     values = [*columns, *([more] if more is not None else [])]
     arrays = [pa.array(list(column), field.type) for column, field in zip(values, schema, strict=True)]
@@ -80,7 +80,7 @@ def _bytes(array: pa.Array, width: int) -> memoryview:
 
 
 def _text(array: pa.Array) -> memoryview:
-    """The UTF-8 bytes of all texts, one behind the other."""
+    """The UTF-8 bytes of all texts, one after the other."""
     if not len(array):
         return memoryview(b"")
     _, offsets, data = array.buffers()

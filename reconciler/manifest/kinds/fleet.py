@@ -38,7 +38,7 @@ class GateSpec(ManifestModel):
     """What has to hold before the next wave begins."""
 
     soak: SoakTime | None = Field(
-        None, description="How long the wave has to stand: a number and s, m, h or d.", examples=["1h"]
+        None, description="Time to wait after the wave before the next one: a number and s, m, h or d.", examples=["1h"]
     )
     max_failures: FixedCount = Field(
         0, description="With more clusters of the wave failed than this, the next one does not begin.", examples=[0]
@@ -96,7 +96,7 @@ class FleetDocument(ManifestModel):
 
 @dataclass(frozen=True, slots=True)
 class WaveDeclaration:
-    """Clusters that get a change together, and the gate behind them; ``soak`` is in seconds."""
+    """Clusters that get a change together, and the gate after them; ``soak`` is in seconds."""
 
     name: str
     match_labels: Mapping[str, str]
@@ -145,7 +145,7 @@ def declare_fleet(document: Document) -> FleetDeclaration | None:
 
 
 def check_waves(fleet: FleetDeclaration, clusters: Iterable[ClusterDeclaration], findings: Findings) -> None:
-    """Warns of waves that hold no cluster: a canary that nobody is in lets a change through to all at once."""
+    """Warns of waves that hold no cluster: a canary without clusters lets a change through to all at once."""
     held = {wave.name: 0 for wave in fleet.waves}
     for cluster in clusters:
         first = next((wave.name for wave in fleet.waves if wave.selects(cluster.labels)), None)
@@ -169,7 +169,9 @@ def _check_names(places: Iterable[Node], findings: Findings) -> None:
             continue
         origin = findings.origin(name)
         if first.setdefault(name.plain, origin) != origin:
-            trouble = Trouble(Code.FLEET_WAVE, f"the wave {quoted(name.plain)} stands twice", "give it another name")
+            trouble = Trouble(
+                Code.FLEET_WAVE, f"the wave {quoted(name.plain)} is declared twice", "give it another name"
+            )
             findings.add(trouble, name, related=[first[name.plain]])
 
 

@@ -81,7 +81,7 @@ class DesiredBuilder:
 class Kind(Protocol):
     """One kind of document. ``name`` is what a document calls it; ``model`` gives its fields and its JSON Schema.
 
-    ``takes_variables``: whether ``${vars.name}`` can stand in the spec. Not where a document sets the variables.
+    ``takes_variables``: whether ``${vars.name}`` can be used in the spec. Not where a document sets the variables.
     """
 
     name: ClassVar[str]

@@ -40,7 +40,7 @@ class GivenConsent(ConsentItem):
 
 
 class OwnerItem(Resources):
-    """What a team owns. A team may stand several times; it owns what all its items say."""
+    """What a team owns. A team may have several items; it owns what all of them say."""
 
     team: Text = Field(description="The team's name.", examples=["payments"])
     files: OneOrMoreTexts | None = Field(
@@ -64,7 +64,7 @@ class OwnershipSpec(ManifestModel):
     clusters: ClustersField = None
     owners: list[OwnerItem] = Field(
         default_factory=list,
-        description="The teams. They stand in a file that belongs to no team.",
+        description="The teams. Declare them in a file that belongs to no team.",
         examples=[[{"team": "payments", "files": "teams/payments/**", "topics": {"prefix": "payments."}}]],
     )
     consents: list[GivenConsent] = Field(
@@ -97,7 +97,7 @@ _EMPTY = Trouble(Code.OWNERSHIP_FORM, "the document declares nothing", "add owne
 class ConsentDeclaration:
     """The word of ``team`` that files of ``to`` may declare these operations on these patterns.
 
-    ``own_file`` where it stands in ``spec.consents``: then it counts only if the file is one of the team's.
+    ``own_file`` if it is in ``spec.consents``: then it counts only if the file is one of the team's.
     """
 
     team: str

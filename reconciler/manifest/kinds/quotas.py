@@ -130,7 +130,7 @@ class QuotasSpec(ManifestModel):
     clusters: ClustersField = None
     quotas: list[QuotaItem] = Field(
         min_length=1,
-        description="The quotas. An entity stands in one item only.",
+        description="The quotas. Declare each entity once.",
         examples=[[{"user": "svc-payments", "limits": {"producer_byte_rate": "10MiB/s"}}]],
     )
 
@@ -170,7 +170,7 @@ class QuotasKind(Kind):
         return QuotasDeclaration(document.heading, tuple(quotas)) if model else None
 
     def collect(self, builder: DesiredBuilder) -> None:
-        """Adds every quota; reports entities that stand twice, and those outside the cluster's scope."""
+        """Adds every quota; reports entities declared twice, and those outside the cluster's scope."""
         first: dict[tuple[tuple[str, str], ...], DesiredQuota] = {}
         cluster = builder.cluster
         for item in (quota for document in builder.of(QuotasDeclaration) for quota in document.quotas):

@@ -138,12 +138,12 @@ class BindingTable:
 
 
 def _rank(declaration: Declaration) -> tuple[int, Declaration]:
-    """The one that wants a binding longest comes first, then the one that stands first."""
+    """The one that wants a binding longest comes first, then the one declared first."""
     return -(declaration.expires or _FOREVER).toordinal(), Declaration(declaration.origin)
 
 
 def _origin(rule: RuleDeclaration) -> Origin:
-    """Where a rule stands: at its role, or at the first of its names."""
+    """The place of a rule: its role, or at the first of its names."""
     if isinstance(rule.action, RoleUse):
         return rule.action.declaration.origin
     return min(declaration.origin for patterns in rule.patterns.values() for _, declaration in patterns)

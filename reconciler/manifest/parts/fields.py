@@ -107,7 +107,7 @@ Percent = Annotated[
     WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
 ]
 _COUNT = BeforeValidator(reading(_between(0, 2**31 - 1)))
-#: Of a ``Cluster`` or a ``Fleet``, in which no variable stands.
+#: Of a ``Cluster`` or a ``Fleet``, in which no variable is allowed.
 FixedCount = Annotated[int, _COUNT, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 2**31 - 1})]
 Count = Annotated[int, _COUNT, _integer_schema(0, 2**31 - 1)]
 Partitions = Annotated[int, BeforeValidator(reading(_between(1, 2**31 - 1))), _integer_schema(1, 2**31 - 1)]

@@ -24,7 +24,7 @@ _ANY_ADVICE: Final = "write {any: true} for every name"
 
 
 def name_problem(kind: ResourceType, text: str, pattern_type: PatternType, *, spelled_out: bool) -> Trouble | None:
-    """Why ``text`` cannot be the name of such a pattern; ``spelled_out`` where it stands in ``{literal: …}``."""
+    """Why ``text`` cannot be the name of such a pattern; ``spelled_out`` if it is in ``{literal: …}``."""
     if not text:
         return Trouble(Code.DEAD_NAME, "a name cannot be empty", _ANY_ADVICE)
     if text == WILDCARD:

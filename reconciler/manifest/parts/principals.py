@@ -12,7 +12,7 @@ _STAR: Final = "\u2217"
 
 
 def principal_problem(text: str, *, may_be_everyone: bool = True) -> Trouble | None:
-    """Why ``text`` is no principal, or one that no connection can have; ``None`` if it is fine."""
+    """Why ``text`` is not a principal, or one that no connection can have; ``None`` if it is fine."""
     if text == WILDCARD_PRINCIPAL:
         return None if may_be_everyone else _NOT_EVERYONE
     principal_type, colon, name = text.partition(":")
@@ -22,7 +22,7 @@ def principal_problem(text: str, *, may_be_everyone: bool = True) -> Trouble | N
     if not name.strip():
         return Trouble(Code.PRINCIPAL, f"the principal {quoted(text)} has no name", f"write {principal_type}:name")
     if not text.isprintable() or text != text.strip() or name != name.lstrip() or not principal_type.isalnum():
-        message = f"the principal {quoted(text)} has spaces or other characters where nobody's has"
+        message = f"the principal {quoted(text)} has spaces or other characters that no principal has"
         return Trouble(Code.PRINCIPAL, message, "Kafka compares every character; write Type:name")
     if principal_type != "User" and principal_type.lower() == "user":
         message = f"{quoted(text)} is not User:{name}: Kafka compares the case of the type too"
@@ -50,7 +50,9 @@ def _wildcard_problem(text: str, principal_type: str, name: str) -> Trouble | No
         return Trouble(Code.DEAD_PRINCIPAL, message, f"write {WILDCARD_PRINCIPAL}, or name the {principal_type}s")
     # A distinguished name may well hold a star: CN=*.example.com,O=Example.
     if name.endswith("*") or (name.startswith("*") and "=" not in name):
-        message = f"{quoted(text)} matches nobody: Kafka has no patterns for principals, only {WILDCARD_PRINCIPAL}"
+        message = (
+            f"{quoted(text)} matches no principal: Kafka has no patterns for principals, only {WILDCARD_PRINCIPAL}"
+        )
         return Trouble(Code.DEAD_PRINCIPAL, message, "name each principal: principals: [User:a, User:b]")
     return None
 

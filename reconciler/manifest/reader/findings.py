@@ -14,7 +14,7 @@ _WORD = re.compile(r"""[^\s,\]}]+""")
 
 
 class Trouble(NamedTuple):
-    """What is wrong with a value, wherever it stands."""
+    """What is wrong with a value, in whatever field."""
 
     code: Code
     message: str
@@ -33,7 +33,7 @@ class Findings:
         self._lines: list[str] = []
 
     def origin(self, node: Node) -> Origin:
-        """Where ``node`` stands."""
+        """The place of ``node``."""
         return Origin(self.source.path, node.line + 1, node.column + 1)
 
     def add(self, trouble: Trouble, node: Node, related: Iterable[Origin] = (), severity: Severity = "error") -> None:

@@ -66,7 +66,7 @@ def render_problem(problem: Problem) -> str:
 
 
 def _window(problem: Problem) -> tuple[str, str]:
-    """The part of the line that is shown, and how much of it stands before the mark."""
+    """The part of the line that is shown, and how much of it is before the mark."""
     column, line = problem.origin.column - 1, problem.line_text
     if len(line) <= _WIDTH:
         return line, line[:column]

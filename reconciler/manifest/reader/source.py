@@ -63,7 +63,7 @@ def _indent(line: str) -> int:
 def _masked(line: str) -> tuple[str, str, bool]:
     """The line masked from its first secret on, the quote that it leaves open, and whether it has a secret setting.
 
-    A reference such as ``${env:NAME}`` is no secret. All the rest of the line is masked, because a line with a mistake
+    A reference such as ``${env:NAME}`` is not a secret. The rest of the line is masked, because a line with a mistake
     in it does not tell where its secret ends.
     """
     position, found = 0, False

@@ -75,8 +75,8 @@ def _other_name_problem(pattern: ResourcePattern) -> str | None:
         star = pattern.pattern_type is PatternType.PREFIXED and pattern.name.endswith(WILDCARD)
         return problem or ("a prefix that ends with '*', which stands for itself" if star else None)
     if pattern.pattern_type is PatternType.PREFIXED:
-        return "a prefix of '*' is no prefix" if pattern.name == WILDCARD else None
-    return "the name is no user" if pattern.name == WILDCARD_PRINCIPAL else _principal_problem(pattern.name)
+        return "a prefix of '*' is not a prefix" if pattern.name == WILDCARD else None
+    return "the name is not a user" if pattern.name == WILDCARD_PRINCIPAL else _principal_problem(pattern.name)
 
 
 def _principal_problem(text: str) -> str | None:
@@ -86,7 +86,7 @@ def _principal_problem(text: str) -> str | None:
     if not colon:
         return "the principal has no type and colon: it breaks brokers up to 3.9"
     if not name.strip() or text != text.strip() or name != name.lstrip() or not principal_type.isalnum():
-        return "the principal has no name, or spaces or other characters where nobody's has"
+        return "the principal has no name, or spaces or other characters that no principal has"
     if principal_type != "User" and principal_type.lower() == "user":
         return "the principal's type is User in another case: it matches nobody"
     if name.endswith(WILDCARD) or (name.startswith(WILDCARD) and "=" not in name):

@@ -93,14 +93,14 @@ def _probe(barrier: BarrierSpec | None, node: Node | None, findings: Findings) -
 
 
 def client_origins(spec: MappingNode, findings: Findings) -> FrozenMap[Origin]:
-    """Where each client setting stands."""
+    """The place of each client setting."""
     client = spec.get("client")
     keys = client.keys if isinstance(client, MappingNode) else {}
     return FrozenMap({name: findings.origin(key) for name, key in keys.items()})
 
 
 def address_problem(text: str) -> Trouble | None:
-    """Why ``text`` is no bootstrap server; ``None`` if it is."""
+    """Why ``text`` is not a bootstrap server; ``None`` if it is."""
     found = _ADDRESS.fullmatch(text)
     if found and 0 < int(found[2]) < 65536:
         return None

@@ -132,4 +132,4 @@ def _check_operand(node: Node | None, findings: Findings) -> None:
         advice = did_you_mean(node.plain, [*TOPIC_CONFIGS, *_OPERANDS], f"a setting, or one of {', '.join(_OPERANDS)}")
         findings.add(Trouble(Code.POLICY_FORM, f"a topic has no number {quoted(node.plain)}", advice), node)
     elif config_type not in _NUMBERS:
-        findings.add(Trouble(Code.POLICY_FORM, f"{node.plain} is no number", "compare numbers only"), node)
+        findings.add(Trouble(Code.POLICY_FORM, f"{node.plain} is not a number", "compare numbers only"), node)

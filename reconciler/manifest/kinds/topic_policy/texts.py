@@ -24,7 +24,7 @@ _MACRO = re.compile(r"\b(?:all|exists|exists_one|filter|map)\b")
 
 
 class ExpressionFault(NamedTuple):
-    """What CEL says of one expression: ``line`` and ``column`` count from 1 in ``text``, which stands at ``origin``."""
+    """What CEL says of one expression: ``line`` and ``column`` count from 1 in ``text``, which begins at ``origin``."""
 
     origin: Origin
     text: str
@@ -34,7 +34,7 @@ class ExpressionFault(NamedTuple):
 
 
 def pattern_problem(text: str) -> Trouble | None:
-    """Why ``text`` is no pattern of names; ``None`` if it is."""
+    """Why ``text`` is not a pattern of names; ``None`` if it is."""
     import re2  # noqa: PLC0415 - native code, for policies with patterns only
 
     if len(text) > MAX_PATTERN:
@@ -77,7 +77,7 @@ def expression_problems(sources: Mapping[str, Source], faults: Iterable[Expressi
 
 
 def _place(text: str, fault: ExpressionFault) -> Origin:
-    """Where the fault stands in the file, or where the expression begins if YAML folded its lines."""
+    """The place of the fault in the file, or where the expression begins if YAML folded its lines."""
     lines, wanted = lines_of(text), fault.text.split("\n")
     part = wanted[fault.line - 1] if 0 < fault.line <= len(wanted) else ""
     start = fault.origin.line - 1

@@ -19,7 +19,7 @@ from reconciler.manifest.parts.topic_defaults import ClusterTopicDefaults, Topic
 
 
 class TopicGrant(ManifestModel):
-    """A rule on the topic it stands at: ``allow``, ``deny`` or ``role``, and for whom."""
+    """A rule on the topic that contains it: ``allow``, ``deny`` or ``role``, and for whom."""
 
     allow: OneOrMoreOperations | None = Field(
         None, description="Operations that are granted.", examples=[["READ", "DESCRIBE"]]
