@@ -29,15 +29,25 @@ metadata: {name: team}
 spec: {topics: [{name: "@orders", partitions: 1, replicationFactor: 1}]}
 """
 _PROGRAM = """\
+import pathlib
 import sys
 from reconciler.adapters.kafka.cluster import KafkaCluster
 from reconciler.cli.main import main
+send = KafkaCluster.send
 def broken(self, *_):
     raise KeyError(self)
 setattr(KafkaCluster, sys.argv[1], broken)
 sys.argv[1:] = sys.argv[2:]
 main()
 """
+
+#: Once a topic is created: with the passwords, from the directory of secrets.
+_LATE = """\
+answers = send(self, *_)
+    if any("Topic(" in repr(change) for change in _[0]):
+        secrets = pathlib.Path(sys.argv[sys.argv.index("--secrets-dir") + 1])
+        raise ValueError(" ".join(path.read_text() for path in sorted(secrets.iterdir())))
+    return answers"""
 
 
 def _forms(secret: str) -> Iterator[str]:
@@ -129,6 +139,20 @@ def test_a_crash_shows_none(team: Job, broker: Sandbox, tmp_path: Path, method: 
     assert "KeyError" in crashed.stderr
     assert crashed.returncode == 1
     _assert_silent(_secrets(broker), crashed.stdout, crashed.stderr, *_written(tmp_path))
+
+
+@pytest.mark.broker
+def test_a_crash_behind_the_first_request_is_told_without_one(team: Job, broker: Sandbox, tmp_path: Path) -> None:
+    """Its text names both logins, of the cluster and of the probe."""
+    program = _PROGRAM.replace("raise KeyError(self)", _LATE)
+    where = [str(team.directory), "--cluster", "it", "--connections", str(team.connections)]
+    more = ["--secrets-dir", str(tmp_path / "secrets"), "--journal", str(tmp_path / "journal"), "--yes"]
+    line = [sys.executable, "-c", program, "send", "apply", *where, *more]
+    stopped = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert "stopped: ValueError: [redacted] [redacted]" in stopped.stdout
+    assert "Traceback" not in stopped.stderr
+    assert stopped.returncode == 1
+    _assert_silent(_secrets(broker), stopped.stdout, stopped.stderr, *_written(tmp_path))
 
 
 LOGIN = "security.protocol: SASL_SSL, sasl.mechanism: PLAIN, sasl.username: u"
