@@ -25,12 +25,13 @@ from reconciler.access.hosts import Hosts
 from reconciler.access.lint import LintFinding, LintRule, lint
 from reconciler.access.minimise import Minimised, Removal, minimise
 from reconciler.access.name_set import NameSet
-from reconciler.access.operations import KafkaVersion, supported, to_bit_field
+from reconciler.access.operations import ASSUMED_VERSION, KafkaVersion, supported, to_bit_field
 from reconciler.access.questions import AccessAnswer, Explanation, Relevance, can_i, explain
 from reconciler.access.region import Region
 
 __all__ = [
     "ADMIN_OPERATIONS",
+    "ASSUMED_VERSION",
     "Access",
     "AccessAnswer",
     "AccessDifference",

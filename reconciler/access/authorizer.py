@@ -9,7 +9,7 @@ from reconciler.access.decision import AccessRequest, Decision, DecisionRule, Ev
 from reconciler.access.evidence import Note, Sources, host_matches
 from reconciler.access.interpretation import Interpretation, Interpretations, interpret
 from reconciler.access.name_set import literal
-from reconciler.access.operations import DENIED, IMPLIED, KafkaVersion, permitted, supported
+from reconciler.access.operations import ASSUMED_VERSION, DENIED, IMPLIED, KafkaVersion, permitted, supported
 from reconciler.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -43,6 +43,7 @@ class Authorizer:
 
     ``allow_everyone_if_no_acl_found=None`` means unknown: answers that depend on it are ``undecided``, and so are
     answers that an ``opaque`` entry could change. Opaque entries whose codes are all known count as bindings.
+    ``kafka_version=None`` means unknown: what depends on a host that only 4.4 takes as a range is then undecided.
     """
 
     __slots__ = ("_careful", "_index", "broker_defects", "interpretations", "kafka_version", "sources", "super_users")
@@ -52,7 +53,7 @@ class Authorizer:
         bindings: Bindings,
         super_users: Iterable[str] = (),
         allow_everyone_if_no_acl_found: bool | None = False,
-        kafka_version: KafkaVersion = (4, 3),
+        kafka_version: KafkaVersion | None = ASSUMED_VERSION,
         *,
         opaque: Iterable[OpaqueBinding] = (),
     ) -> None:
@@ -61,7 +62,7 @@ class Authorizer:
         known = bindings if isinstance(bindings, Mapping) else frozenset(bindings)
         interpretations = interpret(known, opaque, kafka_version, allow_everyone_if_no_acl_found)
         sources = Sources(bindings if isinstance(bindings, Mapping) else {}, opaque)
-        self._setup(interpretations, frozenset(super_users), sources, BrokerDefects(interpretations.certain))
+        self._setup(interpretations, frozenset(super_users), sources, BrokerDefects(interpretations.bindings))
 
     def _setup(
         self,
@@ -90,14 +91,19 @@ class Authorizer:
             interpretations,
             self.super_users,
             notes,
-            self.broker_defects.with_changes(added, removed, interpretations.certain),
+            self.broker_defects.with_changes(added, removed, interpretations.bindings),
         )
         return copy
 
     @property
     def bindings(self) -> frozenset[AclBinding]:
-        """Every binding that is known for certain."""
-        return frozenset(self._index)
+        """Every binding that is known for certain to exist."""
+        return frozenset(self.interpretations.bindings)
+
+    @property
+    def covering_version(self) -> KafkaVersion:
+        """The release by whose rules a binding covers another for certain: where it is unknown, none has ranges."""
+        return self.kafka_version if self.interpretations.doubtful is None else ASSUMED_VERSION
 
     def authorize(
         self,

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 from reconciler.access.operations import KafkaVersion
 from reconciler.model import WILDCARD
 
-_RANGES_SINCE: Final = (4, 4)
+#: The first release that takes a host with a slash as a range.
+RANGES_SINCE: Final = (4, 4)
 _IPV4 = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})", re.ASCII)
 _LENGTH_4 = re.compile(r"\d{1,2}", re.ASCII)
 _LENGTH_6 = re.compile(r"[+-]?\d{1,9}", re.ASCII)
@@ -74,7 +75,7 @@ def address_range(text: str, version: KafkaVersion) -> IpRange | None:
     Follows ``CidrUtils``, which uses commons-net's ``SubnetUtils`` and ``SubnetUtils6``: numbers with leading zeros are
     decimal, bits after the prefix length are ignored, an IPv4-mapped IPv6 range is not a range.
     """
-    if version < _RANGES_SINCE or "/" not in text:
+    if version < RANGES_SINCE or "/" not in text:
         return None
     host, _, length = text.partition("/")
     return _range_6(host, length) if ":" in text else _range_4(host, length)
@@ -122,6 +123,7 @@ class HostClass(NamedTuple):
 class Hosts(NamedTuple):
     """A set of hosts: the narrowest label that contains a host decides, and ``any_host`` if none does.
 
+    This is how a result is written, not how brokers match: there any DENY that matches wins, however wide it is.
     ``listed`` are inside, ``but`` are outside; labels are addresses and, from Kafka 4.4 on, ranges as written.
     """
 

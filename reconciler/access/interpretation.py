@@ -1,13 +1,14 @@
 """Interpretations of what is unknown about a cluster's access rules: the least and the most permissive one.
 
-Default-allow and opaque entries may be unknown. Every possible truth lies between the two interpretations, so what both
-say is certain.
+Default-allow, opaque entries and whether a host is a range may be unknown. Every possible truth lies between the two
+interpretations, so what both say is certain.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from reconciler.access.hosts import RANGES_SINCE, address_range
 from reconciler.access.index import Index, NameCoverage
 from reconciler.access.name_set import NameSet
 from reconciler.access.opaque import as_binding, covering, widest
@@ -39,20 +40,28 @@ class Interpretation:
         """The names that some binding matches."""
         return self.cover.coverage(resource_type)
 
-    def with_changes(self, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> "Interpretation":
-        """The same without ``removed`` and with ``added``."""
-        added, removed = tuple(added), tuple(removed)
+    def with_changes(
+        self, added: Iterable[AclBinding], removed: Iterable[AclBinding], covering: Iterable[AclBinding] = ()
+    ) -> "Interpretation":
+        """The same without ``removed`` and with ``added``; ``covering`` only cover their names."""
+        added, removed, covering = tuple(added), tuple(removed), tuple(covering)
         index = self.index.with_changes(added, removed)
-        cover = index if self.cover is self.index else self.cover.with_changes(added, removed)
+        shared = self.cover is self.index and not covering
+        cover = index if shared else self.cover.with_changes((*added, *covering), removed)
         return replace(self, index=index, cover=cover)
 
 
 class Interpretations(NamedTuple):
-    """The least and the most permissive interpretation (one object if all is known), and the bindings of both."""
+    """The least and the most permissive interpretation (one object if all is known), and the bindings of both.
+
+    ``doubtful``, for brokers of unknown release, are the bindings whose host is a range since 4.4: guesses, as opaque
+    entries are. ``None``: the release is known.
+    """
 
     least: Interpretation
     most: Interpretation
     certain: Index
+    doubtful: frozenset[AclBinding] | None = None
 
     @property
     def known(self) -> bool:
@@ -64,32 +73,54 @@ class Interpretations(NamedTuple):
         """The least permissive interpretation, then the most permissive."""
         return self.least, self.most
 
+    @property
+    def bindings(self) -> Iterable[AclBinding]:
+        """Those that are known to exist, whatever their hosts mean."""
+        return (*self.certain, *self.doubtful) if self.doubtful else self.certain
+
     def with_changes(self, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> "Interpretations":
         """Both interpretations with the same changes."""
         added, removed = tuple(added), tuple(removed)
-        least = self.least.with_changes(added, removed)
-        if self.least.index is self.certain:
+        guesses = frozenset[AclBinding]() if self.doubtful is None else frozenset(filter(_may_be_range, added))
+        doubtful = None if self.doubtful is None else self.doubtful.difference(removed) | guesses
+        added = tuple(b for b in added if b not in guesses) if guesses else added
+        if self.least.index is self.certain and not guesses:
+            least = self.least.with_changes(added, removed)
             most = least if self.known else replace(least, default_allow=self.most.default_allow)
-            return Interpretations(least, most, least.index)
+            return Interpretations(least, most, least.index, doubtful)
         # With guessed entries all three indexes differ, so each has to be changed.
-        most = self.most.with_changes(added, removed)
-        return Interpretations(least, most, self.certain.with_changes(added, removed))
+        denies, allows = (
+            [g for g in guesses if g.entry.permission_type is kind]
+            for kind in (AclPermissionType.DENY, AclPermissionType.ALLOW)
+        )
+        least = self.least.with_changes((*added, *denies), removed, allows)
+        most = self.most.with_changes((*added, *allows), removed, denies)
+        return Interpretations(least, most, self.certain.with_changes(added, removed), doubtful)
 
     def assuming(self, *, default_allow: bool) -> "Interpretations":
         """The interpretations that remain once default-allow is known."""
         least = replace(self.least, default_allow=default_allow)
         if self.least.index is self.certain:
-            return Interpretations(least, least, self.certain)
-        return Interpretations(least, replace(self.most, default_allow=default_allow), self.certain)
+            return self._replace(least=least, most=least)
+        return self._replace(least=least, most=replace(self.most, default_allow=default_allow))
 
 
 def interpret(
     bindings: Iterable[AclBinding],
     opaque: Iterable[OpaqueBinding],
-    version: KafkaVersion,
+    version: KafkaVersion | None,
     default_allow: bool | None,
 ) -> Interpretations:
-    """Two interpretations; they differ if default-allow is unknown or an opaque entry lacks codes."""
+    """Two interpretations; they differ if default-allow is unknown, an opaque entry lacks codes, a host is doubtful."""
+    if version is None:
+        # 4.3 and 4.4 differ in ranges alone, so all else is judged by the rules of 4.4.
+        read = [(entry, as_binding(entry)) for entry in opaque]
+        bindings = (*bindings, *(binding for _, binding in read if binding is not None))
+        opaque = [entry for entry, binding in read if binding is None]
+        doubtful = frozenset(filter(_may_be_range, bindings))
+        settled = [binding for binding in bindings if binding not in doubtful] if doubtful else bindings
+        found = interpret(settled, opaque, RANGES_SINCE, default_allow)._replace(doubtful=frozenset())
+        return found.with_changes(doubtful, ()) if doubtful else found
     certain = Index(bindings, version)
     unclear = []
     for entry in opaque:
@@ -117,3 +148,7 @@ def interpret(
         default_allow is not False,
     )
     return Interpretations(least, most, certain)
+
+
+def _may_be_range(binding: AclBinding) -> bool:
+    return "/" in binding.entry.host and address_range(binding.entry.host, RANGES_SINCE) is not None

@@ -14,6 +14,8 @@ _O = AclOperation
 
 #: A broker's release as (major, minor); more parts are fine.
 KafkaVersion: TypeAlias = tuple[int, ...]
+#: The release by whose rules manifests are judged where no cluster is asked.
+ASSUMED_VERSION: Final[KafkaVersion] = (4, 3)
 
 DENIED: Final = 16
 IMPLIED: Final = 32

@@ -9,7 +9,7 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.evidence import host_matches
 from reconciler.access.index import Index
 from reconciler.access.name_set import names_of
-from reconciler.access.operations import supported
+from reconciler.access.operations import ASSUMED_VERSION, supported
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -77,10 +77,11 @@ def _least(found: Remediation, assertion: Assertion, mended: Authorizer, princip
 def _bearing_on(assertion: Assertion, authorizer: Authorizer) -> Authorizer:
     """The same with only the bindings relevant to the assertion: those on its names, and on the cluster.
 
-    An assertion about the cluster keeps all bindings: WRITE on any topic permits to start an idempotent producer.
+    An assertion about the cluster keeps all bindings: WRITE on any topic permits to start an idempotent producer. So
+    does a cluster whose version, and with it what a host means, is not known.
     """
     kinds = {pattern.resource_type for pattern in assertion.patterns}
-    if ResourceType.CLUSTER in kinds:
+    if ResourceType.CLUSTER in kinds or authorizer.interpretations.doubtful:
         return authorizer
     least, most = (interpretation.default_allow for interpretation in authorizer.interpretations.both)
     return Authorizer(
@@ -131,7 +132,7 @@ def _missing(
     pattern = next((own for own in assertion.patterns if _about(own, verdict)), None)
     if pattern is None:
         return []
-    hosts = [host for host in assertion.hosts if host == WILDCARD or host_matches(host, request.host, (4, 3))]
+    hosts = [host for host in assertion.hosts if host == WILDCARD or host_matches(host, request.host, ASSUMED_VERSION)]
     nobody = request.principal not in principals and WILDCARD_PRINCIPAL in assertion.principals
     everything = supported(pattern.resource_type, authorizer.kafka_version)
     entry = AccessControlEntry(

@@ -45,6 +45,15 @@ BINDING: Final[Record[AclBinding]] = record(
 )
 
 
+def _version(written: str) -> tuple[int, int]:
+    major, minor = written.split(".")
+    return int(major), int(minor)
+
+
+#: A release of Kafka as ``major.minor``.
+KAFKA_VERSION: Final = converted(text(r"^[0-9]{1,4}\.[0-9]{1,4}$"), _version, lambda version: "{}.{}".format(*version))
+
+
 def _code(name: str, example: int) -> Any:
     words = "Kafka's wire code; null where the client lost it."
     return field(name, nullable(integer(None)), words, example, default=None)

@@ -27,7 +27,7 @@ from reconciler.codec import (
     mapping,
     record,
 )
-from reconciler.codec.values import ORIGIN, QUOTA, opaque_codec
+from reconciler.codec.values import KAFKA_VERSION, ORIGIN, QUOTA, opaque_codec
 from reconciler.model import ClientQuota, FrozenMap, OpaqueBinding, Origin
 
 FORMAT_VERSION: Final = "1.0"
@@ -83,6 +83,7 @@ class Reading:
     topic_gap: str | None = None
     quotas: tuple[ClientQuota, ...] | None = None
     quota_gap: str | None = None
+    kafka_version: tuple[int, int] | None = None
     wanted_quotas: tuple[QuotaWish, ...] = ()
 
     @property
@@ -163,6 +164,7 @@ READING: Final[Record[Reading]] = record(
     field("topic_gap", TEXT, "Why the topics may be incomplete.", "one broker only", default=None, omit=True),
     field("quotas", array(QUOTA), "Its client quotas; absent where they were not read.", default=None, omit=True),
     field("quota_gap", TEXT, "Why the quotas could not be read.", "not authorized", default=None, omit=True),
+    field("kafka_version", KAFKA_VERSION, "The release whose rules it follows.", "4.3", default=None, omit=True),
     field("wanted_quotas", array(_QUOTA_WISH), "The quotas that are declared.", default=(), omit=True),
 )
 FAILURE: Final[Record[Failure]] = record(

@@ -21,6 +21,7 @@ class ClusterState:
     ``topic_names`` are those of topics that we may see, where names alone were asked for: there may be others.
     ``may_alter_acls``: whether we may change ACLs, ``None`` where nobody told; ``may_alter_quotas`` in the same way.
     ``quotas`` are those of clients, ``None`` where nobody asked or they could not be read: ``quota_gap`` says why.
+    ``kafka_version`` is the release, (major, minor), whose rules the brokers follow; ``None`` where it is not known.
     """
 
     cluster_id: str
@@ -37,6 +38,7 @@ class ClusterState:
     quotas: frozenset[ClientQuota] | None = None
     quota_gap: str | None = None
     may_alter_quotas: bool | None = None
+    kafka_version: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""

@@ -43,7 +43,8 @@ _RULES: Final = {
     DecisionRule.DEFAULT_ALLOW: "no ACL is about this name, and allow.everyone.if.no.acl.found is on",
     DecisionRule.DEFAULT_DENY: "no ACL allows it",
     DecisionRule.BROKER_ERROR: "brokers fail on this request because of a broken ACL",
-    DecisionRule.UNDECIDED: "it depends on allow.everyone.if.no.acl.found, or on entries that cannot be read",
+    DecisionRule.UNDECIDED: "it depends on allow.everyone.if.no.acl.found, on entries that cannot be read, or on "
+    "whether a host is a range: Kafka's version is not known",
 }
 _WORD: Final = {True: "yes", False: "no", None: "undecided"}
 _STYLE: Final = {True: "add", False: "remove", None: "warn"}

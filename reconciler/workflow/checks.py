@@ -52,7 +52,7 @@ def checks_of(planned: Planned, as_of: datetime.date | None = None) -> Checks:
     def after() -> Authorizer:
         bindings = bindings_after(planned.live.bindings, planned.plan.steps)
         notes = {binding: planned.desired.bindings.get(binding) for binding in bindings}
-        return authorizer(planned.declaration, notes, planned.live.opaque)
+        return authorizer(planned.declaration, notes, planned.live)
 
     day = as_of or planned.plan.as_of
     return checks(planned.manifests, planned.declaration.name, planned.desired, after, day, planned.seen)

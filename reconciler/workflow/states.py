@@ -1,10 +1,10 @@
 """The states that questions, access tests and lint look at: declared, live, a snapshot, before and after a plan."""
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from reconciler.access import Authorizer
+from reconciler.access import ASSUMED_VERSION, Authorizer
 from reconciler.adapters.snapshot import SnapshotCluster
 from reconciler.manifest import ClusterDeclaration, Manifests
 from reconciler.model import (
@@ -14,7 +14,6 @@ from reconciler.model import (
     Declaration,
     DesiredQuota,
     DesiredState,
-    OpaqueBinding,
     QuotaEntity,
     is_reserved,
 )
@@ -115,7 +114,7 @@ def live_access(
         view = AccessView(
             target.name,
             Basis.SNAPSHOT if isinstance(target.cluster, SnapshotCluster) else Basis.LIVE,
-            authorizer(declaration, {binding: said.get(binding) for binding in state.bindings}, state.opaque),
+            authorizer(declaration, {binding: said.get(binding) for binding in state.bindings}, state),
             tuple(sorted(state.topics)) if all_topics and state.topic_gap is None else None,
         )
         return AccessState(view, manifests, declaration, wanted, state)
@@ -161,21 +160,22 @@ def with_desired(found: AccessState) -> AccessView:
         return found.view
     scope = declaration.scope
     kept = {binding: None for binding in state.bindings if not scope.owns(binding)}
-    after = authorizer(declaration, {**kept, **wanted.bindings}, state.opaque)
+    after = authorizer(declaration, {**kept, **wanted.bindings}, state)
     return replace(found.view, basis=Basis.DESIRED, authorizer=after)
 
 
 def authorizer(
     declaration: ClusterDeclaration | None,
     bindings: Mapping[AclBinding, Declaration | None],
-    opaque: Iterable[OpaqueBinding] = (),
+    live: ClusterState | None = None,
 ) -> Authorizer:
-    """The authorizer of a cluster with these bindings; what its document does not say is unknown."""
+    """The authorizer of a cluster with these bindings; what its document and its live state do not say is unknown."""
     return Authorizer(
         {binding: note for binding, note in bindings.items() if not is_reserved(binding.pattern.name)},
         declaration.super_users if declaration else (),
         declaration.allow_everyone_if_no_acl_found if declaration else None,
-        opaque=opaque,
+        live.kafka_version if live else ASSUMED_VERSION,
+        opaque=live.opaque if live else (),
     )
 
 

@@ -37,13 +37,14 @@ def oldest_cluster(broker_3_9: Sandbox) -> Iterator[Subject]:
 
 @pytest.fixture
 def memory_cluster() -> Subject:
-    return Subject(MemoryCluster(ClusterState("memory", quotas=frozenset()), _ONE_BROKER), (4, 3))
+    return Subject(MemoryCluster(ClusterState("memory", quotas=frozenset(), kafka_version=(4, 3)), _ONE_BROKER), (4, 3))
 
 
 @pytest.fixture
 def snapshot_cluster(tmp_path: Path) -> Subject:
     path = tmp_path / "cluster.json"
-    path.write_text(snapshot_text(ClusterState("snapshot", quotas=frozenset()), _ONE_BROKER), encoding="utf-8")
+    state = ClusterState("snapshot", quotas=frozenset(), kafka_version=(4, 3))
+    path.write_text(snapshot_text(state, _ONE_BROKER), encoding="utf-8")
     return Subject(SnapshotCluster(path), (4, 3))
 
 

@@ -41,6 +41,10 @@ def test_the_acls_alone(subject: Subject, own: str) -> None:
     assert dict(state.topics) == {}
 
 
+def test_the_version_comes_with_the_acls(subject: Subject) -> None:
+    assert subject.read(ACLS).kafka_version == subject.version
+
+
 def test_the_topics_alone(subject: Subject, own: str) -> None:
     arranged(subject, own)
     state = subject.read(ReadRequest(acls=False))

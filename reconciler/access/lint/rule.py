@@ -40,7 +40,7 @@ class LintState:
     @cached_property
     def covering(self) -> Covering:
         """The bindings, indexed for the question which of them cover another one."""
-        return Covering(self.authorizer.bindings, self.authorizer.kafka_version)
+        return Covering(self.authorizer.bindings, self.authorizer.covering_version)
 
     @cached_property
     def redundant(self) -> dict[AclBinding, tuple[AclBinding, ...]]:

@@ -17,6 +17,7 @@ from typing import Any, Final
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.bindings import ListedAcls, read_rows
 from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
+from reconciler.adapters.kafka.release import rules_of
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.model.collector import without_collector
 from reconciler.ports import ClusterError
@@ -47,12 +48,13 @@ class AclReader(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ListingResult:
-    """A listing, its cluster, how it was read, and what it may lack (``gap``)."""
+    """A listing, its cluster and that one's release, how it was read, and what it may lack (``gap``)."""
 
     cluster_id: str | None
     listing: ListedAcls
     reader: AclReader
     gap: str | None
+    kafka_version: tuple[int, int] | None = None
 
 
 class ListingProcess:
@@ -136,10 +138,11 @@ class AclListing:
             if turn:
                 self._child = _start(reader, task)
             match self._child.reply():
-                case ("rows", cluster_id, rows):
+                case ("rows", cluster_id, rows, *levels):
                     gap = SHARDS_GAP if reader is AclReader.SHARDS else None
+                    version = rules_of(*levels[0]) if levels and levels[0] else None
                     with without_collector():
-                        return ListingResult(cluster_id, read_rows(rows), reader, gap)
+                        return ListingResult(cluster_id, read_rows(rows), reader, gap, version)
                 case ("refused", code, name, message):
                     raise refusal(code, name, self._settings.redact(message))
                 case ("died", status):

@@ -94,7 +94,16 @@ def _acls(client: KafkaAdminClient) -> Reply:
         )
         for r in answer.resources
     ]
-    return ("rows", _cluster_id(client), rows)
+    return ("rows", _cluster_id(client), rows, _metadata_levels(client))
+
+
+def _metadata_levels(client: KafkaAdminClient) -> tuple[int, int] | None:
+    """The finalized level of ``metadata.version`` and the newest that the broker supports; needs no right."""
+    try:
+        found = _retried(client.describe_features).get("metadata.version", {})
+    except errors.KafkaError:
+        return None  # the listing is whole without it
+    return (found["finalized"][1], found["supported"][1]) if found.keys() >= {"finalized", "supported"} else None
 
 
 def _features(client: KafkaAdminClient) -> Reply:

@@ -32,7 +32,7 @@ from reconciler.codec import (
     schema_text,
     text,
 )
-from reconciler.codec.values import ASSIGNMENTS, NAME, QUOTA, opaque_codec
+from reconciler.codec.values import ASSIGNMENTS, KAFKA_VERSION, NAME, QUOTA, opaque_codec
 from reconciler.model import ClientQuota, ClusterState, FrozenMap, Topic
 from reconciler.model.escape import escape_invisible_json
 
@@ -100,6 +100,15 @@ def _codec(*, closed: bool) -> Record[Snapshot]:
     return record(
         _snapshot,
         field("clusterId", TEXT, "As DescribeCluster returns it.", "4L6g3nShT-eMCtK--X86sw", attr="state.cluster_id"),
+        field(
+            "kafkaVersion",
+            nullable(KAFKA_VERSION),
+            "The release whose rules the brokers follow; absent where it is not known.",
+            "4.3",
+            attr="state.kafka_version",
+            default=None,
+            omit=True,
+        ),
         field(
             "aclGap",
             nullable(TEXT),

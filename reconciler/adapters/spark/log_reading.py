@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from pyspark import Broadcast, cloudpickle
 from pyspark.sql import SparkSession
 
-from reconciler.access import Authorizer
+from reconciler.access import ASSUMED_VERSION, Authorizer
 from reconciler.adapters.spark.log_files import LogPart, line_batches
 from reconciler.adapters.spark.readings import bucket_rows
 from reconciler.adapters.spark.tables import from_parquet, table_rows
@@ -181,8 +181,9 @@ def _judged(
     origins = _desired(files, subject.desired) if subject.desired else {}
     live, opaque = _live(subject, files)
     bindings = origins.keys() if live is None else live
-    before = Authorizer(bindings, subject.super_users, subject.default_allow, opaque=opaque)
-    judge = UsageAnalysis(subject.cluster, question, before, _after(subject, before, origins))
+    version = subject.live.kafka_version if subject.live else ASSUMED_VERSION
+    before = Authorizer(bindings, subject.super_users, subject.default_allow, version, opaque=opaque)
+    judge = UsageAnalysis(subject.cluster, question, before, _after(subject, before, frozenset(bindings), origins))
     for (_, event), found in counted:
         if event is None:
             judge.note(found)
@@ -208,12 +209,13 @@ def _live(subject: LoggedCluster, files: StoreFiles) -> tuple[set[AclBinding] | 
     return {binding for binding in found if not is_reserved(binding.pattern.name)}, subject.live.opaque
 
 
-def _after(subject: LoggedCluster, before: Authorizer, desired: Mapping[AclBinding, str]) -> Authorizer | None:
+def _after(
+    subject: LoggedCluster, before: Authorizer, now: frozenset[AclBinding], desired: Mapping[AclBinding, str]
+) -> Authorizer | None:
     if subject.planned:
         return before.with_changes(subject.added, subject.removed)
     if not subject.to_desired:
         return None
-    now = before.bindings
     return before.with_changes(
         [binding for binding in desired if binding not in now],
         [binding for binding in now if subject.scope.owns(binding) and binding not in desired],

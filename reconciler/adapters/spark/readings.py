@@ -81,6 +81,7 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
         topic_gap=state.topic_gap,
         quotas=None if state.quotas is None else tuple(sorted(state.quotas)),
         quota_gap=state.quota_gap,
+        kafka_version=state.kafka_version,
     )
     return _with_topics(reading, (_topic(topic) for topic in state.topics.values()), state.topics.values(), place)
 
@@ -124,6 +125,7 @@ def read_live(files: StoreFiles, reading: Reading) -> ClusterState:
         topic_gap=reading.topic_gap,
         quotas=None if reading.quotas is None else frozenset(reading.quotas),
         quota_gap=reading.quota_gap,
+        kafka_version=reading.kafka_version,
     )
 
 

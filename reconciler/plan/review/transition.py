@@ -44,5 +44,5 @@ def transition(
     if not created and not deleted:
         return None
     lasting = [binding for binding in live.bindings if not is_reserved(binding.pattern.name)]
-    before = Authorizer(lasting, facts.super_users, default_allow, opaque=live.opaque)
+    before = Authorizer(lasting, facts.super_users, default_allow, live.kafka_version, opaque=live.opaque)
     return Transition(before, before.with_changes(created, deleted), tuple(created), tuple(deleted))

@@ -62,6 +62,7 @@ def _judge(reading: Reading, declaration: "ClusterDeclaration | None", store: Fl
         state.bindings,
         declaration.super_users if declaration else (),
         declaration.allow_everyone_if_no_acl_found if declaration else None,
+        state.kafka_version,
         opaque=state.opaque,
     )
     return state, authorizer

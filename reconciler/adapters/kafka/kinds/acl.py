@@ -23,7 +23,14 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
     if session.listing is None:
         return state
     found = checked_listing(session.connection, session.handshake, session.listing.result())
-    return replace(state, bindings=found.listing.bindings, opaque=found.listing.opaque, acl_gap=found.gap)
+    listing = found.listing
+    return replace(
+        state,
+        bindings=listing.bindings,
+        opaque=listing.opaque,
+        acl_gap=found.gap,
+        kafka_version=found.kafka_version,
+    )
 
 
 def send(connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False) -> list[Answer]:
