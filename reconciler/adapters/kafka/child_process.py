@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 #: ``{"timeout": seconds, ...}`` and what the reader needs; plain values only.
 Task: TypeAlias = dict[str, Any]
 #: ``("rows", cluster id, resource rows)``, ``("refused", code, name, message)`` by the cluster, ``("failed", text)``.
-#: The message reader adds to ``rows`` the levels of ``metadata.version``, finalized and supported, or ``None``.
+#: The message client adds to ``rows`` the levels of ``metadata.version``, finalized and supported, or ``None``.
 Reply: TypeAlias = tuple[Any, ...]
 
 #: The filter codes ANY.
