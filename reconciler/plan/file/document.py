@@ -27,10 +27,10 @@ from reconciler.codec import (
 from reconciler.model import Change
 from reconciler.model.escape import escape_invisible_json
 from reconciler.plan.file.codec import PLAN, STEP
-from reconciler.plan.file.identity import ChangeDigest, ids
-from reconciler.plan.kinds import describe, kind_of
+from reconciler.plan.file.identity import ChangeDigest
+from reconciler.plan.kinds import CHANGE, describe, kind_of
 from reconciler.plan.proposal import Plan
-from reconciler.plan.step import Step
+from reconciler.plan.step import Step, id_of
 
 T = TypeVar("T")
 FORMAT_VERSION: Final = "1.0"
@@ -104,9 +104,10 @@ def plan_from_json(document: Mapping[str, Any]) -> Plan:
     try:
         known_minor(document, FORMAT_VERSION)
         change, whole, plan = _DOCUMENT.read(document)
+        found = _ids(plan, document["steps"])
     except SchemaError as error:
         raise PlanFileError(f"not a plan of format {FORMAT_VERSION}: {error}") from error
-    if (change, whole) != ids(plan):
+    if (change, whole) != found:
         raise PlanFileError("the plan's ids do not belong to its steps: the file was altered")
     if list(plan.steps) != sorted(plan.steps, key=lambda step: step.phase):
         raise PlanFileError("the steps are in an illegal order: the file was altered")
@@ -158,6 +159,17 @@ def _written(plan: Plan, form: Callable[[Any], T]) -> tuple[dict[str, Any], dict
     items = {name: [form(item) for item in found] for name, found in lines.items()}
     document["changeId"], document["planId"] = changes.ids(plan)
     return document, items
+
+
+def _ids(plan: Plan, steps: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
+    """The ids of a plan that was read of ``steps``; raises :class:`SchemaError` where theirs are not right."""
+    changes = ChangeDigest()
+    for index, (step, found) in enumerate(zip(plan.steps, steps, strict=True)):
+        written = CHANGE.write(step.change)
+        if id_of(written) != found["id"]:
+            raise SchemaError("is not the id of this change", f"steps[{index}].id")
+        changes.add(int(step.phase), written)
+    return changes.ids(plan)
 
 
 def _added(steps: Iterable[dict[str, Any]], changes: ChangeDigest) -> Iterator[dict[str, Any]]:

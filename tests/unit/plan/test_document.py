@@ -125,6 +125,12 @@ def test_a_forged_digest_does_not_help(text: str, change: tuple[str, str]) -> No
         parse_plan(resealed(text, change))
 
 
+def test_the_id_of_a_step_belongs_to_its_change(text: str) -> None:
+    step = parse_plan(text).steps[1]
+    with pytest.raises(PlanFileError, match=r"steps\[1\]\.id: is not the id of this change"):
+        parse_plan(resealed(text, (f'"id":"{step.id}"', '"id":"0123456789ab"')))
+
+
 def test_a_newer_minor_version_is_read_and_its_news_ignored(text: str) -> None:
     newer = resealed(text, ('"formatVersion":"1.0"', '"formatVersion":"1.7","effects":[1]'))
     assert parse_plan(newer) == parse_plan(text)
