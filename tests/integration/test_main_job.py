@@ -69,9 +69,9 @@ def test_plan_apply_drift(main: Job, tmp_path: Path) -> None:
     planned = main.run("plan", "--out", saved)
     assert planned.status == 0, planned.err
     assert "4 bindings to create, 1 topic to create" in planned.out
-    plan_id = next(line for line in planned.out.split("\n") if line.startswith("plan-"))
+    [approved] = [word for word in planned.out.split() if word.startswith("change-")]
 
-    applied = main.run("apply", saved, str(main.directory), "--require-id", plan_id, cluster=False)
+    applied = main.run("apply", saved, str(main.directory), "--require-id", approved, cluster=False)
     assert applied.status == 0, applied.err
     assert "Applied and verified: 5 steps." in applied.out
 

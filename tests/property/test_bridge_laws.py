@@ -147,7 +147,9 @@ def test_whatever_fails_a_bridge_goes_only_where_that_interrupts_nobody(
     done: list[Step] = []
     undone: list[Step] = []
     for phase, steps in _stages(plan):
-        if phase > Phase.CREATE_FIRST and any(step in undone and step.phase in (0, 2) for step in _stages(plan)[0][1]):
+        if phase > Phase.CREATE_FIRST and any(
+            step in undone and step.phase in (Phase.CREATE_FIRST, Phase.CREATE_ALLOW) for step in _stages(plan)[0][1]
+        ):
             break  # what has to come first did not: nothing else is sent
         for step in steps:
             blocked = Blockers((other.change for other in undone), default_allow=True).blocking(

@@ -87,8 +87,10 @@ def test_markdown_is_only_what_the_template_writes(report: Report) -> None:
     )
     assert {tag for tag, _ in seen.tags} <= _TAGS | _TABLE
     assert all(not attributes for _, attributes in seen.tags)
-    assert len(seen.comments) == 1
-    assert re.fullmatch(r" reconciler:[A-Za-z0-9._-]+ ", seen.comments[0])
+    marker, *ids = seen.comments
+    assert re.fullmatch(r" reconciler:[A-Za-z0-9._-]+ ", marker)
+    assert len(ids) == len(report.plans)
+    assert all(re.fullmatch(r" plan-[0-9a-f]{64} ", found) for found in ids)
     for text in seen.text:
         assert not _ACTIVE.search(text), text
     for cell in seen.cells:
