@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Test processes side by side, each with brokers of its own: they wait more than they work.
-WORKERS ?= 2
+WORKERS ?= 3
 
 .PHONY: setup demo test test-long lint format bench figures schema reference docs dist lock clean
 
