@@ -16,11 +16,16 @@ _FORBIDDEN = re.compile(
     "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    # For YAML a line ends here; diffs and terminals show one line, so a rule could hide after a comment.
+    "|\r(?!\n)"
 )
-_ASCII_ALLOWED: Final = bytes([0x09, 0x0A, 0x0D, *range(0x20, 0x7F)])
+_ASCII_ALLOWED: Final = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 _BIDIRECTIONAL: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _MARK: Final = "\ufeff"
-_NO_MARK: Final = "save the file as UTF-8 without a byte order mark"
+_ADVICE: Final = {
+    _MARK: "save the file as UTF-8 without a byte order mark",
+    "\r": "end lines with LF, or with CR and LF",
+}
 _LINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -54,6 +59,8 @@ def report_forbidden(findings: Findings) -> bool:
         column = position - (breaks[line - 1] if line else 0)
         origin = Origin(findings.source.path, line + 1, column + 1)
         message = f"{describe(character)}, is not allowed in a manifest"
-        advice = _NO_MARK if position == 0 and character == _MARK else "remove it, or type the text again"
+        advice = _ADVICE.get(
+            character if character == "\r" or position == 0 else "", "remove it, or type the text again"
+        )
         findings.add_at(Trouble(Code.FORBIDDEN_CHARACTER, message, advice), origin, 1)
     return breaks is not None
