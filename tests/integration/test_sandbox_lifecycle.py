@@ -161,7 +161,11 @@ def test_the_command_line_starts_shows_and_ends(
 
 def _start_elsewhere(root: Path) -> "subprocess.Popen[str]":
     """Another process that starts a sandbox, as soon as Kafka's process is on its way."""
-    code = f"from reconciler.adapters.sandbox import *; from pathlib import *; up(SandboxSpec(), root={root!r})"
+    # Tests in the background of a shell ignore Ctrl-C, and so would a child of theirs.
+    hearing = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = (
+        f"{hearing}; from reconciler.adapters.sandbox import *; from pathlib import *; up(SandboxSpec(), root={root!r})"
+    )
     starting = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
