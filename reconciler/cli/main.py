@@ -70,7 +70,7 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="reconciler")
 def program() -> None:
-    """Kafka ACLs and topics as code: plan, review, apply, detect drift."""
+    """Kafka ACLs, topics and quotas as code: plan, review, apply, detect drift."""
 
 
 def run(arguments: list[str] | None = None) -> int:

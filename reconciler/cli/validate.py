@@ -58,7 +58,9 @@ def _print(found: "ManifestValidation") -> None:
     for one in found.clusters:
         wanted = one.desired
         expired = f", {len(wanted.expired)} expired" if wanted.expired else ""
-        out([f"cluster {one.name}: {len(wanted.bindings):,} bindings, {len(wanted.topics):,} topics declared{expired}"])
+        quotas = f", {len(wanted.quotas):,} quotas" if wanted.quotas else ""
+        counts = f"{len(wanted.bindings):,} bindings, {len(wanted.topics):,} topics{quotas}"
+        out([f"cluster {one.name}: {counts} declared{expired}"])
         out(checks_lines(one.checks, style))
     if not found.clusters:
         out([style("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
