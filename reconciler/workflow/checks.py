@@ -13,8 +13,9 @@ from reconciler.model import DesiredState
 from reconciler.plan import bindings_after
 from reconciler.report.checks import Checks
 from reconciler.workflow.access_checks import decide_tests, ownership_of
-from reconciler.workflow.manifests import read_sources
+from reconciler.workflow.manifests import checked, read_sources
 from reconciler.workflow.planning import Planned
+from reconciler.workflow.reasons import InvalidManifestsError, WorkflowError
 from reconciler.workflow.states import authorizer
 from reconciler.workflow.topic_checks import Seen, decide_policies
 
@@ -41,9 +42,19 @@ def guardrails_changed(base: str, path: str) -> tuple[GuardrailChange, ...]:
     """How the guardrails of the manifests below ``path`` differ from those below ``base``, loosening ones first.
 
     Both directories are compared as they are written, so no field of a guardrail is exempt. Raises
-    :class:`InvalidManifestsError`.
+    :class:`WorkflowError` where ``base`` has a problem: a guardrail that cannot be read would look as if there were
+    none.
     """
-    return guardrail_changes(read_sources(base), read_sources(path))
+    before = read_sources(base)
+    try:
+        checked(before)
+    except InvalidManifestsError as error:
+        problem = error.problems[0]
+        raise WorkflowError(
+            f"the guardrails of {base} cannot be compared: {problem.origin}: {problem.message}",
+            f"repair {base} first, or compare with a commit that is valid",
+        ) from error
+    return guardrail_changes(before, read_sources(path))
 
 
 def checks_of(planned: Planned, as_of: datetime.date | None = None) -> Checks:

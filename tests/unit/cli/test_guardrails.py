@@ -62,6 +62,17 @@ def test_a_pipeline_can_stop_there(place: Path, capsys: pytest.CaptureFixture[st
     assert "change rules that judge them" in capsys.readouterr().err
 
 
+def test_a_base_that_cannot_be_read_is_no_base_without_guardrails(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "base" / "cluster.yaml").write_text(_CLUSTER.replace("kind: AccessTests", "kind: AccessTest"))
+    _weaken(place)
+    assert _plan("--base", "base", "--fail-on", "guardrails") == Exit.ERROR
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "the guardrails of base cannot be compared: cluster.yaml:7:7: there is no kind 'AccessTest'" in shown.err
+
+
 def test_without_a_base_there_is_nothing_to_compare_with(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _plan("--fail-on", "guardrails") == Exit.USAGE
     assert "add --base DIR" in capsys.readouterr().err
