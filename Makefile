@@ -8,6 +8,9 @@ STAMP := $(VENV)/.installed
 # Test processes side by side, each with brokers of its own: they wait more than they work.
 WORKERS ?= 3
 
+# Test processes and the commands that they run would each compile what they import, where somebody forbids to keep it.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo test test-long lint format bench figures schema reference docs dist lock clean
 
 setup: $(STAMP)
@@ -22,11 +25,12 @@ $(STAMP): requirements.lock pyproject.toml
 
 ## The tour: a real broker, a lived-in state, plan, apply, drift, clients that may and may not; then a fleet on Spark.
 demo: $(STAMP)
+	@echo "the demo takes one to three minutes, most of it Spark's; it says at its end how long it took"
 	$(BIN)/reconciler demo --fleet
 
 ## Everything but the long tests.
 test: $(STAMP)
-	$(BIN)/python -m pytest -m "not long" -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -m "not long" -n $(WORKERS) --dist loadfile --durations 50
 
 ## The long tests: large clusters.
 test-long: $(STAMP)
@@ -75,7 +79,7 @@ reference: $(STAMP)
 
 ## Resolve the lock files again from pyproject.toml (needs uv).
 lock:
-	uv pip compile --quiet pyproject.toml --extra sandbox --extra msk-iam --extra fleet --extra policy --group dev --universal \
+	uv pip compile --quiet pyproject.toml --extra sandbox --extra msk-iam --extra fleet --extra policy --extra terraform --group dev --universal \
 	  --python-version 3.11 --generate-hashes --no-header --output-file requirements.lock
 	uv pip compile --quiet pyproject.toml --extra policy --extra msk-iam --group install --universal \
 	  --python-version 3.11 --generate-hashes --no-header --constraint requirements.lock --output-file requirements-runtime.lock

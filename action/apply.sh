@@ -1,17 +1,41 @@
 #!/usr/bin/env bash
-# Plans MANIFESTS once more on CLUSTER and performs the plan if it is the one that PLAN_ID names.
+# Plans MANIFESTS once more on CLUSTER and performs the plan if it is the one that PLAN_ID names. With REQUIRE_APPROVALS
+# performs PLAN, the file that so many people have signed: signatures are over bytes, and planning again makes others.
 # Ends as apply does: 4 where the plan is another one by now, and nothing was sent.
 set -euo pipefail
 # shellcheck source=action/arguments.sh
 source "$(dirname "${BASH_SOURCE[0]}")/arguments.sh"
+# shellcheck source=action/guardrails.sh
+source "$(dirname "${BASH_SOURCE[0]}")/guardrails.sh"
 METRICS=
 
-[[ "${PLAN_ID:-}" =~ ^(plan|change)-[0-9a-f]{64}$ ]] || refuse "PLAN_ID has to be the plan-… or change-… id that was approved"
+approvals=()
+if [[ -n "${REQUIRE_APPROVALS:-}${ALLOWED_SIGNERS:-}${NOT_AUTHOR:-}${PLAN:-}" ]]; then
+  # Each of them alone would look like a rule that holds.
+  [[ "${REQUIRE_APPROVALS:-}" =~ ^[1-9][0-9]{0,2}$ ]] || refuse "REQUIRE_APPROVALS has to be how many people must have signed PLAN"
+  [[ -n "${ALLOWED_SIGNERS:-}" ]] || refuse "REQUIRE_APPROVALS needs ALLOWED_SIGNERS: whose signatures count?"
+  [[ -f "${PLAN:-}" ]] || refuse "REQUIRE_APPROVALS needs PLAN, the plan file that was signed, with its .sig files next to it"
+  outside "$ALLOWED_SIGNERS"
+  approvals=(--require-approvals "$REQUIRE_APPROVALS" --allowed-signers "$ALLOWED_SIGNERS")
+  while IFS= read -r who; do
+    if [[ -n "$who" ]]; then approvals+=(--not-author "$who"); fi
+  done <<<"${NOT_AUTHOR:-}"
+fi
+# With signatures they say which plan is meant, and an id may say so too.
+[[ "${PLAN_ID:-}" =~ ^(plan|change)-[0-9a-f]{64}$ || (${#approvals[@]} -gt 0 && -z "${PLAN_ID:-}") ]] ||
+  refuse "PLAN_ID has to be the plan-… or change-… id that was approved"
 ((${#target[@]})) || refuse "CLUSTER is missing"
 
 planned=0
-reconciler plan "$MANIFESTS" "${target[@]}" "${reach[@]}" "${options[@]}" --out "$OUT/plan.json" --output json \
-  >"$OUT/result.json" || planned=$?
+if ((${#approvals[@]})); then
+  plan=$PLAN
+  reconciler show "$plan" --output json >"$OUT/result.json" || planned=$?
+  : "${PLAN_ID:=$(field "$plan" planId)}"
+else
+  plan=$OUT/plan.json
+  reconciler plan "$MANIFESTS" "${target[@]}" "${reach[@]}" "${rails[@]}" "${compared[@]}" "${options[@]}" \
+    --out "$plan" --output json >"$OUT/result.json" || planned=$?
+fi
 [[ -s "$OUT/result.json" ]] && output plan-id "$(field "$OUT/result.json" planId)"
 # 2, by --detailed-exitcode, says no more than that there is something to do.
 if [[ $planned != 0 && $planned != 2 ]]; then
@@ -27,7 +51,7 @@ if [[ $planned != 0 && $planned != 2 ]]; then
 fi
 
 status=0
-apply=("$OUT/plan.json" "$MANIFESTS" "${reach[@]}" --require-id "$PLAN_ID" --audit "$OUT/audit.jsonl")
+apply=("$plan" "$MANIFESTS" "${reach[@]}" "${rails[@]}" "${approvals[@]}" --require-id "$PLAN_ID" --audit "$OUT/audit.jsonl")
 if [[ -n "${SNAPSHOT:-}" ]]; then apply+=("${target[@]}"); fi
 reconciler apply "${apply[@]}" | tee "$OUT/applied.txt" || status=$?
 output status "$status"
@@ -37,6 +61,7 @@ if [[ $status != 0 ]]; then
   results+=("$OUT/failed.json")
 fi
 report "${results[@]}"
+tell_unjudged
 if [[ -n "${GITHUB_STEP_SUMMARY:-}" ]]; then
   echo "apply ended with status $status" >>"$GITHUB_STEP_SUMMARY"
 fi

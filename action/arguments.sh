@@ -2,17 +2,31 @@
 # Sourced by the others: turns the environment into words for reconciler.
 #
 #   MANIFESTS    directory of manifests
-#   CLUSTER      name of the cluster; without it only what needs no cluster is done
+#   CLUSTER      name of the cluster, with CONNECTIONS or SNAPSHOT; without it only what needs no cluster is done
 #   SNAPSHOT     a snapshot file that stands for the cluster
 #   CONNECTIONS  the operator's connections file, from outside the checkout
 #   ALLOW_ENV    names of variables that the connections may read, separated by blanks
 #   SECRETS_DIR  directory from which the connections may read
 #   OPTIONS      further options of plan, one word a line
 #   OUT          where results go
-#   METRICS      for drift: file for the textfile collector
+#   METRICS      for drift: file for the textfile collector, readable by everybody
+#   MODE         permissions of the files in OUT, as in 644; without it only their owner reads them
+
+# Results name principals and topics. What is written by redirection gets the same permissions.
+: "${MODE:=600}"
+[[ "$MODE" =~ ^0?6[0-7][0-7]$ ]] || {
+  echo "error: MODE has to be permissions such as 600 or 644" >&2
+  exit 64
+}
+umask "$(printf '%04o' $((0777 & ~(8#$MODE | (8#$MODE & 8#444) >> 2))))"
+reconciler() { command reconciler --mode "$MODE" "$@"; }
 
 : "${MANIFESTS:=.}" "${OUT:=reconciler-out}"
 mkdir -p "$OUT"
+if [[ -n "${PLAN:-}" && "$(realpath -m "$PLAN")" == "$(realpath "$OUT")"/* ]]; then
+  echo "error: PLAN lies in OUT, which is emptied: keep it elsewhere, with its signatures" >&2
+  exit 64
+fi
 # What an earlier run has left there must not pass for what this one found.
 rm -f "$OUT"/{validate,lint,plan,result,failed}.json "$OUT"/{comment.md,summary.md,reconciler.sarif,junit.xml,report.html} \
   "$OUT"/gitlab-{terraform,codequality}.json
@@ -57,6 +71,8 @@ if [[ -n "${SNAPSHOT:-}" ]]; then
   outside "$SNAPSHOT"
   target=(--cluster "$CLUSTER=snapshot:$SNAPSHOT")
 elif [[ -n "${CLUSTER:-}" ]]; then
+  # Not left to reconciler, which asks whether CI is set: not every system sets it.
+  [[ -n "${CONNECTIONS:-}" ]] || refuse "CLUSTER needs CONNECTIONS, the operator's connections file, or SNAPSHOT"
   target=(--cluster "$CLUSTER")
 fi
 
@@ -96,8 +112,9 @@ report() {
     formats+=(gitlab-terraform=gitlab-terraform.json gitlab-codequality=gitlab-codequality.json)
   fi
   for one in "${formats[@]}"; do also+=(--also "${one%%=*}=$OUT/${one#*=}"); done
-  # Whole or not at all, and only after a run that could compare: an old last success is an alert of its own.
-  if [[ -n "${METRICS:-}" ]]; then also+=(--also "prometheus=$METRICS"); fi
   reconciler report "$@" --format "$form" "${also[@]}" --manifests "${prefix:-.}" --marker "${CLUSTER:-manifests}"
+  # Whole or not at all, and only after a run that could compare: an old last success is an alert of its own. The
+  # collector is another user.
+  if [[ -n "${METRICS:-}" ]]; then MODE=644 reconciler report "$@" --format prometheus --out "$METRICS"; fi
   if [[ -n "${GITHUB_STEP_SUMMARY:-}" ]]; then cat "$OUT/summary.md" >>"$GITHUB_STEP_SUMMARY"; fi
 }

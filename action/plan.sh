@@ -4,11 +4,13 @@
 set -euo pipefail
 # shellcheck source=action/arguments.sh
 source "$(dirname "${BASH_SOURCE[0]}")/arguments.sh"
+# shellcheck source=action/guardrails.sh
+source "$(dirname "${BASH_SOURCE[0]}")/guardrails.sh"
 METRICS=
 
 status=0
 results=("$OUT/validate.json")
-reconciler validate "$MANIFESTS" --output json >"$OUT/validate.json" || status=$?
+reconciler validate "$MANIFESTS" "${rails[@]}" "${compared[@]}" --output json >"$OUT/validate.json" || status=$?
 output valid "$([[ $status == 0 ]] && echo true || echo false)"
 if [[ ! -s "$OUT/validate.json" ]]; then
   results=()
@@ -27,8 +29,8 @@ if [[ $status == 0 || $status == 3 ]]; then
 
   if ((${#target[@]})); then
     planned=0
-    reconciler plan "$MANIFESTS" "${target[@]}" "${reach[@]}" "${options[@]}" --out "$OUT/plan.json" --output json \
-      >"$OUT/result.json" || planned=$?
+    reconciler plan "$MANIFESTS" "${target[@]}" "${reach[@]}" "${rails[@]}" "${compared[@]}" "${options[@]}" \
+      --out "$OUT/plan.json" --output json >"$OUT/result.json" || planned=$?
     if [[ -s "$OUT/result.json" ]]; then
       results+=("$OUT/result.json")
       output plan-id "$(field "$OUT/result.json" planId)"
@@ -43,4 +45,5 @@ fi
 [[ -s "$OUT/failed.json" ]] && results+=("$OUT/failed.json")
 output status "$status"
 report "${results[@]}"
+tell_unjudged
 exit "$status"

@@ -7,6 +7,7 @@ import html
 import re
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -51,9 +52,10 @@ td, th { border: 1px solid var(--line); padding: .3rem .6rem; text-align: left; 
 _CSP: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def documents() -> list[Path]:
+@cache
+def documents() -> tuple[Path, ...]:
     """Every Markdown file of the project, by its path."""
-    return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+    return tuple(sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]))
 
 
 def page_name(document: Path) -> str:
@@ -67,6 +69,7 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
+@cache  # every menu has all of them
 def title(document: Path) -> str:
     """The first heading."""
     found = re.search(r"^# (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)

@@ -5,7 +5,7 @@ was written gets an :class:`Answer` of its own, in the order in which it was ask
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
@@ -62,7 +62,7 @@ class ReadRequest:
     ``super_users`` the declared ones: a topic listing is whole only if they show that nothing can be hidden from us.
     ``topic_listing`` asks for the names of the other topics that can be seen, and no more of them.
     With ``broker_defaults``, also the brokers' defaults for what a topic leaves out; with ``groups``, which groups
-    exist; with ``quotas``, the quotas of clients.
+    exist. ``listings`` are listed kinds, by ``KIND``, of which everything is read.
     """
 
     acls: bool = True
@@ -73,7 +73,11 @@ class ReadRequest:
     broker_defaults: bool = False
     groups: bool = False
     topic_listing: bool = False
-    quotas: bool = False
+    listings: Collection[str] = ()
+
+    def also(self, kind: str) -> "ReadRequest":
+        """The same request, and the listing of one more kind."""
+        return replace(self, listings=frozenset({*self.listings, kind}))
 
 
 class ClusterReader(Protocol):
@@ -97,7 +101,7 @@ class ClusterWriter(Protocol):
         - Topics are created with their configs: an existing one is FAILED with TOPIC_ALREADY_EXISTS. They are deleted
           by name: a missing one is FAILED with UNKNOWN_TOPIC_OR_PARTITION.
         - Partitions are raised to the count of ``after``: fewer or as many is FAILED with INVALID_PARTITIONS.
-        - Quotas: the keys of ``after`` are set and those that only ``before`` has are removed; other keys stay.
+        - Client quotas: the keys of ``after`` are set and those that only ``before`` has are removed; other keys stay.
         - Configs are set, or with ``None`` reset; those that are not named stay (IncrementalAlterConfigs, KIP-339).
         """
         ...

@@ -3,12 +3,15 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
+from tests import distribution
+from tests.named_failures import NamedFailures
+from tests.shared_brokers import clear
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,14 +22,54 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 # Every test begins as a person at a terminal would: what continuous integration, a colour setting or a git hook puts
 # into the environment changes what commands do, so a test that means it says it.
-_LEFT_BEHIND = ("CI", "NO_COLOR", "FORCE_COLOR", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+_LEFT_BEHIND = (
+    "CI",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_PREFIX",
+    "PAGER",
+    "COLUMNS",
+    "LINES",
+)
 for name in [*os.environ]:
-    if name in _LEFT_BEHIND or name.startswith(("GITHUB_", "GITLAB_", "CI_")):
+    ours = name.startswith("RECONCILER_") and name != "RECONCILER_CHROMIUM"
+    if ours or name in _LEFT_BEHIND or name.startswith(("GITHUB_", "GITLAB_", "CI_")):
         del os.environ[name]
+
+# Sessions of tests are over before Java's second compiler pays: 11 seconds of processor instead of 18 for a short one.
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+for name in ("SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
+    os.environ.setdefault(name, _SHORT_LIVED)
 
 # admin and reconciler are super users; the others begin without any right. Any further principal can log in with
 # Sandbox.settings(name, "OAUTHBEARER").
 _USERS = ("admin", "reconciler", "alice", "bob", "carol", "acl-probe", "nobody")
+
+#: The brokers that test files share and that run, by the name of their fixture.
+_started: dict[str, Sandbox] = {}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_connections_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whoever runs the tests may keep a connections file, by which commands would find other clusters."""
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(NamedFailures(config))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    distribution.longest_first(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return distribution.scheduler(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +83,9 @@ def broker(sandbox_root: Path) -> Iterator[Sandbox]:
     """Kafka 4.3 with StandardAuthorizer; tests share it, so each names what it creates after itself."""
     spec = SandboxSpec(name="current", users=generated_users(*_USERS), any_principal=True)
     with running(spec, root=sandbox_root) as sandbox:
+        _started["broker"] = sandbox
         yield sandbox
+        del _started["broker"]
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +93,9 @@ def broker_3_9(sandbox_root: Path) -> Iterator[Sandbox]:
     """The same with Kafka 3.9, the oldest that is supported."""
     spec = SandboxSpec(name="oldest", kafka_version="3.9", users=generated_users(*_USERS), any_principal=True)
     with running(spec, root=sandbox_root) as sandbox:
+        _started["broker_3_9"] = sandbox
         yield sandbox
+        del _started["broker_3_9"]
 
 
 @pytest.fixture(scope="session")
@@ -56,6 +103,19 @@ def broker_no_authorizer(sandbox_root: Path) -> Iterator[Sandbox]:
     """Kafka 4.3 without an authorizer: everybody may do everything, and ACL requests get SECURITY_DISABLED."""
     with running(SandboxSpec(name="open", authorizer=False, any_principal=True), root=sandbox_root) as sandbox:
         yield sandbox
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _shared_brokers_are_cleared(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No test file finds what another one left on the brokers that they share."""
+    yield
+    used = {name for item in request.session.items if item.path == request.path for name in _fixtures_of(item)}
+    for name in sorted(used & _started.keys()):
+        clear(_started[name])
+
+
+def _fixtures_of(item: pytest.Item) -> list[str]:
+    return item.fixturenames if isinstance(item, pytest.Function) else []
 
 
 @pytest.fixture(scope="session")

@@ -25,13 +25,15 @@ from reconciler.access.hosts import Hosts
 from reconciler.access.lint import LintFinding, LintRule, lint
 from reconciler.access.minimise import Minimised, Removal, minimise
 from reconciler.access.name_set import NameSet
-from reconciler.access.operations import ASSUMED_VERSION, KafkaVersion, supported, to_bit_field
+from reconciler.access.operations import ASSUMED_VERSION, DECLARED_VERSION, KafkaVersion, supported, to_bit_field
 from reconciler.access.questions import AccessAnswer, Explanation, Relevance, can_i, explain
 from reconciler.access.region import Region
+from reconciler.access.work import TooMuchToDecideError
 
 __all__ = [
     "ADMIN_OPERATIONS",
     "ASSUMED_VERSION",
+    "DECLARED_VERSION",
     "Access",
     "AccessAnswer",
     "AccessDifference",
@@ -57,6 +59,7 @@ __all__ = [
     "Region",
     "Relevance",
     "Removal",
+    "TooMuchToDecideError",
     "UndecidedAccessError",
     "Via",
     "Witness",

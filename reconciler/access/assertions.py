@@ -1,5 +1,6 @@
 """Decide assertions exactly, over every possible principal, host and name; a failure comes with a counterexample."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.naming import as_name
 
 
 class _Found(NamedTuple):
@@ -38,11 +40,24 @@ class _Found(NamedTuple):
 class Checker:
     """Checks many assertions against one state; caches intermediate results."""
 
-    __slots__ = ("_authorizer", "_comparisons", "_principals", "_searches")
+    __slots__ = ("_authorizer", "_claimed", "_comparisons", "_met_by_claim", "_principals", "_searches")
 
-    def __init__(self, authorizer: Authorizer, principals: Iterable[str] = ()) -> None:
-        """``principals`` are known in addition to those that bindings name: globs match both."""
+    def __init__(
+        self,
+        authorizer: Authorizer,
+        principals: Iterable[str] = (),
+        claimed_super_users: Iterable[str] = (),
+        *,
+        met_by_claim: bool = False,
+    ) -> None:
+        """``principals`` are known in addition to those that bindings name: globs match both.
+
+        ``claimed_super_users`` may be super users or ordinary principals: an assertion passes only if it holds
+        either way; with ``met_by_claim`` a ``must`` passes if it holds for the super users.
+        """
+        self._met_by_claim = met_by_claim
         self._authorizer = authorizer
+        self._claimed = frozenset(claimed_super_users) - authorizer.super_users
         interpretations = dict.fromkeys(authorizer.interpretations.both)
         known = {
             principal
@@ -50,7 +65,7 @@ class Checker:
             for _, principal in interpretation.index.group_keys()
             if ":" in principal
         }
-        self._principals = Principals(known | set(principals) | authorizer.super_users)
+        self._principals = Principals(known | set(principals) | authorizer.super_users | self._claimed)
         unnamed = unnamed_principal(
             (interpretation.index for interpretation in interpretations), self._principals.known
         )
@@ -67,7 +82,19 @@ class Checker:
 
     def check(self, assertion: Assertion) -> AssertionResult:
         """The result: undecided if only one interpretation breaks the assertion, or if a broker may fail on it."""
-        return self.decide(assertion, self._principals.selected(assertion, self._authorizer.super_users))
+        # As ordinary principals they are selected like any other: what an ACL grants them is theirs.
+        either_way = self._principals.selected(assertion, self._authorizer.super_users)
+        if assertion.claim is not AssertionKind.MUST or not self._claimed:
+            return self.decide(assertion, either_way)
+        others = self._principals.selected(assertion, self._authorizer.super_users | self._claimed)
+        found = self.decide(assertion, others)
+        if found.outcome is not AssertionOutcome.PASS or self._met_by_claim:
+            return found
+        found = self.decide(assertion, either_way)
+        if found.outcome is not AssertionOutcome.FAIL or found.witness is None:
+            return found
+        reason = f"it holds only if {as_name(found.witness.principal)} is a super user, which only the manifests say"
+        return dataclasses.replace(found, outcome=AssertionOutcome.UNDECIDED, reason=reason)
 
     def decide(self, assertion: Assertion, selection: PrincipalSelection) -> AssertionResult:
         """The same, for principals that are already selected."""
@@ -189,7 +216,7 @@ class Checker:
     def _super_user(self, assertion: Assertion) -> str | None:
         """A super user that the assertion covers."""
         selection = self._principals.selected(assertion, frozenset())
-        return min(filter(selection.includes, self._authorizer.super_users), default=None)
+        return min(filter(selection.includes, self._authorizer.super_users | self._claimed), default=None)
 
 
 def check(assertion: Assertion, authorizer: Authorizer, principals: Iterable[str] = ()) -> AssertionResult:

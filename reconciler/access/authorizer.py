@@ -95,6 +95,13 @@ class Authorizer:
         )
         return copy
 
+    def doubting(self, super_users: Iterable[str] = (), *, default_allow: bool = False) -> "Authorizer":
+        """The same where these are perhaps no super users, and with ``default_allow`` that setting is not known."""
+        interpretations = self.interpretations.doubting_default_allow() if default_allow else self.interpretations
+        copy = Authorizer.__new__(Authorizer)
+        copy._setup(interpretations, self.super_users.difference(super_users), self.sources, self.broker_defects)
+        return copy
+
     @property
     def bindings(self) -> frozenset[AclBinding]:
         """Every binding that is known for certain to exist."""

@@ -4,23 +4,29 @@ The comparison is about what the APIs permit: a topic is also created and delete
 (``ControllerApis``), and an idempotent producer starts with IDEMPOTENT_WRITE on CLUSTER or WRITE on any topic.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from reconciler.access.by_resource_type import may_on_some_resource
-from reconciler.access.hosts import HostClass, Hosts, host_classes, is_within
+from reconciler.access.hosts import HostClass, Hosts, host_classes
 from reconciler.access.index import BindingGroup, inside
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.name_set import ASTERISK_NAMES, NameSet, literal
 from reconciler.access.names import has_names, shortest_name
 from reconciler.access.operations import EVERY, KafkaVersion, bits, supported
 from reconciler.access.region import Region
+from reconciler.access.regions import EffectAt, NodeTree, RegionClasses, Regions
+from reconciler.access.work import ROW, Work
 from reconciler.model import CLUSTER_NAME, WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 
+#: So many classes of hosts are worth finding out which names each has entries on.
+_MANY_CLASSES: Final = 3
 CLUSTER_NAMES: Final = literal(CLUSTER_NAME)
 #: What CLUSTER grants on every topic; a DENY on a topic does not limit it.
 ON_EVERY_TOPIC: Final = bits([AclOperation.CREATE, AclOperation.DELETE])
-_IDEMPOTENT: Final = bits([AclOperation.IDEMPOTENT_WRITE])
+#: What WRITE on any topic grants on CLUSTER.
+IDEMPOTENT: Final = bits([AclOperation.IDEMPOTENT_WRITE])
 
 
 class AccessEffect(NamedTuple):
@@ -44,20 +50,29 @@ class RegionEffect(NamedTuple):
 
 
 def permitted_by_api(
-    interpretation: Interpretation, principal: str, host: str, resource_type: ResourceType, key: NameSet
+    interpretation: Interpretation,
+    principal: str,
+    host: str,
+    resource_type: ResourceType,
+    key: NameSet,
+    on_cluster: str | None = None,
 ) -> int:
-    """What the APIs permit on the names of ``key`` that are in no narrower set, as bits; ignores super users."""
+    """What the APIs permit on the names of ``key`` that are in no narrower set, as bits; ignores super users.
+
+    ``on_cluster`` is a host to ask for on CLUSTER, where topics are asked about for a host that stands for others.
+    """
     found = interpretation.access(principal, host, resource_type, key)
     # ControllerApis accepts CREATE on CLUSTER in place of CREATE on the topic, and DELETE alike.
     if resource_type is ResourceType.TOPIC:
-        found |= interpretation.access(principal, host, ResourceType.CLUSTER, CLUSTER_NAMES) & ON_EVERY_TOPIC
+        asked = (principal, on_cluster or host, ResourceType.CLUSTER, CLUSTER_NAMES)
+        found |= interpretation.access(*asked) & ON_EVERY_TOPIC
     # KafkaApis.handleInitProducerIdRequest accepts WRITE on any topic in place of IDEMPOTENT_WRITE (KIP-679).
     elif (
         resource_type is ResourceType.CLUSTER
-        and not found & _IDEMPOTENT
+        and not found & IDEMPOTENT
         and may_on_some_resource(interpretation, principal, host, AclOperation.WRITE, ResourceType.TOPIC)
     ):
-        found |= _IDEMPOTENT
+        found |= IDEMPOTENT
     return found
 
 
@@ -75,9 +90,17 @@ class AccessComparison:
         "supported",
         "unnamed",
         "version",
+        "work",
     )
 
-    def __init__(self, before: Interpretation | None, after: Interpretation, unnamed: str, only: int = EVERY) -> None:
+    def __init__(
+        self,
+        before: Interpretation | None,
+        after: Interpretation,
+        unnamed: str,
+        only: int = EVERY,
+        work: Work | None = None,
+    ) -> None:
         """``unnamed`` is a principal that neither interpretation names: it stands for everybody else.
 
         ``only`` limits the comparison to some operations, as bits.
@@ -85,8 +108,9 @@ class AccessComparison:
         self.before = before
         self.after = after
         self.unnamed = unnamed
-        self.interpretations = (after,) if before is None else (before, after)
+        self.interpretations: tuple[Interpretation, ...] = (after,) if before is None else (before, after)
         self.version: KafkaVersion = after.index.version
+        self.work = Work() if work is None else work
         self.supported = {
             kind: only & bits(supported(kind, self.version)) for kind in ResourceType if kind >= ResourceType.TOPIC
         }
@@ -96,12 +120,16 @@ class AccessComparison:
         self._asked: dict[ResourceType, list[BindingGroup]] = {}
         self._possible: dict[tuple[ResourceType, NameSet], bool] = {}
 
-    def effect(self, principal: str, host: str, resource_type: ResourceType, key: NameSet) -> AccessEffect:
-        """What changes on the names of ``key`` that are in no narrower set."""
+    def effect(
+        self, principal: str, host: str, resource_type: ResourceType, key: NameSet, on_cluster: str | None = None
+    ) -> AccessEffect:
+        """What changes on the names of ``key`` that are in no narrower set; see :func:`permitted_by_api`."""
         kept = self.supported[resource_type]
-        new = permitted_by_api(self.after, principal, host, resource_type, key) & kept
-        old = 0 if self.before is None else permitted_by_api(self.before, principal, host, resource_type, key) & kept
-        # The same object for no effect, so that callers can compare by identity.
+        asked = (principal, host, resource_type, key, on_cluster)
+        new = permitted_by_api(self.after, *asked) & kept
+        old = (
+            0 if self.before is None else permitted_by_api(self.before, *asked) & kept
+        )  # The same object for no effect, so that callers can compare by identity.
         return NO_EFFECT if old == new else AccessEffect(new & ~old, old & ~new)
 
     def groups(self, principal: str, resource_type: ResourceType) -> list[BindingGroup]:
@@ -174,50 +202,99 @@ class AccessComparison:
         if not nodes or nodes[0] != zone:
             return []
         classes = self.hosts(principal, resource_type, zone) if hosts is None else hosts
-        found: dict[tuple[Region, AccessEffect], list[HostClass]] = {}
-        for host in classes:
-            for region, effect in self._regions(principal, host.sample, resource_type, nodes):
-                if effect is not NO_EFFECT or unchanged:
-                    found.setdefault((region, effect), []).append(host)
+        found = self._spread(principal, resource_type, nodes, classes, unchanged=unchanged)
         pieces = []
-        for (region, effect), alike in found.items():
+        for (region, effect), where in found.items():
+            self.work.spend(ROW + len(region.cuts))
             # A region that the cuts use up holds no name, so nothing changes on it.
             name = shortest_name(resource_type, region.names, region.cuts)
-            if name is not None:
-                pieces.append(
-                    RegionEffect(_together(alike, classes, self.version), region, effect, alike[0].sample, name)
-                )
+            if name is not None and (alike := where.hosts(classes, self.version)) is not None:
+                pieces.append(RegionEffect(alike, region, effect, where.example(classes), name))
         return pieces
 
+    def _spread(
+        self,
+        principal: str,
+        resource_type: ResourceType,
+        nodes: Sequence[NameSet],
+        classes: Sequence[HostClass],
+        *,
+        unchanged: bool,
+    ) -> RegionClasses[AccessEffect]:
+        """Each region with its effect, and for which classes it is one."""
+        found = RegionClasses[AccessEffect](lambda effect: unchanged or effect is not NO_EFFECT)
+        if len(nodes) == 1:  # as in most changes
+            self.work.spend(len(classes))
+            for number, host in enumerate(classes):
+                effect = self.effect(principal, host.sample, resource_type, nodes[0])
+                found.add([(Region(resource_type, nodes[0]), effect)], number)
+            return found
+        tree = NodeTree(nodes)
+        # On CLUSTER, entries on topics decide too (IDEMPOTENT_WRITE), and it never has more than a few nodes.
+        many = len(classes) >= _MANY_CLASSES and resource_type is not ResourceType.CLUSTER
+        if not many or classes[0].label != WILDCARD:
+            for number, host in enumerate(classes):
+                found.add(self._regions(principal, host, host, resource_type, tree).all(), number)
+            return found
+        self._spread_touched(found, principal, resource_type, tree, classes)
+        return found
+
+    def _spread_touched(
+        self,
+        found: RegionClasses[AccessEffect],
+        principal: str,
+        resource_type: ResourceType,
+        tree: NodeTree,
+        classes: Sequence[HostClass],
+    ) -> None:
+        """Hosts with the same rights on CLUSTER differ only where their own entries match."""
+        touched = self._touched(principal, resource_type, tree.nodes)
+        rights = [self._cluster_rights(principal, host, resource_type) for host in classes]
+        usual: dict[tuple[int, ...], Regions[AccessEffect]] = {}
+        for number, host in enumerate(classes):
+            if rights[number] not in usual:
+                usual[rights[number]] = self._regions(principal, classes[0], host, resource_type, tree)
+            regions = usual[rights[number]]
+            own = sorted({node for text in self._labels(principal, resource_type, host) for node in touched[text]})
+            effect = self._effect_at(principal, host, host, resource_type, tree)
+            lacking, instead = regions.replaced(tree.spans(own), effect, wanted=found.wanted)
+            if rights[number] == rights[0]:
+                found.lack(lacking, number)
+            else:
+                self.work.spend(len(tree.nodes))
+                gone = set(lacking)
+                found.add((item for item in regions.all() if item not in gone), number)
+            found.add(instead, number)
+        found.usual(usual[rights[0]].all(), {number for number, right in enumerate(rights) if right != rights[0]})
+
     def _regions(
-        self, principal: str, host: str, resource_type: ResourceType, nodes: Sequence[NameSet]
-    ) -> list[tuple[Region, AccessEffect]]:
-        """Merge each node into the node around it if both have the same effect, else cut it out of that node.
+        self, principal: str, host: HostClass, on_cluster: HostClass, resource_type: ResourceType, tree: NodeTree
+    ) -> Regions[AccessEffect]:
+        effect = self._effect_at(principal, host, on_cluster, resource_type, tree)
+        return Regions(resource_type, tree, effect, self.work)
 
-        ``nodes`` come outer ones first, so a stack of the enclosing nodes is enough.
-        """
-        kept: list[tuple[NameSet, AccessEffect, list[NameSet]]] = []
-        around: list[int] = []
-        for key in nodes:
-            while around and not kept[around[-1]][0].contains(key):
-                around.pop()
-            effect = self.effect(principal, host, resource_type, key)
-            if around:
-                outer = kept[around[-1]]
-                if outer[1] == effect:
-                    continue
-                outer[2].append(key)
-            around.append(len(kept))
-            kept.append((key, effect, []))
-        return [(Region(resource_type, key, tuple(cuts)), effect) for key, effect, cuts in kept]
+    def _effect_at(
+        self, principal: str, host: HostClass, on_cluster: HostClass, resource_type: ResourceType, tree: NodeTree
+    ) -> EffectAt[AccessEffect]:
+        return lambda node: self.effect(principal, host.sample, resource_type, tree.nodes[node], on_cluster.sample)
 
+    def _touched(
+        self, principal: str, resource_type: ResourceType, nodes: Sequence[NameSet]
+    ) -> defaultdict[str, list[int]]:
+        """The nodes that the entries of each host text match."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        indexes = [index for group in self.groups(principal, resource_type) if (index := group.hosts()) is not None]
+        for number, key in enumerate(nodes):
+            for text in {text for index in indexes for text in index.at(key)}:
+                found[text].append(number)
+        return found
 
-def _together(hosts: Sequence[HostClass], classes: Sequence[HostClass], version: KafkaVersion) -> Hosts:
-    """Some of all classes as a set of hosts."""
-    chosen = {host.label for host in hosts}
-    others = tuple(host.label for host in classes if host.label not in chosen)
-    if WILDCARD in chosen:
-        listed = tuple(host.label for host in hosts if is_within(host.label, others, version))
-        return Hosts(any_host=True, listed=listed, but=others)
-    listed = tuple(host.label for host in hosts)
-    return Hosts(any_host=False, listed=listed, but=tuple(o for o in others if is_within(o, listed, version)))
+    def _labels(self, principal: str, resource_type: ResourceType, host: HostClass) -> set[str]:
+        return {text for group in self.groups(principal, resource_type) for text in group.labels(host.sample)}
+
+    def _cluster_rights(self, principal: str, host: HostClass, resource_type: ResourceType) -> tuple[int, ...]:
+        """What CLUSTER grants on every topic."""
+        if resource_type is not ResourceType.TOPIC:
+            return ()
+        asked = (principal, host.sample, ResourceType.CLUSTER, CLUSTER_NAMES)
+        return tuple(one.access(*asked) & ON_EVERY_TOPIC for one in self.interpretations)

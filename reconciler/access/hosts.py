@@ -4,110 +4,39 @@ A connection's host is what Java's ``InetAddress.getHostAddress`` prints. An ent
 connection, but its pattern still covers the resource.
 """
 
-import ipaddress
-import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from reconciler.access.operations import KafkaVersion
 from reconciler.model import WILDCARD
+from reconciler.model.addresses import RANGES_SINCE, IpAddress, IpRange, address, address_text, ip_range
 
-#: The first release that takes a host with a slash as a range.
-RANGES_SINCE: Final = (4, 4)
-_IPV4 = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})", re.ASCII)
-_LENGTH_4 = re.compile(r"\d{1,2}", re.ASCII)
-_LENGTH_6 = re.compile(r"[+-]?\d{1,9}", re.ASCII)
-
-
-class IpAddress(NamedTuple):
-    """An address as a number; ``width`` is 32 or 128."""
-
-    width: int
-    number: int
-
-
-class IpRange(NamedTuple):
-    """Addresses that share their first ``length`` bits."""
-
-    width: int
-    bits: int
-    length: int
-
-    def contains(self, address: IpAddress) -> bool:
-        """Whether ``address`` is in this range; an IPv4 address is never in an IPv6 range."""
-        return address.width == self.width and address.number >> (self.width - self.length) == self.bits
-
-    @property
-    def first(self) -> int:
-        """The number of the lowest address."""
-        return self.bits << (self.width - self.length)
-
-    @property
-    def last(self) -> int:
-        """The number of the highest address."""
-        return self.first | (1 << self.width - self.length) - 1
-
-
-def address(text: str) -> IpAddress | None:
-    """The address that ``getHostAddress`` prints as exactly ``text``, without a scope; ``None`` if there is none."""
-    # Compare the printed form: an entry with an abbreviated or upper-case IPv6 address matches no connection.
-    try:
-        parsed = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    number = IpAddress(parsed.max_prefixlen, int(parsed))
-    return number if address_text(number) == text.partition("%")[0] else None
-
-
-def address_text(found: IpAddress) -> str:
-    """Java's text: dotted IPv4, IPv6 in full, lower case, without padding, IPv4-mapped as IPv4."""
-    if found.width == 32:
-        return str(ipaddress.IPv4Address(found.number))
-    mapped = ipaddress.IPv6Address(found.number).ipv4_mapped
-    if mapped is not None:
-        return str(mapped)
-    return ":".join(f"{found.number >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
+__all__ = [
+    "ANY_HOST",
+    "RANGES_SINCE",
+    "HostClass",
+    "Hosts",
+    "IpAddress",
+    "IpRange",
+    "address",
+    "address_range",
+    "host_classes",
+    "is_dead",
+    "is_within",
+]
 
 
 def address_range(text: str, version: KafkaVersion) -> IpRange | None:
-    """The range that an entry's host means, or ``None`` if the broker takes it as plain text.
-
-    Follows ``CidrUtils``, which uses commons-net's ``SubnetUtils`` and ``SubnetUtils6``: numbers with leading zeros are
-    decimal, bits after the prefix length are ignored, an IPv4-mapped IPv6 range is not a range.
-    """
-    if version < RANGES_SINCE or "/" not in text:
-        return None
-    host, _, length = text.partition("/")
-    return _range_6(host, length) if ":" in text else _range_4(host, length)
-
-
-def _range_4(host: str, length: str) -> IpRange | None:
-    octets = _IPV4.fullmatch(host)
-    if octets is None or _LENGTH_4.fullmatch(length) is None:
-        return None
-    numbers = [int(octet) for octet in octets.groups()]
-    if max(numbers) > 255 or int(length) > 32:
-        return None
-    return IpRange(32, int.from_bytes(bytes(numbers)) >> 32 - int(length), int(length))
-
-
-def _range_6(host: str, length: str) -> IpRange | None:
-    if _LENGTH_6.fullmatch(length) is None or not 0 <= int(length) <= 128:
-        return None
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    try:
-        parsed = ipaddress.IPv6Address(host)
-    except ValueError:
-        return None
-    if parsed.ipv4_mapped is not None or parsed.scope_id is not None:
-        return None
-    return IpRange(128, int(parsed) >> 128 - int(length), int(length))
+    """The range that an entry's host means for brokers of a release, or ``None`` if it is plain text to them."""
+    return None if version < RANGES_SINCE else ip_range(text)
 
 
 def is_dead(text: str, version: KafkaVersion) -> bool:
     """Whether no connection can match an entry with this host."""
-    return text != WILDCARD and address(text) is None and address_range(text, version) is None
+    if text == WILDCARD or address(text) is not None:
+        return False
+    found = address_range(text, version)
+    return found is None or found.first > found.last
 
 
 class HostClass(NamedTuple):
@@ -133,7 +62,15 @@ class Hosts(NamedTuple):
 
     def contains(self, host: str, version: KafkaVersion) -> bool:
         """Whether a connection from ``host`` is in the set."""
-        found = [(_length(label, host, version), label in self.listed) for label in (*self.listed, *self.but)]
+        # An exact address decides before any range; and of the other labels only ranges can hold it, so hundreds of
+        # addresses cost hundreds of comparisons of texts and no parsing.
+        if host in self.listed:
+            return True
+        if host in self.but:
+            return False
+        labels = [(label, True) for label in self.listed if "/" in label]
+        labels += [(label, False) for label in self.but if "/" in label]
+        found = ((_length(label, host, version), inside) for label, inside in labels)
         return max(((length, inside) for length, inside in found if length >= 0), default=(0, self.any_host))[1]
 
     def __str__(self) -> str:
@@ -148,9 +85,7 @@ ANY_HOST: Final = Hosts(any_host=True)
 
 
 def _length(label: str, host: str, version: KafkaVersion) -> int:
-    """How narrow a label is that contains ``host``; -1 if it does not contain it."""
-    if label == host:
-        return 1_000
+    """How narrow a range is that contains ``host``; -1 if it does not contain it."""
     found, number = address_range(label, version), address(host)
     return found.length if found is not None and number is not None and found.contains(number) else -1
 
@@ -161,12 +96,10 @@ def is_within(label: str, ranges: Iterable[str], version: KafkaVersion) -> bool:
     if not ranges:
         return False
     own, number = address_range(label, version), address(label)
+    outer = [found for text in ranges if (found := address_range(text, version)) is not None]
     if own is not None:
-        number = IpAddress(own.width, own.first)
-    outer = (address_range(text, version) for text in ranges)
-    return number is not None and any(
-        found is not None and found.contains(number) and (own is None or own.length >= found.length) for found in outer
-    )
+        return any(found.holds(own) for found in outer)
+    return number is not None and any(found.contains(number) for found in outer)
 
 
 def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]:
@@ -198,7 +131,7 @@ def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]
 
 
 def _narrower(inner: IpRange, outer: IpRange) -> bool:
-    return inner != outer and inner.length >= outer.length and outer.contains(IpAddress(inner.width, inner.first))
+    return inner != outer and outer.holds(inner)
 
 
 def _lowest(outer: IpRange, inner: Iterable[IpRange], taken: set[IpAddress]) -> IpAddress | None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
+from reconciler.access.host_index import HostIndex
 from reconciler.access.hosts import IpRange, address, address_range
 from reconciler.access.name_index import NameIndex
 from reconciler.access.name_set import NameSet, names_of
@@ -22,7 +23,7 @@ _VIEWS = 65_536
 class BindingGroup:
     """One principal's bindings on one resource type: a name index for each host text."""
 
-    __slots__ = ("bindings", "ordered", "ordered_by_host", "ranges", "rules", "tables")
+    __slots__ = ("_host_index", "bindings", "ordered", "ranges", "rules", "tables")
 
     def __init__(self, bindings: Collection[AclBinding], version: KafkaVersion) -> None:
         """Compile the tables."""
@@ -36,30 +37,39 @@ class BindingGroup:
             rules[key] = rules.get(key, 0) | ENTRY_MASKS[permission_type][operation]
         self.rules = by_host
         self.tables = {host: NameIndex(rules) for host, rules in by_host.items()}
-        self.ordered_by_host = {host: sorted(rules) for host, rules in by_host.items()}
+        self._host_index: HostIndex | None = None
         self.ordered = sorted({key for rules in by_host.values() for key in rules})
-        self.ranges: tuple[tuple[IpRange, NameIndex], ...] = tuple(
-            (found, self.tables[host])
-            for host in self.tables
-            if "/" in host and (found := address_range(host, version)) is not None
+        self.ranges: tuple[tuple[str, IpRange], ...] = tuple(
+            (host, found) for host in self.tables if "/" in host and (found := address_range(host, version)) is not None
         )
 
-    def hosts_on(self, zone: NameSet) -> Iterator[str]:
+    def hosts(self) -> HostIndex | None:
+        """Which hosts have rules on which names; ``None`` if all rules are for any host."""
+        if self._host_index is None and not self.rules.keys() <= {WILDCARD}:
+            self._host_index = HostIndex(self.rules)
+        return self._host_index
+
+    def hosts_on(self, zone: NameSet) -> Collection[str]:
         """The host texts, except ``*``, whose rules may share a name with ``zone``."""
-        for host, table in self.tables.items():
-            # LITERAL * and PREFIXED * share one name, which is * itself.
-            around = table.at_names(zone) or (zone.text == WILDCARD and table.at(WILDCARD))
-            if host != WILDCARD and (around or inside(self.ordered_by_host[host], zone)):
-                yield host
+        found = self.hosts()
+        return () if found is None else found.on(zone, inside(self.ordered, zone))
+
+    def labels(self, host: str) -> Iterator[str]:
+        """The host texts, except ``*``, that match a connection from ``host``."""
+        if host != WILDCARD and host in self.tables:
+            yield host
+        if self.ranges and (number := address(host)) is not None:
+            yield from (text for text, found in self.ranges if found.contains(number))
+
+    def texts(self, host: str) -> Iterator[str]:
+        """The host texts that match a connection from ``host``."""
+        if WILDCARD in self.tables:
+            yield WILDCARD
+        yield from self.labels(host)
 
     def of_host(self, host: str) -> Iterator[NameIndex]:
         """The tables that apply to a connection from ``host``."""
-        if (table := self.tables.get(WILDCARD)) is not None:
-            yield table
-        if host != WILDCARD and (table := self.tables.get(host)) is not None:
-            yield table
-        if self.ranges and (number := address(host)) is not None:
-            yield from (table for found, table in self.ranges if found.contains(number))
+        return (self.tables[text] for text in self.texts(host))
 
 
 def changed_keys(before: BindingGroup | None, after: BindingGroup | None, bits: int = -1) -> set[NameSet]:

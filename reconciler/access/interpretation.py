@@ -1,10 +1,16 @@
 """Interpretations of what is unknown about a cluster's access rules: the least and the most permissive one.
 
 Default-allow, opaque entries and whether a host is a range may be unknown. Every possible truth lies between the two
-interpretations, so what both say is certain.
+interpretations, so what both say of one *state* is certain.
+
+That does not hold for the *difference* of two states: if an opaque entry may deny, access may be denied before and
+after; if it may allow, access may be allowed before and after; and if it is about something else, the change grants.
+So a difference is taken in several ``readings``: each fixes what every guess is, and compares the same guess before and
+after. For one request, one operation and one of the two rights that some APIs accept, every possible truth is like
+one of the readings, or the guess denies before and after and nothing changes (``reconciler.access.possible``).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -56,12 +62,31 @@ class Interpretations(NamedTuple):
 
     ``doubtful``, for brokers of unknown release, are the bindings whose host is a range since 4.4: guesses, as opaque
     entries are. ``None``: the release is known.
+
+    ``guessed`` and ``ranged`` are empty unless something is guessed; see :meth:`readings`.
     """
 
     least: Interpretation
     most: Interpretation
     certain: Index
     doubtful: frozenset[AclBinding] | None = None
+    guessed: tuple[Interpretation, ...] = ()
+    ranged: tuple[Interpretation, ...] = ()
+
+    @property
+    def guesses(self) -> bool:
+        """Whether opaque entries or doubtful hosts are guessed; unknown default-allow alone is not a guess."""
+        return bool(self.guessed)
+
+    @property
+    def readings(self) -> tuple[Interpretation, ...]:
+        """Eight, in an order that is the same for every state: what is unknown about a request, in each combination.
+
+        Opaque entries are about something else, or allow; each of both with the names that they may cover covered and
+        default-allow as strict as possible, and the other way. All that with doubtful hosts as text, then as ranges.
+        """
+        plain = self.guessed or (*self.both, *self.both)
+        return (*plain, *(self.ranged or plain))
 
     @property
     def known(self) -> bool:
@@ -88,21 +113,35 @@ class Interpretations(NamedTuple):
             least = self.least.with_changes(added, removed)
             most = least if self.known else replace(least, default_allow=self.most.default_allow)
             return Interpretations(least, most, least.index, doubtful)
-        # With guessed entries all three indexes differ, so each has to be changed.
+        # With guessed entries all indexes differ, so each has to be changed.
         denies, allows = (
             [g for g in guesses if g.entry.permission_type is kind]
             for kind in (AclPermissionType.DENY, AclPermissionType.ALLOW)
         )
-        least = self.least.with_changes((*added, *denies), removed, allows)
-        most = self.most.with_changes((*added, *allows), removed, denies)
-        return Interpretations(least, most, self.certain.with_changes(added, removed), doubtful)
+        plain = self.readings[:4]
+        return Interpretations(
+            self.least.with_changes((*added, *denies), removed, allows),
+            self.most.with_changes((*added, *allows), removed, denies),
+            self.certain.with_changes(added, removed),
+            doubtful,
+            _each(plain, lambda reading: reading.with_changes(added, removed, guesses)),
+            _each(self.ranged or (plain if guesses else ()), lambda r: r.with_changes((*added, *guesses), removed)),
+        )
 
-    def assuming(self, *, default_allow: bool) -> "Interpretations":
-        """The interpretations that remain once default-allow is known."""
-        least = replace(self.least, default_allow=default_allow)
-        if self.least.index is self.certain:
-            return self._replace(least=least, most=least)
-        return self._replace(least=least, most=replace(self.most, default_allow=default_allow))
+    def doubting_default_allow(self) -> "Interpretations":
+        """The interpretations if default-allow is not known after all."""
+        return self._replace(
+            least=replace(self.least, default_allow=False), most=replace(self.most, default_allow=True)
+        )
+
+
+def _each(
+    readings: Iterable[Interpretation], change: Callable[[Interpretation], Interpretation]
+) -> tuple[Interpretation, ...]:
+    """Every reading changed; equal ones stay one object, so that they are compared once."""
+    readings = tuple(readings)
+    changed = {reading: change(reading) for reading in dict.fromkeys(readings)}
+    return tuple(changed[reading] for reading in readings)
 
 
 def interpret(
@@ -147,7 +186,12 @@ def interpret(
         certain.with_changes([binding for entry in unclear for binding in covering(entry)], ()),
         default_allow is not False,
     )
-    return Interpretations(least, most, certain)
+    # Guesses that deny need no reading of their own: where they deny, they do so before and after.
+    allowing = most.index if kinds[AclPermissionType.ALLOW] else certain
+    # While default-allow is off for certain, it does not matter what is covered.
+    loose = most if most.default_allow else replace(most, cover=least.cover)
+    guessed = tuple(replace(extreme, index=index) for index in (certain, allowing) for extreme in (least, loose))
+    return Interpretations(least, most, certain, None, guessed)
 
 
 def _may_be_range(binding: AclBinding) -> bool:

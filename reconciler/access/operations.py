@@ -9,13 +9,17 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from reconciler.model import SUPPORTED_OPERATIONS, AclOperation, AclPermissionType, ResourceType
+from reconciler.model.addresses import RANGES_SINCE
 
 _O = AclOperation
 
 #: A broker's release as (major, minor); more parts are fine.
 KafkaVersion: TypeAlias = tuple[int, ...]
-#: The release by whose rules manifests are judged where no cluster is asked.
+#: The release whose rules hold where nothing else is known: ranges of hosts are texts.
 ASSUMED_VERSION: Final[KafkaVersion] = (4, 3)
+#: The release by whose rules declarations are judged where no cluster is asked. It differs from those before it in
+#: ranges of hosts alone, and a plan creates none of them where the cluster is older.
+DECLARED_VERSION: Final[KafkaVersion] = RANGES_SINCE
 
 DENIED: Final = 16
 IMPLIED: Final = 32

@@ -9,6 +9,7 @@ from typing import Final
 from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet
 from reconciler.access.names import has_names, shortest_name
 from reconciler.model import ResourceType
+from reconciler.model.naming import ticked
 
 _SHOWN: Final = 3
 
@@ -69,10 +70,10 @@ class Region:
             return "the cluster"
         plural = f"{self.resource_type.noun}s"
         if self.names.literal:
-            return f"{plural[:-1]} `{self.names.text}`"
+            return f"{plural[:-1]} {ticked(self.names.text)}"
         if self.names == ASTERISK_NAMES:
             return f"{plural} that the pattern `*` misses: those starting with `*` and longer"
-        everything = f"{plural} starting with `{self.names.text}`" if self.names.text else f"all {plural}"
+        everything = f"{plural} starting with {ticked(self.names.text)}" if self.names.text else f"all {plural}"
         cuts = [cut for cut in self.cuts if cut != ASTERISK_NAMES]
         return f"{everything} except {_listed(cuts, shown)}" if cuts else everything
 
@@ -105,7 +106,7 @@ def _without(region: Region, other: Region) -> Iterator[Region]:
 
 def _listed(cuts: Iterable[NameSet], shown: int) -> str:
     ordered = sorted(cuts, key=lambda cut: (not cut.literal, cut.text))
-    texts = [f"`{cut.text}`" if cut.literal else f"those starting with `{cut.text}`" for cut in ordered]
+    texts = [ticked(cut.text) if cut.literal else f"those starting with {ticked(cut.text)}" for cut in ordered]
     if len(texts) > shown + 1:
         texts = [*texts[:shown], f"{len(texts) - shown:,} more"]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -1,12 +1,12 @@
 """Write files atomically: readers see the old or the new content, never a part."""
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 
 def write_atomically(text: str, out: str) -> None:
-    """Write ``text`` as UTF-8 to ``out``, readable by everybody; raises ``OSError``.
+    """Write ``text`` as UTF-8 to ``out``, with the permissions that the process' umask leaves; raises ``OSError``.
 
     Pipes and devices are written to directly, and links are followed; otherwise the rename would replace
     ``/dev/stdout`` by a file, for a user who may.
@@ -16,7 +16,7 @@ def write_atomically(text: str, out: str) -> None:
         return
     target = Path(os.path.realpath(out))
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        descriptor, temporary = _new_file(target)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, out) from error  # report the name that the user gave
     try:
@@ -24,8 +24,13 @@ def write_atomically(text: str, out: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
         Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _new_file(target: Path) -> tuple[int, str]:
+    """A file of its own beside ``target``. ``tempfile`` would make it 0600, whatever the umask is."""
+    temporary = str(target.with_name(f".{target.name}.{secrets.token_hex(8)}"))
+    return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666), temporary

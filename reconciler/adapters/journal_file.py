@@ -29,24 +29,23 @@ class InUseError(RecordError):
 class RecordFile:
     """Appends records to the file at ``path``; implements ``reconciler.ports.Ledger``. A context manager."""
 
-    def __init__(self, path: str, *, alone: bool) -> None:
-        """Open or create the file, readable by its owner only; raises :class:`RecordError`.
+    def __init__(self, path: str) -> None:
+        """Open or create the file, readable by its owner only, let no other writer in, and cut a torn last line off.
 
-        With ``alone`` no other writer is let in, and a torn last line is cut off; otherwise it is closed and stays.
+        Raises :class:`RecordError`.
         """
         self.path = path
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            self._descriptor = os.open(path, flags, 0o600)
+            self._descriptor = open_private(path)
             try:
-                self._prepare(alone=alone)
+                self._prepare()
             except BaseException:
                 os.close(self._descriptor)
                 raise
         except BlockingIOError as error:
             raise InUseError(f"{path} is in use by another process") from error
         except OSError as error:
-            raise RecordError(f"{path}: {_reason(error)}") from error
+            raise RecordError(f"{path}: {reason(error)}") from error
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -64,22 +63,15 @@ class RecordFile:
                 text = text[os.write(self._descriptor, text) :]
             os.fsync(self._descriptor)
         except OSError as error:
-            raise RecordError(f"{self.path}: {_reason(error)}") from error
+            raise RecordError(f"{self.path}: {reason(error)}") from error
 
-    def _prepare(self, *, alone: bool) -> None:
-        if alone:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            whole = _whole(self._descriptor)
-            if not whole and os.pread(self._descriptor, 1, 0) not in _BEGINNINGS:
-                raise RecordError(f"{self.path}: it is not a journal")
-            os.ftruncate(self._descriptor, whole)
-        elif (end := os.fstat(self._descriptor).st_size) and os.pread(self._descriptor, 1, end - 1) != b"\n":
-            os.write(self._descriptor, b"\n")
-        directory = os.open(Path(self.path).parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+    def _prepare(self) -> None:
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        whole = _whole(self._descriptor)
+        if not whole and os.pread(self._descriptor, 1, 0) not in _BEGINNINGS:
+            raise RecordError(f"{self.path}: it is not a journal")
+        os.ftruncate(self._descriptor, whole)
+        sync_directory(self.path)
 
 
 def read_records(path: str) -> Iterator[dict[str, Any]]:
@@ -114,7 +106,22 @@ def _whole(descriptor: int) -> int:
     return 0
 
 
-def _reason(error: OSError) -> str:
+def open_private(path: str) -> int:
+    """A file to append records to, created readable by its owner only; raises ``OSError`` for a link."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def sync_directory(path: str) -> None:
+    """Keep the name of a new file over a crash of the machine."""
+    directory = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def reason(error: OSError) -> str:
+    """Why a file cannot be used."""
     if error.errno == errno.ELOOP:
         return "is a symbolic link"
     return error.strerror or str(error)

@@ -4,16 +4,28 @@ Hidden files and directories are skipped; a link that leads out of the directory
 """
 
 import os
+import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from reconciler.manifest import Code, ManifestError, Problem, Source
+from reconciler.manifest import PROJECT_FILE, Code, ManifestError, Problem, Source, is_project
 from reconciler.model import Origin
+from reconciler.model.characters import is_visible
 
 #: Some hundred thousand bindings; nobody writes a larger file.
 MAX_FILE_BYTES: Final = 32 * 1024 * 1024
 _SUFFIXES: Final = (".yaml", ".yml")
+#: What editors, people and mail programs put at the end of a name, and with it take the file out of what is read.
+_PUT_ASIDE: Final = re.compile(
+    r"\.ya?ml(?P<end>\.(?:txt|bak|backup|old|orig|save|new|tmp|rej|copy|[0-9]+)|~)\Z", re.IGNORECASE
+)
+#: In the beginning of a file in JSON: a manifest, and no plan, snapshot or report.
+_MANIFEST_IN_JSON: Final = re.compile(rb'"apiVersion"\s*:\s*"reconciler/')
+_BEGINNING: Final = 4_096
+#: So many files that are not read are named.
+_MOST_LOST: Final = 20
 
 
 def read_manifest_files(path: Path) -> list[Source]:
@@ -22,7 +34,7 @@ def read_manifest_files(path: Path) -> list[Source]:
     Paths are relative to the directory, with ``/``. Raises :class:`ManifestError` with every file that cannot be read.
     """
     if path.exists() and not path.is_dir():
-        return _Reading(path.parent).read([path])
+        return _Reading(path.parent, whole=False).read([path])
     if not path.is_dir():
         raise ManifestError(
             [_nothing(path, "there is no such directory", "pass the directory that contains the manifests")]
@@ -31,17 +43,59 @@ def read_manifest_files(path: Path) -> list[Source]:
     sources = reading.read(reading.find())
     if not sources:
         advice = "manifests end in .yaml or .yml; `reconciler init` writes a first set"
-        raise ManifestError([_nothing(path, "there are no manifests in this directory", advice)])
+        nothing = _nothing(path, "there are no manifests in this directory", advice)
+        raise ManifestError([nothing, *files_not_read(path)])
     return sources
+
+
+def files_not_read(path: Path) -> tuple[Problem, ...]:
+    """A warning for each file below a directory that somebody may take for manifests, by its name or as JSON.
+
+    What such a file declares is missing, and a plan that may delete takes it away.
+    """
+    lost = sorted(_lost(path))
+    problems = [_not_read(name, f"its name ends in {end}") for name, end in lost[:_MOST_LOST]]
+    for name, _ in lost[_MOST_LOST : _MOST_LOST + 1]:
+        problems.append(_not_read(name, f"nor are {len(lost) - _MOST_LOST - 1:,} more with such names"))
+    return tuple(problems)
+
+
+def _lost(root: Path) -> Iterator[tuple[str, str]]:
+    """The files below a directory that may be meant as manifests and are none, each with the end of its name."""
+    for directory, names, files in os.walk(root):
+        names[:] = [name for name in names if not name.startswith(".")]
+        for name in files:
+            path = Path(directory, name)
+            if not name.startswith(".") and (end := _end_of_lost(path)):
+                yield path.relative_to(root).as_posix(), end
+
+
+def _not_read(name: str, why: str) -> Problem:
+    message, advice = f"this file is not read: {why}", "rename it to .yaml, or move it out of the directory"
+    return Problem(Code.FILE_NOT_READ, Origin(_printable(name), 1, 1), message, advice=advice, severity="warning")
+
+
+def _end_of_lost(path: Path) -> str | None:
+    """The end of the name of a file that may be meant as manifests and is none; ``None`` for any other."""
+    if aside := _PUT_ASIDE.search(path.name):
+        return aside["end"]
+    if path.suffix.lower() != ".json" or not stat.S_ISREG(path.lstat().st_mode):  # a pipe would not end
+        return None
+    try:
+        with path.open("rb") as file:
+            return path.suffix if _MANIFEST_IN_JSON.search(file.read(_BEGINNING)) else None
+    except OSError:
+        return None
 
 
 class _Reading:
     """One pass over a root."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, whole: bool = True) -> None:
         self._root = root
         self._real_root = os.path.realpath(root)
         self._problems: list[Problem] = []
+        self._whole = whole
 
     def find(self) -> list[Path]:
         """The files to read, without links to files that are read anyway."""
@@ -63,14 +117,18 @@ class _Reading:
         sources = []
         for path in paths:
             text = self._text(path)
-            if text is not None:
+            if text is not None and not self._is_project_file(path, text):
                 sources.append(Source(self._name(path), text))
         if self._problems:
             raise ManifestError(self._problems)
         return sorted(sources)
 
+    def _is_project_file(self, path: Path, text: str) -> bool:
+        """Whether it holds defaults for options. Deeper down the name is a manifest's, of a team called so perhaps."""
+        return path.name == PROJECT_FILE and path.parent == self._root and self._whole and is_project(text)
+
     def _text(self, path: Path) -> str | None:
-        if not self._name(path).isprintable():
+        if not is_visible(self._name(path)):
             self._refuse(Code.UNREADABLE_FILE, path, "the file's name contains unprintable characters", "rename it")
             return None
         try:
@@ -131,7 +189,7 @@ class _Reading:
 
 
 def _printable(name: str) -> str:
-    return name if name.isprintable() else ascii(name)[1:-1]
+    return name if is_visible(name) else ascii(name)[1:-1]
 
 
 def _nothing(path: Path, message: str, advice: str) -> Problem:

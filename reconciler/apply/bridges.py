@@ -15,7 +15,7 @@ from reconciler.apply.own_bindings import create, remove
 from reconciler.apply.polling_clock import PERIOD, PollingClock
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.verification import await_visible
-from reconciler.model import AclBinding, ClusterState, marker_of, markers, standing_bridges
+from reconciler.model import AclBinding, ClusterState, marker_of, standing_bridges
 from reconciler.plan import (
     Bridge,
     Bridges,
@@ -26,14 +26,12 @@ from reconciler.plan import (
     created_bindings,
     deleted_bindings,
     touched_binding,
-    touched_bindings,
 )
-from reconciler.plan.overlap import PatternIndex, pattern_indexes
+from reconciler.plan.leftovers import bridges_taken_over
 from reconciler.ports import ClusterError, ReadRequest
 
 _ACLS: Final = ReadRequest(all_topics=False)
 _NOT_SEEN: Final = "default-allow was not observed on every broker, so there was no bridge"
-_NO_PATTERNS: Final = PatternIndex(())
 
 
 @dataclass(slots=True)
@@ -51,14 +49,14 @@ class BridgeLifecycle:
     _known: frozenset[AclBinding] = frozenset()
 
     def take_over(self, live: ClusterState) -> None:
-        """Take responsibility for the bridges of earlier runs on names that the plan touches; ``live`` has them."""
-        changes = [step.change for step in self.run.plan.steps]
-        touched = pattern_indexes(binding.pattern for binding in touched_bindings(changes))
-        there = standing_bridges(live.bindings)
-        for mark, marker in markers(live.bindings).items():
-            index = touched.get(marker.bridge.pattern.resource_type, _NO_PATTERNS)
-            if marker.bridge in there and any(True for _ in index.overlapping(marker.bridge.pattern)):
-                self.live.setdefault(marker.bridge, set()).add(mark)
+        """Take responsibility for the bridges of earlier runs on names that the plan touches; ``live`` has them.
+
+        Where default-allow is not declared on, there are no bridges: the plan has what looks like one as a grant.
+        """
+        if self.run.default_allow is not True:
+            return
+        for bridge, marks in bridges_taken_over(live, [step.change for step in self.run.plan.steps]).items():
+            self.live.setdefault(bridge, set()).update(marks)
         if self.live:
             self._record("taken over", self.live)
             self._start_polling()
@@ -77,11 +75,13 @@ class BridgeLifecycle:
         for start in range(0, len(new), most):
             self._create(new[start : start + most])
         if new:
-            self.run.environment.progress.note(f"{len(new):,} bridges exist until the plan is finished")
+            self.run.environment.progress.note(f"{len(new):,} bridges exist until the plan is finished{self._seen()}")
 
-    def tear_down(self, why: str) -> None:
-        """Remove every bridge at once, whomever that interrupts."""
-        self._remove(list(self.live), why)
+    def _seen(self) -> str:
+        """What others see of a long run: a marker may be forged, so only a lease proves for longer that it goes on."""
+        if self.run.environment.lease_request is not None:
+            return ""
+        return "; without --lease, drift and plans of others report them once this run is ten minutes old"
 
     def stages(self) -> list[tuple[Phase, list[Step]]]:
         """The plan's steps by phase; a step whose binding serves as a bridge is performed first, or last."""

@@ -9,7 +9,7 @@ def compare(observed: DefaultAllow, preflight: Preflight, cluster: str, *, decla
     if declared is not None and observed is not DefaultAllow.UNSEEN and (observed is DefaultAllow.ON) is not declared:
         raise UnprovenError(
             f"brokers have allow.everyone.if.no.acl.found={observed}, and the declaration says otherwise",
-            f"write into the Cluster document: allowEveryoneIfNoAclFound: {observed}, and plan again",
+            f"write into the operator's connections file: allowEveryoneIfNoAclFound: {observed}, and plan again",
         )
     if declared is None and preflight.undeclared and observed is not DefaultAllow.OFF:
         seen = None if observed is DefaultAllow.UNSEEN else str(observed)

@@ -11,10 +11,10 @@ from reconciler.ports import Clock, Cluster, Ledger
 
 @dataclass(frozen=True, slots=True)
 class LeaseRequest:
-    """Who takes the lease, and whose lease may be broken for it."""
+    """Who takes the lease, and whose leases may be broken for it."""
 
     holder: str
-    breaks: str | None = None
+    breaks: tuple[str, ...] = ()
 
 
 class NoLedger:
@@ -26,11 +26,16 @@ class NoLedger:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which run this is, and who performs it."""
+    """Which run this is, and who performs it.
+
+    ``plan_ids`` are the change id and the plan id that were approved, where they are known: a plan is performed under
+    the terms that its cluster's declaration has by now, which are not those that its ids bind.
+    """
 
     run: str = "unnamed"
     operator: str = ""
     file_digest: str | None = None
+    plan_ids: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,9 @@
 Kafka writes bindings into one log and lists them as of one offset in it, so a run that sees its own marker sees every
 marker that was written before. A run holds the lease once a listing shows its own marker and no other: of two runs the
 later one sees the earlier. Time decides only whether a marker that its run no longer renews may be removed.
+
+Whoever may alter ACLs can write such a marker. So one counts only if it is exactly what a run writes, and ends within
+the longest time that a run asks for: what is forged locks others out for that time, and never forever.
 """
 
 import datetime
@@ -34,52 +37,62 @@ from reconciler.retry import attempts
 LEASE_PREFIX: Final = f"{PREFIX}lease."
 #: Seconds that a lease lasts on top of twice the time that a barrier may take: it is renewed half-way.
 SECONDS: Final = 150.0
+#: The longest lease that a run writes, in seconds: a barrier of half an hour fits in. A longer one is forged.
+LONGEST: Final = 3_600.0
 #: Seconds by which clocks may differ: for so long an expired marker still counts.
 GRACE: Final = 30.0
 #: Seconds that a run waits for one that began later and is about to give way.
 _PATIENCE: Final = 10.0
 _STAMP: Final = "%Y%m%dT%H%M%SZ"
+_MARK: Final = AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
 
 
 class LeaseHeldError(Exception):
-    """Another run holds the lease; ``claim`` says whose."""
+    """Other runs hold the lease, or are about to; ``claims`` say whose, the first one first."""
 
-    def __init__(self, claim: "LeaseClaim") -> None:
-        """``str()`` names the holder, the run, and when the lease ends by itself."""
-        until = claim.until.strftime("%Y-%m-%dT%H:%M:%SZ") if claim.until else "somebody removes it"
-        super().__init__(f"{claim.holder} holds the lease, by run {claim.run or 'unknown'}, until {until}")
-        self.claim = claim
+    def __init__(self, *claims: "LeaseClaim") -> None:
+        """``str()`` names each holder, the run, and when the lease ends by itself."""
+        found = (f"{one.holder} holds the lease, by run {one.run}, until {one.ends}" for one in claims)
+        super().__init__("; ".join(found))
+        self.claims = claims
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseClaim:
-    """A marker as the cluster lists it; one whose name cannot be parsed has no ``until``, and never expires."""
+    """A marker as the cluster lists it."""
 
     holder: str
     run: str
-    until: datetime.datetime | None
+    until: datetime.datetime
     binding: AclBinding
 
-    def expired(self, now: datetime.datetime) -> bool:
-        """Whether its run has not renewed it for so long that it cannot be going on."""
-        return self.until is not None and now > self.until + datetime.timedelta(seconds=GRACE)
+    @property
+    def ends(self) -> str:
+        """When it ends by itself, RFC 3339 in UTC."""
+        return self.until.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def counts(self, now: datetime.datetime) -> bool:
+        """Whether its run may be going on: it has not expired, and does not end later than any run would write."""
+        left = (self.until - now).total_seconds()
+        return -GRACE <= left <= LONGEST + GRACE
 
 
 def lease_claims(bindings: Collection[AclBinding]) -> tuple[LeaseClaim, ...]:
-    """Every marker among ``bindings``, in order."""
-    return tuple(_claim(binding) for binding in sorted(bindings) if binding.pattern.name.startswith(LEASE_PREFIX))
+    """Every marker among ``bindings`` that a run could have written, in order; others on such names are no claims."""
+    names = (binding for binding in bindings if binding.pattern.name.startswith(LEASE_PREFIX))
+    return tuple(claim for binding in sorted(names) if (claim := _claim(binding)) is not None)
 
 
 def marker(holder: str, run: str, until: datetime.datetime) -> AclBinding:
     """The binding ``__kr.lease.<holder>.<run>.<expiry>`` for a principal that cannot exist."""
     name = quote(holder, safe="@", errors="replace").replace(".", "%2E")
     pattern = ResourcePattern(ResourceType.TOPIC, f"{LEASE_PREFIX}{name}.{run}.{until.strftime(_STAMP)}")
-    return AclBinding(pattern, AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW))
+    return AclBinding(pattern, _MARK)
 
 
-def active_claim(live: ClusterState, now: datetime.datetime) -> LeaseClaim | None:
-    """The claim of the run that holds the lease, or is about to; ``None`` if there is none, or it has expired."""
-    return next((claim for claim in lease_claims(live.bindings) if not claim.expired(now)), None)
+def active_claims(live: ClusterState, now: datetime.datetime) -> tuple[LeaseClaim, ...]:
+    """The claims of the run that holds the lease, and of those that are about to."""
+    return tuple(claim for claim in lease_claims(live.bindings) if claim.counts(now))
 
 
 def time_of(clock: Clock) -> datetime.datetime:
@@ -89,7 +102,7 @@ def time_of(clock: Clock) -> datetime.datetime:
 
 def lasting(terms: Terms) -> float:
     """Seconds until a lease expires without renewal: a run does not renew it while it waits at a barrier."""
-    return SECONDS + 2 * max(terms.barrier_wait, terms.barrier_seconds)
+    return min(SECONDS + 2 * max(terms.barrier_wait, terms.barrier_seconds), LONGEST)
 
 
 @dataclass(slots=True)
@@ -143,21 +156,21 @@ class Lease:
 
     def _broken(self) -> frozenset[AclBinding]:
         """The markers that you have seen when you break the lease: one that appears later is respected."""
-        live = exact_read(self.run, ())
+        live, now = exact_read(self.run, ()), time_of(self.run.environment.clock)
         found = lease_claims(live.bindings)
-        broken = frozenset(claim.binding for claim in found if claim.holder == self.lease_request.breaks)
-        for claim in found:
-            if claim.binding not in broken and not claim.expired(time_of(self.run.environment.clock)):
-                raise LeaseHeldError(claim)
+        broken = frozenset(claim.binding for claim in found if claim.holder in self.lease_request.breaks)
+        # All of them at once: whoever breaks one should not have to learn of the next by a second refusal.
+        if others := [claim for claim in found if claim.counts(now) and claim.binding not in broken]:
+            raise LeaseHeldError(*others)
         return broken
 
     def _place(self) -> None:
         environment = self.run.environment
         seconds = lasting(self.run.plan.terms)
-        until = time_of(environment.clock) + datetime.timedelta(seconds=seconds)
+        until = (time_of(environment.clock) + datetime.timedelta(seconds=seconds)).replace(microsecond=0)
         binding = marker(self.lease_request.holder, environment.identity.run, until)
         self.renew_at = environment.clock.monotonic() + seconds / 2
-        self.own = _claim(binding)
+        self.own = LeaseClaim(self.lease_request.holder, environment.identity.run, until, binding)
         create(self.run, [binding], "the lease's marker")
 
     def _await(self, broken: Collection[AclBinding]) -> None:
@@ -167,7 +180,7 @@ class Lease:
         while others := [
             c for c in lease_claims(exact_read(self.run, [own.binding]).bindings) if c.binding != own.binding
         ]:
-            gone = [c.binding for c in others if c.binding in broken or c.expired(time_of(clock))]
+            gone = [c.binding for c in others if c.binding in broken or not c.counts(time_of(clock))]
             for claim in others:
                 if claim.binding not in gone and (claim.run < own.run or clock.monotonic() > deadline):
                     raise LeaseHeldError(claim)
@@ -185,11 +198,13 @@ class Lease:
         raise StoppedError(f"the lease of this run was broken{f' by {other.holder}' if other else ''}")
 
 
-def _claim(binding: AclBinding) -> LeaseClaim:
+def _claim(binding: AclBinding) -> LeaseClaim | None:
     text = binding.pattern.name.removeprefix(LEASE_PREFIX)
     try:
         holder, run, stamp = text.split(".")
         until = datetime.datetime.strptime(stamp, _STAMP).replace(tzinfo=datetime.UTC)
     except ValueError:
-        return LeaseClaim(text, "", None, binding)
-    return LeaseClaim(unquote(holder), run, until, binding)
+        return None
+    claim = LeaseClaim(unquote(holder), run, until, binding)
+    # Written again it has to be the same: other principals, pattern types and spellings are not ours.
+    return claim if marker(claim.holder, run, until) == binding else None

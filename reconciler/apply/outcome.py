@@ -39,7 +39,8 @@ class Result:
 
     ``stopped`` says why the run ended early (``""``: it did not); ``differences`` name what the last reading does
     not show although it was reported done; ``verified`` is whether that reading took place.
-    ``notes`` say whom the plan may have refused for a moment where nothing could bridge it.
+    ``notes`` say whom the plan may have refused for a moment where nothing could bridge it. ``audit_head`` is the
+    digest of the run's last line in the audit log, empty where there is no log.
     """
 
     plan: Plan
@@ -49,6 +50,7 @@ class Result:
     stopped: str = ""
     interrupted: bool = False
     notes: tuple[str, ...] = ()
+    audit_head: str = ""
 
     @property
     def succeeded(self) -> bool:

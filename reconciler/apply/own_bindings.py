@@ -1,10 +1,15 @@
-"""Bindings that a run creates for itself, which no plan names: sentinels, bridges and their markers, its lease."""
+"""Bindings that a run creates for itself, which no plan names: sentinels, bridges and their markers, its lease.
+
+A creation without an answer is sent again, which is safe by itself: to create a binding twice is the same as once. But
+the first request may still be on its way, and arrive after the run has removed what it created. A bridge that comes so
+late opens a resource for good, so the run keeps such bindings in mind and does not end well.
+"""
 
 from collections.abc import Sequence
 
 from reconciler.apply.run import Run, StoppedError
-from reconciler.model import AclBinding, Create, Delete
-from reconciler.ports import ClusterError
+from reconciler.model import AclBinding, Create, Delete, is_reserved
+from reconciler.ports import AnswerStatus, ClusterError
 from reconciler.retry import attempts
 
 
@@ -14,9 +19,12 @@ def create(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
     for _ in attempts(run.environment.clock):
         try:
             answers = run.environment.cluster.send([Create(binding) for binding in bindings])
-        except ClusterError as error:  # sent again blindly: to create a binding twice is the same as once
+        except ClusterError as error:
+            run.in_doubt.update(dict.fromkeys(bindings))
             why = str(error)
             continue
+        found = zip(bindings, answers, strict=True)
+        run.in_doubt.update((binding, None) for binding, answer in found if answer.status is AnswerStatus.UNKNOWN)
         failed = next((answer for answer in answers if not answer.good), None)
         if failed is None:
             return
@@ -37,3 +45,17 @@ def remove(run: Run, bindings: Sequence[AclBinding]) -> tuple[AclBinding, ...]:
         except Exception:  # noqa: S112 - what may still be there is returned
             continue
     return left
+
+
+def doubts(run: Run) -> tuple[str, ...]:
+    """What may still arrive after the end of the run, in a sentence; empty where every creation was answered."""
+    if not run.in_doubt:
+        return ()
+    cluster, name = run.plan.terms.cluster, run.environment.identity.run
+    bridge = next((b for b in sorted(run.in_doubt) if not is_reserved(b.pattern.name)), None)
+    danger = "" if bridge is None else f"; among them {bridge}, which would let everybody do everything there"
+    return (
+        f"no answer came to a request that creates {len(run.in_doubt):,} bindings of this run's own, so it may still "
+        f"arrive{danger}: in some minutes look with “reconciler cleanup --cluster {cluster} --run {name}”, which "
+        "removes what came; until then “reconciler drift” tells of it once it is ten minutes old",
+    )

@@ -14,13 +14,14 @@ from reconciler.apply.batches import batches
 from reconciler.apply.bridges import BridgeLifecycle
 from reconciler.apply.default_allow import compare
 from reconciler.apply.environment import ApplyEnvironment
-from reconciler.apply.lease import Lease, LeaseHeldError, active_claim, time_of
+from reconciler.apply.lease import Lease, LeaseHeldError, active_claims, time_of
 from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
+from reconciler.apply.own_bindings import doubts
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.recreated_topics import recreated_topics
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import send
-from reconciler.apply.verification import await_visible, exact_read, reread
+from reconciler.apply.verification import await_visible, exact_read, reread, unmet_gains
 from reconciler.model import AclBinding, ClusterState, without_bridges
 from reconciler.plan import Phase, Plan, Step, StepState, barriers, describe
 
@@ -37,7 +38,8 @@ def perform(
     it raises, and :class:`UnprovenError`, with nothing of the plan sent. Once a bridge or a step was sent nothing is
     raised: whatever goes wrong stops the run.
     """
-    run = Run(plan, environment, without_bridges(start), plan.terms.default_allow)
+    default_allow = plan.terms.default_allow
+    run = Run(plan, environment, without_bridges(start, default_allow), default_allow)
     barrier = (environment.barrier or FixedWait)(run)
     lease = None if environment.lease_request is None else Lease(run, environment.lease_request)
     bridges = BridgeLifecycle(run, preflight.bridges)
@@ -48,6 +50,7 @@ def perform(
         exact = lease is not None or barrier.verifies
         if exact:
             preflight = _check_exactly(run, barrier, bridges, preflight, recheck)
+        run.defeated = bool(preflight.defeated)
         run.record_done_before(preflight)
         # You may have taken your time to approve the plan: read again, unless that was just done.
         _perform_phases(run, barrier, bridges, run.start if exact else reread(run))
@@ -76,8 +79,8 @@ def _take(run: Run, lease: Lease | None) -> None:
     if lease is not None:
         lease.take()
         run.lease_guard = lease
-    elif (claim := active_claim(run.start, time_of(run.environment.clock))) is not None:
-        raise LeaseHeldError(claim)
+    elif claims := active_claims(run.start, time_of(run.environment.clock)):
+        raise LeaseHeldError(*claims)
 
 
 def _check_exactly(
@@ -85,16 +88,14 @@ def _check_exactly(
 ) -> Preflight:
     """Check the plan again on a reading that cannot be old, once the brokers are known to be as declared."""
     live = exact_read(run, [*barrier.placed, *run.lease_guard.placed], preflight.request)
-    run.start = without_bridges(live)
+    run.start = without_bridges(live, run.default_allow)
     barrier.check(run.start)
     found = recheck(live) if recheck else preflight
     bridges.planned = found.bridges
     observed = barrier.observe_default_allow(live)
     compare(observed, found, run.plan.terms.cluster, declared=run.default_allow)
     bridges.take_over(live)
-    if observed is DefaultAllow.OFF:
-        bridges.tear_down("default-allow is off: it would grant what nothing else grants")
-    elif observed is DefaultAllow.ON:
+    if observed is DefaultAllow.ON:
         bridges.build()
     return found
 
@@ -171,10 +172,12 @@ def _end(run: Run, left: Sequence[AclBinding], bridges: Sequence[str]) -> Result
     interrupted, stopped = run.environment.interrupted(), run.stopped
     differences = [f"{binding}: could not be removed; “reconciler cleanup” does" for binding in left]
     differences += bridges
+    differences += doubts(run)
     verified = False
     try:
-        _, found = await_visible(run)
+        live, found = await_visible(run)
         verified = True
+        differences += unmet_gains(run, live)
         differences += (
             f"{describe(step.change)}: reported done, but the cluster does not show it" for step in found.missing
         )

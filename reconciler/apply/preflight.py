@@ -19,7 +19,6 @@ from reconciler.plan import (
     StepState,
     Surroundings,
     Terms,
-    Transition,
     bindings_after,
     bridges,
     coverage_change,
@@ -38,6 +37,8 @@ from reconciler.plan import (
     unreviewed,
 )
 from reconciler.plan.coverage import opaque_patterns
+from reconciler.plan.review.access_review import AccessReview
+from reconciler.plan.review.in_force import gains_not_in_force
 from reconciler.ports import ClusterError, ReadRequest
 
 
@@ -75,11 +76,13 @@ class UndeclaredDefaultError(Exception):
 class Preflight:
     """What was found: the state of each step, in the plan's order, and what depends on default-allow.
 
-    ``undeclared`` are the patterns that do if it is not declared, ``bridges`` what is needed if it is on;
-    ``request`` is what has to be read to look again.
+    ``defeated`` says which reviewed gains of access would not come into force, one sentence each: somebody else changed
+    what the plan does not touch. ``undeclared`` are the patterns that depend on default-allow if it is not declared,
+    ``bridges`` what is needed if it is on; ``request`` is what has to be read to look again.
     """
 
     findings: tuple[Observed, ...]
+    defeated: tuple[str, ...] = ()
     undeclared: CoverageChange = field(default_factory=CoverageChange)
     bridges: Bridges = field(default_factory=Bridges)
     request: ReadRequest = field(default_factory=lambda: ReadRequest(all_topics=False))
@@ -112,7 +115,7 @@ def check(
     if live.cluster_id != plan.cluster_id:
         raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
     # Bridges and sentinels are of runs, this one too: they are no part of what the plan was made for.
-    live = without_own(live)
+    live = without_own(live, terms.default_allow)
     findings = tuple(step.observed(live) for step in plan.steps)
     stale = tuple(finding for finding in findings if finding.state in (StepState.STALE, StepState.UNREADABLE))
     if stale:
@@ -123,12 +126,13 @@ def check(
     _check_scope(plan, terms)
     _check_order(plan, live, terms)
     coverage = _check_guards(plan, live, terms, findings)
+    defeated: tuple[str, ...] = ()
     if not made_of_live:
-        _check_meaning(plan, _at_start(plan, live, findings), terms)
+        defeated = _check_meaning(plan, _at_start(plan, live, findings), terms)
     undeclared = coverage if terms.default_allow is None else CoverageChange()
     if undeclared and not observable:
         raise UndeclaredDefaultError(terms.cluster, undeclared)
-    return Preflight(findings, undeclared, bridges(live, plan.steps, terms), reading(plan, terms))
+    return Preflight(findings, defeated, undeclared, bridges(live, plan.steps, terms), reading(plan, terms))
 
 
 def _check_rights(plan: Plan, live: ClusterState, findings: tuple[Observed, ...]) -> None:
@@ -143,7 +147,9 @@ def _check_rights(plan: Plan, live: ClusterState, findings: tuple[Observed, ...]
 def _check_days(plan: Plan, findings: tuple[Observed, ...], today: datetime.date) -> None:
     """Refuse to create what has expired since the day of the plan."""
     late = tuple(
-        Observed(StepState.STALE, describe(step.change), f"a day up to {step.expires}", f"{today}")
+        Observed(
+            StepState.STALE, describe(step.change), "a grant that still holds", f"one that ended after {step.expires}"
+        )
         for step, finding in zip(plan.steps, findings, strict=True)
         if step.expires is not None and step.expires < today and finding.state is not StepState.DONE
     )
@@ -197,20 +203,29 @@ def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[
     return coverage
 
 
-def _check_meaning(plan: Plan, start: ClusterState, terms: Terms) -> None:
-    """Check the effect of the steps on access: guards, and nothing beyond what the reviewer saw."""
+def _check_meaning(plan: Plan, start: ClusterState, terms: Terms) -> tuple[str, ...]:
+    """Check the effect of the steps on access: guards, and nothing beyond what the reviewer saw.
+
+    Returns which gains that the reviewer saw would not come into force.
+    """
     found = transition(start, plan.steps, terms.facts, default_allow=terms.default_allow)
     refused = unacknowledged(meaning_refusals(found, terms.facts), plan.acknowledgements)
     if refused:
         raise RefusedError(refused)
-    _check_grants(plan, found)
-
-
-def _check_grants(plan: Plan, found: Transition | None) -> None:
-    """Refuse access that the reviewer did not see: the cluster may have changed since the plan was made."""
     if found is None:
-        return
+        return ()
     now = difference_review(found.difference)
+    _check_grants(plan, now)
+    # A gain that is none now may be there already: only what the state afterwards does not permit is defeated.
+    missing = next(unreviewed(plan.access, now), None) is not None
+    if not missing:
+        return ()
+    after = replace(start, bindings=bindings_after(start.bindings, plan.steps))
+    return gains_not_in_force(plan.access, after, terms.facts, default_allow=terms.default_allow)
+
+
+def _check_grants(plan: Plan, now: AccessReview) -> None:
+    """Refuse access that the reviewer did not see: the cluster may have changed since the plan was made."""
     more = [
         Observed(
             StepState.STALE,

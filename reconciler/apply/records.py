@@ -1,4 +1,4 @@
-"""What a run writes down while it goes, as JSON values: for the journal, and for the audit log.
+"""What a run writes into its journal while it goes, as JSON values.
 
 The journal says for each batch what is about to be sent, before it is sent, and what became of it, after its
 answer. A step with an intent and no outcome may or may not have been applied: only the cluster can say.
@@ -31,7 +31,7 @@ from reconciler.codec import (
 )
 from reconciler.codec.values import BINDING
 from reconciler.model import AclBinding
-from reconciler.plan import Phase, Plan, Step, ids, step_to_json
+from reconciler.plan import Phase, Plan, Step, ids
 
 #: Of a journal's records; a reader refuses a newer one.
 JOURNAL_FORMAT: Final = 1
@@ -121,7 +121,7 @@ class EndRecord:
 JournalRecord: TypeAlias = RunRecord | IntentRecord | OutcomesRecord | BridgesRecord | EndRecord
 
 _RUN: Final = field("run", TEXT, "The run's name.", "r20261121-051700")
-_TIME: Final = field("time", TEXT, "When, in UTC.", "2026-11-21T05:17:00Z")
+TIME: Final = field("time", TEXT, "When, in UTC.", "2026-11-21T05:17:00Z")
 ABOUT: Final[Record[About]] = record(
     About,
     _RUN,
@@ -136,7 +136,7 @@ ABOUT: Final[Record[About]] = record(
     ),
     field("commit", nullable(TEXT), "The commit of the manifests.", "0123abc"),
 )
-_ABOUT: Final = flat(ABOUT, "about")
+ABOUT_FIELDS: Final = flat(ABOUT, "about")
 _STEP: Final[Record[StepRecord]] = record(
     StepRecord,
     field("step", TEXT, "The step's id.", "0123456789ab"),
@@ -144,17 +144,17 @@ _STEP: Final[Record[StepRecord]] = record(
     field("code", TEXT, "Kafka's name of the error.", "CLUSTER_AUTHORIZATION_FAILED", default="", omit=True),
     field("message", ANY_TEXT, "The broker's message.", "Request is not authorized.", default="", omit=True),
 )
-_FORMS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
+FORMS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
     RunRecord: (
         "run",
         record(
             RunRecord,
             field("format", integer(1), "The journal's format.", JOURNAL_FORMAT),
-            _ABOUT,
+            ABOUT_FIELDS,
             field("fileDigest", nullable(TEXT), "The digest of the saved plan.", f"file-{'0' * 64}"),
             field("toolVersion", TEXT, "The version that made the plan.", "0.1.0"),
             field("steps", COUNT, "How many steps it has.", 12),
-            _TIME,
+            TIME,
         ),
     ),
     IntentRecord: (
@@ -165,7 +165,7 @@ _FORMS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
             field("batch", COUNT, "The number of the batch.", 1),
             field("phase", COUNT, "The phase of its steps.", 2),
             field("steps", TEXTS, "The ids of the steps that are about to be sent."),
-            _TIME,
+            TIME,
         ),
     ),
     OutcomesRecord: (
@@ -175,18 +175,18 @@ _FORMS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
             _RUN,
             field("batch", nullable(COUNT), "The number of the batch; null: nothing was sent.", 1),
             field("outcomes", array(_STEP), "What became of steps."),
-            _TIME,
+            TIME,
         ),
     ),
     BridgesRecord: (
         "bridges",
         record(
             BridgesRecord,
-            _ABOUT,
+            ABOUT_FIELDS,
             field("action", TEXT, "What is done or was done.", "create"),
             field("bridges", array(BINDING), "The bridges."),
             field("reason", ANY_TEXT, "Why.", "default-allow is observed"),
-            _TIME,
+            TIME,
         ),
     ),
     EndRecord: (
@@ -200,15 +200,15 @@ _FORMS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
             field("stopped", ANY_TEXT, "Why it ended early; empty: it did not.", ""),
             field("differences", array(ANY_TEXT), "What the last reading does not show."),
             field("counts", mapping(COUNT), "How many steps ended how."),
-            _TIME,
+            TIME,
         ),
     ),
 }
 #: The kinds of records.
-JOURNAL_RECORDS: Final = frozenset(name for name, _ in _FORMS.values())
+JOURNAL_RECORDS: Final = frozenset(name for name, _ in FORMS.values())
 #: One line of a journal.
 JOURNAL: Final[Codec[JournalRecord]] = tagged(
-    "record", dict(_FORMS.values()), lambda value: _FORMS[type(value)][0], "What kind of record it is."
+    "record", dict(FORMS.values()), lambda value: FORMS[type(value)][0], "What kind of record it is."
 )
 
 
@@ -250,22 +250,9 @@ def ended(run: str, result: Result, time: str) -> dict[str, Any]:
     )
 
 
-def audited(about: About, item: StepOutcome, time: str) -> dict[str, Any]:
-    """Who did what by which plan, and what became of it: complete in itself."""
-    return {
-        "record": "step",
-        **ABOUT.write(about),
-        **step_to_json(item.step),
-        "outcome": str(item.outcome),
-        "code": item.code,
-        "message": item.message,
-        "time": time,
-    }
-
-
 def about_run(plan: Plan, identity: Identity) -> About:
     """Computed once a run, for a plan's ids are digests of all of it."""
-    change, whole = ids(plan)
+    change, whole = identity.plan_ids or ids(plan)
     cluster = plan.terms.cluster
     return About(identity.run, identity.operator, whole, change, plan.cluster_id, cluster, plan.source_commit)
 

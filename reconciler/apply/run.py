@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from reconciler.access import TooMuchToDecideError
 from reconciler.apply import records
+from reconciler.apply.audit_records import audited
 from reconciler.apply.environment import ApplyEnvironment, NoLedger
 from reconciler.apply.kinds import request_for
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
@@ -51,6 +53,10 @@ class Run:
     outcomes: dict[Step, StepOutcome] = field(default_factory=dict)
     stopped: str = ""
     batches: int = 0
+    #: Bindings of the run's own whose creation got no answer, in order: they may still appear after its end.
+    in_doubt: dict[AclBinding, None] = field(default_factory=dict)
+    #: Whether it is known that gains which were reviewed will not come into force.
+    defeated: bool = False
     lease_guard: LeaseGuard = field(default_factory=NoLeaseGuard)
     about: records.About = field(init=False)
 
@@ -66,7 +72,10 @@ class Run:
         """An error in words, without secrets; of one that is not ours also the type."""
         if isinstance(error, StoppedError | RecordError | ClusterError):
             return str(error)
-        return self.environment.redact(f"{type(error).__name__}: {error}".removesuffix(": "))
+        if isinstance(error, TooMuchToDecideError):
+            return f"too much to decide: {error}"
+        # The type is ours to name: only the words may hold a secret, and then all of them are withheld.
+        return ": ".join(filter(None, (type(error).__name__, self.environment.redact(str(error)))))
 
     def all_outcomes(self) -> tuple[StepOutcome, ...]:
         """An outcome for every step, in the plan's order."""
@@ -111,7 +120,7 @@ class Run:
             self._write_journal(records.outcomes(self.environment.identity.run, batch, found, now))
         # A plan may have 100,000 steps: do not build records that nobody keeps.
         if not isinstance(self.environment.audit, NoLedger):
-            self._write_audit(*(records.audited(self.about, item, now) for item in found))
+            self._write_audit(*(audited(self.about, item, now) for item in found))
 
     def bridged(self, action: str, bridges: Sequence[AclBinding], why: str = "") -> None:
         """Record what happens to bridges."""
@@ -125,8 +134,8 @@ class Run:
         except RecordError as error:
             raise StoppedError(f"the journal cannot be kept: {error}") from error
 
-    def _write_audit(self, *audited: Mapping[str, Any]) -> None:
+    def _write_audit(self, *lines: Mapping[str, Any]) -> None:
         try:
-            self.environment.audit.write(*audited)
+            self.environment.audit.write(*lines)
         except RecordError as error:
             raise StoppedError(f"the audit record cannot be kept: {error}") from error

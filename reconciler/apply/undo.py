@@ -47,4 +47,4 @@ def revert_steps(
             kept += kind.revert(step, draft)
         else:  # nothing else would be applied
             kept.append(f"“{describe(step.change)}” stays: it is not in the cluster's scope any more")
-    return UndoRequest(DesiredState(draft.bindings, draft.topics, quotas=draft.quotas), tuple(kept))
+    return UndoRequest(DesiredState(draft.bindings, draft.topics, listed=draft.listed), tuple(kept))

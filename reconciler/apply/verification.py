@@ -1,7 +1,7 @@
 """Read the cluster again during a run: before a phase, after an unknown outcome, at the end.
 
-Brokers apply ACLs after they were committed, so a reading is repeated for a bounded time until it shows everything
-that was reported done; the last one counts.
+Brokers apply ACLs after they were committed, so a reading is repeated until it shows everything that was reported
+done, as long as more of it appears and for a bounded time; the last one counts.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -12,13 +12,16 @@ from reconciler.apply.kinds import KINDS, kind_of
 from reconciler.apply.kinds.interface import Moved
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.run import Run, StoppedError
-from reconciler.model import AclBinding, ClusterState, without_bridges
-from reconciler.plan import Step, StepState
+from reconciler.model import AclBinding, ClusterState, is_reserved, without_bridges
+from reconciler.plan import Step, StepState, bindings_after
+from reconciler.plan.review.in_force import gains_not_in_force
 from reconciler.ports import ClusterError, ReadRequest
-from reconciler.retry import polls
+from reconciler.retry import Patience, polls
 
-#: Seconds that a reading may take to show what was reported done.
+#: Seconds in which a further reading has to show more of what was reported done.
 VISIBLE_SECONDS: Final = 30.0
+#: Seconds that all readings together may take, however much each shows: a broker may be behind, not hopeless.
+LONGEST_SECONDS: Final = 600.0
 #: The same if somebody else changes the cluster too, and may have undone it.
 FOREIGN_SECONDS: Final = 3.0
 _AGAIN: Final = "apply the same plan again once the brokers answer: what is done is recognised"
@@ -36,7 +39,7 @@ class Discrepancies:
 def read(run: Run) -> ClusterState:
     """The cluster as it is but for bridges; raises :class:`StoppedError`."""
     # Bridges come and go during a run, in no step: to a comparison they would be foreign changes.
-    return without_bridges(_read(run, run.request()))
+    return without_bridges(_read(run, run.request()), run.default_allow)
 
 
 def _read(run: Run, request: ReadRequest) -> ClusterState:
@@ -52,20 +55,28 @@ def exact_read(run: Run, placed: Collection[AclBinding], request: ReadRequest | 
     Bridges are in the answer. Raises :class:`StoppedError` after a bounded time: a broker that is cut off answers by
     what it knew.
     """
-    for _ in polls(run.environment.clock, VISIBLE_SECONDS):
+    patience = Patience(run.environment.clock, VISIBLE_SECONDS, LONGEST_SECONDS)
+    for _ in patience.turns():
         live = _read(run, request or run.request())
-        if live.bindings.issuperset(placed):
+        missing = set(placed).difference(live.bindings)
+        if not missing:
             return live
+        patience.note(missing)
     raise StoppedError("the broker that lists the ACLs does not show what was sent: it may be cut off")
 
 
 def await_visible(run: Run) -> tuple[ClusterState, Discrepancies]:
-    """Read until everything that was reported done shows, for a bounded time; raises :class:`StoppedError`."""
-    for waited in polls(run.environment.clock, VISIBLE_SECONDS):
+    """Read until everything that was reported done shows, as long as more of it does; raises :class:`StoppedError`."""
+    patience = Patience(run.environment.clock, VISIBLE_SECONDS, LONGEST_SECONDS)
+    for waited in patience.turns():
         live = read(run)
         found = discrepancies(run.start, live, run.outcomes.values(), run.plan.steps)
         if not found.missing or (found.foreign and waited > FOREIGN_SECONDS):
             break
+        # Whoever asked to stop, or was stopped, waits no longer than for a broker that shows nothing new.
+        if not run.stopped and not run.environment.interrupted() and patience.note(found.missing):
+            run.lease_guard.renew()  # it is made for the time that a barrier takes, and this may take longer
+            run.environment.progress.note(f"{len(found.missing):,} steps do not show yet; waiting while more appear")
     return live, found
 
 
@@ -113,6 +124,23 @@ def discrepancies(
     )
     moved = Moved(start, now, good, [item.step for item in known], steps)
     return Discrepancies(missing, tuple(text for kind in KINDS for text in kind.foreign_changes(moved)))
+
+
+def unmet_gains(run: Run, live: ClusterState) -> tuple[str, ...]:
+    """Access that was reviewed and that a finished plan does not give, because of what somebody else changed."""
+    plan = run.plan
+    if not plan.moves_access or any(item.outcome not in GOOD for item in run.all_outcomes()):
+        return ()  # what was not done is named already
+    # Where nothing but the plan moved, access is as it was found before the first step.
+    if not run.defeated and _lasting(live.bindings) == _lasting(bindings_after(run.start.bindings, plan.steps)):
+        return ()
+    terms = plan.terms
+    found = gains_not_in_force(plan.access, live, terms.facts, default_allow=terms.default_allow)
+    return tuple(f"reviewed, and not in force: {text}; “reconciler explain” says which ACL decides" for text in found)
+
+
+def _lasting(bindings: Collection[AclBinding]) -> set[AclBinding]:
+    return {binding for binding in bindings if not is_reserved(binding.pattern.name)}
 
 
 def is_recreated(step: Step, live: ClusterState) -> bool:

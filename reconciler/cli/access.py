@@ -19,7 +19,7 @@ from reconciler.workflow.options import ConnectionOptions, StateRequest
     type=click.Choice(TYPES, case_sensitive=False),
     help="Only resources of this type.  [default: all; with --matrix: topic]",
 )
-@state_options
+@state_options("states.principals.access")
 def command(
     *,
     principals: tuple[str, ...],
@@ -36,6 +36,7 @@ def command(
     from reconciler.cli.notes import info_note
     from reconciler.model import ResourceType
     from reconciler.report.access_text import access_documents, access_lines, holdings
+    from reconciler.report.condition import with_condition
     from reconciler.report.matrix import matrix_document, matrix_lines, matrix_of
     from reconciler.workflow import access_views
 
@@ -46,13 +47,13 @@ def command(
     found = access_views(request, connection, topic_names=matrix and kind in (None, ResourceType.TOPIC), tell=info_note)
     style = style_for(sys.stdout)
     if matrix:
-        tables = [(view, matrix_of(view, kind or ResourceType.TOPIC, who)) for view in found]
+        tables = [with_condition(view, lambda one: matrix_of(one, kind or ResourceType.TOPIC, who)) for view in found]
         if output == "json":
             out_json(matrix_document(tables))
         else:
-            out(matrix_lines(tables, style))
+            out(matrix_lines(tables, style), whole=True)
         return Exit.OK
-    held = [(view, holdings(view, who, kind)) for view in found]
+    held = [with_condition(view, lambda one: holdings(one, who, kind)) for view in found]
     if output == "json":
         out_json(access_documents(held))
     else:

@@ -1,40 +1,73 @@
 """``reconciler apply``: perform a saved plan, or plan and perform in one go."""
 
+import datetime
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.approval_options import PlanId, approval_options, approval_rule
 from reconciler.cli.console import error, info, out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
-from reconciler.cli.options import cluster_option, connection_options, expand_option, output_option, planning_options
+from reconciler.cli.options import (
+    cluster_option,
+    connection_options,
+    expand_option,
+    meant_cluster,
+    output_option,
+    path_option,
+    planning_options,
+    yes_option,
+)
+from reconciler.model.escape import shell_quoted
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
 if TYPE_CHECKING:
     from reconciler.plan import Refusal
+    from reconciler.workflow.reasons import InvalidManifestsError
 
 
 @click.command("apply", short_help="Apply a saved plan, or plan and apply in one step")
-@click.argument("first", metavar="[PLAN]", default=".")
+@click.argument("first", metavar="[PLAN]", required=False)
 @click.argument("second", metavar="[PATH]", required=False)
-@cluster_option(required=False)
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--require-id", metavar="ID", help="Refuse any plan except this one: a change-…, plan-… or file-… id.")
+@path_option
+@cluster_option(needed=False)
+@approval_options
+@yes_option
+@click.option(
+    "--require-id",
+    metavar="ID",
+    type=PlanId("plan", "change", "file"),
+    help="Refuse any plan except this one: a plan-…, change-… or file-… id, or its first 8 digits or more.",
+)
 @click.option("--journal", metavar="FILE", help="Journal file.  [default: PLAN.journal]")
 @click.option("--audit", metavar="FILE", help="Append a JSON audit record for each step: who, when, plan, outcome.")
 @click.option("--audit-topic", metavar="TOPIC", help="Send the audit records to a topic of this cluster.")
 @click.option("--operator", metavar="NAME", help="Operator name in journal and audit records.  [default: USER@HOST]")
 @click.option("--lease", is_flag=True, help="Hold the cluster's lease: other applies exit with status 6 meanwhile.")
-@click.option("--break-lease", metavar="HOLDER", help="Take over the lease of HOLDER. Use it only if that run is dead.")
+@click.option(
+    "--break-lease",
+    metavar="HOLDER",
+    multiple=True,
+    help="Take over the lease of HOLDER. Use it only if that run is dead; repeatable.",
+)
 @planning_options
 @expand_option
 @connection_options
 @output_option
 def command(
     *,
-    first: str,
+    first: str | None,
     second: str | None,
+    path: str | None,
     cluster: str | None,
+    max_age: datetime.timedelta | None,
+    require_approvals: int | None,
+    allowed_signers: str | None,
+    not_author: tuple[str, ...],
+    signature: tuple[str, ...],
     yes: bool,
     require_id: str | None,
     journal: str | None,
@@ -42,7 +75,7 @@ def command(
     audit_topic: str | None,
     operator: str | None,
     lease: bool,
-    break_lease: str | None,
+    break_lease: tuple[str, ...],
     planning: PlanOptions,
     expand: bool,
     connection: ConnectionOptions,
@@ -60,19 +93,28 @@ def command(
     from reconciler import workflow
     from reconciler.apply import LeaseRequest, Outcome
     from reconciler.cli.terminal import Terminal
-    from reconciler.workflow.reasons import FailedChecksError, PlanRefusedError
+    from reconciler.workflow.reasons import FailedChecksError, InvalidManifestsError, PlanRefusedError
 
     records = workflow.RecordOptions(journal, audit, audit_topic, operator)
-    request = None if break_lease is None and not lease else LeaseRequest(records.who(), break_lease)
-    options = workflow.ApplyOptions(require_id, records, request)
+    request = None if not break_lease and not lease else LeaseRequest(records.who(), break_lease)
+    approvals = approval_rule(require_approvals, allowed_signers, not_author, signature)
+    options = workflow.ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals)
     _check_consent(agreed=yes or require_id is not None)
-    terminal = Terminal(yes, expand)
+    plan, manifests = _forms(first, second, path, on_cluster=cluster is not None)
+    manifests = manifests or connection.default_path
+    terminal = Terminal(yes, expand, plan or "")
     try:
-        if cluster is not None and second is None and not _is_plan(first):
-            result = workflow.apply(first, cluster, planning, connection, options, attendant=terminal)
+        if plan is None:
+            result = workflow.apply(
+                manifests, meant_cluster(cluster), planning, connection, options, attendant=terminal
+            )
         else:
-            _check_saved_form(first, planning)
-            result = workflow.apply_plan(first, second or ".", cluster, connection, options, attendant=terminal)
+            _check_saved_form(planning)
+            result = workflow.apply_plan(plan, manifests, cluster, connection, options, attendant=terminal)
+    except InvalidManifestsError as failure:
+        if plan is not None and second is None and path is None:
+            _say_path_is_missing(plan, failure)
+        raise
     except PlanRefusedError as refused:
         if not terminal.reviewed:
             _info_refusals(refused.refusals)
@@ -106,6 +148,18 @@ def _info_refusals(refusals: "tuple[Refusal, ...]") -> None:
         info(line)
 
 
+def _say_path_is_missing(plan: str, failure: "InvalidManifestsError") -> None:
+    """Without PATH a saved plan needs the manifests to be here: they say how its cluster is reached."""
+    from reconciler.manifest import Code
+
+    if any(problem.code == Code.NO_MANIFESTS for problem in failure.problems):
+        raise CommandError(
+            "there are no manifests in this directory, and a saved plan is applied as they declare its cluster by now",
+            f"give their directory: reconciler apply {shell_quoted(plan)} PATH",
+            Exit.USAGE,
+        )
+
+
 def _check_consent(*, agreed: bool) -> None:
     """Without a terminal, consent has to be given in advance."""
     if not agreed and not sys.stdin.isatty():
@@ -116,10 +170,21 @@ def _check_consent(*, agreed: bool) -> None:
         )
 
 
+def _forms(
+    first: str | None, second: str | None, path: str | None, *, on_cluster: bool
+) -> tuple[str | None, str | None]:
+    """PLAN and PATH of the two forms; one word is PATH if it is a directory, or with --cluster no saved plan."""
+    if path is not None and (second is not None or (first is not None and Path(first).is_dir())):
+        raise click.UsageError("PATH is given twice, as a word and with --path")
+    if second is not None or first is None or path is not None:
+        return first, second or path
+    if Path(first).is_dir() or (on_cluster and not _is_plan(first)):
+        return None, first
+    return first, None
+
+
 def _is_plan(first: str) -> bool:
     """Whether a file that stands alone is a saved plan, perhaps a spoilt one, and no manifests."""
-    from pathlib import Path
-
     try:
         text = Path(first).read_bytes()
     except OSError:
@@ -127,12 +192,8 @@ def _is_plan(first: str) -> bool:
     return text.startswith(b"{") and b'"planId"' in text
 
 
-def _check_saved_form(first: str, planning: PlanOptions) -> None:
-    from pathlib import Path
-
-    if Path(first).is_dir():
-        raise CommandError("apply PATH needs --cluster NAME; apply PLAN needs a saved plan", status=Exit.USAGE)
-    if planning != PlanOptions():
+def _check_saved_form(planning: PlanOptions) -> None:
+    if replace(planning, guardrails=None) != PlanOptions():
         raise CommandError(
             "a saved plan is performed as it was reviewed",
             "options such as --allow-deletes, --accept and --only belong to plan",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @name_argument
 @name_options
 @host_option
-@state_options
+@state_options()
 def command(
     *,
     principal: str,

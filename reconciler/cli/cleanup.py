@@ -7,7 +7,13 @@ import click
 
 from reconciler.cli.console import info, out, out_json
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import cluster_option, connection_options, output_option
+from reconciler.cli.options import (
+    cluster_option,
+    connection_options,
+    optional_path_argument,
+    output_option,
+    yes_option,
+)
 from reconciler.report.style import counted, safe
 from reconciler.workflow.options import ConnectionOptions
 
@@ -15,30 +21,39 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from reconciler.apply import LeaseClaim
-    from reconciler.apply.cleanup import Leftover
+    from reconciler.apply.leftovers import Leftover
     from reconciler.model import AclBinding
+    from reconciler.workflow.leftovers import KeptBridge
 
 
 @click.command("cleanup", short_help="Remove what an interrupted apply left on the cluster")
-@click.argument("path", metavar="[PATH]", required=False)
+@optional_path_argument
 @cluster_option()
 @click.option("--run", "only_run", metavar="RUN", help="Remove only what this run left.  [default: every run]")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@yes_option
 @connection_options
 @output_option
 def command(
-    *, path: str | None, cluster: str, only_run: str | None, yes: bool, connection: ConnectionOptions, output: str
+    *,
+    path: str | None,
+    cluster: str | None,
+    only_run: str | None,
+    yes: bool,
+    connection: ConnectionOptions,
+    output: str,
 ) -> int:
     """Find and remove what interrupted applies left on the cluster under reserved names.
 
     Do not run this during an apply: it stops that apply at its next barrier. If bridges are left, apply the same plan
     again if you can: that removes them once it interrupts nobody. What a run that holds the lease left stays, unless
-    --run names it.
+    --run names it. What the manifests below PATH declare is never removed, whatever marks it as a bridge; without
+    manifests no bridge is.
     """
     from reconciler.workflow import cleanup
 
     with cleanup(path, cluster, connection, run=only_run) as found:
         _info_held(found.held)
+        _info_kept(found.kept)
         if output == "text":
             out(_lines(found.leftovers))
         if found.leftovers:
@@ -50,17 +65,22 @@ def command(
                 "runs": [_document(leftover) for leftover in found.leftovers],
                 "left": [str(binding) for binding in left],
                 "held": [{"run": claim.run, "holder": claim.holder} for claim in found.held],
+                "kept": [{"binding": str(one.binding), "reason": one.reason} for one in found.kept],
             }
         )
     elif found.leftovers:
         out(_verdict(left))
-    return Exit.ERROR if left else Exit.OK
+    return Exit.ERROR if left or not all(one.known for one in found.kept) else Exit.OK
 
 
 def _info_held(held: "Iterable[LeaseClaim]") -> None:
     for claim in held:
-        until = f"until {claim.until}" if claim.until else "forever"
-        info(f"run {safe(claim.run)} of {safe(claim.holder)} holds the lease {until}: left alone")
+        info(f"run {safe(claim.run)} of {safe(claim.holder)} holds the lease until {claim.ends}: left alone")
+
+
+def _info_kept(kept: "Iterable[KeptBridge]") -> None:
+    for one in kept:
+        info(f"kept: {safe(str(one.binding))}: {one.reason}")
 
 
 def _ask(wanted: "Sequence[Leftover]", name: str, *, yes: bool) -> None:

@@ -27,5 +27,5 @@ def command(*, shell: str) -> int:
 
     script = _SHELLS[shell](program, {}, "reconciler", _VARIABLE)
     # Not script.source(), which starts a bash to ask for its version.
-    out([(script.source_template % script.source_vars()).strip("\n")])
+    out([(script.source_template % script.source_vars()).strip("\n")], whole=True)
     return Exit.OK

@@ -2,17 +2,20 @@
 
 import importlib.resources
 import os
+import shlex
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
-from reconciler.cli.console import error, info, out, out_json, style_for
+from reconciler.cli.console import error, out, out_json, progress, style_for
 from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.fitting import fitted
 from reconciler.cli.options import output_option
 
 if TYPE_CHECKING:
@@ -26,21 +29,22 @@ Show: TypeAlias = Callable[[str, str], None]
 
 @click.command("demo", short_help="Tour on a sandbox: validate, plan, apply, drift")
 @click.option("--keep", is_flag=True, help="Keep the sandbox running.")
-@click.option("--fleet", is_flag=True, help="Continue with a fleet on Spark; about 30 s more.")
+@click.option("--fleet", is_flag=True, help="Continue with a fleet on Spark.")
 @output_option
 def command(*, keep: bool, fleet: bool, output: str) -> int:
-    """Start a broker, fill it with a typical state, and bring it under manifests. Takes about 20 s.
+    """Start a broker, fill it with a typical state, and bring it under manifests.
 
-    Commands are shown as you would type them, with their output, and clients try what they may and may not do. Each
-    step states a claim; exit 1 if one of them does not hold.
+    Takes about half a minute on two idle cores, and a minute or two more with --fleet. The first run also downloads
+    Kafka (45 MB). Commands are shown as you would type them, with their output, and clients try what they may and may
+    not do. Each step states a claim; exit 1 if one of them does not hold.
     """
-    from reconciler.cli.tour import Tour
+    from reconciler.cli.tour import WIDTH, Tour
 
-    style = style_for(sys.stdout)
+    style, began = style_for(sys.stdout), time.monotonic()
 
     def show(role: str, text: str) -> None:
         if output == "text":
-            out([text if role == "plain" else style(role, text)])
+            out([fitted(text if role == "plain" else style(role, text), WIDTH)], whole=True)
 
     with _sandbox(keep=keep) as sandbox:
         manifests = _manifests(sandbox)
@@ -51,7 +55,7 @@ def command(*, keep: bool, fleet: bool, output: str) -> int:
         if output == "json":
             out_json(_document(steps, sandbox if keep else None))
         else:
-            out(_go_on(sandbox, manifests, keep=keep))
+            out(_go_on(sandbox, manifests, keep=keep, seconds=time.monotonic() - began), whole=True)
     failed = [step for step in steps if not step.holds]
     if failed:
         error(f"{len(failed)} of {len(steps)} steps did not show what they claim")
@@ -62,19 +66,15 @@ def command(*, keep: bool, fleet: bool, output: str) -> int:
 @contextmanager
 def _sandbox(*, keep: bool) -> "Iterator[Sandbox]":
     from reconciler.adapters.demo_state import USERS
-    from reconciler.adapters.sandbox import SandboxError, SandboxSpec, down, generated_users, status, up
+    from reconciler.adapters.sandbox import SandboxError, SandboxSpec, generated_users, running, status, up
     from reconciler.ports import ClusterError
 
     if any(sandbox.name == _NAME and sandbox.condition() != "crashed" for sandbox in status()):
         raise CommandError(f"a sandbox {_NAME} is up already", f"end it: reconciler sandbox down --name {_NAME}")
     spec = SandboxSpec(name=_NAME, users=generated_users("admin", "reconciler", *USERS))
     try:
-        sandbox = up(spec, progress=info)
-        try:
+        with nullcontext(up(spec, progress=progress)) if keep else running(spec, progress=progress) as sandbox:
             yield sandbox
-        finally:
-            if not keep:
-                down(_NAME)
     except SandboxError as error:
         raise CommandError(error.message, error.advice) from error
     except ClusterError as error:
@@ -106,29 +106,38 @@ def _say_where(sandbox: "Sandbox", show: Show) -> None:
     from reconciler.cli.tour import PLACE, shown_path
 
     show("title", f"Kafka {sandbox.kafka_version} is up at {sandbox.bootstrap}, with access control on.")
-    show("dim", "The commands below run as you see them; ▸ is a client's attempt; ✓ is what was checked.")
-    show("plain", "")
-    if shutil.which("reconciler") is None:
-        programs = Path(sys.executable).parent.absolute()
-        place = f"$PWD/{os.path.relpath(programs)}" if programs.is_relative_to(Path.cwd()) else programs
-        show("title", f'$ PATH="{place}:$PATH"')
-    show("title", f"$ {PLACE.removeprefix('$')}={shown_path(sandbox.directory)}")
+    show("dim", "The commands below run as you see them, with the middle of long output left out.")
+    show("dim", "▸ is a client's attempt, ✓ what was checked.")
+    show("dim", f"{PLACE.removeprefix('$')}={shown_path(sandbox.directory)}")
 
 
-def _go_on(sandbox: "Sandbox", manifests: str, *, keep: bool) -> Iterator[str]:
-    """The commands to go on with."""
-    reach = "--cluster demo --connections $DEMO/connections.yaml"
+def _program() -> str:
+    """How this program is called in the reader's shell, whose PATH may be without it."""
+    if shutil.which("reconciler") is not None:
+        return "reconciler"
+    return str(Path(sys.executable).parent.absolute() / "reconciler")
+
+
+def _go_on(sandbox: "Sandbox", manifests: str, *, keep: bool, seconds: float) -> Iterator[str]:
+    """The commands to go on with, which can be pasted as they are."""
+    from reconciler.cli.tour import PLACE, shown_path
+
+    program = shlex.quote(_program())
+    place = shown_path(sandbox.directory)
     yield ""
-    if keep:
-        yield f"The sandbox stays up; {sandbox.connections} is how to reach it. To go on:"
-    else:
-        yield "The sandbox is gone again. Keep one with `reconciler demo --keep`, and go on:"
+    yield f"That was all, after {seconds:.0f} s."
+    if not keep:
+        yield "Nothing is left running. To try it yourself, keep the broker:"
+        yield f"  {program} demo --keep"
+        return
+    reach = f"--cluster demo --connections {shown_path(sandbox.connections)}"
+    found = manifests.replace(PLACE, place)
+    yield "The broker stays up. Change what a team may do, then:"
     for line, purpose in (
-        (f"$EDITOR {manifests}/orders.yaml", "grant or revoke something"),
-        (f"reconciler plan {manifests} {reach}", "see what it would change"),
-        (f"reconciler apply {manifests} {reach}", "plan, ask, perform"),
-        (f"reconciler export {reach} --out mine", "the whole cluster as manifests"),
-        ("reconciler sandbox down --name demo", "end it; nothing is left"),
+        (f"{program} plan {found} {reach}", "see what it would change"),
+        (f"{program} apply {found} {reach}", "plan, ask, perform"),
+        (f"{program} export {reach}", "the whole cluster as manifests"),
+        (f"{program} sandbox down --name demo", "end it; nothing is left"),
     ):
         yield f"  # {purpose}"
         yield f"  {line}"

@@ -10,7 +10,7 @@ from reconciler.cli.options import (
     cluster_option,
     connection_options,
     expand_option,
-    output_option,
+    listing_option,
     path_argument,
 )
 from reconciler.cli.plan import print_plan
@@ -23,9 +23,15 @@ from reconciler.workflow.options import ConnectionOptions
 @expand_option
 @connection_options
 @as_of_option
-@output_option
+@listing_option("steps", "left")
 def command(
-    *, path: str, cluster: str, expand: bool, connection: ConnectionOptions, as_of: datetime.date | None, output: str
+    *,
+    path: str,
+    cluster: str | None,
+    expand: bool,
+    connection: ConnectionOptions,
+    as_of: datetime.date | None,
+    output: str,
 ) -> int:
     """Report every difference between the manifests below PATH and a cluster. Exit 2 if there is one.
 

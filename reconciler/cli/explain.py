@@ -1,6 +1,7 @@
 """``reconciler explain``: why one request is allowed or denied, with everything that bears on it."""
 
 import sys
+from dataclasses import replace
 
 import click
 
@@ -26,7 +27,8 @@ from reconciler.workflow.options import ConnectionOptions, StateRequest
 @type_argument
 @name_argument
 @click.option("--host", metavar="ADDRESS", help="Client address.  [default: an address that no ACL names]")
-@state_options
+@click.option("--client-id", metavar="ID", help="Also explain which quotas limit PRINCIPAL with this client id.")
+@state_options()
 def command(
     *,
     principal: str,
@@ -34,6 +36,7 @@ def command(
     resource_type: str,
     name: str | None,
     host: str | None,
+    client_id: str | None,
     request: StateRequest,
     connection: ConnectionOptions,
     output: str,
@@ -41,7 +44,8 @@ def command(
     """Explain why PRINCIPAL may or may not do OPERATION on the TYPE called NAME.
 
     Shows the rule, the deciding ACL and its line, and every ACL on the name with its effect on this request. Without
-    --cluster, the answer is about what is declared. “reconciler quota PRINCIPAL” explains why a client is throttled.
+    --cluster, the answer is about what is declared. With --client-id, also why this client is throttled: the quota that
+    Kafka picks for each limit, and those that it overrides ("" for a client without an id).
     """
     pattern = asked_pattern(resource_type, name)
     wanted = asked_operation(operation, pattern)
@@ -52,12 +56,15 @@ def command(
         )
     from reconciler.cli.notes import info_note
     from reconciler.report.questions_text import explain_document, explain_lines, explained
-    from reconciler.workflow import access_views
+    from reconciler.report.quota_text import Client, ClientLimits
+    from reconciler.workflow import access_views, quota_views
 
-    found = [
-        (view, explained(view.authorizer, who, wanted, pattern, address))
-        for view in access_views(request, connection, tell=info_note)
-    ]
+    views = access_views(request, connection, tell=info_note)
+    found = [explained(view, who, wanted, pattern, address) for view in views]
+    if client_id is not None:
+        client = Client(who, client_id)
+        states = quota_views(request, connection)  # what there is to note was noted with the first reading
+        found = [replace(one, limits=ClientLimits(view, client)) for one, view in zip(found, states, strict=True)]
     if output == "json":
         out_json(explain_document(found))
     else:

@@ -6,18 +6,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import info, out, out_json
+from reconciler.cli.console import info, out, out_json, progress
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import cluster_option, connection_options, output_option
+from reconciler.cli.options import (
+    cluster_option,
+    connection_options,
+    optional_path_argument,
+    output_option,
+)
 from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
     from reconciler.model import ClusterState
     from reconciler.report.export import Export
+    from reconciler.report.export.layout import Layout
 
 
 @click.command("export", short_help="Export a cluster as manifests or as a snapshot")
-@click.argument("path", required=False, type=click.Path(exists=True), metavar="[PATH]")
+@optional_path_argument
 @cluster_option()
 @click.option(
     "--out",
@@ -29,15 +35,23 @@ if TYPE_CHECKING:
 @click.option(
     "--snapshot", metavar="FILE", type=click.Path(dir_okay=False), help="Write a snapshot file instead of manifests."
 )
+@click.option(
+    "--layout",
+    type=click.Choice(("principal", "team", "single")),
+    default="principal",
+    show_default=True,
+    help="One file for each principal or team, or a single one.",
+)
 @click.option("--no-roles", is_flag=True, help="Write every rule out, even if a built-in role is equivalent.")
 @connection_options
 @output_option
 def command(
     *,
     path: str | None,
-    cluster: str,
+    cluster: str | None,
     directory: str | None,
     snapshot: str | None,
+    layout: "Layout",
     no_roles: bool,
     connection: ConnectionOptions,
     output: str,
@@ -60,13 +74,14 @@ def command(
         if output == "json":
             out_json({"snapshot": snapshot, "bindings": len(state.bindings), "topics": len(state.topics)})
         return Exit.OK
-    export = exported.manifests(roles=not no_roles)
+    export = exported.manifests(roles=not no_roles, layout=layout)
     if directory is not None:
         write_files(export.files, directory)
     if output == "json":
         out_json({"files": dict(export.files), "left": _left(export)})
     elif directory is None:
-        out(text for name, text in export.files.items() for text in (f"---\n# {name}", text.rstrip("\n")))
+        texts = (text for name, text in export.files.items() for text in (f"---\n# {name}", text.rstrip("\n")))
+        out(texts, whole=True)
     for item in export.left:
         info(f"not exported: {item.subject!a}: {item.reason}")
     return Exit.OK
@@ -74,9 +89,8 @@ def command(
 
 def info_gaps(state: "ClusterState") -> None:
     """Say what the listings may lack."""
-    for gap in (state.acl_gap, state.topic_gap, state.quota_gap):
-        if gap:
-            info(f"warning: {gap}")
+    for gap in state.gaps:
+        info(f"warning: {gap}")
     for name, reason in state.unreadable_topics.items():
         info(f"warning: topic {name}: {reason}")
     if state.opaque:
@@ -92,7 +106,7 @@ def _write_snapshot(text: str, state: "ClusterState", file: str) -> None:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
         raise CommandError(f"the snapshot cannot be written: {error}") from error
-    info(f"wrote {file}: {len(state.bindings):,} bindings, {len(state.topics):,} topics")
+    progress(f"wrote {file}: {len(state.bindings):,} bindings, {len(state.topics):,} topics")
 
 
 def write_files(files: Mapping[str, str], place: str) -> None:
@@ -107,4 +121,4 @@ def write_files(files: Mapping[str, str], place: str) -> None:
             target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise CommandError(f"the manifests cannot be written: {error}") from error
-    info(f"wrote {len(files)} files into {place}")
+    progress(f"wrote {len(files)} files into {place}")

@@ -1,10 +1,10 @@
 """``reconciler fleet``: the same on many clusters, on Spark. A subcommand's module is imported when it is asked for."""
 
-import importlib
 from typing import Final
 
 import click
 
+from reconciler.cli.commands import CommandTable
 from reconciler.cli.exits import CommandError
 
 #: Every subcommand and what it does, in the order in which people meet them.
@@ -19,30 +19,23 @@ SUBCOMMANDS: Final = {
 _NEEDS: Final = ("pyspark", "pyarrow", "polars")
 
 
-class Subcommands(click.Group):
-    """Looks a subcommand's module up by its name."""
+class Subcommands(CommandTable):
+    """The fleet's commands; they need packages of an extra."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order of the table."""
-        return list(SUBCOMMANDS)
+    table = SUBCOMMANDS
+    aliases = {"diff": "plan", "status": "drift"}  # noqa: RUF012 - a ClassVar of the base
+    modules = "reconciler.cli.fleet_"
+    words = ("fleet",)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module that holds the subcommand, or ``None`` if there is none."""
-        if cmd_name not in SUBCOMMANDS:
-            return None
+    def load(self, name: str) -> click.Command:
+        """The command; a package that is not installed ends it with the extra to install."""
         try:
-            command: click.Command = importlib.import_module(f"reconciler.cli.fleet_{cmd_name}").command
+            return super().load(name)
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in _NEEDS:
                 raise
-            advice = "pip install '.[fleet]' in a clone"
+            advice = "pip install './reconciler[fleet]' beside your clone"
             raise CommandError(f"fleet commands need the package {error.name}", advice) from error
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List subcommands from the table, without importing one of them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(SUBCOMMANDS.items()))
 
 
 @click.command("fleet", cls=Subcommands, short_help="Snapshot, compare, plan and apply many clusters on Spark")

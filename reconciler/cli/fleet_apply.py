@@ -6,34 +6,46 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.console import error, info, out, out_json, style_for
+from reconciler.cli.approval_options import PlanId
+from reconciler.cli.console import error, info, out, out_json, progress, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import SparkOptions, session_for, spark_options
-from reconciler.cli.options import connection_options, output_option
+from reconciler.cli.options import (
+    connection_options,
+    guardrails_option,
+    output_option,
+    path_argument,
+    yes_option,
+)
 from reconciler.cli.reasons import status_of
 from reconciler.cli.terminal import stoppable
 from reconciler.fleet import ApplyRecord, FleetPlan, fleet_plan_id, not_covered
 from reconciler.report.fleet_plan_text import fleet_plan_lines, fleet_result_lines
+from reconciler.workflow.connections import as_operator_says, for_copies, refuse_proposed_secrets
 from reconciler.workflow.fleet import ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
-from reconciler.workflow.manifests import read_sources
+from reconciler.workflow.guardrails import guardrail_sources
+from reconciler.workflow.manifests import checked, read_sources
 from reconciler.workflow.options import ConnectionOptions
 
 
 @click.command("apply", short_help="Apply a fleet's plans, wave by wave")
 @click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
-@click.argument("path", metavar="[PATH]", default=".", type=click.Path())
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@path_argument
+@yes_option
 @click.option(
     "--require-id",
     "ids",
     multiple=True,
     metavar="ID",
-    help="Refuse any other plan: the fleet-… id, or change-… and plan-… ids that cover every cluster; repeatable.",
+    type=PlanId("fleet", "change", "plan"),
+    help="Refuse any other plan: the fleet-… id, or change-… and plan-… ids that cover every cluster, or their first "
+    "8 digits or more; repeatable.",
 )
 @click.option("--wait", is_flag=True, help="Wait at each gate until its soak time has passed.")
 @click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
 @click.option("--timeout", type=float, default=3600.0, show_default=True, help="Seconds to wait for one cluster.")
 @click.option("--operator", metavar="NAME", help="Operator name in the journals.  [default: USER@HOST]")
+@guardrails_option
 @connection_options
 @spark_options
 @output_option
@@ -47,6 +59,7 @@ def command(
     at_once: int,
     timeout: float,
     operator: str | None,
+    guardrails: str | None,
     connection: ConnectionOptions,
     spark: SparkOptions,
     output: str,
@@ -60,10 +73,14 @@ def command(
     plan = fleet.plan
     _check_consent(plan, ids, yes=yes)
     sources = read_sources(path)
+    as_operator_says(checked(sources), path, connection)
+    refuse_proposed_secrets(path, connection)
+    judging = guardrail_sources(path, guardrails)
     statuses = [Exit.OK]
     if not fleet.finished:
-        terms = ApplyTerms(connection, at_once, timeout, operator)
-        with session_for(spark) as session, stoppable("clusters") as interrupted:
+        held = None if judging is None else tuple(judging)
+        terms = ApplyTerms(for_copies(path, connection), at_once, timeout, operator, held)
+        with session_for(spark, connection=connection) as session, stoppable("clusters") as interrupted:
             statuses += map(_told, fleet.perform(session, sources, terms, wait=wait, interrupted=interrupted))
             statuses.append(Exit.INTERRUPTED if interrupted() else Exit.OK)
         statuses += [status_of(record.reason) for record in fleet.records.values()]
@@ -78,7 +95,7 @@ def _told(event: FleetEvent) -> Exit:
     """Say what happens, and the status that it means."""
     match event:
         case BatchBegun():
-            info(f"wave {event.wave}: {', '.join(event.clusters)}")
+            progress(f"wave {event.wave}: {', '.join(event.clusters)}")
         case ApplyRecord() if not event.succeeded:
             error(f"cluster {event.cluster}: {event.reason}: {event.message}")
         case GateClosed(wave, gate) if gate.shut:

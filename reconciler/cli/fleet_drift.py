@@ -13,6 +13,7 @@ from reconciler.cli.console import error, out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import (
     SparkOptions,
+    facts_option,
     fleet_option,
     info_unassigned,
     run_option,
@@ -30,6 +31,7 @@ from reconciler.report.results import fleet_result
 from reconciler.report.results.fleet import FleetReport, fleet_document, fleet_report
 from reconciler.workflow.fleet import FleetStore, drift_fleet, store_at, stored_run, wanted
 from reconciler.workflow.fleet.teams import differences_by_team
+from reconciler.workflow.options import ConnectionOptions
 
 
 @click.command("drift", short_help="Detect drift of all clusters")
@@ -45,6 +47,7 @@ from reconciler.workflow.fleet.teams import differences_by_team
 )
 @click.option("--metrics", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a Prometheus textfile.")
 @as_of_option
+@facts_option
 @spark_options
 @output_option
 def command(
@@ -57,6 +60,7 @@ def command(
     html: str | None,
     metrics: str | None,
     as_of: datetime.date | None,
+    connections: str | None,
     spark: SparkOptions,
     output: str,
 ) -> int:
@@ -66,9 +70,9 @@ def command(
     """
     place = store_at(store)
     run = stored_run(place, run_id)
-    given = wanted(path, fleet_name, as_of)
+    given = wanted(path, fleet_name, as_of, ConnectionOptions(connections))
     info_unassigned(given.fleet)
-    with session_for(spark) as session:
+    with session_for(spark, store) as session:
         drift = drift_fleet(session, place, run, given)
     fleet = report_of(drift, place, given.manifests, run, Shown(show, teams=output == "json" or html is not None))
     if output == "json":

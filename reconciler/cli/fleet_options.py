@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import info
+from reconciler.cli.console import info, progress
+from reconciler.cli.defaults import user_connections
 from reconciler.cli.options import gathered, with_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from reconciler.fleet import Fleet
+    from reconciler.workflow.options import ConnectionOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,14 @@ snapshots_option = click.option(
     help="Use snapshot files instead of clusters: DIR/NAME.json for cluster NAME.",
 )
 
+facts_option = click.option(
+    "--connections",
+    metavar="FILE",
+    default=user_connections,
+    type=click.Path(exists=True, dir_okay=False),
+    help="The operator's file: facts about clusters that no manifest may contradict. Nothing connects.",
+)
+
 #: ``--master`` and ``--spark-ui``, handed over as ``spark``.
 spark_options = with_options(
     gathered(
@@ -56,13 +66,15 @@ spark_options = with_options(
 )
 
 
-def session_for(options: SparkOptions) -> "AbstractContextManager[SparkSession]":
-    """A session for one command."""
-    from reconciler.workflow.fleet import spark
+def session_for(
+    options: SparkOptions, *places: str, connection: "ConnectionOptions | None" = None
+) -> "AbstractContextManager[SparkSession]":
+    """A session for one command, whose tasks use files at ``places`` and connect to clusters as ``connection`` says."""
+    from reconciler.workflow.fleet import spark, task_secrets
 
     if sys.stderr.isatty():
-        info("starting Spark …")
-    return spark(options.master, ui=options.ui)
+        progress("starting Spark …")
+    return spark(options.master, ui=options.ui, secrets=task_secrets(places, connection))
 
 
 def info_unassigned(fleet: "Fleet") -> None:

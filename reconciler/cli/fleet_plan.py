@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from reconciler.cli.console import error, info, out, out_json, style_for
+from reconciler.cli.console import error, out, out_json, progress, style_for
 from reconciler.cli.exits import Exit, worst
 from reconciler.cli.fleet_options import (
     SparkOptions,
@@ -16,13 +16,17 @@ from reconciler.cli.fleet_options import (
     snapshots_option,
     spark_options,
 )
+from reconciler.cli.notes import info_note
 from reconciler.cli.options import connection_options, output_option, path_argument, planning_options
 from reconciler.fleet import fleet_plan_document
 from reconciler.report.fleet_plan_text import fleet_plan_lines
 from reconciler.workflow.commits import source_commit
+from reconciler.workflow.connections import for_copies, refuse_proposed_secrets
 from reconciler.workflow.fleet import MemberConnections, check_new, plan_fleet, save_fleet_plan, wanted
 from reconciler.workflow.fleet.saved import FLEET_FILE
+from reconciler.workflow.guardrails import guardrail_sources
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
+from reconciler.workflow.planning import told_again
 
 #: What a cluster without a plan means for the command; anything else is an error.
 _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
@@ -66,12 +70,25 @@ def command(
     planned, and the command exits with 1, or with 5 if a guard refused.
     """
     check_new(Path(directory))
-    given = wanted(path, fleet_name, planning.as_of)
+    given = wanted(path, fleet_name, planning.as_of, connection)
+    guardrails = guardrail_sources(path, planning.guardrails)
+    if snapshots is None:
+        refuse_proposed_secrets(path, connection)
     info_unassigned(given.fleet)
-    members, commit = MemberConnections(connection, snapshots), source_commit(path)
-    with session_for(spark) as session:
+    for problem in told_again(given.manifests):
+        info_note(problem)
+    members, commit = MemberConnections(for_copies(path, connection), snapshots), source_commit(path)
+    with session_for(spark, connection=None if snapshots else connection) as session:
         planned = plan_fleet(
-            session, given.sources, given.fleet, members, planning, commit=commit, at_once=at_once, timeout=timeout
+            session,
+            given.sources,
+            given.fleet,
+            members,
+            planning,
+            commit=commit,
+            at_once=at_once,
+            timeout=timeout,
+            guardrails=guardrails,
         )
     plan = planned.plan
     if output == "json":
@@ -84,5 +101,5 @@ def command(
         error("a limit of the fleet refuses this plan: it was not saved")
         return Exit.REFUSED
     save_fleet_plan(planned, Path(directory))
-    info(f"saved {directory}: {len(plan.members)} plans and {FLEET_FILE}")
+    progress(f"saved {directory}: {len(plan.members)} plans and {FLEET_FILE}")
     return worst(*(_STATUS.get(failure.code, Exit.ERROR) for failure in plan.failures))

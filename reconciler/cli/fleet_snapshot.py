@@ -4,7 +4,7 @@ import dataclasses
 
 import click
 
-from reconciler.cli.console import error, info, out, out_json
+from reconciler.cli.console import error, out, out_json, progress
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.fleet_options import (
     SparkOptions,
@@ -18,6 +18,7 @@ from reconciler.cli.fleet_options import (
 from reconciler.cli.options import connection_options, output_option, path_argument
 from reconciler.fleet import FleetRun, HeaderError
 from reconciler.report.fleet_text import run_lines
+from reconciler.workflow.connections import as_operator_says, refuse_proposed_secrets
 from reconciler.workflow.fleet import (
     CollectionLimits,
     FleetStore,
@@ -36,7 +37,15 @@ from reconciler.workflow.options import ConnectionOptions, today
 @path_argument
 @store_option
 @fleet_option
-@click.option("--cluster", "only", multiple=True, metavar="NAME", help="Read only this cluster; repeatable.")
+@click.option(
+    "-c",
+    "--cluster",
+    "only",
+    multiple=True,
+    metavar="NAME",
+    envvar=["RECONCILER_FLEET_SNAPSHOT_CLUSTER"],  # the cluster of other commands would leave out the rest of the fleet
+    help="Read only this cluster; repeatable.",
+)
 @click.option(
     "--from",
     "files",
@@ -77,7 +86,9 @@ def command(
     Nothing is written to a cluster. A cluster that cannot be read is recorded with the reason, the others are read, and
     the command exits with 1. With --cluster or --from, everything else is carried over from the run before.
     """
-    manifests = load(path)
+    if not (files or snapshots):
+        refuse_proposed_secrets(path, connection)
+    manifests = as_operator_says(load(path), path, connection)
     if files and (only or snapshots):
         raise CommandError("--from goes without --cluster and --snapshots", status=Exit.USAGE)
     if files:
@@ -91,7 +102,7 @@ def command(
         members = MemberConnections(connection, snapshots)
         readers = live_readers(manifests, only or fleet.clusters, members, today())
     place = store_at(store)
-    with session_for(spark) as session:
+    with session_for(spark, store, *files, connection=None if files or snapshots else connection) as session:
         patience = CollectionLimits(at_once, timeout, attempts)
         run = take(session, place, readers, patience, carry=bool(only or files))
     forgotten = _forgotten(place, keep)
@@ -100,7 +111,7 @@ def command(
     else:
         out(run_lines(run))
     if forgotten:
-        info(f"forgotten: {', '.join(forgotten)}")
+        progress(f"forgotten: {', '.join(forgotten)}")
     if run.failures:
         error(f"{len(run.failures)} of {len(run.failures) + len(run.readings)} clusters could not be read")
     return Exit.ERROR if run.failures else Exit.OK

@@ -12,6 +12,7 @@ from reconciler.cli.console import error, out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import (
     SparkOptions,
+    facts_option,
     fleet_option,
     info_unassigned,
     run_option,
@@ -25,6 +26,7 @@ from reconciler.report.usage_json import reading_document, usage_document
 from reconciler.report.usage_text import usage_lines
 from reconciler.workflow.fleet import store_at, stored_run, wanted
 from reconciler.workflow.fleet.logs import Logs, fleet_usage, log_parts, planned_changes
+from reconciler.workflow.options import ConnectionOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class _Asked:
     fleet_name: str | None
     run_id: str | None
     as_of: datetime.date | None
+    connections: str | None
 
     @property
     def question(self) -> UsageQuestion:
@@ -83,12 +86,14 @@ class _Asked:
 @fleet_option
 @run_option
 @as_of_option
+@facts_option
 @spark_options
 @output_option
 def command(*, show: int, spark: SparkOptions, output: str, **options: Any) -> int:
     """Evaluate authorizer logs and Confluent's audit events: which bindings of a snapshot were used.
 
-    No cluster is contacted. PATH's Cluster documents supply scope, super users and allowEveryoneIfNoAclFound. With
+    No cluster is contacted. PATH's Cluster documents and the operator's file supply scope, super users and
+    allowEveryoneIfNoAclFound. With
     --plan or --replay, exit 3 if an access that was seen would fail or cannot be decided. Exit 1 if logs or clusters
     could not be read completely.
     """
@@ -115,12 +120,12 @@ def _check(asked: _Asked) -> None:
 
 def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, LogFindings]:
     store = store_at(asked.store)
-    given = wanted(asked.path, asked.fleet_name, asked.as_of)
+    given = wanted(asked.path, asked.fleet_name, asked.as_of, ConnectionOptions(asked.connections))
     info_unassigned(given.fleet)
     run = None if asked.declared else stored_run(store, asked.run_id)
     logs = Logs(log_parts(asked.places, given.fleet.clusters), asked.question)
     plans = planned_changes(asked.plan, run) if asked.plan is not None and run is not None else None
-    with session_for(spark) as session:
+    with session_for(spark, asked.store, *asked.places) as session:
         told = fleet_usage(session, store, given, logs, run, plans=plans, replay=asked.replay)
     return None if run is None else run.id, told
 

@@ -1,36 +1,197 @@
-"""``reconciler init``: a directory to start from."""
+"""``reconciler init``: a directory to start from, by options or by questions at a terminal."""
 
+import os
 import shlex
-from importlib.resources import files
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Final
 
 import click
 
-from reconciler.cli.console import info
+from reconciler.cli.console import progress
 from reconciler.cli.exits import CommandError, Exit
 
+#: The files, each with the template that it is made from.
+_FILES: Final = {
+    ".gitignore": "gitignore",
+    "connections.yaml": "connections.yaml",
+    "reconciler.yaml": "reconciler.yaml",
+    "manifests/cluster.yaml": "cluster.yaml",
+    "manifests/ownership.yaml": "ownership.yaml",
+    "manifests/teams/{team}/access.yaml": "access.yaml",
+    "manifests/teams/{team}/topics.yaml": "topics.yaml",
+}
+_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+#: The variable that holds the password; the file only refers to it.
+_PASSWORD: Final = "KAFKA_PASSWORD"  # noqa: S105
+_LONGEST_TEAM: Final = 100
 
-@click.command("init", short_help="Write a starter directory of manifests")
-@click.argument("directory", default=".", type=click.Path(file_okay=False))
-@click.option("--cluster", default="my-cluster", show_default=True, metavar="NAME", help="Name of the cluster.")
-def command(*, directory: str, cluster: str) -> int:
-    """Write a starter Cluster, Acls and Topics document into DIRECTORY, with comments on every line.
 
-    Existing files are not overwritten.
-    """
+class _Checked(click.ParamType[str]):
+    """A text that a manifest can hold; asked for again at a terminal, refused as an option."""
+
+    def __init__(self, name: str, problem: Callable[[str], str | None]) -> None:
+        self.name, self._problem = name, problem
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """As it is."""
+        text = str(value).strip()
+        if (problem := self._problem(text)) is not None:
+            self.fail(problem, param, ctx)
+        return text
+
+
+def _name_problem(text: str) -> str | None:
     from reconciler.manifest import document_name_problem
 
-    if (problem := document_name_problem(cluster)) is not None:
-        raise CommandError(f"--cluster: {problem}", status=Exit.USAGE)
-    target = Path(directory)
-    templates = sorted(files("reconciler.cli").joinpath("starting").iterdir(), key=lambda item: item.name)
-    taken = [item.name for item in templates if (target / item.name).exists()]
-    if taken:
-        raise CommandError(f"{', '.join(taken)} in {directory} would be overwritten: nothing was written")
-    target.mkdir(parents=True, exist_ok=True)
-    for item in templates:
-        text = item.read_text(encoding="utf-8").replace("my-cluster", cluster)
-        (target / item.name).write_text(text, encoding="utf-8")
-        info(f"wrote {target / item.name}")
-    info(f"next: reconciler validate {shlex.quote(directory)}")
+    return document_name_problem(text)
+
+
+def _team_problem(text: str) -> str | None:
+    if len(text) > _LONGEST_TEAM:
+        return f"at most {_LONGEST_TEAM} characters: topics begin with it"
+    return _name_problem(text)
+
+
+def _servers_problem(text: str) -> str | None:
+    from reconciler.manifest.kinds.cluster.declaration import address_problem
+
+    problems = (address_problem(server) for server in _split(text))
+    return next((f"{trouble.message}: {trouble.advice}" for trouble in problems if trouble), None)
+
+
+def _principal_problem(text: str) -> str | None:
+    from reconciler.manifest.parts.principals import principal_problem
+
+    trouble = principal_problem(text, may_be_everyone=False)
+    return None if trouble is None else f"{trouble.message}: {trouble.advice}"
+
+
+_NAME, _TEAM = _Checked("name", _name_problem), _Checked("name", _team_problem)
+_SERVERS, _PRINCIPAL = _Checked("servers", _servers_problem), _Checked("principal", _principal_problem)
+_PROTOCOL = click.Choice(_PROTOCOLS)
+
+
+@click.command("init", short_help="Write a directory to start from")
+@click.argument("directory", default=".", type=click.Path(file_okay=False))
+@click.option("-c", "--cluster", type=_NAME, metavar="NAME", help="Name of the cluster.  [default: my-cluster]")
+@click.option(
+    "--bootstrap-servers",
+    type=_SERVERS,
+    metavar="HOST:PORT,…",
+    help="Where the brokers are.  [default: localhost:9092]",
+)
+@click.option(
+    "--security-protocol",
+    type=_PROTOCOL,
+    help="How to connect.  [default: PLAINTEXT on this machine, SASL_SSL elsewhere]",
+)
+@click.option(
+    "--principal",
+    type=_PRINCIPAL,
+    metavar="PRINCIPAL",
+    help="Who reconciler is on the cluster.  [default: User:reconciler, or User:ANONYMOUS with PLAINTEXT]",
+)
+@click.option("--team", type=_TEAM, metavar="NAME", help="The first team; its names begin with it.  [default: orders]")
+@click.option(
+    "--team-principal", type=_PRINCIPAL, metavar="PRINCIPAL", help="The team's application.  [default: User:svc-TEAM]"
+)
+def command(
+    *,
+    directory: str,
+    cluster: str | None,
+    bootstrap_servers: str | None,
+    security_protocol: str | None,
+    principal: str | None,
+    team: str | None,
+    team_principal: str | None,
+) -> int:
+    """Write a directory to start from: manifests of one cluster and one team, and a connections file beside them.
+
+    At a terminal, what you do not give as an option is asked for. The manifests are a Cluster, an Ownership, and the
+    Acls and Topics of the team, with comments; the connections file holds no secret. No existing file is overwritten.
+    """
+    cluster = _given(cluster, "Name of the cluster", "my-cluster", _NAME)
+    servers = _given(bootstrap_servers, "Bootstrap servers", "localhost:9092", _SERVERS)
+    usual = "PLAINTEXT" if all(map(_is_here, _split(servers))) else "SASL_SSL"
+    protocol = _given(security_protocol, "Security protocol", usual, _PROTOCOL)
+    anonymous = "User:ANONYMOUS" if protocol == "PLAINTEXT" else "User:reconciler"
+    own = _given(principal, "Principal of reconciler", anonymous, _PRINCIPAL)
+    team = _given(team, "First team", "orders", _TEAM)
+    application = _given(team_principal, "Principal of the team's application", f"User:svc-{team}", _PRINCIPAL)
+    password = _PASSWORD if protocol.startswith("SASL") else ""
+    values = {
+        "cluster": cluster,
+        "servers": _split(servers),
+        "protocol": protocol,
+        "principal": own,
+        "user": own.partition(":")[2],
+        "password": password,
+        "team": team,
+        "application": application,
+        "prefix": f"{team}.",
+        "topic": f"{team}.events",
+        "files": f"teams/{team}/**",
+    }
+    _write(Path(directory), {path.format(team=team): text for path, text in _texts(values).items()})
+    _say_next(directory, password)
     return Exit.OK
+
+
+def _given(value: str | None, question: str, default: str, kind: click.ParamType[str]) -> str:
+    """The value of an option, else the answer to a question, else the default where nobody can be asked."""
+    if value is not None:
+        return value
+    if not (sys.stdin.isatty() and sys.stderr.isatty()) or "CI" in os.environ:
+        return default
+    return str(click.prompt(question, default=default, type=kind, err=True))
+
+
+def _split(servers: str) -> list[str]:
+    return [server.strip() for server in servers.split(",")]
+
+
+def _is_here(server: str) -> bool:
+    return server.startswith(("localhost:", "127.", "[::1]"))
+
+
+def _texts(values: Mapping[str, object]) -> dict[str, str]:
+    """The files, by path. Every value is written as one YAML text, whatever characters it has."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from reconciler.report.export.yaml_text import scalar
+
+    def written(value: object) -> str:
+        texts = value if isinstance(value, list) else [value]
+        return ", ".join(scalar(str(text), flow=True) for text in texts)
+
+    loader = PackageLoader("reconciler.cli", "starting")
+    # The output is YAML: autoescape is for HTML, and ``finalize`` quotes.
+    environment = Environment(
+        loader=loader,
+        autoescape=False,  # noqa: S701
+        undefined=StrictUndefined,
+        finalize=written,
+        keep_trailing_newline=True,
+    )
+    return {path: environment.get_template(name).render(values) for path, name in _FILES.items()}
+
+
+def _write(target: Path, files: Mapping[str, str]) -> None:
+    taken = [path for path in files if (target / path).exists()]
+    if taken:
+        raise CommandError(f"{', '.join(taken)} in {target} would be overwritten: nothing was written")
+    for path, text in files.items():
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        (target / path).write_text(text, encoding="utf-8")
+        progress(f"wrote {target / path}")
+
+
+def _say_next(directory: str, password: str) -> None:
+    reach = "--connections connections.yaml" + (f" --allow-env {password}" if password else "")
+    progress(f"next: cd {shlex.quote(directory)}")
+    progress("      reconciler validate --expand")
+    progress(f"      reconciler doctor {reach}")
+    progress(f"      reconciler plan {reach}")
+    progress("pipelines: docs/ci.md, and the files in examples/ci")

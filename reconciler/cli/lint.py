@@ -3,25 +3,35 @@
 import datetime
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
 from reconciler.cli.console import out, out_json, style_for
+from reconciler.cli.defaults import also_fail_on
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import as_of_option, cluster_option, connection_options, output_option
+from reconciler.cli.options import (
+    as_of_option,
+    cluster_option,
+    connection_options,
+    listing_option,
+    optional_path_argument,
+)
 from reconciler.workflow.options import ConnectionOptions, StateRequest
+
+_WARNING: Final = "warning"
 
 
 @click.command("lint", short_help="Find redundant, ineffective and risky ACLs")
-@click.argument("path", required=False, metavar="[PATH]", type=click.Path())
-@cluster_option(required=False)
+@optional_path_argument
+@cluster_option(needed=False)
 @click.option("--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect.")
 @click.option(
     "--minimise", "smaller", is_flag=True, help="Print a smaller set of bindings with exactly the same access."
 )
 @click.option(
     "--fail-on",
-    type=click.Choice(["error", "warning"]),
+    type=click.Choice(["error", _WARNING]),
     default="error",
     show_default=True,
     help="Lowest severity that exits with 3.",
@@ -35,7 +45,7 @@ from reconciler.workflow.options import ConnectionOptions, StateRequest
 @click.option("--explain", metavar="RULE", help="Explain a rule, by code or name, and exit.")
 @connection_options
 @as_of_option
-@output_option
+@listing_option("states.findings")
 def command(
     *,
     path: str | None,
@@ -72,7 +82,8 @@ def command(
         out_json(lint_document(linted))
     else:
         out(lint_lines(linted, style_for(sys.stdout)))
-    failed = any(one.has_errors or (fail_on == "warning" and one.findings) for one in linted)
+    strict = _WARNING in also_fail_on((fail_on,), (_WARNING,))
+    failed = any(one.has_errors or (strict and one.findings) for one in linted)
     return Exit.FAILED_CHECK if failed else Exit.OK
 
 

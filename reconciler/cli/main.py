@@ -1,28 +1,31 @@
-"""The command ``reconciler``: finds the command's module, runs it, and turns its end into an exit status.
+"""The command ``reconciler``: finds the command's module, runs it, and turns its end into an exit status."""
 
-Modules are imported when their command is asked for, so that ``--help`` starts fast.
-"""
-
-import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import click
 
 from reconciler import __version__
-from reconciler.cli.console import error
+from reconciler.adapters.process_memory import forbid_core_dumps
+from reconciler.cli.commands import CommandTable, prepared
+from reconciler.cli.console import error, own_settings, settings, watched
 from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.file_mode import private_files
 from reconciler.cli.reasons import command_error
 from reconciler.cli.streams import dull, steady
 from reconciler.workflow.reasons import WorkflowError
 
 #: Every command and what it does, in the order in which people meet them.
 COMMANDS: Final = {
-    "init": "Write a starter directory of manifests",
+    "init": "Write a directory to start from",
     "validate": "Check manifests offline",
     "plan": "Compare manifests with a cluster; print and save the plan",
-    "show": "Print a saved plan",
+    "show": "Print a saved plan, and verify it",
+    "approve": "Sign a saved plan as its approver",
     "apply": "Apply a saved plan, or plan and apply in one step",
+    "audit": "Check an audit log",
     "undo": "Plan the reversal of an applied plan",
     "cleanup": "Remove what an interrupted apply left on the cluster",
     "drift": "Detect drift between manifests and a cluster",
@@ -35,6 +38,7 @@ COMMANDS: Final = {
     "explain": "Explain why a request is allowed or denied",
     "quota": "Explain which quotas limit a client",
     "access": "List everything that principals may do",
+    "usage": "Find unused ACLs in the brokers' logs",
     "fleet": "Snapshot, compare, plan and apply many clusters on Spark",
     "export": "Export a cluster as manifests or as a snapshot",
     "convert": "Convert another tool's files to manifests",
@@ -43,28 +47,28 @@ COMMANDS: Final = {
     "demo": "Tour on a sandbox: validate, plan, apply, drift",
     "schema": "Print JSON Schemas for editors",
     "completion": "Print a shell completion script",
+    "version": "Print the version",
 }
 
 
-class Commands(click.Group):
-    """Looks a command's module up by its name."""
+#: Commands whose text is read, and who do nothing meanwhile that somebody watches.
+_READ: Final = frozenset({"validate", "plan", "show", "drift", "test", "lint", "can-i", "who-can", "explain", "access"})
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order of the table."""
-        return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module that holds the command, or ``None`` if there is no such command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = cmd_name.replace("-", "_")
-        command: click.Command = importlib.import_module(f"reconciler.cli.{module}").command
-        return command
+class Commands(CommandTable):
+    """All commands."""
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List commands from the table, without importing one of them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    table = COMMANDS
+    aliases = {"diff": "plan", "status": "drift"}  # noqa: RUF012 - a ClassVar of the base
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As any table; what a command prints that is only read is held back, perhaps for a pager."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if self.aliases.get(name or "", name) in _READ and watched(sys.stdout):
+            settings.held = []
+        return name, command, rest
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -73,10 +77,32 @@ def program() -> None:
     """Kafka ACLs, topics and quotas as code: plan, review, apply, detect drift."""
 
 
+prepared(program, ())
+
+
 def run(arguments: list[str] | None = None) -> int:
     """Run a command line and return its exit status; everything that goes wrong is said on stderr."""
+    with private_files(), own_settings():
+        return _run(arguments)
+
+
+@contextmanager
+def _paged() -> Iterator[None]:
+    """Show in a pager what the command printed for a person, before anything is said about its end."""
     try:
-        return _status(program.main(arguments, prog_name="reconciler", standalone_mode=False))
+        yield
+    finally:
+        if settings.held is not None:
+            from reconciler.cli.pager import show
+
+            text, settings.held = "".join(settings.held), None
+            show(text)
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        with _paged():
+            return _status(program.main(arguments, prog_name="reconciler", standalone_mode=False))
     except (CommandError, WorkflowError) as reason:
         failure = command_error(reason) if isinstance(reason, WorkflowError) else reason
         error(failure.message, failure.advice)
@@ -102,6 +128,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 def main() -> None:
     """Entry point of the console script."""
+    forbid_core_dumps()
     steady()
     sys.exit(int(run()))
 

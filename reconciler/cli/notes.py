@@ -3,11 +3,11 @@
 import datetime
 
 from reconciler.apply import PastRun
-from reconciler.apply.cleanup import Leftover
+from reconciler.apply.leftovers import Leftover
 from reconciler.cli.console import info
 from reconciler.manifest import Problem, render_problem
 from reconciler.report.style import counted, safe
-from reconciler.workflow.options import Note
+from reconciler.workflow.options import DefeatedGain, LeftoverNote, MoreLeftovers, Note
 
 
 def info_note(note: Note) -> None:
@@ -15,11 +15,23 @@ def info_note(note: Note) -> None:
     match note:
         case Problem():
             info(render_problem(note))
-        case Leftover():
-            info(f"left out: {described(note)}; if that run is over, “reconciler cleanup” removes it")
+        case LeftoverNote():
+            info(_words(note))
+        case MoreLeftovers(runs):
+            info(f"counted: what {counted(runs, 'more run')} left; “reconciler cleanup” lists all of it")
+        case DefeatedGain():
+            info(f"warning: reviewed, and not in force after this plan: {safe(note.text)}: somebody else changed ACLs")
         case PastRun():
             who = f"run {safe(note.run)} of this plan, begun {safe(note.time)} by {safe(note.operator)}"
             info(f"{who}, did not end: {len(note.performed):,} steps done, {len(note.doubtful):,} in doubt; going on")
+
+
+def _words(note: LeftoverNote) -> str:
+    what = described(note.leftover)
+    if not note.counted:
+        return f"left out: {what}, which may be going on"
+    going = "that run is over: “reconciler cleanup” removes it" if note.over else "that run may be going on"
+    return f"counted: {what}; {going}"
 
 
 def described(leftover: Leftover) -> str:

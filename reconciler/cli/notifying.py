@@ -2,13 +2,14 @@
 
 import datetime
 import functools
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reconciler.cli.console import info
+from reconciler.cli.console import progress
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import SECRETS, Function
 from reconciler.workflow.options import ConnectionOptions
@@ -89,6 +90,7 @@ def notify(
 ) -> None:
     """Send the message, unless there is nothing to look at; what goes wrong ends the command."""
     from reconciler.adapters.webhook import WebhookError, deliver
+    from reconciler.cli.ci_links import ci_links
     from reconciler.report.formats.slack import slack_message
     from reconciler.report.results import Tone, verdict
 
@@ -96,18 +98,19 @@ def notify(
         return
     to = _webhook(notification, connection)
     try:
-        deliver(to, slack_message(report).encode(), int(moment.timestamp()))
+        deliver(to, slack_message(report, ci_links(os.environ)).encode(), int(moment.timestamp()))
     except WebhookError as error:
         raise CommandError(f"nobody was notified: {error}") from error
-    info(f"notified {to.host}")
+    progress(f"notified {to.host}")
 
 
 def _webhook(notification: Notification, connection: ConnectionOptions) -> "Webhook":
-    from reconciler.adapters.kafka.secret_source import SecretError, SecretSource, has_reference
+    from reconciler.adapters.kafka.secret_source import SecretError, SecretSource
     from reconciler.adapters.webhook import WebhookError, webhook
+    from reconciler.model.secret_settings import is_reference
 
     secrets = SecretSource(frozenset(connection.allow_env), tuple(map(Path, connection.secrets_dirs)))
-    if notification.secret is not None and not has_reference(notification.secret):
+    if notification.secret is not None and not is_reference(notification.secret):
         advice = "write ${env:NAME} with --allow-env NAME, or ${file:PATH:KEY} with --secrets-dir DIR"
         raise CommandError("a secret on the command line is not secret", advice, Exit.USAGE)
     try:

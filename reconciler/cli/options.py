@@ -2,13 +2,16 @@
 
 import datetime
 import functools
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
+from reconciler.cli.console import settings
+from reconciler.cli.defaults import from_project, project_path, user_connections
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
@@ -56,21 +59,89 @@ class Accepted(click.ParamType["GuardAcknowledgement"]):
             raise CommandError(f"--accept {value}: write GUARD=OBJECT", advice, Exit.USAGE) from None
 
 
-path_argument = click.argument("path", default=".", metavar="[PATH]", type=click.Path())
+#: Names ``--path``, which is read before the word, in the context of a command.
+_PATH: Final = "reconciler.path"
 
-output_option = click.option(
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Output format on stdout.",
-)
+
+def _keep_path(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    context.meta[_PATH] = value, context.get_parameter_source(str(option.name))
+
+
+def _path_of(context: click.Context, argument: click.Parameter, value: str | None) -> str | None:
+    """PATH as a word, or as ``--path`` and what stands for it; both at once are a mistake."""
+    option, source = context.meta[_PATH]
+    if context.get_parameter_source(str(argument.name)) is not click.ParameterSource.COMMANDLINE:
+        return value if option is None else str(option)
+    if source is click.ParameterSource.COMMANDLINE:
+        raise click.UsageError("PATH is given twice, as a word and with --path", context)
+    return value
+
+
+def _path_option(name: str, **more: Any) -> Decorator:
+    said = "Manifests: a directory, or one file.  [default: .]"
+    return click.option("-f", "--path", name, metavar="PATH", type=click.Path(), help=said, **more)
+
+
+#: ``--path PATH``, where no word is PATH.
+path_option = _path_option("path")
+
+
+def _path(default: Callable[[], str] | None) -> Decorator:
+    option = _path_option("path_option", expose_value=False, is_eager=True, callback=_keep_path)
+    argument = click.argument(
+        "path", metavar="[PATH]", default=default, required=False, type=click.Path(), callback=_path_of
+    )
+    return lambda function: argument(option(function))
+
+
+#: ``[PATH]``, or ``--path PATH``.
+path_argument = _path(project_path)
+#: The same where a command can do without manifests: ``None`` unless given.
+optional_path_argument = _path(None)
+
+
+def listing_option(*lists: str) -> Decorator:
+    """``--output``, with table and CSV if the command's document has ``lists``, such as ``states.findings``.
+
+    A command is told ``text`` or ``json``: whatever is not text is its JSON document, in that form.
+    """
+
+    def chosen(context: click.Context, option: click.Parameter, value: str) -> str:
+        if value in ("text", "json"):
+            return value
+        from reconciler.report import output_forms as forms
+
+        tree = forms.lists_at(*lists)
+        forms_of: dict[str, Callable[[Any], str]] = {
+            "yaml": forms.yaml_text,
+            "table": lambda document: forms.table_text(document, tree),
+            "csv": lambda document: forms.csv_text(document, tree),
+        }
+        form = forms_of[value]
+        settings.document = lambda document: form(forms.plain(document))
+        return "json"
+
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(["text", "json", "yaml", *(["table", "csv"] if lists else [])]),
+        default=from_project("output", "text"),
+        callback=chosen,
+        help="Output format on stdout.  [default: text]",
+    )
+
+
+output_option = listing_option()
 
 as_of_option = click.option(
     "--as-of", metavar="DATE", type=Date(), help="Date used to decide what has expired.  [default: today, UTC]"
 )
 
-expand_option = click.option("--expand", is_flag=True, help="Print one line per binding and per topic.")
+yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+
+expand_option = click.option(
+    "--expand", is_flag=True, default=from_project("expand", False), help="Print one line per binding and per topic."
+)
 
 accept_option = click.option(
     "--accept",
@@ -78,6 +149,21 @@ accept_option = click.option(
     metavar="GUARD=OBJECT",
     type=Accepted(),
     help="Acknowledge a guard for this object; repeatable.",
+)
+
+guardrails_option = click.option(
+    "--guardrails",
+    metavar="DIR",
+    type=click.Path(exists=True),
+    help="Manifests that the proposal cannot edit, such as the base branch's: their access tests, ownership, topic "
+    "policies, protect, limits and scope hold together with those below PATH.",
+)
+
+base_option = click.option(
+    "--base",
+    metavar="DIR",
+    type=click.Path(exists=True),
+    help="Manifests of the base branch: the output begins with what PATH changes about the rules that judge it.",
 )
 
 #: ``--allow-env``, ``--secrets-dir``: which references to secrets are followed.
@@ -99,10 +185,24 @@ _CONNECTION = (
     click.option(
         "--connections",
         metavar="FILE",
+        default=user_connections,
         type=click.Path(exists=True, dir_okay=False),
-        help="File with the clusters' connections; replaces those in the manifests. Required if CI is set.",
+        help="The operator's file: how to reach clusters, and facts about them that no manifest may contradict. "
+        "Required if CI is set.  [default: reconciler/connections.yaml in your configuration directory]",
+    ),
+    click.option(
+        "--trust-manifest-connection",
+        "trust_manifests",
+        is_flag=True,
+        help="Let the manifests name addresses and secrets: whoever edits them can redirect your login.",
     ),
     *SECRETS,
+    click.option(
+        "--allow-cleartext-login",
+        "cleartext_login",
+        is_flag=True,
+        help="Allow SASL without TLS to other machines: whoever sees the traffic can use or guess the password.",
+    ),
 )
 
 _PLANNING = (
@@ -121,28 +221,49 @@ _PLANNING = (
         type=click.Path(exists=True, dir_okay=False),
         help="Earlier snapshot: refuse to plan if it had ACLs and the cluster now lists none.",
     ),
+    guardrails_option,
     as_of_option,
 )
 
 
-def cluster_option(*, required: bool = True) -> Decorator:
-    """``--cluster NAME|snapshot:FILE``."""
+def meant_cluster(cluster: str | None) -> str | None:
+    """The cluster that a command connects to: the one named, else the project's, else ``None`` for the only one.
+
+    In CI somebody has to name it: a proposal that renames its Cluster document would choose where it is performed.
+    """
+    if cluster is None and "CI" in os.environ:
+        advice = "pass --cluster NAME, or set RECONCILER_CLUSTER in the pipeline"
+        raise CommandError("in CI the operator names the cluster, not the manifests", advice, Exit.USAGE)
+    named: str | None = from_project("cluster", None)()
+    return cluster or named
+
+
+def cluster_option(*, needed: bool = True) -> Decorator:
+    """``--cluster NAME|snapshot:FILE``; a command that asks a cluster anyway (``needed``) can find out which one."""
+    alone = "  [default: the only one declared]" if needed else ""
     return click.option(
+        "-c",
         "--cluster",
-        required=required,
         metavar="NAME",
-        help="A declared cluster, or snapshot:FILE (NAME=snapshot:FILE if several are declared).",
+        callback=(lambda _, __, value: meant_cluster(value)) if needed else None,
+        help=f"A declared cluster, or snapshot:FILE (NAME=snapshot:FILE if several are declared).{alone}",
     )
 
 
-def gathered(name: str, kind: Callable[[], Any], *options: Decorator) -> tuple[Decorator, ...]:
+def gathered(
+    name: str, kind: Callable[[], Any], *options: Decorator, implied: Mapping[str, str] = {}
+) -> tuple[Decorator, ...]:
     """Options that a command gets as the fields of one value.
 
     They are gathered while the command line is parsed, so nothing stands between the program and the command.
+    ``implied`` are the fields that say of others whether their value is a default.
     """
 
     def gather(context: click.Context, option: click.Parameter, value: Any) -> None:
-        context.params[name] = replace(context.params.get(name) or kind(), **{str(option.name): value})
+        fields = {str(option.name): value}
+        if option.name in implied and value is not None:
+            fields[implied[option.name]] = context.get_parameter_source(option.name) is click.ParameterSource.DEFAULT
+        context.params[name] = replace(context.params.get(name) or kind(), **fields)
 
     def attached(decorator: Decorator, function: Function) -> Function:
         function = decorator(function)
@@ -158,8 +279,13 @@ def with_options(options: tuple[Decorator, ...]) -> Decorator:
     return lambda function: functools.reduce(lambda made, option: option(made), reversed(options), function)
 
 
-#: ``--connections``, ``--allow-env``, ``--secrets-dir``, handed over as ``connection``.
-CONNECTION: Final = gathered("connection", ConnectionOptions, *_CONNECTION)
+#: Everything about reaching clusters, handed over as ``connection``.
+CONNECTION: Final = gathered(
+    "connection",
+    lambda: ConnectionOptions(default_path=project_path()),
+    *_CONNECTION,
+    implied={"connections": "implied"},
+)
 connection_options = with_options(CONNECTION)
 
 #: Everything that says what a plan may hold, handed over as ``planning``.

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.console import error, info, out, out_json, style_for
+from reconciler.cli.console import error, out, out_json, progress, style_for
+from reconciler.cli.defaults import also_fail_on
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.options import (
+    base_option,
     cluster_option,
     connection_options,
     expand_option,
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 _NEW_ACCESS: Final = "new-access"
 _GUARDRAILS: Final = "guardrails"
+_TRUNCATED: Final = "truncated"
+_FAIL_ON: Final = (_NEW_ACCESS, _GUARDRAILS, _TRUNCATED)
 
 
 @click.command("plan", short_help="Compare manifests with a cluster; print and save the plan")
@@ -34,16 +38,12 @@ _GUARDRAILS: Final = "guardrails"
 @click.option(
     "--fail-on",
     multiple=True,
-    type=click.Choice([_NEW_ACCESS, _GUARDRAILS]),
+    type=click.Choice(_FAIL_ON),
     help="Exit 3 if anybody gains access (new-access), or if the manifests do not only tighten the guardrails of "
-    "--base (guardrails); the plan is saved anyway.",
+    "--base, or ask for more than --guardrails allow (guardrails), or if not all rows of access are shown "
+    "(truncated); the plan is saved anyway.",
 )
-@click.option(
-    "--base",
-    metavar="DIR",
-    type=click.Path(exists=True),
-    help="Manifests of the base branch: the plan begins with what PATH changes about the rules that judge it.",
-)
+@base_option
 @click.option(
     "--validate-with-broker",
     is_flag=True,
@@ -55,7 +55,7 @@ _GUARDRAILS: Final = "guardrails"
 def command(
     *,
     path: str,
-    cluster: str,
+    cluster: str | None,
     save_as: str | None,
     planning: PlanOptions,
     expand: bool,
@@ -77,18 +77,19 @@ def command(
     from reconciler import workflow
     from reconciler.cli.notes import info_note
 
-    if _GUARDRAILS in fail_on and base is None:
-        raise CommandError("--fail-on guardrails needs a base to compare with", "add --base DIR", Exit.USAGE)
+    if _GUARDRAILS in fail_on:
+        check_comparable(base, planning.guardrails)
+    fail_on = also_fail_on(fail_on, _FAIL_ON, base, planning.guardrails)
+    planning = replace(planning, base=base)
     planned = workflow.plan(path, cluster, planning, connection, ask_broker=validate_with_broker, tell=info_note)
-    changed = () if base is None else workflow.guardrails_changed(base, path)
-    checks = replace(workflow.checks_of(planned), guardrails=changed)
+    checks = workflow.checks_of(planned)
     print_plan(planned.plan, checks, expand=expand, output=output)
     saved = save_as is not None
     status = worst(verdict(planned.plan, checks, saved=saved), _answers(planned.plan, saved=saved))
     if status is Exit.OK and save_as is not None:
         save(planned.plan, save_as)
     different = Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
-    return worst(status, _gate(planned.plan, checks, fail_on), different)
+    return worst(status, _gate(planned.plan, checks, fail_on, whole=expand or output == "json"), different)
 
 
 def print_plan(plan: "Plan", checks: "Checks | None", *, expand: bool, output: str, command: str = "plan") -> None:
@@ -104,10 +105,6 @@ def print_plan(plan: "Plan", checks: "Checks | None", *, expand: bool, output: s
     from reconciler.report.plan_text import plan_lines
 
     style = style_for(sys.stdout)
-    if checks is not None and checks.guardrails:
-        from reconciler.report.guardrails_text import guardrail_lines
-
-        out(guardrail_lines(checks.guardrails, style))
     out(plan_lines(plan, style, expand=expand, drift=command == "drift"))
     if checks is not None:
         out(checks_lines(checks, style))
@@ -125,24 +122,43 @@ def verdict(plan: "Plan", checks: "Checks", *, saved: bool) -> Exit:
     return Exit.OK
 
 
-def _gate(plan: "Plan", checks: "Checks", fail_on: tuple[str, ...]) -> Exit:
+def _gate(plan: "Plan", checks: "Checks", fail_on: tuple[str, ...], *, whole: bool) -> Exit:
     from reconciler.plan import AccessTrend
+    from reconciler.report.review_text import cut_words
 
     failed = Exit.OK
     if _NEW_ACCESS in fail_on and plan.access.trend in (AccessTrend.WIDENING, AccessTrend.MIXED):
         error("somebody gains access (--fail-on new-access)")
         failed = Exit.FAILED_CHECK
-    if _GUARDRAILS in fail_on and checks.guardrails_weakened:
-        error("these manifests change rules that judge them (--fail-on guardrails)")
+    if _GUARDRAILS in fail_on and weakened(checks):
+        failed = Exit.FAILED_CHECK
+    if _TRUNCATED in fail_on and (plan.access.more_principals or cut_words(plan.access, expand=whole)):
+        error("not all rows of access are shown (--fail-on truncated)")
         failed = Exit.FAILED_CHECK
     return failed
+
+
+def check_comparable(base: str | None, guardrails: str | None) -> None:
+    """``--fail-on guardrails`` without anything to compare with would never fail."""
+    if base is None and guardrails is None:
+        raise CommandError(
+            "--fail-on guardrails needs something to compare with", "add --base DIR or --guardrails DIR", Exit.USAGE
+        )
+
+
+def weakened(*found: "Checks") -> bool:
+    """Whether manifests loosen their guardrails, which is said."""
+    if not any(checks.guardrails.weakened for checks in found):
+        return False
+    error("these manifests change rules that judge them (--fail-on guardrails)")
+    return True
 
 
 def save(plan: "Plan", file: str) -> None:
     """Write a plan, and say under which digest."""
     from reconciler.workflow import save_plan
 
-    info(f"saved {file}  {save_plan(plan, file)}")
+    progress(f"saved {file}  {save_plan(plan, file)}")
 
 
 def _answers(plan: "Plan", *, saved: bool) -> Exit:

@@ -1,11 +1,12 @@
-"""Progress of an apply on stderr: a bar on a terminal, a line for each phase elsewhere."""
+"""Progress of an apply on stderr: a bar on a terminal; elsewhere lines, for each phase and now and then within it."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from reconciler.apply import Progress
-from reconciler.cli.console import coloured, info
+from reconciler.cli.console import coloured, info, progress, settings, watched
 from reconciler.plan import TITLES, Phase
 from reconciler.report.style import safe
 
@@ -13,23 +14,40 @@ if TYPE_CHECKING:
     import rich.progress
 
 
+#: Seconds between two lines that say how far a phase is, where nobody watches a bar.
+INTERVAL: Final = 10.0
+
+
 class ProgressLines:
-    """One line for each phase, barrier and note."""
+    """One line for each phase, barrier and note; during a long phase, every ``INTERVAL`` seconds how far it is."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        """``monotonic`` tells how much time goes by."""
+        self._monotonic = monotonic
+        self._total = self._sent = 0
+        self._began = self._said = monotonic()
 
     def phase(self, phase: Phase, steps: int) -> None:
         """A phase begins."""
-        info(f"{TITLES[phase]}: {steps:,}")
+        progress(f"{TITLES[phase]}: {steps:,}")
+        self._total, self._sent = steps, 0
+        self._began = self._said = self._monotonic()
 
     def sent(self, steps: int) -> None:
-        """Nothing: a line for each batch would be noise in a log."""
+        """So many more steps have an outcome; a line for each request would be noise in a log."""
+        self._sent += steps
+        now = self._monotonic()
+        if now - self._said >= INTERVAL and self._sent < self._total:
+            self._said = now
+            progress(f"   {self._sent:,} of {self._total:,} after {now - self._began:.0f} s")
 
     def barrier(self, seconds: float) -> None:
         """A fixed wait begins."""
-        info(f"   {_waiting(seconds)}")
+        progress(f"   {_waiting(seconds)}")
 
     def proven(self, brokers: Sequence[int], seconds: float) -> None:
         """A barrier was reached."""
-        info(f"   {_proven(brokers, seconds)}")
+        progress(f"   {_proven(brokers, seconds)}")
 
     def note(self, text: str) -> None:
         """Something a person should know."""
@@ -78,7 +96,7 @@ def _proven(brokers: Sequence[int], seconds: float) -> str:
 @contextmanager
 def progress_for(stream: TextIO) -> Iterator[Progress]:
     """ProgressBars where somebody looks, lines elsewhere."""
-    if not coloured(stream):
+    if settings.quiet or not (watched(stream) and coloured(stream)):
         yield ProgressLines()
         return
     from rich.console import Console

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import CONNECTION, as_of_option, cluster_option, gathered, output_option, with_options
+from reconciler.cli.options import (
+    CONNECTION,
+    Decorator,
+    as_of_option,
+    cluster_option,
+    gathered,
+    listing_option,
+    path_option,
+    with_options,
+)
 from reconciler.workflow.options import StateRequest
 
 if TYPE_CHECKING:
@@ -24,28 +33,31 @@ _NAMES = (
     click.option("--prefix", is_flag=True, help="NAME is a prefix: ask about every name that begins with it."),
     click.option("--any", "any_name", is_flag=True, help="Ask about every possible name instead of NAME."),
 )
-#: Of which state is asked, handed over as ``request``, with ``connection`` and ``output``.
-state_options = with_options(
-    (
-        *gathered(
-            "request",
-            StateRequest,
-            click.option("--path", metavar="PATH", type=click.Path(), help="Manifests directory.  [default: .]"),
-            cluster_option(required=False),
-            click.option(
-                "--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect."
-            ),
-            click.option(
-                "--plan",
-                metavar="PLAN",
-                type=click.Path(exists=True, dir_okay=False),
-                help="With --cluster: answer for before and after this saved plan.",
-            ),
+
+
+def state_options(*lists: str) -> Decorator:
+    """Of which state is asked, handed over as ``request``, with ``connection`` and ``output`` of these ``lists``."""
+    return with_options((*_STATE, listing_option(*lists)))
+
+
+_STATE = (
+    *gathered(
+        "request",
+        StateRequest,
+        path_option,
+        cluster_option(needed=False),
+        click.option(
+            "--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect."
         ),
-        *CONNECTION,
-        *gathered("request", StateRequest, as_of_option),
-        output_option,
-    )
+        click.option(
+            "--plan",
+            metavar="PLAN",
+            type=click.Path(exists=True, dir_okay=False),
+            help="With --cluster: answer for before and after this saved plan.",
+        ),
+    ),
+    *CONNECTION,
+    *gathered("request", StateRequest, as_of_option),
 )
 
 
@@ -108,8 +120,8 @@ def asked_host(text: str | None) -> str | None:
 
     if text is None:
         return None
-    if text == WILDCARD:
-        raise _wrong("a connection comes from one address", "omit --host to ask for every host")
+    if text == WILDCARD or "/" in text:
+        raise _wrong("a connection comes from one address", "give one address, or omit --host to ask for every host")
     trouble = host_problem(text)
     if trouble is not None:
         raise _wrong(trouble.message, trouble.advice)

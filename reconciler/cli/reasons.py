@@ -1,9 +1,9 @@
 """What each reason of a use case means on the command line: its exit status, and the options that help."""
 
-import shlex
 from typing import Final
 
 from reconciler.cli.exits import CommandError, Exit
+from reconciler.model.escape import shell_quoted
 from reconciler.report.style import safe
 from reconciler.workflow import reasons
 from reconciler.workflow.reasons import INTERRUPTED, WorkflowError
@@ -14,9 +14,23 @@ _STATUSES: Final = {
     reasons.RequestError.reason: Exit.USAGE,
     reasons.StaleError.reason: Exit.STALE,
     reasons.PlanRefusedError.reason: Exit.REFUSED,
+    reasons.NotApprovedError.reason: Exit.REFUSED,
     reasons.FailedChecksError.reason: Exit.FAILED_CHECK,
     reasons.HeldError.reason: Exit.LOCKED,
     reasons.DeclinedError.reason: Exit.INTERRUPTED,
+}
+#: What helps where a reason has nothing to add to it.
+_ADVICE: Final[dict[type[WorkflowError], str]] = {
+    reasons.NoClusterError: "add --cluster NAME, or --cluster snapshot:FILE",
+    reasons.OperatorConnectionError: "give --connections FILE, from the base branch or the environment",
+    reasons.NoConnectionError: "declare bootstrapServers in its Cluster document, or give --connections FILE",
+    reasons.NotApprovedError: "sign it with reconciler approve PLAN --key KEY, or with ssh-keygen -Y sign",
+    reasons.NoTopicsError: "begin with --defaults",
+    reasons.UnknownFleetNameError: "give --fleet NAME",
+    reasons.NoStoredRunError: "take one with `reconciler fleet snapshot`",
+    reasons.NoJournalError: "give --journal FILE if it lies elsewhere",
+    reasons.UnreadableJournalError: "move it away, or give --journal FILE: "
+    "without it the plan still recognises its own finished steps",
 }
 
 
@@ -32,36 +46,27 @@ def command_error(error: WorkflowError) -> CommandError:
 
 def _words(error: WorkflowError) -> tuple[str, str]:
     """Message and advice in terms of options, where the reason speaks of what an option gives."""
-    message, advice = error.message, error.advice
+    message, advice = error.message, _ADVICE.get(type(error), error.advice)
     match error:
         case reasons.AmbiguousClusterError():
-            how = "NAME=snapshot:FILE" if error.snapshot else "NAME --offline for what is declared for one of them"
+            how = "NAME=snapshot:FILE" if error.snapshot else "NAME, in a question about declarations with --offline"
             advice = f"write --cluster {how}; declared are: {', '.join(error.declared) or 'none'}"
-        case reasons.NoClusterError():
-            advice = "add --cluster NAME, or --cluster snapshot:FILE"
-        case reasons.OperatorConnectionError():
-            advice = "give --connections FILE, from the base branch or the environment"
-        case reasons.NoConnectionError():
-            advice = "declare bootstrapServers in its Cluster document, or give --connections FILE"
-        case reasons.UnknownFleetNameError():
-            advice = "give --fleet NAME"
-        case reasons.NoStoredRunError():
-            advice = "take one with `reconciler fleet snapshot`"
         case reasons.NoAuditTopicError():
             message = "a snapshot has no topic for --audit-topic"
-        case reasons.NoJournalError():
-            advice = "give --journal FILE if it lies elsewhere"
-        case reasons.UnreadableJournalError():
-            advice = "move it away, or give --journal FILE: without it the plan still recognises its own finished steps"
         case reasons.RecordsError():
             advice = f"give --{error.kept} FILE, in a directory that can be written to"
-        case reasons.StaleError():
-            found = [
-                f"{safe(item.subject)}: expected {safe(item.expected)}, found {safe(item.found)}"
-                for item in error.findings
-            ]
-            message = "\n  ".join([message, *found])
-        case reasons.HeldError(claim=claim) if claim is not None:
-            holder = shlex.quote(safe(claim.holder))
-            advice = f"wait, or, if that run is known to be dead: --break-lease {holder}"
+        case reasons.StaleError() | reasons.NotApprovedError():
+            message = "\n  ".join([message, *_details(error)])
+        case reasons.HeldError(claims=claims) if claims:
+            options = " ".join(f"--break-lease {shell_quoted(claim.holder)}" for claim in claims)
+            advice = f"wait, or, if that run is known to be dead: {options}"
     return message, advice
+
+
+def _details(error: reasons.StaleError | reasons.NotApprovedError) -> list[str]:
+    """What was found, one thing a line."""
+    if isinstance(error, reasons.NotApprovedError):
+        return list(map(safe, error.others))
+    return [
+        f"{safe(item.subject)}: expected {safe(item.expected)}, found {safe(item.found)}" for item in error.findings
+    ]

@@ -3,13 +3,15 @@
 import datetime
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from reconciler import __version__
-from reconciler.cli.console import info, out_text, style_for
+from reconciler.cli.console import error, out, out_text, progress, style_for
+from reconciler.cli.defaults import also_fail_on
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.notifying import Notification, notify, notify_options
 from reconciler.report.formats import FORMATS, format_named
@@ -18,6 +20,9 @@ from reconciler.workflow.options import ConnectionOptions
 if TYPE_CHECKING:
     from reconciler.report.formats.interface import FormatOptions
     from reconciler.report.results import Report
+
+
+_TRUNCATED: Final = "truncated"
 
 
 class Moment(click.ParamType[datetime.datetime]):
@@ -64,6 +69,12 @@ class Moment(click.ParamType[datetime.datetime]):
     default="",
     help="Name of the pull request comment and of the code scanning category.  [default: clusters]",
 )
+@click.option(
+    "--fail-on",
+    multiple=True,
+    type=click.Choice([_TRUNCATED]),
+    help="Exit 3 if a format that was written does not show all rows of access (truncated); it is written anyway.",
+)
 @click.option("--at", metavar="TIME", type=Moment(), help="Time of the results.  [default: now]")
 @notify_options
 def command(
@@ -74,6 +85,7 @@ def command(
     also: tuple[str, ...],
     manifests: str,
     marker: str,
+    fail_on: tuple[str, ...],
     at: datetime.datetime | None,
     notification: Notification | None,
     connection: ConnectionOptions,
@@ -81,23 +93,49 @@ def command(
     """Report what other commands printed with --output json, or saved plans. Several results become one report.
 
     RESULT is from plan, drift, lint, test or validate, or - for stdin. The exit status says whether the report could
-    be made, not what it contains. With --notify-webhook, a Slack-compatible message is sent too.
+    be made, not what it contains; with --fail-on, also whether it shows all rows. With --notify-webhook, a
+    Slack-compatible message is sent too.
     """
     from reconciler.report.results import join
 
     options = _options(manifests, marker, at or _now())
     others = [_other(text) for text in also]
     report = join(map(_read, results))
+    cut: dict[str, str] = {}
     for name, other in others:
-        _write(format_named(name).write(report, options), other)
-    text = format_named(form).write(report, options)
+        _write(_formatted(name, report, options, cut), other)
+    text = _formatted(form, report, options, cut)
     if file is None:
-        out_text(text)
+        if form == "text":
+            out(text.splitlines())
+        else:
+            out_text(text)
     else:
         _write(text, file)
     if notification is not None:
         notify(notification, report, connection, _now())
-    return Exit.OK
+    failing = also_fail_on(fail_on, (_TRUNCATED,))
+    return _truncated(report, cut) if _TRUNCATED in failing else Exit.OK
+
+
+def _formatted(name: str, report: "Report", options: "FormatOptions", cut: dict[str, str]) -> str:
+    """The report in a format; ``cut`` gets what it does not show."""
+    from reconciler.report.access_lines import rows_shown
+
+    def on_cut(shown: int, rows: int) -> None:
+        cut[name] = rows_shown(shown, rows)
+
+    return format_named(name).write(report, replace(options, on_cut=on_cut))
+
+
+def _truncated(report: "Report", cut: dict[str, str]) -> Exit:
+    """Say what is not shown; of principals that a plan only counts no format can show more."""
+    counted = [plan.terms.cluster for plan in report.all_plans if plan.access.more_principals]
+    for form, words in cut.items():
+        error(f"{form}: {words} (--fail-on truncated)")
+    for cluster in counted:
+        error(f"the plan for {cluster} does not list all principals that gain or lose access (--fail-on truncated)")
+    return Exit.FAILED_CHECK if cut or counted else Exit.OK
 
 
 def _other(text: str) -> tuple[str, str]:
@@ -160,7 +198,7 @@ def _write(text: str, file: str) -> None:
         write_atomically(text, file)
     except OSError as error:
         raise CommandError(f"the report cannot be written: {error}") from error
-    info(f"wrote {file}")
+    progress(f"wrote {file}")
 
 
 def _now() -> datetime.datetime:

@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import info, out, out_json
+from reconciler.cli.console import out, out_json, progress
 from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import output_option
 
 if TYPE_CHECKING:
     from reconciler.adapters.sandbox import Sandbox
-
-_OUTPUT = click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format on stdout."
-)
 
 
 @click.group("sandbox", short_help="Run a local Kafka cluster with access control")
@@ -31,7 +28,7 @@ def command() -> None:
 @click.option("--port", type=int, help="Client port of the first broker.  [default: a free port]")
 @click.option("--tls", is_flag=True, help="Add TLS listeners with their own certificate authority.")
 @click.option("--default-allow", is_flag=True, help="Set allow.everyone.if.no.acl.found.")
-@_OUTPUT
+@output_option
 def up_command(
     *, name: str, kafka_version: str | None, nodes: int, port: int | None, tls: bool, default_allow: bool, output: str
 ) -> None:
@@ -47,7 +44,7 @@ def up_command(
             tls=tls,
             allow_everyone_if_no_acl_found=default_allow,
         )
-        sandbox = up(spec, progress=info)
+        sandbox = up(spec, progress=progress)
     if output == "json":
         out_json(_as_json(sandbox))
     else:
@@ -57,7 +54,7 @@ def up_command(
 @command.command("down")
 @click.option("--name", help="Name of the sandbox.  [default: default]")
 @click.option("--all", "every", is_flag=True, help="End every sandbox.")
-@_OUTPUT
+@output_option
 def down_command(name: str | None, every: bool, output: str) -> None:
     """Stop a sandbox and remove everything it wrote."""
     from reconciler.adapters.sandbox import down, status
@@ -79,7 +76,7 @@ def down_command(name: str | None, every: bool, output: str) -> None:
 
 @command.command("status")
 @click.option("--name", help="Show only this sandbox; fail if it is not running.")
-@_OUTPUT
+@output_option
 def status_command(name: str | None, output: str) -> None:
     """List running sandboxes."""
     from reconciler.adapters.sandbox import find, status

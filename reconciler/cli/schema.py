@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from reconciler.cli.console import info, out
+from reconciler.cli.console import out, progress
 from reconciler.cli.exits import CommandError, Exit
 
 if TYPE_CHECKING:
     from reconciler.codec import Codec
 
-#: What this program writes and reads again, besides manifests.
-_FILES: Final = ("plan", "snapshot", "journal", "lint", "test", "validate")
+#: What this program reads besides manifests, and mostly writes itself.
+_FILES: Final = ("connections", "project", "plan", "snapshot", "journal", "audit", "lint", "test", "validate")
 
 
 @click.command("schema", short_help="Print JSON Schemas for editors")
@@ -21,10 +21,11 @@ _FILES: Final = ("plan", "snapshot", "journal", "lint", "test", "validate")
     "--out", "directory", metavar="DIR", type=click.Path(file_okay=False), help="Write every schema to this directory."
 )
 def command(*, kind: str | None, directory: str | None) -> int:
-    """Print the schema of one KIND of manifest, of any of them, or of what this program writes.
+    """Print the schema of one KIND of manifest, of any of them, of another file, or of what this program writes.
 
-    That is a saved plan (plan), a snapshot (snapshot), a line of a journal (journal), and what lint, test and validate
-    print with --output json (lint, test, validate).
+    Files are a connections file (connections) and the project file (project). What this program writes is a saved plan
+    (plan), a snapshot (snapshot), a line of a journal (journal) or of an audit log (audit), and what lint, test and
+    validate print with --output json (lint, test, validate).
 
     Editors with the YAML language server find the schema by the first line of a manifest:
     # yaml-language-server: $schema=schema/manifest.json
@@ -39,18 +40,19 @@ def command(*, kind: str | None, directory: str | None) -> int:
         for known in kinds:
             target = Path(directory, f"{known.lower()}.json")
             target.write_text(_text(known), encoding="utf-8")
-            info(f"wrote {target}")
+            progress(f"wrote {target}")
         return Exit.OK
     known_kinds = {name.lower(): name for name in kinds}
     wanted = known_kinds.get((kind or ANY_KIND).lower())
     if wanted is None:
         raise CommandError(f"no kind {kind!r}", f"kinds are: {', '.join(kinds)}", Exit.USAGE)
-    out([_text(wanted).rstrip("\n")])
+    out([_text(wanted).rstrip("\n")], whole=True)
     return Exit.OK
 
 
 def _text(kind: str) -> str:
     from reconciler.adapters.snapshot import snapshot_schema_text
+    from reconciler.apply.audit_records import AUDIT
     from reconciler.apply.records import JOURNAL
     from reconciler.codec import schema_text
     from reconciler.manifest import schema_text as manifest_schema_text
@@ -62,6 +64,8 @@ def _text(kind: str) -> str:
             return plan_schema_text()
         case "snapshot":
             return snapshot_schema_text()
+        case "audit":
+            return schema_text("A line of an audit log", AUDIT)
         case "journal":
             return schema_text("A line of a journal", JOURNAL)
         case "lint" | "test" | "validate":

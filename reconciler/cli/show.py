@@ -1,29 +1,74 @@
-"""``reconciler show``: print a saved plan."""
+"""``reconciler show``: print a saved plan, and verify it."""
 
 import sys
 
 import click
 
 from reconciler.cli.console import out, out_json, style_for
-from reconciler.cli.exits import Exit
-from reconciler.cli.options import expand_option, output_option
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.notes import info_note
+from reconciler.cli.options import (
+    cluster_option,
+    connection_options,
+    expand_option,
+    optional_path_argument,
+    output_option,
+)
+from reconciler.workflow.options import ConnectionOptions
 
 
-@click.command("show", short_help="Print a saved plan")
+@click.command("show", short_help="Print a saved plan, and verify it")
 @click.argument("plan_file", metavar="PLAN", type=click.Path(exists=True, dir_okay=False))
+@optional_path_argument
+@cluster_option(needed=False)
+@click.option("--guardrails", metavar="DIR", help="The guardrails that the plan was made under.")
+@click.option("--base", metavar="DIR", help="The base that the plan's guardrails were compared with.")
 @expand_option
+@connection_options
 @output_option
-def command(*, plan_file: str, expand: bool, output: str) -> int:
-    """Print a saved plan. An altered file is refused."""
+def command(
+    *,
+    plan_file: str,
+    path: str | None,
+    cluster: str | None,
+    guardrails: str | None,
+    base: str | None,
+    expand: bool,
+    connection: ConnectionOptions,
+    output: str,
+) -> int:
+    """Print a saved plan. An altered file is refused.
+
+    Whoever can write the file can write false access rows into it. With --cluster, the plan is made again from PATH and
+    the cluster, or a snapshot of it, and compared: status 4 if anything differs that its id binds. Without it, the
+    plan is marked as not verified.
+    """
     from reconciler.report.plan_json import plan_report
     from reconciler.report.plan_text import plan_lines
+    from reconciler.report.verification_text import verification_document, verification_lines
     from reconciler.workflow import saved_plan
+    from reconciler.workflow.verifying import NOT_VERIFIED, verify
 
     plan, digest = saved_plan(plan_file)
+    found = NOT_VERIFIED
+    if cluster is not None:
+        found = verify(
+            plan,
+            path or connection.default_path,
+            cluster,
+            connection,
+            guardrails=guardrails,
+            base=base,
+            tell=info_note,
+        )
+    elif path or guardrails or base:
+        raise CommandError("PATH, --guardrails and --base count with --cluster only", "add --cluster NAME", Exit.USAGE)
     if output == "json":
-        out_json({**plan_report(plan), "fileDigest": digest})
+        verification = verification_document(found.cluster, found.differences)
+        out_json({**plan_report(plan), "fileDigest": digest, "verification": verification})
     else:
         style = style_for(sys.stdout)
+        out(verification_lines(found.cluster, found.differences, style))
         out(plan_lines(plan, style, expand=expand))
         out([style("dim", digest)])
-    return Exit.OK
+    return Exit.STALE if found.differences else Exit.OK

@@ -3,6 +3,7 @@
 After Ctrl-C what is in flight is finished, and nothing more is begun.
 """
 
+import shlex
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -11,11 +12,11 @@ from dataclasses import dataclass
 import click
 
 from reconciler.apply import Progress
-from reconciler.cli.console import info, style_for
+from reconciler.cli.console import info, info_lines, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.progress import progress_for
 from reconciler.plan import Plan
-from reconciler.report.plan_text import plan_lines, summary
+from reconciler.report.plan_text import headline, plan_lines, summary
 from reconciler.report.style import safe
 from reconciler.workflow import attendant
 from reconciler.workflow.options import Note
@@ -25,11 +26,12 @@ from reconciler.workflow.options import Note
 class Terminal:
     """Implements ``workflow.Attendant`` on stderr; ``yes`` is a consent that was given before.
 
-    ``reviewed`` says whether the plan has been shown.
+    ``saved`` is the file of a plan that was printed when it was made; ``reviewed`` says whether one has been shown.
     """
 
     yes: bool
     expand: bool
+    saved: str = ""
     reviewed: bool = False
 
     def tell(self, note: Note) -> None:
@@ -37,9 +39,13 @@ class Terminal:
         info_note(note)
 
     def review(self, plan: Plan) -> None:
-        """Show the plan."""
+        """Show the plan; of a saved one, which was reviewed as it is, only what it does and how to see it again."""
         self.reviewed = True
-        info("\n".join(plan_lines(plan, style_for(sys.stderr), expand=self.expand)))
+        style = style_for(sys.stderr)
+        lines = headline(plan, style) if self.saved and not self.expand else plan_lines(plan, style, expand=self.expand)
+        info_lines(lines)
+        if self.saved and not self.expand:
+            info(f"All of it: reconciler show {shlex.quote(safe(self.saved))}")
 
     def agree(self, plan: Plan) -> bool:
         """Ask, unless there is consent."""

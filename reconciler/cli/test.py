@@ -8,23 +8,32 @@ import click
 
 from reconciler.cli.console import out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import as_of_option, cluster_option, connection_options, output_option, path_argument
+from reconciler.cli.options import (
+    as_of_option,
+    base_option,
+    cluster_option,
+    connection_options,
+    guardrails_option,
+    output_option,
+    path_argument,
+)
 from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 if TYPE_CHECKING:
-    from reconciler.report.access_view import AccessView
-    from reconciler.report.claim_results import ClaimResult
+    from reconciler.workflow import TestedAccess
 
 
 @click.command("test", short_help="Run access tests against manifests or a live cluster")
 @path_argument
-@cluster_option(required=False)
+@cluster_option(needed=False)
 @click.option("--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect.")
 @click.option(
     "--as-is", is_flag=True, help="With --cluster: test the live bindings as they are, without the manifests."
 )
 @click.option("--all", "all_of_them", is_flag=True, help="Also show the tests that pass.")
 @connection_options
+@guardrails_option
+@base_option
 @as_of_option
 @output_option
 def command(
@@ -35,6 +44,8 @@ def command(
     as_is: bool,
     all_of_them: bool,
     connection: ConnectionOptions,
+    guardrails: str | None,
+    base: str | None,
     as_of: datetime.date | None,
     output: str,
 ) -> int:
@@ -48,24 +59,26 @@ def command(
     from reconciler.cli.notes import info_note
     from reconciler.workflow import run_tests
 
-    request = StateRequest(path, cluster, offline, as_of=as_of)
-    decided = run_tests(request, connection, as_is=as_is, tell=info_note)
+    request = StateRequest(path, cluster, offline, as_of=as_of, guardrails=guardrails)
+    decided = run_tests(request, connection, as_is=as_is, base=base, tell=info_note)
     if output == "json":
         from reconciler.report.claims_text import test_document
 
         out_json(test_document(decided))
     else:
         _print(decided, all_of_them=all_of_them)
-    return Exit.FAILED_CHECK if any(result.stops for _, results in decided for result in results) else Exit.OK
+    return Exit.FAILED_CHECK if any(result.stops for one in decided for result in one.claims) else Exit.OK
 
 
-def _print(decided: "list[tuple[AccessView, tuple[ClaimResult, ...]]]", *, all_of_them: bool) -> None:
+def _print(decided: "list[TestedAccess]", *, all_of_them: bool) -> None:
     from reconciler.report.claims_text import claims_lines
+    from reconciler.report.guardrails_text import guardrail_lines, together
     from reconciler.report.style import safe
 
     style = style_for(sys.stdout)
     if not decided:
         out([style("warn", "no Cluster is declared: nothing can be tested with these manifests yet")])
-    for view, results in decided:
+    out(guardrail_lines(together(one.guardrails for one in decided), style))
+    for view, results, _ in decided:
         out([style("title", safe(view.words))])
         out(claims_lines(results, style, all_of_them=all_of_them))

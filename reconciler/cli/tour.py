@@ -1,10 +1,14 @@
-"""The tour: real commands and real clients on a lived-in cluster, each with a claim that is checked."""
+"""The tour: real commands and real clients on a cluster kept by hand, each with a claim that is checked.
+
+A transcript that is longer than a few screens is not read, so of a command's output only what bears on the story is
+shown; the rest is counted. What is checked is all of it.
+"""
 
 import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
 
 #: How the transcript calls the sandbox's directory, so that its command lines stay short.
 PLACE: Final = "$DEMO"
+#: The transcript fits a terminal of the usual width.
+WIDTH: Final = 80
 _COMMAND: Final = "from reconciler.cli.main import main; main()"
 _REACH: Final = ("--cluster", "demo", "--connections", f"{PLACE}/connections.yaml")
 _PLAN: Final = f"{PLACE}/plan.json"
@@ -40,11 +46,26 @@ class TourStep:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a command has to show for its claim: its exit status, and texts in its output or absent from it."""
+    """What a command has to show for its claim: its exit status, and texts in its output or absent from it.
+
+    Of the output the ``first`` and the ``last`` lines are part of the transcript.
+    """
 
     status: int
     shows: tuple[str, ...]
     hides: tuple[str, ...] = ()
+    first: int = 0
+    last: int = 4
+
+    def shown(self, output: Sequence[str]) -> Iterator[str]:
+        """The first and the last lines of what was printed, and how many there are between them."""
+        hidden = len(output) - self.first - self.last
+        if hidden <= 1:
+            yield from output
+            return
+        yield from output[: self.first]
+        yield f"  … {hidden} lines …"
+        yield from output[-self.last :]
 
     def met(self, status: int, output: Iterable[str]) -> bool:
         """Whether it did."""
@@ -66,18 +87,19 @@ class Tour:
 
     def steps(self) -> Iterator[TourStep]:
         """Take the tour; a step is performed when it is asked for."""
-        self._by_hand("This cluster was maintained by hand: several teams, quick fixes, leftovers.")
+        self._chapter("1. A cluster kept by hand: several teams, quick fixes, leftovers")
         put_bindings(self.sandbox, everything=True)
         yield from self._snapshot("demo-before", "a snapshot keeps how it was")
         yield from self._before()
         yield from self._commands()
+        self._chapter("4. The same clients again")
         yield from self._after()
-        self._by_hand("Then somebody helps svc-batch once more, by hand.")
+        self._chapter("5. Somebody helps svc-batch once more, by hand")
         put_bindings(self.sandbox, everything=False)
         yield self._run(
             "drift is seen: exit status 2, for a schedule to act on",
             ("drift", self.manifests, *_REACH),
-            Expected(Exit.DIFFERENT, ("User:svc-batch ALLOW WRITE on TOPIC orders.placed",)),
+            Expected(Exit.DIFFERENT, ("User:svc-batch ALLOW WRITE on TOPIC orders.placed",), first=7, last=3),
         )
         yield from self._snapshot("demo", "and another one how it is now")
 
@@ -85,32 +107,34 @@ class Tour:
         if self.snapshots:
             (self.sandbox.directory / "snapshots").mkdir(exist_ok=True)
             file = f"{PLACE}/snapshots/{name}.json"
-            yield self._run(claim, ("export", *_REACH, "--snapshot", file), Expected(Exit.OK, ()))
+            yield self._run(claim, ("export", *_REACH, "--snapshot", file), Expected(Exit.OK, (), last=1))
 
     def _before(self) -> Iterator[TourStep]:
-        yield self._write("svc-orders", "orders.placed", False, "an emergency stop that nobody lifted blocks orders")
+        yield self._write("svc-orders", "orders.placed", False, "a DENY that nobody lifted blocks orders")
         yield self._write("svc-batch", "orders.placed", True, "a service that is gone can still write orders")
         yield self._write("admin", "payments.settled", True, "there are payments to be read")
         yield self._read("svc-analytics", "payments.settled", True, "a quick fix lets analytics read payments")
 
     def _commands(self) -> Iterator[TourStep]:
+        self._chapter("2. What the teams declare in git, against the cluster; nothing is written")
         yield self._run(
-            "the manifests are sound", ("validate", self.manifests), Expected(Exit.OK, ("31 bindings", "valid"))
+            "the manifests are sound", ("validate", self.manifests), Expected(Exit.OK, ("31 bindings", "valid"), last=1)
         )
-        plan = self._run(
+        yield self._run(
             "the plan names every leftover, in a safe order, and nothing that is not ours",
             ("plan", self.manifests, *_REACH, "--allow-deletes", "--out", _PLAN),
-            Expected(Exit.OK, _LEFTOVERS, _NOT_OURS),
+            Expected(Exit.OK, _LEFTOVERS, _NOT_OURS, first=14, last=4),
         )
-        yield plan
+        self._chapter("3. Apply exactly this plan")
         yield self._run(
             "the plan is applied and verified",
             ("apply", _PLAN, self.manifests, "--connections", f"{PLACE}/connections.yaml", "--yes"),
-            Expected(Exit.OK, ("Applied and verified",)),
-            above=plan.output,
+            Expected(Exit.OK, ("Applied and verified",), last=2),
         )
         yield self._run(
-            "cluster and manifests agree", ("drift", self.manifests, *_REACH), Expected(Exit.OK, ("Nothing to do.",))
+            "cluster and manifests agree",
+            ("drift", self.manifests, *_REACH),
+            Expected(Exit.OK, ("Nothing to do.",), last=1),
         )
 
     def _after(self) -> Iterator[TourStep]:
@@ -120,9 +144,9 @@ class Tour:
         yield self._read("svc-analytics", "payments.settled", False, "payments are closed to analytics")
         yield self._read("svc-analytics", "orders.personal.addresses", False, "a DENY keeps personal data from them")
 
-    def _by_hand(self, text: str) -> None:
+    def _chapter(self, title: str) -> None:
         self.show("plain", "")
-        self.show("title", text)
+        self.show("title", f"== {title} ==")
 
     def _write(self, user: str, topic: str, allowed: bool, claim: str) -> TourStep:
         attempt = write(self.sandbox.settings(user), topic, f"a record of {user}")
@@ -135,28 +159,22 @@ class Tour:
     def _attempt(self, done: str, attempt: Attempt, *, allowed: bool, claim: str) -> TourStep:
         refused = "AUTHORIZATION_FAILED" in attempt.words
         holds = attempt.allowed if allowed else refused
-        self.show("plain", "")
-        self.show("title", f"▸ {done}")
-        self.show("plain", f"  {attempt.words}")
+        self.show("plain", f"▸ {done}: {_brief(attempt)}")
         return self._judged(TourStep(claim, done, (attempt.words,), holds))
 
-    def _run(self, claim: str, arguments: tuple[str, ...], expected: Expected, above: tuple[str, ...] = ()) -> TourStep:
-        """Run a command; lines that stand ``above`` already are not shown twice."""
-        line = " ".join(["reconciler", *(word if word.startswith(PLACE) else shlex.quote(word) for word in arguments)])
+    def _run(self, claim: str, arguments: tuple[str, ...], expected: Expected) -> TourStep:
+        words = [word if word.startswith(PLACE) else shlex.quote(word) for word in arguments]
         self.show("plain", "")
-        self.show("title", f"$ {line}")
-        if above:
-            self.show("dim", "… the plan, as above")
-        output: list[str] = []
+        for text in command_lines(["reconciler", *words]):
+            self.show("title", text)
         with self._started(arguments) as process:
-            for text in process.stdout or ():
-                output.append(text.rstrip("\n").replace(str(self.sandbox.directory), PLACE))
-                if output[-1] not in above:
-                    self.show(_style(output[-1]), output[-1])
+            output = [text.rstrip("\n").replace(str(self.sandbox.directory), PLACE) for text in process.stdout or ()]
         status = process.returncode
-        if status:
-            self.show("dim", f"(exit status {status})")
-        return self._judged(TourStep(claim, line, tuple(output), expected.met(status, output), status))
+        for text in expected.shown(output):
+            self.show(_style(text), text)
+        return self._judged(
+            TourStep(claim, " ".join(["reconciler", *words]), tuple(output), expected.met(status, output), status)
+        )
 
     def _started(self, arguments: Iterable[str]) -> "subprocess.Popen[str]":
         return subprocess.Popen(
@@ -165,7 +183,7 @@ class Tour:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+            env={**_without_options(os.environ), "PYTHONIOENCODING": "utf-8"},
         )
 
     def _judged(self, step: TourStep) -> TourStep:
@@ -202,6 +220,29 @@ def shown_path(path: Path) -> str:
     return f"~/{path.relative_to(home)}" if home is not None and path.is_relative_to(home) else str(path)
 
 
+def command_lines(words: Sequence[str]) -> Iterator[str]:
+    """A command as one would type it, in lines that fit a terminal and can be pasted."""
+    line = "$"
+    for word in words:
+        if len(line) + len(word) + 3 > WIDTH:
+            yield f"{line} \\"
+            line = "   "
+        line += f" {word}"
+    yield line
+
+
+def _brief(attempt: Attempt) -> str:
+    """``refused (TOPIC_AUTHORIZATION_FAILED)``: the client's own sentence is in the JSON."""
+    if attempt.allowed:
+        return "permitted"
+    return f"refused ({attempt.words.partition(':')[0]})"
+
+
 def _style(line: str) -> str:
     """Colour for what the command printed without, because it printed to us."""
     return {"+": "add", "-": "remove", "~": "change"}.get(line.strip()[:1], "plain")
+
+
+def _without_options(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what sets options: the tour shows commands with all that they are given."""
+    return {name: value for name, value in environment.items() if not name.startswith("RECONCILER_")}

@@ -6,7 +6,14 @@ import click
 
 from reconciler.cli.console import info
 from reconciler.cli.exits import Exit
-from reconciler.cli.options import accept_option, as_of_option, connection_options, expand_option, output_option
+from reconciler.cli.options import (
+    accept_option,
+    as_of_option,
+    connection_options,
+    expand_option,
+    output_option,
+    path_argument,
+)
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
 if TYPE_CHECKING:
@@ -17,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command("undo", short_help="Plan the reversal of an applied plan")
 @click.argument("plan_file", metavar="PLAN", type=click.Path(exists=True, dir_okay=False))
-@click.argument("path", metavar="[PATH]", default=".")
+@path_argument
 @click.option("--out", "save_as", metavar="FILE", type=click.Path(dir_okay=False), help="Save the plan for apply.")
 @click.option("--journal", metavar="FILE", help="Journal of the run.  [default: PLAN.journal]")
 @click.option("--run", "only_run", metavar="RUN", help="Revert only this run.  [default: every run of the plan]")

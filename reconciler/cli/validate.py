@@ -2,13 +2,22 @@
 
 import datetime
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from reconciler.cli.console import out, out_json, style_for
+from reconciler.cli.defaults import also_fail_on
 from reconciler.cli.exits import Exit
-from reconciler.cli.options import as_of_option, output_option, path_argument
+from reconciler.cli.options import (
+    as_of_option,
+    base_option,
+    expand_option,
+    guardrails_option,
+    output_option,
+    path_argument,
+)
+from reconciler.cli.plan import check_comparable, weakened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,21 +28,46 @@ if TYPE_CHECKING:
     from reconciler.workflow.validation import ValidatedCluster
 
 
+_GUARDRAILS: Final = "guardrails"
+
+
 @click.command("validate", short_help="Check manifests offline")
 @path_argument
 @output_option
 @as_of_option
-def command(*, path: str, output: str, as_of: datetime.date | None) -> int:
+@guardrails_option
+@base_option
+@expand_option
+@click.option(
+    "--fail-on",
+    type=click.Choice([_GUARDRAILS]),
+    help="Exit 3 if the manifests do not only tighten the guardrails of --base, or ask for more than --guardrails "
+    "allow.",
+)
+def command(
+    *,
+    path: str,
+    output: str,
+    as_of: datetime.date | None,
+    guardrails: str | None,
+    base: str | None,
+    expand: bool,
+    fail_on: str | None,
+) -> int:
     """Check the manifests below PATH, for every cluster that they declare.
 
     No cluster is contacted. Every problem is reported at once, with its place and what to do. Exit 3 if access tests
     fail on what is declared, a file names what another team owns (Ownership), or a topic breaks a TopicPolicy.
+    With --expand, variables, roles and short forms are shown as what they stand for on each cluster.
     """
     from reconciler.workflow import validate
     from reconciler.workflow.reasons import InvalidManifestsError
 
+    if fail_on is not None:
+        check_comparable(base, guardrails)
+    failing = also_fail_on(() if fail_on is None else (fail_on,), (_GUARDRAILS,), base, guardrails)
     try:
-        found = validate(path, as_of)
+        found = validate(path, as_of, guardrails=guardrails, base=base)
         if found.problems and output != "json":
             raise InvalidManifestsError(found.problems)
     except InvalidManifestsError as failure:
@@ -42,26 +76,35 @@ def command(*, path: str, output: str, as_of: datetime.date | None) -> int:
         out_json(_document((), failure.problems, valid=False))
         return Exit.ERROR
     if output == "json":
-        out_json(_document(found.clusters, (*found.warnings, *found.problems), valid=found.valid))
+        problems = (*found.warnings, *found.problems)
+        out_json(_document(found.clusters, problems, valid=found.valid, expand=expand))
     else:
-        _print(found)
-    return Exit.ERROR if found.problems else Exit.OK if found.valid else Exit.FAILED_CHECK
+        _print(found, expand=expand)
+    loosened = bool(failing) and weakened(*(one.checks for one in found.clusters))
+    return Exit.ERROR if found.problems else Exit.OK if found.valid and not loosened else Exit.FAILED_CHECK
 
 
-def _print(found: "ManifestValidation") -> None:
+def _print(found: "ManifestValidation", *, expand: bool) -> None:
     from reconciler.manifest import render_problem
     from reconciler.report.checks import checks_lines
+    from reconciler.report.declared_text import declared_lines
+    from reconciler.report.guardrails_text import guardrail_lines, no_tests_line, together
 
     style = style_for(sys.stdout)
     for warning in dict.fromkeys(found.warnings):
-        out([render_problem(warning), ""])
+        out([render_problem(warning), ""], whole=True)
+    out(guardrail_lines(together(one.checks.guardrails for one in found.clusters), style))
     for one in found.clusters:
         wanted = one.desired
         expired = f", {len(wanted.expired)} expired" if wanted.expired else ""
-        quotas = f", {len(wanted.quotas):,} quotas" if wanted.quotas else ""
-        counts = f"{len(wanted.bindings):,} bindings, {len(wanted.topics):,} topics{quotas}"
-        out([f"cluster {one.name}: {counts} declared{expired}"])
+        counts = {"bindings": len(wanted.bindings), "topics": len(wanted.topics)}
+        counts |= {kind: sum(not item.expired for item in items.values()) for kind, items in wanted.listed.items()}
+        told = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+        out([f"cluster {one.name}: {told} declared{expired}"])
+        out(declared_lines(wanted, style) if expand else ())
         out(checks_lines(one.checks, style))
+    if found.clusters and not found.tests_declared:
+        out([no_tests_line(style)])
     if not found.clusters:
         out([style("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
     if not found.valid:
@@ -71,15 +114,21 @@ def _print(found: "ManifestValidation") -> None:
 
 
 def _document(
-    clusters: "Iterable[ValidatedCluster]", problems: "Iterable[Problem]", *, valid: bool
+    clusters: "Iterable[ValidatedCluster]", problems: "Iterable[Problem]", *, valid: bool, expand: bool = False
 ) -> dict[str, object]:
     from reconciler.report.checks import checks_entry
+    from reconciler.report.declared_text import declared_entries, declared_topic_entries
     from reconciler.report.results.codecs import VALIDATE
     from reconciler.report.results.documents import ValidatedEntry, ValidateOutput
 
     validated = {
         one.name: ValidatedEntry(
-            checks_entry(one.checks), len(one.desired.bindings), len(one.desired.topics), len(one.desired.expired)
+            checks_entry(one.checks),
+            len(one.desired.bindings),
+            len(one.desired.topics),
+            len(one.desired.expired),
+            declared_entries(one.desired) if expand else (),
+            declared_topic_entries(one.desired) if expand else (),
         )
         for one in clusters
     }

@@ -23,7 +23,7 @@ from reconciler.workflow.options import ConnectionOptions, StateRequest
 @type_argument
 @name_argument
 @name_options
-@state_options
+@state_options("states.holders", "states.lacking", "states.clusterAdmins", "states.superUsers=principal")
 def command(
     *,
     operation: str,
@@ -46,10 +46,12 @@ def command(
     from reconciler.access import who_can
     from reconciler.cli.notes import info_note
     from reconciler.report.access_text import holders_document, holders_lines
+    from reconciler.report.condition import with_condition
     from reconciler.workflow import access_views
 
     found = [
-        (view, who_can(view.authorizer, wanted, pattern)) for view in access_views(request, connection, tell=info_note)
+        with_condition(view, lambda one: who_can(one.authorizer, wanted, pattern))
+        for view in access_views(request, connection, tell=info_note)
     ]
     if output == "json":
         out_json(holders_document(wanted, pattern, found))

@@ -13,8 +13,10 @@ _VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})", re.ASCII)
 
 #: JSON without spaces, keys in the order of the value.
 compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-#: JSON without spaces, keys sorted.
-canonical: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+#: JSON without spaces, keys sorted. What codecs write holds no value within itself, so nobody has to look for one.
+canonical: Final = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":")
+).encode
 
 
 def load(text: str) -> dict[str, Any]:

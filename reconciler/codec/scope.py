@@ -57,10 +57,10 @@ _SELECTOR: Final[Record[Selector]] = record(
     *(field(name, NAMES, words, attr=name, default=None, omit=True, get=_of(name)) for name, words in _WORDS.items()),
     closed=True,
 )
-_SELECTORS: Final = array(_SELECTOR)
+SELECTORS: Final = array(_SELECTOR)
 SCOPE: Final[Record[Scope]] = record(
     Scope,
-    field("include", nullable(_SELECTORS), "What the manifests answer for; null: all ACLs and the declared topics."),
-    field("exclude", _SELECTORS, "What is left out of it."),
-    field("ignore", _SELECTORS, "What somebody else manages: counted, never planned."),
+    field("include", nullable(SELECTORS), "What the manifests answer for; null: all ACLs and the declared topics."),
+    field("exclude", SELECTORS, "What is left out of it."),
+    field("ignore", SELECTORS, "What somebody else manages: counted, never planned."),
 )

@@ -1,16 +1,14 @@
 """Values of the model in JSON: bindings, patterns, places, topics' assignments."""
 
-import math
 from typing import Any, Final
 
-from reconciler.codec.containers import array, mapping, nullable
+from reconciler.codec.containers import array, nullable
 from reconciler.codec.interface import Codec, SchemaError
 from reconciler.codec.objects import Record, field, record
-from reconciler.codec.scalars import ANY_TEXT, COUNT, TEXT, by_name, converted, integer, number, text
+from reconciler.codec.scalars import ANY_TEXT, COUNT, TEXT, by_name, converted, integer, text
 from reconciler.model.acl import AccessControlEntry, AclBinding, OpaqueBinding, ResourcePattern
 from reconciler.model.enums import AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.model.origin import Origin
-from reconciler.model.quota import DEFAULT_NAME, ClientQuota, QuotaEntity
 
 RESOURCE_TYPE: Final = by_name(member for member in ResourceType if member >= ResourceType.TOPIC)
 PATTERN_TYPE: Final = by_name(member for member in PatternType if member >= PatternType.LITERAL)
@@ -72,21 +70,6 @@ def opaque_codec(*, closed: bool) -> Record[OpaqueBinding]:
         _code("permissionType", 3),
         closed=closed,
     )
-
-
-def _entity(value: Any) -> QuotaEntity:
-    return QuotaEntity(tuple(sorted((kind, name or DEFAULT_NAME) for kind, name in value.items())))
-
-
-_PARTS: Final = converted(
-    mapping(nullable(NAME)), _entity, lambda entity: {kind: name or None for kind, name in entity.parts}
-)
-#: A client quota with its entity.
-QUOTA: Final[Record[ClientQuota]] = record(
-    ClientQuota,
-    field("entity", _PARTS, "Whom it is for: user, client-id, both, or ip; null: the default.", {"user": "svc-orders"}),
-    field("values", mapping(number(math.inf)), "The limits by Kafka's keys.", {"producer_byte_rate": 1048576}),
-)
 
 
 def _origin(place: str) -> Origin:

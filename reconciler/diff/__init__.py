@@ -1,6 +1,6 @@
 """Two states to changes: the one definition of difference, whatever engine performs it."""
 
-from reconciler.diff.compare import compare
+from reconciler.diff.compare import compare, objection
 from reconciler.diff.difference import Comparison, DeclaredChange, DiffRules, Skipped, SkipReason
 
-__all__ = ["Comparison", "DeclaredChange", "DiffRules", "SkipReason", "Skipped", "compare"]
+__all__ = ["Comparison", "DeclaredChange", "DiffRules", "SkipReason", "Skipped", "compare", "objection"]

@@ -6,9 +6,14 @@ What could not be read is never a difference either: it is listed as skipped, an
 
 from reconciler.diff.difference import Comparison, DiffRules
 from reconciler.diff.kinds import KINDS
-from reconciler.model import ClusterState, DesiredState, Scope
+from reconciler.model import Change, ClusterState, DesiredState, Scope
 
 
 def compare(desired: DesiredState, live: ClusterState, scope: Scope, rules: DiffRules) -> Comparison:
     """Compare every kind of resource; the answer does not depend on the order of either input."""
     return sum((kind.differences(desired, live, scope, rules) for kind in KINDS), Comparison())
+
+
+def objection(change: Change, desired: DesiredState, rules: DiffRules) -> str | None:
+    """What the manifests say, by now, against a change that was planned earlier; ``None``: nothing."""
+    return next(filter(None, (kind.objection(change, desired, rules) for kind in KINDS)), None)

@@ -31,6 +31,10 @@ class SkipReason(StrEnum):
     EXCLUDED = "excluded"
     UNREADABLE = "unreadable"
     UNSUPPORTED = "unsupported"
+    #: What a run of this tool put there for its own use, without a run that needs it.
+    LEFTOVER = "leftover"
+    #: A live topic that a scope holds and no manifest declares.
+    UNDECLARED = "undeclared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +50,15 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class DiffRules:
-    """How silence is read: whether undeclared topics and quotas are pruned, and which topic configs are left alone."""
+    """How silence is read. ``prune`` names the kinds (``KIND``) of which everything undeclared is to go.
 
-    prune_topics: bool = False
+    ``ignore_configs`` are topic configs that are left alone. ``report_topics``: undeclared topics that are not pruned
+    are differences.
+    """
+
+    prune: Collection[str] = ()
     ignore_configs: Collection[str] = ()
-    prune_quotas: bool = False
+    report_topics: bool = True
 
 
 @dataclass(frozen=True, slots=True)

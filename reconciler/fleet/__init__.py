@@ -31,7 +31,6 @@ from reconciler.fleet.header import (
     Failure,
     FleetRun,
     HeaderError,
-    QuotaWish,
     Reading,
     failure_text,
     parse_failure,
@@ -66,11 +65,13 @@ from reconciler.fleet.rows import (
     row_of,
     whose,
 )
+from reconciler.fleet.same_cluster import SAME_CLUSTER, same_cluster, told_apart
 from reconciler.fleet.work import BucketPair, pairs, partition
 
 __all__ = [
     "BUCKET_ROWS",
     "COLUMNS",
+    "SAME_CLUSTER",
     "TEXT_COLUMNS",
     "ApplyRecord",
     "Bucket",
@@ -89,7 +90,6 @@ __all__ = [
     "Member",
     "PartialDrift",
     "PlannedWave",
-    "QuotaWish",
     "Reading",
     "Row",
     "ScopeMembership",
@@ -128,6 +128,8 @@ __all__ = [
     "row_of",
     "rows_digest",
     "run_text",
+    "same_cluster",
     "scope_digest",
+    "told_apart",
     "whose",
 ]

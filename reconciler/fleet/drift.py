@@ -26,7 +26,7 @@ from reconciler.fleet.header import FAILURE, Failure
 class DriftCounts:
     """What was compared and what differs; counts of parts add up to those of the whole.
 
-    ``topics`` counts changes of topics and of client quotas.
+    ``others`` counts changes of every other kind than ACLs.
     """
 
     desired: int = 0
@@ -35,7 +35,7 @@ class DriftCounts:
     outside: int = 0
     creates: int = 0
     deletes: int = 0
-    topics: int = 0
+    others: int = 0
     left: int = 0
 
     def __add__(self, other: "DriftCounts") -> "DriftCounts":
@@ -45,7 +45,7 @@ class DriftCounts:
     @property
     def changes(self) -> int:
         """How many changes would turn the cluster into what is desired."""
-        return self.creates + self.deletes + self.topics
+        return self.creates + self.deletes + self.others
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ _WORDS: Final = {
     "outside": "Live bindings out of scope.",
     "creates": "Bindings to create.",
     "deletes": "Bindings to delete.",
-    "topics": "Changes of topics and client quotas.",
+    "others": "Changes of topics and of every other kind.",
     "left": "Differences that stay.",
 }
 _COUNTS: Final[Record[DriftCounts]] = record(

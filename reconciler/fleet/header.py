@@ -7,11 +7,10 @@ read is in it with the reason, so it never looks empty.
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from reconciler.codec import (
     ANY_TEXT,
-    BOOLEAN,
     COUNT,
     TEXT,
     Record,
@@ -27,8 +26,9 @@ from reconciler.codec import (
     mapping,
     record,
 )
-from reconciler.codec.values import KAFKA_VERSION, ORIGIN, QUOTA, opaque_codec
-from reconciler.model import ClientQuota, FrozenMap, OpaqueBinding, Origin
+from reconciler.codec.listings import DECLARED, listings
+from reconciler.codec.values import BINDING, KAFKA_VERSION, opaque_codec
+from reconciler.model import AclBinding, DesiredItem, FrozenMap, Listing, OpaqueBinding
 
 FORMAT_VERSION: Final = "1.0"
 
@@ -51,20 +51,13 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
-class QuotaWish:
-    """A declared quota and its place; ``goes``: the entity is to have none, or its last day is over."""
-
-    quota: ClientQuota
-    origin: Origin
-    goes: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """One cluster at one moment. Bucket *n* of *m* is ``buckets[n]``; ``scope`` is the digest of the scope.
 
     ``topics`` and ``configs`` are files, ``""`` if there is none. Only desired readings have the file ``expired`` and
-    ``wanted_quotas``. ``quotas`` is ``None`` where they were not read: ``quota_gap`` says why.
+    ``wanted``, the declared resources of listed kinds by ``KIND`` and key; ``listings`` are the live ones by ``KIND``.
+    ``leftovers`` are the live bindings on reserved names, and the bridges that they mark: few, and no comparison of
+    buckets finds them.
     """
 
     cluster: str
@@ -81,10 +74,10 @@ class Reading:
     unreadable_topics: Mapping[str, str] = dataclasses.field(default_factory=FrozenMap)
     acl_gap: str | None = None
     topic_gap: str | None = None
-    quotas: tuple[ClientQuota, ...] | None = None
-    quota_gap: str | None = None
+    listings: Mapping[str, Listing[Any]] = dataclasses.field(default_factory=FrozenMap)
     kafka_version: tuple[int, int] | None = None
-    wanted_quotas: tuple[QuotaWish, ...] = ()
+    wanted: Mapping[str, Mapping[Any, DesiredItem[Any]]] = dataclasses.field(default_factory=dict)
+    leftovers: tuple[AclBinding, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -134,12 +127,6 @@ _BUCKET: Final[Record[Bucket]] = record(
     field("owned_digest", TEXT, "A digest of the rows in scope.", _DIGEST),
     field("bytes", COUNT, "Its size on disk.", 4096),
 )
-_QUOTA_WISH: Final[Record[QuotaWish]] = record(
-    QuotaWish,
-    field("quota", QUOTA, "The entity and its limits."),
-    field("origin", ORIGIN, "Where it is declared.", "quotas.yaml:7:14"),
-    field("goes", BOOLEAN, "Whether the entity is to have none.", False),
-)
 READING: Final[Record[Reading]] = record(
     Reading,
     field("cluster", TEXT, "The cluster's name.", "prod"),
@@ -162,10 +149,10 @@ READING: Final[Record[Reading]] = record(
     ),
     field("acl_gap", TEXT, "Why the ACLs may be incomplete.", "one broker only", default=None, omit=True),
     field("topic_gap", TEXT, "Why the topics may be incomplete.", "one broker only", default=None, omit=True),
-    field("quotas", array(QUOTA), "Its client quotas; absent where they were not read.", default=None, omit=True),
-    field("quota_gap", TEXT, "Why the quotas could not be read.", "not authorized", default=None, omit=True),
+    field("listings", listings(), "What it has of the listed kinds, as in a snapshot.", default=FrozenMap(), omit=True),
     field("kafka_version", KAFKA_VERSION, "The release whose rules it follows.", "4.3", default=None, omit=True),
-    field("wanted_quotas", array(_QUOTA_WISH), "The quotas that are declared.", default=(), omit=True),
+    field("wanted", DECLARED, "What is declared of the listed kinds.", default={}, omit=True),
+    field("leftovers", array(BINDING), "What runs have there for their own use.", default=(), omit=True),
 )
 FAILURE: Final[Record[Failure]] = record(
     Failure,

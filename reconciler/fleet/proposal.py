@@ -27,6 +27,7 @@ from reconciler.codec import (
 )
 from reconciler.fleet.header import FAILURE, Failure
 from reconciler.fleet.membership import NO_LIMITS, FleetLimits
+from reconciler.plan import whole_id
 
 FORMAT_VERSION: Final = "1.0"
 
@@ -122,10 +123,14 @@ def limit_refusals(plan: FleetPlan) -> tuple[str, ...]:
 
 
 def not_covered(plan: FleetPlan, ids: Collection[str]) -> tuple[Member, ...]:
-    """The members that nobody approved: neither the fleet plan's id was given, nor their own."""
-    if fleet_plan_id(plan) in ids:
-        return ()
-    return tuple(member for member in plan.members if not member.ids.intersection(ids))
+    """The members that nobody approved: neither the fleet plan's id was given, nor their own.
+
+    An id may be given by its beginning, unless several of this plan begin so.
+    """
+    whole = fleet_plan_id(plan)
+    known = {whole}.union(*(member.ids for member in plan.members))
+    given = {whole_id(one, known) for one in ids}
+    return () if whole in given else tuple(member for member in plan.members if not member.ids & given)
 
 
 _ID: Final = f"plan-{'0' * 64}"

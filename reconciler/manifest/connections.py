@@ -1,39 +1,47 @@
-"""Connections from a file of the operator's: Cluster documents of which only the connection is used."""
+"""The operator's file: Cluster documents with a cluster's connection, and with the facts that no API exposes.
+
+It is the operator's word. Whoever proposes a change writes manifests, but not this file.
+"""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reconciler.manifest.kinds import KINDS_BY_NAME
-from reconciler.manifest.kinds.cluster.declaration import address_problem, client_origins
-from reconciler.manifest.kinds.cluster.model import ClusterDocument
+from reconciler.manifest.kinds.cluster.declaration import declare_stated, sources_of
+from reconciler.manifest.kinds.cluster.model import ConnectionsDocument
+from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.document import Document, open_document
-from reconciler.manifest.parts.rules import checked_texts
+from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.documents import read_documents
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.problem import ManifestError, in_order
 from reconciler.manifest.reader.source import Source
-from reconciler.model import FrozenMap, Origin
+from reconciler.model import FactSource, FrozenMap, Origin
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How to reach a cluster. ``client`` values are as written; ``origins`` say where each setting is written.
+    """What the operator says of a cluster: how to reach it, and facts.
 
-    ``barrier_client`` are the settings that differ where brokers are asked as the probe's principal.
+    ``client`` values are as written; ``origins`` say where each setting is written. ``barrier_client`` are the
+    settings that differ where brokers are asked as the probe's principal. ``facts`` is the document as a declaration,
+    in which only what ``facts.fact_origins`` names was said.
     """
 
     bootstrap_servers: tuple[str, ...]
     client: Mapping[str, str]
     origins: Mapping[str, Origin]
-    barrier_client: Mapping[str, str] = FrozenMap()
+    barrier_client: Mapping[str, str]
+    facts: ClusterDeclaration
 
 
 def connections(sources: Iterable[Source]) -> Mapping[str, Connection]:
-    """Connections by cluster name; raises :class:`ManifestError` with every problem."""
+    """What the operator says, by cluster name; raises :class:`ManifestError` with every problem."""
     found: dict[str, Connection] = {}
     places: dict[str, Origin] = {}
     everything: list[Findings] = []
+    table = PatternTable()
     for source in sorted(sources):
         findings = Findings(source)
         everything.append(findings)
@@ -41,7 +49,7 @@ def connections(sources: Iterable[Source]) -> Mapping[str, Connection]:
             document = open_document(root, findings, KINDS_BY_NAME)
             if document is None:
                 continue
-            connection = _connection(document)
+            connection = _connection(document, table)
             heading = document.heading
             first = places.setdefault(heading.name, heading.origin)
             if first != heading.origin and heading.name:
@@ -55,21 +63,23 @@ def connections(sources: Iterable[Source]) -> Mapping[str, Connection]:
     return FrozenMap(found)
 
 
-def _connection(document: Document) -> Connection | None:
-    findings, spec = document.findings, document.spec
+def _connection(document: Document, table: PatternTable) -> Connection | None:
+    findings = document.findings
     if document.heading.kind != "Cluster":
         message = "a connections file contains documents of the kind Cluster only"
         findings.add(
             Trouble(Code.UNKNOWN_KIND, message, "keep manifests in their directory"), document.root.values["kind"]
         )
         return None
-    model = document.validated(ClusterDocument)
-    servers = checked_texts(spec.get("bootstrapServers"), address_problem, findings)
-    if spec.get("bootstrapServers") is None:
-        key = document.root.keys.get("spec", document.root)
-        findings.add(Trouble(Code.MISSING_FIELD, "the field 'bootstrapServers' is missing here"), key)
-    if model is None:
+    model = document.validated(ConnectionsDocument)
+    stated = declare_stated(document, model.spec if model else None, table)
+    if model is None or stated is None:
         return None
     barrier = model.spec.barrier
-    probe = FrozenMap(barrier.client) if barrier else FrozenMap[str]()
-    return Connection(servers, FrozenMap(model.spec.client), client_origins(spec, findings), probe)
+    return Connection(
+        stated.bootstrap_servers,
+        stated.client,
+        stated.client_origins,
+        FrozenMap(barrier.client) if barrier else FrozenMap(),
+        replace(stated, sources=sources_of(stated.fact_origins, FactSource.OPERATOR)),
+    )

@@ -1,13 +1,16 @@
 """What the manifests want of one cluster on one day."""
 
 import datetime
+from collections.abc import Collection, Mapping
 
 from reconciler.manifest.kinds import KINDS
+from reconciler.manifest.kinds.acls import AclsDeclaration
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.bindings import BindingTable, Roles
 from reconciler.manifest.parts.built_in_roles import BUILT_IN_ROLES
 from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.parts.document import Heading
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.roles import RoleDeclaration
 from reconciler.manifest.reader.codes import Code
@@ -15,7 +18,8 @@ from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.problem import ManifestError, Problem, in_order
 from reconciler.manifest.reader.source import Source, quoted
 from reconciler.manifest.reader.suggest import did_you_mean
-from reconciler.model import DesiredState, Origin
+from reconciler.manifest.variables import Variables
+from reconciler.model import DesiredState, FrozenMap, Origin
 from reconciler.model.collector import without_collector
 
 
@@ -53,11 +57,11 @@ def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date)
         for kind in KINDS:
             kind.collect(builder)
     present, expired = bindings.on(as_of)
-    bindings.check_scope()
+    builder.check_scope()
     problems = findings.problems()
     if any(problem.severity == "error" for problem in problems):
         raise ManifestError(problems)
-    return DesiredState(present, builder.topics, expired, builder.quotas, builder.expired_quotas)
+    return DesiredState(present, builder.topics, expired, builder.listed)
 
 
 def declared_cluster(manifests: Manifests, name: str) -> ClusterDeclaration:
@@ -76,17 +80,36 @@ def declared_cluster(manifests: Manifests, name: str) -> ClusterDeclaration:
     raise ManifestError(findings.problems)
 
 
-def declared_for(manifests: Manifests, cluster: ClusterDeclaration, findings: FindingsByFile) -> list[Declared]:
-    """The documents for this cluster, variables filled in."""
-    documents = [
-        item for item in manifests.documents if item.heading is not None and item.heading.applies_to(cluster.labels)
-    ]
-    table = PatternTable()
-    for template in manifests.templates:
-        if template.heading.applies_to(cluster.labels):
-            filled = template.filled(cluster, table, findings.of(template.source.path))
-            documents += [filled] if filled else []
+def declared_for(
+    manifests: Manifests,
+    cluster: ClusterDeclaration,
+    findings: FindingsByFile,
+    *,
+    also: Mapping[str, str] = FrozenMap(),
+    kinds: Collection[str] | None = None,
+) -> list[Declared]:
+    """The documents for this cluster, variables filled in; also those for a cluster with other labels, if given.
+
+    With ``kinds``, documents of others are left as they are: filling in many rules takes seconds.
+    """
+
+    def applies(heading: Heading) -> bool:
+        return heading.applies_to(cluster.labels) or (bool(also) and heading.applies_to(also))
+
+    documents = [item for item in manifests.documents if item.heading is not None and applies(item.heading)]
+    table, variables = PatternTable(), Variables(cluster)
+    with without_collector():
+        for template in manifests.templates:
+            if applies(template.heading) and (kinds is None or template.heading.kind in kinds):
+                filled = template.filled(variables, table, findings.of(template.source.path))
+                documents += [filled] if filled else []
     return documents
+
+
+def declared_acls(manifests: Manifests, cluster: ClusterDeclaration) -> list[AclsDeclaration]:
+    """Its ``Acls`` documents, variables filled in; one that cannot be is left out, for :func:`desired_state` to say."""
+    found = declared_for(manifests, cluster, FindingsByFile(manifests), kinds=("Acls",))
+    return [item for item in found if isinstance(item, AclsDeclaration)]
 
 
 def _roles(manifests: Manifests, cluster: ClusterDeclaration, declared: list[Declared]) -> Roles:

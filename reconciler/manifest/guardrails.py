@@ -5,26 +5,20 @@ A change is judged by documents that the same change may edit: ``Cluster`` facts
 that no field is exempt because nobody thought of it: what the table below does not know is reported as unclear.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
 
+from reconciler.manifest.guardrail_meaning import MORE, ONLY, Meaning, meaning_of
 from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.parts.document import Document, open_document
 from reconciler.manifest.reader.documents import read_documents
 from reconciler.manifest.reader.findings import Findings
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from reconciler.manifest.reader.source import Source
+from reconciler.manifest.variables import variable_scalars
 from reconciler.model import Origin
-
-
-class Meaning(StrEnum):
-    """What a difference does to the rules: they refuse more, they refuse less, or a person has to decide."""
-
-    TIGHTER = "tighter"
-    LOOSER = "looser"
-    UNCLEAR = "unclear"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -49,65 +43,30 @@ class GuardrailChange:
         """Whether the base has it and the proposal does not."""
         return self.after is None
 
+    @property
+    def words(self) -> str:
+        """``AccessTests guards, spec.tests[only payroll].severity: error → warning``."""
+        subject = f"{self.kind} {self.document}" + (f", {self.field}" if self.field else "")
+        return f"{subject}: {self.moved}"
 
-#: What more of a field does. A scalar field counts as more where it is added or grows.
-_MORE: Final[Mapping[str, Mapping[str, Meaning]]] = {
-    "Cluster": {
-        "spec.superUsers": Meaning.LOOSER,
-        "spec.ignore": Meaning.LOOSER,
-        "spec.ignoreConfigs": Meaning.LOOSER,
-        "spec.scope.exclude": Meaning.LOOSER,
-        "spec.scope.include": Meaning.TIGHTER,
-        "spec.protect": Meaning.TIGHTER,
-        "spec.limits": Meaning.LOOSER,
-        "spec.acknowledge": Meaning.LOOSER,
-        "spec.waivers": Meaning.LOOSER,
-        "spec.pruneTopics": Meaning.LOOSER,
-        "spec.allowEveryoneIfNoAclFound": Meaning.LOOSER,
-        "spec.barrier": Meaning.TIGHTER,
-        "spec.barrier.wait": Meaning.TIGHTER,
-        "spec.brokers": Meaning.TIGHTER,
-    },
-    "AccessTests": {
-        "spec.tests": Meaning.TIGHTER,
-        "spec.tests.must": Meaning.TIGHTER,
-        "spec.tests.mustNot": Meaning.TIGHTER,
-        "spec.tests.principals": Meaning.TIGHTER,
-        "spec.tests.topics": Meaning.TIGHTER,
-        "spec.tests.groups": Meaning.TIGHTER,
-        "spec.tests.transactionalIds": Meaning.TIGHTER,
-        "spec.tests.cluster": Meaning.TIGHTER,
-        "spec.tests.includeSuperUsers": Meaning.TIGHTER,
-        "spec.tests.except": Meaning.LOOSER,
-        "spec.tests.onlyReaders": Meaning.LOOSER,
-        "spec.tests.onlyWriters": Meaning.LOOSER,
-        "spec.tests.onlyAdmins": Meaning.LOOSER,
-        "spec.tests.waiver": Meaning.LOOSER,
-        "spec.clusters": Meaning.LOOSER,
-    },
-    "Ownership": {
-        "spec.owners.files": Meaning.LOOSER,
-        "spec.owners.consents": Meaning.LOOSER,
-        "spec.consents": Meaning.LOOSER,
-        "spec.clusters": Meaning.LOOSER,
-    },
-    "TopicPolicy": {
-        "spec.rules": Meaning.TIGHTER,
-        "spec.rules.waivers": Meaning.LOOSER,
-        "spec.rules.except": Meaning.LOOSER,
-        "spec.clusters": Meaning.LOOSER,
-    },
-}
+    @property
+    def moved(self) -> str:
+        """``error → warning``, or the reason why it counts as a change."""
+        if self.reason:
+            return self.reason
+        if self.before is None:
+            return "added" if self.after in ("", "declared") else f"added: {self.after}"
+        if self.after is None:
+            return "removed" if self.before in ("", "declared") else f"removed: {self.before}"
+        return f"{self.before} → {self.after}"
+
+
+#: Documents by kind and name.
+_Documents: TypeAlias = Mapping[tuple[str, str], Document]
 #: Where a cluster is and how it is reached: what an operator's file decides, and no rule about access.
 _CONNECTION: Final = ("spec.bootstrapServers", "spec.client", "spec.barrier.client")
 #: The field by which an item of a list is known from one version to the next.
 _IDENTITY: Final = ("name", "team", "to")
-_OPPOSITE: Final = {
-    Meaning.TIGHTER: Meaning.LOOSER,
-    Meaning.LOOSER: Meaning.TIGHTER,
-    Meaning.UNCLEAR: Meaning.UNCLEAR,
-}
-_SEVERITIES: Final = {"warning": 0, "error": 1}
 
 
 def guardrail_changes(base: Iterable[Source], proposal: Iterable[Source]) -> tuple[GuardrailChange, ...]:
@@ -119,13 +78,22 @@ def guardrail_changes(base: Iterable[Source], proposal: Iterable[Source]) -> tup
     found: list[GuardrailChange] = []
     for key in sorted(before.keys() | after.keys()):
         old, new = before.get(key), after.get(key)
-        if old is None or new is None:
-            found.append(_whole(key, old, new))
-        else:
+        if old is not None and new is not None:
             found.extend(_within(key, old, new))
+        elif key[0] in ONLY:
+            found.extend(_accepting(key, old, new))
+        else:
+            found.append(_whole(key, old, new))
     found.extend(_escaped(before, after))
+    found.extend(_lost_labels(before, after))
+    found = [_with_users(change, before, after) for change in found]
+    return gravest_first(found)
+
+
+def gravest_first(changes: Iterable[GuardrailChange]) -> tuple[GuardrailChange, ...]:
+    """Sorted, loosening ones first."""
     order = (Meaning.LOOSER, Meaning.UNCLEAR, Meaning.TIGHTER)
-    return tuple(sorted(found, key=lambda change: (order.index(change.meaning), change)))
+    return tuple(sorted(changes, key=lambda change: (order.index(change.meaning), change)))
 
 
 def _documents(sources: Iterable[Source]) -> dict[tuple[str, str], Document]:
@@ -134,7 +102,7 @@ def _documents(sources: Iterable[Source]) -> dict[tuple[str, str], Document]:
         findings = Findings(source)
         for root in read_documents(findings):
             document = open_document(root, findings, KINDS_BY_NAME)
-            if document is not None and document.heading.kind in _MORE:
+            if document is not None and document.heading.kind in MORE:
                 found[document.heading.kind, document.heading.name] = document
     return found
 
@@ -150,6 +118,20 @@ def _whole(key: tuple[str, str], old: Document | None, new: Document | None) -> 
     return GuardrailChange(kind, name, "", meaning, None, "declared", new.heading.origin)
 
 
+def _accepting(key: tuple[str, str], old: Document | None, new: Document | None) -> Iterator[GuardrailChange]:
+    """What a document that came or went accepts, if it is of a kind that judges nothing else."""
+    kind, name = key
+    for document in (old, new):
+        for field in ONLY[kind] if document is not None else ():
+            node = document and document.root.get(*field.split("."))
+            if document is None or node is None or field not in MORE[kind]:
+                continue
+            text = _brief(node.plain)
+            before, after = (text, None) if document is old else (None, text)
+            meaning = meaning_of(kind, field, before, after)
+            yield GuardrailChange(kind, name, field, meaning, before, after, document.findings.origin(node))
+
+
 def _within(key: tuple[str, str], old: Document, new: Document) -> Iterator[GuardrailChange]:
     """The differences inside one document, by DeepDiff over the values as written."""
     from deepdiff import DeepDiff  # noqa: PLC0415 - slow to import, and for this comparison only
@@ -162,8 +144,10 @@ def _within(key: tuple[str, str], old: Document, new: Document) -> Iterator[Guar
             rule, field = _field(path)
             if any(rule == taken or rule.startswith(f"{taken}.") for taken in _CONNECTION):
                 continue
+            if kind in ONLY and not any(rule == one or rule.startswith(f"{one}.") for one in ONLY[kind]):
+                continue
             before, after = _text(level.t1), _text(level.t2)
-            meaning = _meaning(kind, rule, before, after)
+            meaning = meaning_of(kind, rule, before, after)
             yield GuardrailChange(kind, name, field, meaning, before, after, _origin(path, old, new))
 
 
@@ -176,10 +160,17 @@ def _values(node: Node, twin: Node | None) -> Any:
         return {_label(node): ""} if isinstance(twin, SequenceNode) else node.plain
     if isinstance(node, MappingNode):
         return {key: _values(value, _found(twin, [key])) for key, value in node.values.items()}
-    labelled = ((_label(item), item) for item in node.items)
+    # Two items with one name would hide each other: they are known by all of their text.
+    shared = {label for one in (node, twin) for label in _shared(one)}
+    labelled = ((_whole_label(item) if _label(item) in shared else _label(item), item) for item in node.items)
     return {
         label: "" if isinstance(item, ScalarNode) else _values(item, _found(twin, [label])) for label, item in labelled
     }
+
+
+def _shared(node: Node | None) -> Iterator[str]:
+    counts = Counter(map(_label, node.items) if isinstance(node, SequenceNode) else ())
+    yield from (label for label, number in counts.items() if number > 1)
 
 
 def _label(item: Node) -> str:
@@ -190,6 +181,10 @@ def _label(item: Node) -> str:
         named = [text for field in _IDENTITY if (text := item.text(field)) is not None]
         if named:
             return f"[{' '.join(named)}]"
+    return _whole_label(item)
+
+
+def _whole_label(item: Node) -> str:
     return f"[{_brief(item.plain)}]"
 
 
@@ -216,41 +211,6 @@ def _text(value: Any) -> str | None:
     return str(value)
 
 
-def _meaning(kind: str, rule: str, before: str | None, after: str | None) -> Meaning:
-    """What a difference at ``rule`` does; a field that the table does not know is unclear."""
-    if rule.endswith(".severity"):
-        old, new = (_SEVERITIES.get(value or "error", 1) for value in (before, after))
-        return Meaning.LOOSER if new < old else Meaning.TIGHTER
-    more = _rule_of(kind, rule)
-    if before is not None and after is not None:
-        grown = _grown(before, after)
-        return Meaning.UNCLEAR if grown is None else more if grown else _OPPOSITE[more]
-    if rule.startswith("spec.limits"):
-        # A limit that is not written does not limit.
-        return Meaning.TIGHTER if after is not None else Meaning.LOOSER
-    return more if after is not None else _OPPOSITE[more]
-
-
-def _rule_of(kind: str, rule: str) -> Meaning:
-    """The nearest field of the table at or above ``rule``."""
-    parts = rule.split(".")
-    for end in range(len(parts), 1, -1):
-        found = _MORE[kind].get(".".join(parts[:end]))
-        if found is not None:
-            return found
-    return Meaning.UNCLEAR
-
-
-def _grown(before: str, after: str) -> bool | None:
-    """Whether a number or a boolean became more; ``None`` for any other pair."""
-    truths = {"false": 0.0, "true": 1.0}
-    try:
-        old, new = (truths[text] if text in truths else float(text) for text in (before, after))
-    except ValueError:
-        return None
-    return new > old
-
-
 def _origin(path: list[str], old: Document, new: Document) -> Origin:
     """The place in the proposal; where it has none, that in the base."""
     for document in (new, old):
@@ -265,19 +225,17 @@ def _found(node: Node | None, path: list[str]) -> Node | None:
         if isinstance(node, MappingNode):
             node = node.values.get(part)
         elif isinstance(node, SequenceNode):
-            node = next((item for item in node.items if _label(item) == part), None)
+            node = next((item for item in node.items if part in (_label(item), _whole_label(item))), None)
         else:
             return None
     return node
 
 
-def _escaped(
-    before: Mapping[tuple[str, str], Document], after: Mapping[tuple[str, str], Document]
-) -> Iterator[GuardrailChange]:
+def _escaped(before: _Documents, after: _Documents) -> Iterator[GuardrailChange]:
     """Guardrails that applied to a cluster and no longer do, because its labels or their selector changed."""
     for key, old in before.items():
         new = after.get(key)
-        if key[0] == "Cluster" or new is None:
+        if key[0] in ("Cluster", *ONLY) or new is None:
             continue
         for (kind, cluster), was in before.items():
             now = after.get((kind, cluster))
@@ -289,3 +247,49 @@ def _escaped(
                 reason = f"it no longer applies to the cluster {cluster}"
                 where = place or now.heading.origin
                 yield GuardrailChange(*key, "", Meaning.LOOSER, cluster, None, where, reason)
+
+
+def _lost_labels(before: _Documents, after: _Documents) -> Iterator[GuardrailChange]:
+    """Labels that a topic loses by moving to another document: rules for labelled topics no longer find it."""
+    now = [(key, _topic_labels(document)) for key, document in after.items() if key[0] == "Topics"]
+    for key, document in before.items():
+        for topic, had in _topic_labels(document).items() if key[0] == "Topics" else ():
+            found = {other: labels[topic] for other, labels in now if topic in labels}
+            # Where the document still declares the topic, the labels are compared with the document.
+            for label in set() if key in found else had - set().union(*found.values()):
+                for other in found:
+                    origin = after[other].heading.origin
+                    field = f"spec.topics[{topic}].labels.{label[0]}"
+                    yield GuardrailChange(*other, field, Meaning.UNCLEAR, label[1], None, origin)
+
+
+def _topic_labels(document: Document) -> dict[str, set[tuple[str, str]]]:
+    """The labels of each topic of a ``Topics`` document, those of the document among them."""
+    topics = document.root.get("spec", "topics")
+    found = {}
+    for item in topics.items if isinstance(topics, SequenceNode) else ():
+        name = item.text("name") if isinstance(item, MappingNode) else None
+        labels = item.get("labels") if isinstance(item, MappingNode) else None
+        own = labels.values if isinstance(labels, MappingNode) else {}
+        if name is not None:
+            pairs = {**document.heading.labels, **{key: str(value.plain) for key, value in own.items()}}
+            found[name] = set(pairs.items())
+    return found
+
+
+def _with_users(change: GuardrailChange, before: _Documents, after: _Documents) -> GuardrailChange:
+    """For a variable of a cluster, with the rules that take their value from it: they stand in other documents."""
+    prefix = "spec.vars."
+    if change.kind != "Cluster" or not change.field.startswith(prefix):
+        return change
+    variable = "${vars." + change.field.removeprefix(prefix) + "}"
+    users = sorted({key for documents in (before, after) for key, one in documents.items() if _uses(one, variable)})
+    if not users:
+        return change
+    return replace(change, reason=f"{change.moved}, the value in {', '.join(map(' '.join, users))}")
+
+
+def _uses(document: Document, variable: str) -> bool:
+    fields = ONLY.get(document.heading.kind, ("spec",))
+    nodes = (document.root.get(*field.split(".")) for field in fields)
+    return any(variable in scalar.plain for node in nodes for scalar in variable_scalars(node))

@@ -1,6 +1,7 @@
 """Texts to :class:`Manifests`: every document of every file, then what holds between documents."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from reconciler.manifest.kinds import KINDS, KINDS_BY_NAME
 from reconciler.manifest.kinds.fleet import FleetDeclaration
@@ -14,9 +15,15 @@ from reconciler.manifest.reader.documents import read_documents
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.problem import ManifestError, in_order
 from reconciler.manifest.reader.source import Source
-from reconciler.manifest.variables import MISPLACED, form_problem, misplaced, variable_scalars
+from reconciler.manifest.variables import MISPLACED, form_problems, misplaced, variable_scalars
 from reconciler.model import FrozenMap, Origin
 from reconciler.model.collector import without_collector
+
+#: What to do about two documents of a kind with one name, where renaming is seldom right.
+_ADVICE: Final = {
+    "Cluster": "if one is in a connections file, pass --connections with that file, or keep it out of this directory; "
+    "otherwise remove one"
+}
 
 
 def load(sources: Iterable[Source]) -> Manifests:
@@ -50,6 +57,7 @@ class _Loading:
         self.findings: dict[str, Findings] = {}
         self.documents: list[Declared] = []
         self.templates: list[Template] = []
+        self._unfilled: list[Declared] = []
         self._headings: list[tuple[Heading, Findings]] = []
         self._table = PatternTable()
         self._complete = True
@@ -83,15 +91,15 @@ class _Loading:
     def _add_template(self, kind: Kind, document: Document) -> None:
         """Checks what can be checked before the variables are known: every value that is not a variable."""
         findings = document.findings
-        trial = Findings(findings.source)
-        kind.declare(document._replace(findings=trial), self._table)
-        places = set()
-        for scalar in variable_scalars(document.root.get("spec")):
-            places.add(findings.origin(scalar))
-            trouble = form_problem(scalar.plain)
-            if trouble is not None:
-                findings.add(trouble, scalar)
-        findings.problems += [problem for problem in trial.problems if problem.origin not in places]
+        spec = document.root.get("spec")
+        places = set(map(findings.origin, variable_scalars(spec)))
+        for trouble, scalar in form_problems(spec, kind.code_fields):
+            findings.add(trouble, scalar)
+        trial = Findings(findings.source, excused=places)
+        declared = kind.declare(document._replace(findings=trial), self._table)
+        self._unfilled += [declared] if declared else []
+        for problem in trial.problems:
+            findings.take(problem)
         self.templates.append(Template(document.heading, document.root, findings.source))
 
     def check_names(self) -> None:
@@ -103,7 +111,8 @@ class _Loading:
             place = first.setdefault((heading.kind, heading.name), heading.origin)
             if place != heading.origin:
                 message = f"there is another document of the kind {heading.kind} called {heading.name}"
-                trouble = Trouble(Code.DUPLICATE_NAME, message, "give one of them another name")
+                advice = _ADVICE.get(heading.kind, "give one of them another name")
+                trouble = Trouble(Code.DUPLICATE_NAME, message, advice)
                 findings.add_at(trouble, heading.origin, len(heading.name), related=[place])
 
     def loaded(self) -> Loaded:
@@ -114,6 +123,7 @@ class _Loading:
             self._complete and not any(findings.cut_short for findings in self.findings.values()),
             self.findings.keys(),
             self.findings.__getitem__,
+            self._unfilled,
         )
 
 

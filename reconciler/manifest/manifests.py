@@ -14,7 +14,8 @@ from reconciler.manifest.reader.findings import Findings
 from reconciler.manifest.reader.nodes import MappingNode
 from reconciler.manifest.reader.problem import Problem
 from reconciler.manifest.reader.source import Source
-from reconciler.manifest.variables import substitute
+from reconciler.manifest.variables import Variables
+from reconciler.model import Origin
 
 D = TypeVar("D")
 
@@ -27,18 +28,21 @@ class Template:
     root: MappingNode
     source: Source
 
-    def filled(self, cluster: ClusterDeclaration, table: PatternTable, findings: Findings) -> Declared | None:
-        """What it declares for ``cluster``; ``None`` after reporting problems."""
-        before = len(findings.problems)
-        root = substitute(self.root, cluster.vars, cluster.name, findings)
-        if len(findings.problems) > before:
+    def filled(self, variables: Variables, table: PatternTable, findings: Findings) -> Declared | None:
+        """What it declares for the cluster of the variables; ``None`` after reporting problems."""
+        before = findings.count
+        root = variables.filled(self.root, findings)
+        if findings.count > before:
             return None
         return KINDS_BY_NAME[self.heading.kind].declare(Document(self.heading, root, findings), table)
 
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """What was loaded; ``templates`` are the documents that name variables, ``sources`` the files by path."""
+    """What was loaded; ``templates`` are the documents that name variables, ``sources`` the files by path.
+
+    ``guardrails`` are a second set that judges with these documents.
+    """
 
     documents: tuple[Declared, ...]
     clusters: Mapping[str, ClusterDeclaration]
@@ -46,7 +50,30 @@ class Manifests:
     templates: tuple[Template, ...]
     sources: Mapping[str, Source]
     warnings: tuple[Problem, ...] = ()
+    guardrails: "Guardrails | None" = None
 
     def of(self, declared: type[D]) -> list[D]:
         """The documents of one kind, by the type of what they declare; not those with variables."""
         return [item for item in self.documents if isinstance(item, declared)]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GuardrailNotice:
+    """Where a proposal would loosen a guardrail, which then counts anyway, or cannot be held by one.
+
+    ``origin`` is the place in the proposal, ``related`` that in the guardrails.
+    """
+
+    origin: Origin
+    rule: str
+    message: str
+    related: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Guardrails:
+    """The second set, the digest of its documents that judge, and by cluster what it stops the manifests from."""
+
+    manifests: Manifests
+    digest: str
+    notices: Mapping[str, tuple[GuardrailNotice, ...]]

@@ -1,47 +1,115 @@
 """What guards one cluster besides its limits: access tests, ownership, topic policies, waivers, acknowledgements."""
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from reconciler.manifest.desired import FindingsByFile, declared_cluster, declared_for
-from reconciler.manifest.kinds.access_tests import AccessTest, AccessTestsDeclaration
+from reconciler.manifest.guardrail_set import guardrail_documents, rule_key
+from reconciler.manifest.kinds.access_tests import AccessTest, AccessTestsDeclaration, AccessTestsKind
 from reconciler.manifest.kinds.acls import AclsDeclaration
 from reconciler.manifest.kinds.interface import Declared
 from reconciler.manifest.kinds.ownership import ConsentDeclaration, OwnerDeclaration, OwnershipDeclaration
 from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
-from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.manifests import GuardrailNotice, Manifests
 from reconciler.manifest.parts.clusters import Acknowledgement, ClusterDeclaration
+from reconciler.manifest.parts.short_form import OwnedTopics
 from reconciler.manifest.parts.waivers import LintWaiver, Waiver
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Trouble
 from reconciler.manifest.reader.problem import ManifestError, Problem
 from reconciler.manifest.reader.source import quoted
-from reconciler.model import Origin, TopicRule
+from reconciler.model import DesiredState, Origin, TopicRule
+
+T = TypeVar("T", AccessTest, TopicRule)
 
 
 def access_tests(manifests: Manifests, cluster_name: str) -> tuple[AccessTest, ...]:
-    """The claims for a declared cluster, in the order of their places; raises :class:`ManifestError`."""
-    documents = _documents(manifests, cluster_name)
-    found = (test for item in documents if isinstance(item, AccessTestsDeclaration) for test in item.tests)
-    return tuple(sorted(found, key=lambda test: test.origin))
+    """The claims for a declared cluster, in the order of their places; raises :class:`ManifestError`.
+
+    A claim of the guardrails that the manifests repeat is there once.
+    """
+    found, guardrails = (
+        [test for item in documents if isinstance(item, AccessTestsDeclaration) for test in item.tests]
+        for documents in (
+            _documents(manifests, cluster_name, "AccessTests"),
+            guardrail_documents(manifests, cluster_name),
+        )
+    )
+    return tuple(sorted((*found, *_more(guardrails, found)), key=lambda test: test.origin))
+
+
+def declares_access_tests(manifests: Manifests) -> bool:
+    """Whether any document, for whatever cluster, claims something about access."""
+    sets = [manifests, *([manifests.guardrails.manifests] if manifests.guardrails else [])]
+    templates = (template.heading.kind for one in sets for template in one.templates)
+    return any(one.of(AccessTestsDeclaration) for one in sets) or AccessTestsKind.name in templates
+
+
+def coverage_notices(manifests: Manifests, cluster_name: str) -> tuple[GuardrailNotice, ...]:
+    """Says so where access tests are declared and none is about this cluster: a changed label looks the same."""
+    if access_tests(manifests, cluster_name) or not declares_access_tests(manifests):
+        return ()
+    message = f"0 AccessTests apply to {cluster_name}: those that are declared are for clusters with other labels"
+    return (GuardrailNotice(declared_cluster(manifests, cluster_name).origin, "no-access-tests", message),)
 
 
 def ownership(
     manifests: Manifests, cluster_name: str, as_of: datetime.date
 ) -> tuple[tuple[OwnerDeclaration, ...], tuple[ConsentDeclaration, ...]]:
     """The owners, and the consents that count on that day, for a declared cluster; raises :class:`ManifestError`."""
-    documents = [item for item in _documents(manifests, cluster_name) if isinstance(item, OwnershipDeclaration)]
-    owners = (owner for item in documents for owner in item.owners)
-    consents = (consent for item in documents for consent in item.consents)
+    return _ownership(_documents(manifests, cluster_name, "Ownership"), as_of)
+
+
+def guardrail_ownership(
+    manifests: Manifests, cluster_name: str, as_of: datetime.date
+) -> tuple[tuple[OwnerDeclaration, ...], tuple[ConsentDeclaration, ...]]:
+    """The same of the guardrails: rules of their own, to which an owner or a consent of the manifests adds nothing."""
+    return _ownership(guardrail_documents(manifests, cluster_name), as_of)
+
+
+def _ownership(
+    documents: Iterable[Declared], as_of: datetime.date
+) -> tuple[tuple[OwnerDeclaration, ...], tuple[ConsentDeclaration, ...]]:
+    found = [item for item in documents if isinstance(item, OwnershipDeclaration)]
+    owners = (owner for item in found for owner in item.owners)
+    consents = (consent for item in found for consent in item.consents)
     standing = (consent for consent in consents if consent.expires is None or consent.expires >= as_of)
     return tuple(sorted(owners, key=_place)), tuple(sorted(standing, key=_place))
 
 
+def owned_topics(manifests: Manifests, cluster_name: str) -> tuple[OwnedTopics, ...]:
+    """What ``owns`` of Acls names for a declared cluster; raises :class:`ManifestError`."""
+    documents = _documents(manifests, cluster_name, "Acls")
+    return tuple(one for item in documents if isinstance(item, AclsDeclaration) for one in item.owned)
+
+
 def topic_rules(manifests: Manifests, cluster_name: str) -> tuple[TopicRule, ...]:
-    """The rules of topic policies for a declared cluster, in the order of places; raises :class:`ManifestError`."""
-    documents = _documents(manifests, cluster_name)
-    found = (rule for item in documents if isinstance(item, TopicPolicyDeclaration) for rule in item.rules)
-    return tuple(sorted(found, key=lambda rule: rule.origin))
+    """The rules of topic policies for a declared cluster, in the order of places; raises :class:`ManifestError`.
+
+    A rule of the guardrails that the manifests repeat is there once.
+    """
+    found = _topic_rules(_documents(manifests, cluster_name, "TopicPolicy"))
+    return tuple(sorted((*found, *_more(guardrail_topic_rules(manifests, cluster_name), found)), key=_rule_place))
+
+
+def guardrail_topic_rules(manifests: Manifests, cluster_name: str) -> tuple[TopicRule, ...]:
+    """Those of the guardrails alone, in the order of places; raises :class:`ManifestError`."""
+    return tuple(sorted(_topic_rules(guardrail_documents(manifests, cluster_name)), key=_rule_place))
+
+
+def _topic_rules(documents: Iterable[Declared]) -> list[TopicRule]:
+    return [rule for item in documents if isinstance(item, TopicPolicyDeclaration) for rule in item.rules]
+
+
+def _rule_place(rule: TopicRule) -> Origin:
+    return rule.origin
+
+
+def _more(guardrails: Iterable[T], own: Iterable[T]) -> Iterator[T]:
+    """Those of the guardrails that the manifests do not repeat: one that they loosened is there twice, both ways."""
+    known = set(map(rule_key, own))
+    yield from (rule for rule in guardrails if rule_key(rule) not in known)
 
 
 def lint_waivers(manifests: Manifests, cluster_name: str) -> tuple[LintWaiver, ...]:
@@ -49,14 +117,15 @@ def lint_waivers(manifests: Manifests, cluster_name: str) -> tuple[LintWaiver, .
 
     Whether one still counts is its ``waiver.stands(as_of)``.
     """
-    documents = _documents(manifests, cluster_name)
+    documents = _documents(manifests, cluster_name, "Acls")
     of_acls = (waiver for item in documents if isinstance(item, AclsDeclaration) for waiver in item.waivers)
     return (*declared_cluster(manifests, cluster_name).waivers, *of_acls)
 
 
-def _documents(manifests: Manifests, cluster_name: str) -> list[Declared]:
+def _documents(manifests: Manifests, cluster_name: str, kind: str) -> list[Declared]:
+    """The documents for a cluster; of those with variables, the ones of that kind."""
     findings = FindingsByFile(manifests)
-    documents = declared_for(manifests, declared_cluster(manifests, cluster_name), findings)
+    documents = declared_for(manifests, declared_cluster(manifests, cluster_name), findings, kinds=(kind,))
     problems = findings.problems()
     if any(problem.severity == "error" for problem in problems):
         raise ManifestError(problems)
@@ -85,6 +154,19 @@ def cluster_warnings(manifests: Manifests, cluster_name: str, as_of: datetime.da
             message = f"this waiver expired after {waiver.expires}: it does not count"
             trouble = Trouble(Code.EXPIRED_WAIVER, message, "fix what it accepted, or agree on a new date")
             findings.of(waiver.origin.file).add_at(trouble, waiver.origin, severity="warning")
+    return findings.problems()
+
+
+def expired_rules(manifests: Manifests, desired: DesiredState) -> tuple[Problem, ...]:
+    """A warning for each rule, and each quota, that has expired: what it brought is not wanted any more."""
+    findings = FindingsByFile(manifests)
+    ended = {item.origin: item.expires for item in desired.expired.values()}
+    listed = (wish.declaration for items in desired.listed.values() for wish in items.values() if wish.expired)
+    ended |= {declaration.origin: declaration.expires for declaration in listed}
+    for origin, day in ended.items():
+        message = f"this expired after {day}: a plan removes what it brought"
+        trouble = Trouble(Code.EXPIRED_RULE, message, "remove it here too, or agree on a new day")
+        findings.of(origin.file).add_at(trouble, origin, severity="warning")
     return findings.problems()
 
 

@@ -6,22 +6,34 @@ They describe what an editor sees: YAML's numbers and booleans. What only Kafka'
 import json
 from typing import Any, Final
 
+from pydantic import BaseModel
+
 from reconciler.manifest.kinds import KINDS_BY_NAME
+from reconciler.manifest.kinds.cluster.model import ConnectionsDocument
+from reconciler.manifest.project import ProjectSpec
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 #: The schema of any document, whatever its kind.
 ANY_KIND: Final = "manifest"
 #: What a schema can be asked for.
 SCHEMA_KINDS: Final = (*KINDS_BY_NAME, ANY_KIND)
+#: The schema of a document in the operator's file, which is no manifest, and of the project file.
+CONNECTIONS: Final = "connections"
+PROJECT: Final = "project"
 
 
 def json_schema(kind: str) -> dict[str, Any]:
     """The schema of a kind, or of any document for ``manifest``; raises ``KeyError`` for another word."""
     if kind == ANY_KIND:
         return _any_kind()
-    schema = _of_kind(kind)
+    if kind == CONNECTIONS:
+        schema, title = _of_model(ConnectionsDocument), "A document of a connections file"
+    elif kind == PROJECT:
+        schema, title = _of_model(ProjectSpec), "A project file, reconciler.yaml"
+    else:
+        schema, title = _of_kind(kind), f"{kind} manifest"
     definitions = schema.pop("definitions", {})
-    return {"$schema": DRAFT, "title": f"{kind} manifest", **schema, "definitions": dict(sorted(definitions.items()))}
+    return {"$schema": DRAFT, "title": title, **schema, "definitions": dict(sorted(definitions.items()))}
 
 
 def schema_text(kind: str) -> str:
@@ -50,7 +62,11 @@ def _any_kind() -> dict[str, Any]:
 
 
 def _of_kind(kind: str) -> dict[str, Any]:
-    schema = KINDS_BY_NAME[kind].model.model_json_schema(by_alias=True, ref_template="#/definitions/{model}")
+    return _of_model(KINDS_BY_NAME[kind].model)
+
+
+def _of_model(model: type[BaseModel]) -> dict[str, Any]:
+    schema = model.model_json_schema(by_alias=True, ref_template="#/definitions/{model}")
     definitions = schema.pop("$defs", {})
     tidied: dict[str, Any] = _tidy({**schema, "definitions": definitions})
     return tidied

@@ -1,14 +1,21 @@
-"""``${vars.name}``: a whole scalar that takes the cluster's value. There is no other templating."""
+"""``${vars.name}`` in a text of a spec is the cluster's value, ``$${`` is ``${``. There is no other templating.
+
+A text is filled once, and what results is checked as if somebody had written it. So a value can name something, and
+cannot become a wildcard, another variable, or a role's parameter: those a reviewer has to see where they are used.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Final
 
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.reader.characters import text_trouble
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean
+from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL
 
 _CLIENTS: Final = (("spec", "client"), ("spec", "barrier", "client"))
 #: Why a misplaced variable is none.
@@ -17,39 +24,67 @@ MISPLACED: Final = Trouble(
     "variables are not allowed here",
     "write it out: variables are allowed in the spec of kinds other than Cluster and Fleet, except in spec.clusters",
 )
-_VARIABLE = re.compile(r"\$\{vars\.([A-Za-z0-9_.-]+)\}", re.ASCII)
+#: Quotes and operators of a value would be taken for code, which no check of the result could tell.
+_IN_CODE: Final = Trouble(
+    Code.VARIABLE_FORM,
+    "a variable inside a condition or a regular expression would be read as code",
+    "write it out, or make the whole value a variable",
+)
+_VARIABLE = re.compile(r"\$\{vars\.(?P<name>[A-Za-z0-9_.-]+)\}", re.ASCII)
+_PART = re.compile(rf"(?P<escape>\$\$\{{)|{_VARIABLE.pattern}|(?P<other>\$\{{)", re.ASCII)
+#: What filling in may add to the texts of one cluster: as much as a file may have. Without a limit a short document
+#: would multiply one long value to more than any machine holds.
+MAX_FILLED: Final = 32 * 1024 * 1024
 
 
-def variable_scalars(node: Node | None) -> Iterator[ScalarNode]:
-    """Every scalar below ``node`` that holds ``${``."""
+def variable_scalars(node: Node | None, fields: Collection[str] | None = None) -> Iterator[ScalarNode]:
+    """Every scalar below ``node`` that holds ``${``; with ``fields``, only those that are the value of such a key."""
     if isinstance(node, ScalarNode):
-        if "${" in node.plain:
+        if fields is None and "${" in node.plain:
             yield node
     elif isinstance(node, SequenceNode):
         for item in node.items:
-            yield from variable_scalars(item)
+            yield from variable_scalars(item, fields)
     elif node is not None:
-        for value in node.values.values():
-            yield from variable_scalars(value)
+        for key, value in node.values.items():
+            yield from variable_scalars(value, None if fields is not None and key in fields else fields)
 
 
-def form_problem(text: str) -> Trouble | None:
-    """Why a scalar with ``${`` in it is not a variable; ``None`` if it is one."""
-    if _VARIABLE.fullmatch(text):
-        return None
-    return Trouble(
-        Code.VARIABLE_FORM,
-        f"{quoted(text)} is not a variable",
-        "a variable is a whole value, ${vars.name}; nothing else is put into texts",
-    )
+def _variable_keys(node: Node | None) -> Iterator[ScalarNode]:
+    """Every key that holds ``${``: a field's name is never filled in."""
+    if isinstance(node, MappingNode):
+        yield from (key for text, key in node.keys.items() if "${" in text)
+    below = node.values.values() if isinstance(node, MappingNode) else getattr(node, "items", ())
+    for item in below:
+        yield from _variable_keys(item)
+
+
+def form_problems(spec: Node | None, code_fields: Collection[str]) -> Iterator[tuple[Trouble, ScalarNode]]:
+    """What is wrong with variables before any value is known."""
+    for scalar in variable_scalars(spec):
+        if any(found["other"] for found in _PART.finditer(scalar.plain)):
+            advice = "write ${vars.name} for a value of the cluster, or $${ for the characters ${"
+            yield (
+                Trouble(Code.VARIABLE_FORM, f"{quoted(scalar.plain)} has a ${{ that is not a variable", advice),
+                scalar,
+            )
+    for scalar in variable_scalars(spec, code_fields):
+        if _names(scalar.plain) and not _VARIABLE.fullmatch(scalar.plain):
+            yield _IN_CODE, scalar
+
+
+def _names(text: str) -> list[str]:
+    """The variables in a text, in order."""
+    return [found["name"] for found in _PART.finditer(text) if found["name"]]
 
 
 def misplaced(root: MappingNode, *, takes_variables: bool) -> Iterator[ScalarNode]:
     """Every scalar that holds ``${`` where nothing is filled in, so that it would be taken letter by letter.
 
-    That is what says which document it is and for which clusters, and all of a ``Cluster`` and a ``Fleet`` but client
-    settings, which name secrets that way.
+    That is what says which document it is and for which clusters, the names of fields, and all of a ``Cluster`` and a
+    ``Fleet`` but client settings, which name secrets that way.
     """
+    yield from _variable_keys(root)
     yield from variable_scalars(root.get("metadata"))
     if takes_variables:
         yield from variable_scalars(root.get("spec", "clusters"))
@@ -58,32 +93,91 @@ def misplaced(root: MappingNode, *, takes_variables: bool) -> Iterator[ScalarNod
     yield from (scalar for scalar in variable_scalars(root.get("spec")) if id(scalar) not in settings)
 
 
-def substitute(root: MappingNode, values: Mapping[str, str], cluster: str, findings: Findings) -> MappingNode:
-    """A copy of a document with the variables of its spec filled in; those that are not set are reported."""
+class Variables:
+    """The variables of one cluster, for all its documents."""
 
-    def fill(node: Node) -> Node:
+    def __init__(self, cluster: ClusterDeclaration) -> None:
+        """Nothing is filled in yet."""
+        self._cluster, self._values, self._origins = cluster.name, cluster.vars, cluster.var_origins
+        self._origin = cluster.origin
+        self._room = MAX_FILLED
+
+    def filled(self, root: MappingNode, findings: Findings) -> MappingNode:
+        """A copy of a document with its spec filled in; what cannot be is reported.
+
+        ``findings`` then knows where the values come from, so that a problem names that place too.
+        """
+        spec = {key: self._node(item, findings) if key == "spec" else item for key, item in root.values.items()}
+        return _with_values(root, spec)
+
+    def _node(self, node: Node, findings: Findings) -> Node:
         if isinstance(node, ScalarNode):
-            return ScalarNode(value(node), node.line, node.column, node.length)
+            text = self._text(node, findings) if "${" in node.plain else node.plain
+            return ScalarNode(text, node.line, node.column, node.length)
         if isinstance(node, SequenceNode):
             items = SequenceNode(node.line, node.column)
-            items.items = [fill(item) for item in node.items]
+            items.items = [self._node(item, findings) for item in node.items]
             items.plain = [item.plain for item in items.items]
             return items
-        return mapping(node, {key: fill(item) for key, item in node.values.items()})
+        return _with_values(node, {key: self._node(item, findings) for key, item in node.values.items()})
 
-    def value(node: ScalarNode) -> str:
-        found = _VARIABLE.fullmatch(node.plain)
-        if found is None or found[1] in values:
-            return values[found[1]] if found else node.plain
-        advice = did_you_mean(found[1], values, f"add {found[1]} to spec.vars of the cluster")
-        message = f"the cluster {cluster} does not set vars.{found[1]}"
-        findings.add(Trouble(Code.UNSET_VARIABLE, message, advice), node)
+    def _text(self, node: ScalarNode, findings: Findings) -> str:
+        """What a text becomes; as it is written, after reporting why it cannot be filled in."""
+        names = _names(node.plain)
+        # Where a value is missing, the place of the cluster that should set it.
+        findings.relate(node, (self._origins.get(name, self._origin) for name in dict.fromkeys(names)))
+        whole = _VARIABLE.fullmatch(node.plain) is not None
+        counted = findings.is_full  # words for one more problem would be lost work
+        troubles = (self._trouble(name, whole=whole, counted=counted) for name in dict.fromkeys(names))
+        trouble = next(filter(None, troubles), None)
+        if trouble is None and not whole:
+            size = sum(len(self._values[name]) for name in names)
+            trouble = _TOO_MUCH if size > self._room else None
+            self._room -= 0 if trouble else size
+        if trouble is None:
+            text = _PART.sub(lambda found: self._values[found["name"]] if found["name"] else "${", node.plain)
+            # Two texts that are fine each may compose to one that is not.
+            trouble = _wildcard_trouble(text) if names else None
+            trouble = trouble or (None if whole else text_trouble(text, escapes=True))
+            if trouble is None:
+                return text
+        findings.add(trouble, node)
         return node.plain
 
-    def mapping(node: MappingNode, filled: dict[str, Node]) -> MappingNode:
-        copy = MappingNode(node.line, node.column)
-        copy.keys, copy.values = node.keys, filled
-        copy.plain = {key: item.plain for key, item in filled.items()}
-        return copy
+    def _trouble(self, name: str, *, whole: bool, counted: bool) -> Trouble | None:
+        """Why the value of a variable cannot be put into a text, or be all of it; no advice if it is only counted."""
+        value = self._values.get(name)
+        if value is None:
+            known = () if counted else self._values
+            advice = did_you_mean(name, known, f"add {name} to spec.vars of the cluster")
+            return Trouble(Code.UNSET_VARIABLE, f"the cluster {self._cluster} does not set vars.{name}", advice)
+        if whole:
+            bad = "begins with '$'" if value.startswith("$") else ""
+        elif not value:
+            bad = "is empty"
+        else:
+            bad = next((f"holds {character!r}" for character in "*?$" if character in value), "")
+        if not bad:
+            return None
+        message = f"vars.{name} of the cluster {self._cluster} {bad}, so that it cannot be put here"
+        return Trouble(Code.VARIABLE_VALUE, message, "set another value, or write this text without the variable")
 
-    return mapping(root, {key: fill(item) if key == "spec" else item for key, item in root.values.items()})
+
+_TOO_MUCH: Final = Trouble(
+    Code.VARIABLE_VALUE,
+    f"the variables of this cluster add more than {MAX_FILLED // 1024 // 1024} MiB to its texts",
+    "set shorter values",
+)
+
+
+def _wildcard_trouble(text: str) -> Trouble | None:
+    if text not in (WILDCARD, WILDCARD_PRINCIPAL):
+        return None
+    return Trouble(Code.VARIABLE_VALUE, f"a variable makes this the wildcard {text}", f"write {text} where it is meant")
+
+
+def _with_values(node: MappingNode, values: dict[str, Node]) -> MappingNode:
+    copy = MappingNode(node.line, node.column)
+    copy.keys, copy.values = node.keys, values
+    copy.plain = {key: item.plain for key, item in values.items()}
+    return copy

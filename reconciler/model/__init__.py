@@ -4,6 +4,7 @@ The docstring of :class:`AclBinding` says what one costs, measured by ``benchmar
 """
 
 from reconciler.model.acl import (
+    ANONYMOUS,
     CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -16,13 +17,16 @@ from reconciler.model.acl import (
     ResourcePatternFilter,
 )
 from reconciler.model.bridge import (
+    BRIDGED_TYPES,
     NOBODY,
     Marker,
     bridge_on,
+    is_harmless,
     marker_of,
     markers,
     standing_bridges,
     without_bridges,
+    without_harmless,
     without_own,
 )
 from reconciler.model.change import (
@@ -34,7 +38,7 @@ from reconciler.model.change import (
     Update,
     resource_of,
 )
-from reconciler.model.desired import Declaration, DesiredQuota, DesiredState, DesiredTopic
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic
 from reconciler.model.enums import (
     SUPPORTED_OPERATIONS,
     AclOperation,
@@ -42,24 +46,13 @@ from reconciler.model.enums import (
     PatternType,
     ResourceType,
 )
+from reconciler.model.facts import NO_SOURCES, FactSource, FactSources
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.glob import name_glob, path_glob
 from reconciler.model.kinds import kind_finder
+from reconciler.model.listing import NOT_READ, ListedItem, Listing
 from reconciler.model.origin import Origin
 from reconciler.model.principal import KafkaPrincipal
-from reconciler.model.quota import (
-    CLIENT_ID,
-    DEFAULT_NAME,
-    IP,
-    MAX_QUOTA,
-    QUOTA_KEYS,
-    USER,
-    ClientQuota,
-    QuotaEntity,
-    effective,
-    levels,
-    levels_of_ip,
-)
 from reconciler.model.scope import RESERVED_PREFIXES, RESOURCE_FIELDS, NameSelector, Scope, Selector, is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import (
@@ -73,6 +66,13 @@ from reconciler.model.topic import (
     collision_key,
     topic_name_problem,
     topic_names_collide,
+)
+from reconciler.model.topic_config_rules import (
+    RAISED_MINIMA,
+    RETIRED_CONFIGS,
+    ConfigRefusal,
+    contradiction,
+    refusal_of,
 )
 from reconciler.model.topic_configs import (
     THROTTLE_CONFIGS,
@@ -100,23 +100,23 @@ from reconciler.model.topic_rule import (
 from reconciler.model.topic_use import TopicUse
 
 __all__ = [
-    "CLIENT_ID",
+    "ANONYMOUS",
+    "BRIDGED_TYPES",
     "CLUSTER_NAME",
-    "DEFAULT_NAME",
     "INTERNAL_TOPICS",
-    "IP",
-    "MAX_QUOTA",
     "MAX_TOPIC_NAME_LENGTH",
     "METADATA_TOPIC",
     "NOBODY",
-    "QUOTA_KEYS",
+    "NOT_READ",
+    "NO_SOURCES",
+    "RAISED_MINIMA",
     "RESERVED_PREFIXES",
     "RESOURCE_FIELDS",
+    "RETIRED_CONFIGS",
     "SUPPORTED_OPERATIONS",
     "THROTTLE_CONFIGS",
     "TOPIC_CONFIGS",
     "UNLIMITED_CONFIGS",
-    "USER",
     "WILDCARD",
     "WILDCARD_PRINCIPAL",
     "AccessControlEntry",
@@ -128,28 +128,31 @@ __all__ = [
     "AclPermissionType",
     "Bound",
     "Change",
-    "ClientQuota",
     "ClusterState",
+    "ConfigRefusal",
     "ConfigType",
     "Configs",
     "CountRule",
     "Create",
     "Declaration",
     "Delete",
-    "DesiredQuota",
+    "DesiredItem",
     "DesiredState",
     "DesiredTopic",
     "ExpressionRule",
+    "FactSource",
+    "FactSources",
     "FrozenMap",
     "Impossible",
     "KafkaPrincipal",
+    "ListedItem",
+    "Listing",
     "Marker",
     "NameRule",
     "NameSelector",
     "OpaqueBinding",
     "Origin",
     "PatternType",
-    "QuotaEntity",
     "Relation",
     "RelationRule",
     "ResourcePattern",
@@ -170,22 +173,23 @@ __all__ = [
     "Update",
     "bridge_on",
     "collision_key",
+    "contradiction",
     "data_loss",
-    "effective",
+    "is_harmless",
     "is_reserved",
     "kind_finder",
-    "levels",
-    "levels_of_ip",
     "marker_of",
     "markers",
     "name_glob",
     "normal_form",
     "path_glob",
     "readable",
+    "refusal_of",
     "resource_of",
     "standing_bridges",
     "topic_name_problem",
     "topic_names_collide",
     "without_bridges",
+    "without_harmless",
     "without_own",
 ]

@@ -14,6 +14,8 @@ CLUSTER_NAME: Final = "kafka-cluster"
 WILDCARD: Final = "*"
 #: Matches a connection of any principal type (``StandardAuthorizerData``); ``Group:*`` is no wildcard.
 WILDCARD_PRINCIPAL: Final = "User:*"
+#: How brokers call a client of a listener that asks for no login: whoever reaches it.
+ANONYMOUS: Final = "User:ANONYMOUS"
 
 
 class _Pattern(NamedTuple):

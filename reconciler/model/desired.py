@@ -3,22 +3,27 @@
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple
 
 from reconciler.model.acl import AclBinding
 from reconciler.model.frozen import FrozenMap
+from reconciler.model.listing import Item
 from reconciler.model.origin import Origin
-from reconciler.model.quota import ClientQuota, QuotaEntity
 from reconciler.model.topic import Topic
 
 
 class Declaration(NamedTuple):
-    """Where and why a binding is declared; ``expires`` is the last day on which it is wanted."""
+    """Where and why a binding is declared; ``expires`` is the last day on which it is wanted.
+
+    ``role`` is the rule of a ``Role`` document that names the operation, where ``origin`` only uses that role: whoever
+    may edit either place decides what the binding is. ``None`` for a built-in role.
+    """
 
     origin: Origin
     reason: str | None = None
     ticket: str | None = None
     expires: datetime.date | None = None
+    role: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +47,33 @@ class DesiredTopic:
 
 
 @dataclass(frozen=True, slots=True)
-class DesiredQuota:
-    """A declared quota; with ``absent`` the manifests state that the entity must have none."""
+class DesiredItem(Generic[Item]):
+    """A declared resource of a listed kind. ``absent``: it must not exist; ``expired``: its last day is over."""
 
-    quota: ClientQuota
+    item: Item
     declaration: Declaration
     absent: bool = False
+    expired: bool = False
+
+    @property
+    def goes(self) -> bool:
+        """Whether the cluster is to have none, for either reason."""
+        return self.absent or self.expired
 
 
 @dataclass(frozen=True, slots=True)
 class DesiredState:
-    """What is declared for one cluster on one day; ``expired`` bindings and quotas are wanted no longer."""
+    """What is declared for one cluster on one day; ``expired`` bindings are wanted no longer.
+
+    ``listed`` are the declared resources of listed kinds by ``KIND`` and key; a kind of which none is declared is not
+    there. :meth:`of` gives those of one kind with their type.
+    """
 
     bindings: Mapping[AclBinding, Declaration] = field(default_factory=dict)
     topics: Mapping[str, DesiredTopic] = field(default_factory=dict)
     expired: Mapping[AclBinding, Declaration] = field(default_factory=dict)
-    quotas: Mapping[QuotaEntity, DesiredQuota] = field(default_factory=dict)
-    expired_quotas: Mapping[QuotaEntity, DesiredQuota] = field(default_factory=dict)
+    listed: Mapping[str, Mapping[Any, DesiredItem[Any]]] = field(default_factory=dict)
+
+    def of(self, kind: type[Item]) -> Mapping[Any, DesiredItem[Item]]:
+        """What is declared of one listed kind, by key, expired or not."""
+        return self.listed.get(kind.KIND, {})

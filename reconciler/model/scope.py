@@ -12,7 +12,7 @@ from typing import Final
 
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, ResourcePattern
 from reconciler.model.enums import PatternType, ResourceType
-from reconciler.model.quota import QuotaEntity
+from reconciler.model.listing import ListedItem
 
 #: Names that a run uses for its own sentinels, bridges and lease: not declarable, left out of every comparison.
 RESERVED_PREFIXES: Final = ("__kr.", "__kr-flag.")
@@ -46,6 +46,7 @@ class NameSelector:
         """Whether ``principal`` is meant; ``User:*`` only by its own name or by ``any_name``."""
         if self.any_name or principal in self.literal:
             return True
+        # User:* is everybody: an item such as {prefix: "User:"} is about principals that have names.
         return self.prefix is not None and principal != WILDCARD_PRINCIPAL and principal.startswith(self.prefix)
 
     def selects_name(self, name: str) -> bool:
@@ -87,14 +88,16 @@ class Selector:
             return False
         return any(own.matches(name) for own in self.names.patterns(ResourceType.TOPIC))
 
-    def selects_quota(self, entity: QuotaEntity) -> bool:
-        """Whether the quota is meant: only items with ``principals`` alone speak of quotas.
+    def selects_listed(self, item: ListedItem) -> bool:
+        """Whether a resource of a listed kind is meant: only items with ``principals`` alone speak of those.
 
-        An entity without a named user (a default, a client id, an address) is selected by ``{any: true}`` only.
+        What is about no principal (the quota of a default, of a client id, of an address) is selected by
+        ``{any: true}`` only.
         """
+        # An item with topics or groups was written about access to them: it must not make a quota deletable too.
         if self.principals is None or self.resource_type is not None:
             return False
-        principal = entity.principal
+        principal = item.principal
         return self.principals.any_name if principal is None else self.principals.selects_principal(principal)
 
 
@@ -124,13 +127,20 @@ class Scope:
         taken = (*self.exclude, *self.ignore)
         return included and not is_reserved(name) and not any(item.selects_topic(name) for item in taken)
 
-    def owns_quota(self, entity: QuotaEntity, *, declared: bool) -> bool:
-        """Whether a quota may be planned at all; without ``include`` only declared ones may."""
-        included = declared if self.include is None else any(item.selects_quota(entity) for item in self.include)
-        return included and not any(item.selects_quota(entity) for item in (*self.exclude, *self.ignore))
+    @property
+    def holds_topics(self) -> bool:
+        """Whether an item of ``include`` speaks of topics, whoever has access to them, and so of undeclared ones."""
+        items = self.include or ()
+        return any(item.principals is None and item.resource_type is ResourceType.TOPIC for item in items)
+
+    def owns_listed(self, item: ListedItem, *, declared: bool) -> bool:
+        """Whether a resource of a listed kind may be planned at all; without ``include`` only declared ones may."""
+        included = declared if self.include is None else any(one.selects_listed(item) for one in self.include)
+        return included and not any(one.selects_listed(item) for one in (*self.exclude, *self.ignore))
 
     def ignores(self, binding: AclBinding) -> bool:
         """Whether somebody else manages this binding, or the reconciler itself uses it for a moment."""
+        # Whatever the scope says: a plan that removed the bridge or lease of a run that goes on would break that run.
         if is_reserved(binding.pattern.name):
             return True
         return bool(self.ignore) and any(item.selects(binding) for item in self.ignore)

@@ -1,11 +1,12 @@
 """What a cluster has, with everything about it that could not be read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from reconciler.model.acl import AclBinding, OpaqueBinding
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.quota import ClientQuota
+from reconciler.model.listing import NOT_READ, Item, Listing
 from reconciler.model.topic import Topic
 
 
@@ -19,8 +20,8 @@ class ClusterState:
     settings, ``num.partitions``, ``default.replication.factor``, ``auto.create.topics.enable``, as far as it told.
     ``groups`` are the names of existing groups, ``None`` where nobody asked or they could not all be listed.
     ``topic_names`` are those of topics that we may see, where names alone were asked for: there may be others.
-    ``may_alter_acls``: whether we may change ACLs, ``None`` where nobody told; ``may_alter_quotas`` in the same way.
-    ``quotas`` are those of clients, ``None`` where nobody asked or they could not be read: ``quota_gap`` says why.
+    ``may_alter_acls``: whether we may change ACLs, ``None`` where nobody told. ``listings`` are those of listed kinds,
+    by ``KIND``, as far as anybody asked: :meth:`listing` gives one with its type.
     ``kafka_version`` is the release, (major, minor), whose rules the brokers follow; ``None`` where it is not known.
     """
 
@@ -35,9 +36,7 @@ class ClusterState:
     groups: frozenset[str] | None = None
     topic_names: frozenset[str] = frozenset()
     may_alter_acls: bool | None = None
-    quotas: frozenset[ClientQuota] | None = None
-    quota_gap: str | None = None
-    may_alter_quotas: bool | None = None
+    listings: Mapping[str, Listing[Any]] = field(default_factory=FrozenMap)
     kafka_version: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
@@ -45,4 +44,22 @@ class ClusterState:
         object.__setattr__(self, "topics", FrozenMap(self.topics))
         object.__setattr__(self, "unreadable_topics", FrozenMap(self.unreadable_topics))
         object.__setattr__(self, "broker_defaults", FrozenMap(self.broker_defaults))
+        # A listing that tells nothing is the same as none: states that tell the same are equal.
+        told = {kind: listing for kind, listing in self.listings.items() if listing != NOT_READ}
+        object.__setattr__(self, "listings", FrozenMap(told))
+        # By their text, because a code that the client lost is None, which has no order.
         object.__setattr__(self, "opaque", tuple(sorted(self.opaque, key=repr)))
+
+    def listing(self, kind: type[Item]) -> Listing[Item]:
+        """What is known of one listed kind."""
+        return self.listings.get(kind.KIND, NOT_READ)
+
+    def with_listing(self, kind: type[Item], listing: Listing[Item]) -> "ClusterState":
+        """The same state but for one listed kind."""
+        return replace(self, listings={**self.listings, kind.KIND: listing})
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """Why a listing may not be whole, for each that may not: ACLs, topics, then the listed kinds."""
+        found = (self.acl_gap, self.topic_gap, *(listing.gap for listing in self.listings.values()))
+        return tuple(gap for gap in found if gap)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from reconciler.model.frozen import FrozenMap
 
@@ -51,6 +51,7 @@ class Topic:
     ``topic_id`` and ``replica_assignments`` (broker ids by partition) are ``None`` where unknown or not asked for.
     """
 
+    KIND: ClassVar[str] = "topics"
     name: str
     num_partitions: int | None = None
     replication_factor: int | None = None

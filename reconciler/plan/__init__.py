@@ -6,21 +6,27 @@ from reconciler.plan.default_allow.bridge import Bridge, Bridges, Means, Side, U
 from reconciler.plan.default_allow.bridging import bridges
 from reconciler.plan.default_allow.lockout_protection import lockout_protection
 from reconciler.plan.dependencies import Blockers
+from reconciler.plan.facts import Facts
+from reconciler.plan.file.codec import STEP
 from reconciler.plan.file.document import (
     FORMAT_VERSION,
     PlanFileError,
+    change_id,
+    differences,
+    ids,
     parse_plan,
     plan_from_json,
+    plan_id,
     plan_schema_text,
     plan_text,
     plan_to_json,
     step_to_json,
 )
-from reconciler.plan.file.identity import change_id, file_digest, ids, plan_id
+from reconciler.plan.file.identity import file_digest
+from reconciler.plan.file.short_ids import whole_id
 from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement, Surroundings, refusals, unacknowledged
 from reconciler.plan.kinds import describe
 from reconciler.plan.kinds.acl import (
-    acl_changes,
     created_bindings,
     deleted_bindings,
     is_acl_change,
@@ -41,7 +47,7 @@ from reconciler.plan.review.effects import Effect, EffectKind
 from reconciler.plan.review.meaning import meaning_refusals
 from reconciler.plan.review.proof import UnsafeOrderError, Violation, prove
 from reconciler.plan.review.topic_review import BrokerAnswer, BrokerValidation, Ruling, TopicReview
-from reconciler.plan.review.transition import Facts, Transition, transition
+from reconciler.plan.review.transition import Transition, transition
 from reconciler.plan.review.unreviewed import unreviewed
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step, touched_topics
@@ -50,6 +56,7 @@ __all__ = [
     "AUTO_CREATE",
     "EVERYBODY_ELSE",
     "FORMAT_VERSION",
+    "STEP",
     "TITLES",
     "AccessChange",
     "AccessReview",
@@ -90,7 +97,6 @@ __all__ = [
     "UnsafeOrderError",
     "UnsafeSelectionError",
     "Violation",
-    "acl_changes",
     "barriers",
     "bindings_after",
     "bridges",
@@ -103,6 +109,7 @@ __all__ = [
     "deleted_topics",
     "describe",
     "difference_review",
+    "differences",
     "file_digest",
     "ids",
     "is_acl_change",
@@ -129,4 +136,5 @@ __all__ = [
     "transition",
     "unacknowledged",
     "unreviewed",
+    "whole_id",
 ]

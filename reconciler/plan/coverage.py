@@ -46,6 +46,7 @@ def _not_in(candidates: set[ResourcePattern], patterns: set[ResourcePattern]) ->
 
 def perhaps_in_use(patterns: Iterable[ResourcePattern], live: ClusterState) -> tuple[ResourcePattern, ...]:
     """Those whose names somebody may use now: all but patterns of topics or groups that hold no existing name."""
+    # Only a whole listing shows that nobody has such a name; of other types than these two Kafka lists no names.
     known: dict[ResourceType, Collection[str]] = {}
     if live.topic_gap is None:
         known[ResourceType.TOPIC] = {*live.topics, *live.unreadable_topics}

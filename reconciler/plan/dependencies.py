@@ -21,9 +21,12 @@ _Operation: TypeAlias = type[Create[Any]] | type[Delete[Any]]
 _Kinds: TypeAlias = dict[Phase, tuple[tuple[_Operation, AclPermissionType], ...]]
 
 _WAITS_FOR: _Kinds = {
+    # A grant without the DENY that narrows it permits what neither state permits.
     Phase.CREATE_ALLOW: ((Create, AclPermissionType.DENY),),
+    # A revocation before the grant that replaces it interrupts whoever both states permit.
     Phase.DELETE_ALLOW: ((Create, AclPermissionType.ALLOW),),
     Phase.DELETE_WAITING_ALLOW: ((Create, AclPermissionType.ALLOW),),
+    # A DENY that goes lets old grants through, and what the DENY that replaces it is to hold back.
     Phase.DELETE_DENY: ((Delete, AclPermissionType.ALLOW), (Create, AclPermissionType.DENY)),
     # On the cluster: while anybody's binding covers it, ours must exist.
     Phase.DELETE_LAST: (
@@ -66,6 +69,7 @@ class Blockers:
         """The change that was not performed and that ``step`` has to wait for, or ``None``."""
         if (binding := touched_binding(step.change)) is not None:
             return self._acl(step.phase, binding)
+        # A new topic waits for every binding on it: a producer that finds it without its DENYs may write at once.
         for topic in created_topics([step.change]):
             return self._reaching(topic.name, Create, None) or self._waiting(step, topic.name)
         for topic in deleted_topics([step.change]):

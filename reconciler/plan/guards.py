@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from reconciler.model import ResourcePattern
+from reconciler.model.naming import pattern_name
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import deleted_bindings
@@ -25,10 +26,14 @@ class GuardAcknowledgement:
 
 @dataclass(frozen=True, slots=True)
 class DeleteLimits:
-    """How many deletions one plan may hold; ``None`` is no limit. The share is of the live bindings in scope."""
+    """How many deletions one plan may hold; ``None`` is no limit.
+
+    The share is of the live bindings in scope, and counts where more than ``percent_above`` bindings go.
+    """
 
     max_deletes: int | None = None
     max_delete_percent: int | None = None
+    percent_above: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,7 @@ def refusals(
 
 def unacknowledged(found: Iterable[Refusal], acknowledged: Collection[GuardAcknowledgement]) -> tuple[Refusal, ...]:
     """The refusals that nobody's word lifts."""
+    # Whatever the reason says: a person who words it better has not withdrawn it.
     given = {(ack.guard, ack.object) for ack in acknowledged}
     return tuple(refusal for refusal in found if (refusal.guard, refusal.object) not in given)
 
@@ -70,17 +76,21 @@ def _kinds(steps: Sequence[Step]) -> Iterator[Refusal]:
 
 def _limits(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
     bindings = len(deleted_bindings(step.change for step in steps))
+    # The number counts deletions of every kind, the share only bindings: there are few topics, and each has a guard.
     deletes = sum(step.change.after is None for step in steps)
     most, percent = around.limits.max_deletes, around.limits.max_delete_percent
     if most is not None and deletes > most:
         yield refusal(Guard.LIMIT, "maxDeletes", f"{deletes} deletions, but limits.maxDeletes is {most}")
-    if percent is not None and bindings * 100 > percent * around.owned:
+    above = around.limits.percent_above
+    if percent is not None and bindings > above and bindings * 100 > percent * around.owned:
         share = f"{bindings} of {around.owned} bindings in scope would go"
-        yield refusal(Guard.LIMIT, "maxDeletePercent", f"{share}, but limits.maxDeletePercent is {percent}")
+        few = f", and more than {above} go" if above else ""
+        yield refusal(Guard.LIMIT, "maxDeletePercent", f"{share}, but limits.maxDeletePercent is {percent}{few}")
 
 
 def _empty(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
     deletes = bool(deleted_bindings(step.change for step in steps))
+    # No manifest at all is more often a wrong path or a failed checkout than a wish.
     if deletes and not around.desired:
         message = "the manifests declare no binding at all for this cluster, so every binding in scope would go"
         yield refusal(Guard.EMPTY_DESIRED, around.cluster, message)
@@ -90,11 +100,12 @@ def _empty(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
 
 
 def _default_allow(around: Surroundings) -> Iterator[Refusal]:
+    # Where nobody declared it there is a warning instead: a refusal would stop every cluster that has it off.
     if around.default_allow is not True:
         return
     for pattern in around.coverage.opened:
-        message = f"the last binding on {pattern} goes, which opens it to everyone"
+        message = f"the last binding on {pattern_name(pattern)} goes, which opens it to everyone"
         yield refusal(Guard.OPEN_BY_DEFAULT, str(pattern), message)
     for pattern in around.in_use:
-        message = f"the first binding on {pattern} shuts out everyone else who uses it now"
+        message = f"the first binding on {pattern_name(pattern)} shuts out everyone else who uses it now"
         yield refusal(Guard.CLOSED_BY_DEFAULT, str(pattern), message)

@@ -32,9 +32,11 @@ def ordered(
     bare = [item.change for item in found]
     vanishing = (binding for binding in deleted_bindings(bare) if binding.entry.permission_type is _ALLOW)
     reached = TopicReach(binding.pattern for binding in vanishing)
+    # Not known counts as on: a revocation that waits for its topic to go costs little, an open topic may cost much.
     opened = () if default_allow is False else _uncovered_topics(bare, after)
     context = PhaseContext(lockout_protection, reached, opened)
     steps = [_step(item, kind_of(item.change).phase(item.change, context)) for item in found]
+    # Sorted to the last field: ids are over the steps as they stand, so equal plans must list them alike.
     return tuple(sorted(steps, key=lambda step: (step.phase, kind_of(step.change).key(step.change))))
 
 
@@ -44,7 +46,7 @@ def _step(found: DeclaredChange, phase: Phase) -> Step:
         return Step(phase, change)
     # A deletion has no last day: that of an old declaration is why the binding goes.
     expires = None if change.after is None else declared.expires
-    return Step(phase, change, declared.origin, expires, declared.reason, declared.ticket)
+    return Step(phase, change, declared.origin, expires, declared.reason, declared.ticket, declared.role)
 
 
 def _uncovered_topics(changes: Iterable[Change], after: Iterable[ResourcePattern]) -> tuple[str, ...]:

@@ -8,10 +8,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, PatternType, ResourcePattern, ResourceType
+from reconciler.model.addresses import hosts_meet
 
 
 def entries_meet(a: AclBinding, b: AclBinding, *, any_entry: bool) -> bool:
     """Whether some connection may match both entries; operations are not compared, for ALL and implication.
+
+    Ranges of hosts count as such for brokers of every release: to those before 4.4 they only hold back more.
 
     With ``any_entry`` they always meet: a resource is covered by a binding of any principal and any host.
     """
@@ -20,8 +23,7 @@ def entries_meet(a: AclBinding, b: AclBinding, *, any_entry: bool) -> bool:
     principals = a.entry.principal, b.entry.principal
     if principals[0] != principals[1] and WILDCARD_PRINCIPAL not in principals:
         return False
-    hosts = a.entry.host, b.entry.host
-    return hosts[0] == hosts[1] or WILDCARD in hosts
+    return hosts_meet(a.entry.host, b.entry.host)
 
 
 class PatternIndex:
@@ -44,6 +46,7 @@ class PatternIndex:
             yield from self._prefix.values()
             return
         name = pattern.name
+        # A name has few beginnings and an index may have many prefixes: so each beginning is looked up.
         for length in range(1, len(name)):
             if (shorter := self._prefix.get(name[:length])) is not None:
                 yield shorter

@@ -58,9 +58,12 @@ TITLES: Final = {
 
 
 def barriers(phases: set[Phase]) -> tuple[Phase, ...]:
-    """After which phases there is a barrier: only where something was sent and something follows."""
+    """After which phases there is a barrier: only where something was sent and something follows that relies on it.
+
+    What comes after DELETE_LAST relies on no ACL.
+    """
     return tuple(
         group[-1]
         for group in BARRIER_AFTER
-        if phases.intersection(group) and any(group[-1] < phase < Phase.ALTER_QUOTAS for phase in phases)
+        if phases.intersection(group) and any(group[-1] < phase <= Phase.DELETE_LAST for phase in phases)
     )

@@ -3,20 +3,26 @@
 import datetime
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
-from reconciler.diff import Skipped
+from reconciler.diff import DiffRules, Skipped
 from reconciler.model import AclBinding, Scope
+from reconciler.model.naming import as_name
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.default_allow.bridge import Bridges
+from reconciler.plan.facts import NO_FACTS, Facts
+from reconciler.plan.guardrail_review import NO_GUARDRAILS, GuardrailReview
 from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.refusal import Refusal
 from reconciler.plan.review.access_review import AccessReview
 from reconciler.plan.review.topic_review import TopicReview
-from reconciler.plan.review.transition import Facts
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step
+
+#: Of very many super users that are only claimed, so many are named: the plan holds all.
+_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,30 +30,50 @@ class Terms:
     """What the cluster's declaration says about planning and applying.
 
     ``probe`` is the principal as which ``brokers`` are asked between phases, for at most ``barrier_seconds``;
-    without one, apply waits ``barrier_wait`` seconds. ``facts`` are what guards need of the declaration: they are
-    read from it each time, and so no part of a saved plan.
+    without one, apply waits ``barrier_wait`` seconds. ``facts`` say who stated the facts among these terms, too.
     """
 
     cluster: str
     scope: Scope = Scope()
     default_allow: bool | None = None
     limits: DeleteLimits = DeleteLimits()
-    prune_topics: bool = False
-    prune_quotas: bool = False
+    prune: frozenset[str] = frozenset()
     ignore_configs: tuple[str, ...] = ()
     barrier_wait: float = 2.0
     probe: str | None = None
     barrier_seconds: float = 30.0
     brokers: tuple[int, ...] = ()
-    facts: Facts = field(default=Facts(), compare=False)
+    facts: Facts = NO_FACTS
+
+    @property
+    def diff_rules(self) -> DiffRules:
+        """How silence is read: every comparison with the manifests takes it from here, the fleet's as well."""
+        return DiffRules(self.prune, self.ignore_configs)
+
+    @property
+    def established_default_allow(self) -> bool | None:
+        """The default-allow on which a review may rely; ``None``: unknown, or stated by the manifests alone."""
+        return self.facts.established_default_allow(self.default_allow)
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The facts about access that only the manifests state, each with its value: ``superUsers (User:a)``."""
+        found = []
+        if self.facts.super_users != self.facts.established_super_users:
+            named, more = self.facts.super_users[:_NAMED], len(self.facts.super_users) - _NAMED
+            found.append(f"superUsers ({', '.join(map(as_name, named))}{f' and {more:,} more' if more > 0 else ''})")
+        if self.default_allow is not self.established_default_allow:
+            found.append(f"allowEveryoneIfNoAclFound ({str(self.default_allow).lower()})")
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the person who plans asks for; part of the plan's id."""
+    """What the person who plans asks for; with ``undo``, to revert what was applied, whatever manifests declare."""
 
     allow_deletes: bool = False
     selection: Selection = Selection()
+    undo: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +94,7 @@ class Counts:
 class Plan:
     """A proposal for one cluster in one state on one day.
 
+    ``created_at`` is when it was made, in UTC; ``login_warnings`` are what the login that made it may not do.
     ``skipped`` are the differences that stay; ``access`` is what a reviewer is asked to agree to; ``coverage`` is what
     depends on default-allow; ``refusals`` is empty in
     every plan that may be saved or applied. Nothing here is an address, a setting or a secret.
@@ -80,15 +107,20 @@ class Plan:
     steps: tuple[Step, ...]
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
+    login_warnings: tuple[str, ...] = ()
     acknowledgements: tuple[GuardAcknowledgement, ...] = ()
     coverage: CoverageChange = CoverageChange()
     counts: Counts = Counts()
     refusals: tuple[Refusal, ...] = ()
     tool_version: str = ""
     source_commit: str | None = None
+    created_at: str | None = None
     access: AccessReview = field(default_factory=AccessReview)
     topics: TopicReview = field(default_factory=TopicReview)
     bridges: Bridges = field(default_factory=Bridges)
+    guardrails: GuardrailReview = NO_GUARDRAILS
+    #: Only for :func:`reconciler.plan.file.document.ids`, which keeps the ids of this very plan here.
+    known_ids: tuple[str, str] | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def moves_access(self) -> bool:
@@ -108,8 +140,10 @@ class Plan:
         topics = len(self.steps) - creates - deletes
         bridged = 2 * len(self.bridges.wanted)  # a bridge and its marker, created and deleted
         creates, deletes = creates + bridged, deletes + bridged
-        # The controller scans every live binding for each filter, and is given as long a pause as it worked.
-        scan = 2 * deletes * 0.35e-6 * self.counts.live_bindings
+        # The controller scans for each filter every binding that is live by then: those created before are there, and
+        # each deletion leaves one less for the next. It is given as long a pause as it worked.
+        scanned = deletes * max(0.0, self.counts.live_bindings + creates - deletes / 2)
+        scan = 2 * 0.35e-6 * scanned
         # A probe's barrier took 5 to 70 ms on three brokers that were well.
         barrier = self.terms.barrier_wait if self.terms.probe is None else 0.1
         return round(1.0 + creates * 1e-4 + scan + topics * 0.02 + len(self.barriers) * barrier, 1)

@@ -2,10 +2,11 @@
 
 import datetime
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from reconciler.diff import Comparison, DeclaredChange, DiffRules, Skipped, SkipReason, compare
-from reconciler.model import AclBinding, Change, ClusterState, DesiredState, without_own
+from reconciler.diff import Comparison, DeclaredChange, Skipped, SkipReason, compare
+from reconciler.model import AclBinding, Change, ClusterState, DesiredState, Topic, without_own
+from reconciler.model.addresses import RANGES_SINCE
 from reconciler.plan.coverage import (
     CoverageChange,
     coverage_change,
@@ -17,12 +18,13 @@ from reconciler.plan.default_allow.bridging import bridges
 from reconciler.plan.default_allow.lockout_protection import lockout_protection
 from reconciler.plan.dependencies import Blockers
 from reconciler.plan.guards import GuardAcknowledgement, Surroundings, refusals, unacknowledged
-from reconciler.plan.kinds import describe
+from reconciler.plan.kinds import KINDS, describe, kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
+from reconciler.plan.leftovers import bridge_callouts, left_behind
 from reconciler.plan.order import ordered
-from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
-from reconciler.plan.review.access_review import review
+from reconciler.plan.review.access_review import AccessReview, review
+from reconciler.plan.review.callouts import Callout
 from reconciler.plan.review.meaning import meaning_refusals
 from reconciler.plan.review.proof import prove
 from reconciler.plan.review.topic_review import review_topics
@@ -42,7 +44,8 @@ class Request:
     """Everything a plan depends on besides the two states and the cluster's terms.
 
     ``unsupported`` says why the client cannot carry a binding, or ``None``; ``expected_live`` is how many bindings
-    in scope an earlier look saw.
+    in scope an earlier look saw. ``going_on`` are live bindings on reserved names whose runs may be going on: every
+    other one there is a difference. ``report_topics``: so is a topic in scope that ``desired`` does not have.
     """
 
     as_of: datetime.date
@@ -53,6 +56,9 @@ class Request:
     warnings: tuple[str, ...] = ()
     tool_version: str = ""
     source_commit: str | None = None
+    going_on: frozenset[AclBinding] = frozenset()
+    created_at: str | None = None
+    report_topics: bool = True
 
 
 @dataclass(slots=True)
@@ -80,12 +86,15 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     """Plan what turns ``live`` into ``desired`` inside the scope; raises :class:`UnsafeSelectionError`.
 
     That no moment of the plan breaks the safety law is proven each time: were the order at fault, there is no plan but
-    :class:`UnsafeOrderError`.
+    :class:`UnsafeOrderError`. Raises :class:`TooMuchToDecideError` rather than to show a part of what changes.
     """
-    live = without_own(live)
-    rules = DiffRules(terms.prune_topics, terms.ignore_configs, terms.prune_quotas)
+    left = tuple(left_behind(live, terms.default_allow, request.going_on))
+    open_to_all = bridge_callouts(live, terms.default_allow)
+    # What runs put there for themselves is told apart: compared, it would be planned for deletion while a run needs it.
+    live = without_own(live, terms.default_allow)
+    rules = replace(terms.diff_rules, report_topics=request.report_topics)
     compared = compare(desired, live, terms.scope, rules)
-    filtered = _filtered(compared, terms, request)
+    filtered = _filtered(compared, live, terms, request)
     steps = _steps(filtered.kept, live, terms)
     counts = _counts(desired, live, compared)
     coverage = _coverage(live, steps, terms)
@@ -99,21 +108,25 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         in_use=perhaps_in_use(coverage.closed, live),
         expected_live=request.expected_live,
     )
+    # The order in which somebody typed them must not change the id.
     used = tuple(sorted(set(request.acknowledgements)))
     found = transition(live, steps, terms.facts, default_allow=terms.default_allow)
-    interrupted = prove(found.before, steps, default_allow=terms.default_allow) if found is not None else ()
+    interrupted = (
+        prove(found.stated, steps, default_allow=terms.default_allow, work=found.work) if found is not None else ()
+    )
     return Plan(
         cluster_id=live.cluster_id,
         terms=terms,
         options=request.options,
         as_of=request.as_of,
         steps=steps,
-        skipped=(*compared.skipped, *filtered.skipped),
+        skipped=(*compared.skipped, *filtered.skipped, *left),
         warnings=(
             *request.warnings,
-            *_warnings(live, terms, steps, bool(coverage)),
+            *_warnings(live, terms, bool(coverage)),
             *topic_warnings(steps, live, terms),
         ),
+        login_warnings=tuple(_login_warnings(live, steps)),
         acknowledgements=used,
         coverage=coverage,
         counts=counts,
@@ -121,15 +134,20 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
             *refusals(steps, around, used),
             *unacknowledged(meaning_refusals(found, terms.facts), used),
         ),
-        access=review(found, steps, live, desired, interrupted),
+        access=_calling_out(review(found, steps, live, desired, terms.facts, interrupted), open_to_all),
         bridges=bridges(live, steps, terms),
         topics=review_topics(steps, live.broker_defaults),
         tool_version=request.tool_version,
         source_commit=request.source_commit,
+        created_at=request.created_at,
     )
 
 
-def _filtered(compared: Comparison, terms: Terms, request: Request) -> _Filter:
+def _calling_out(reviewed: AccessReview, more: Sequence[Callout]) -> AccessReview:
+    return replace(reviewed, callouts=(*sorted(more), *reviewed.callouts)) if more else reviewed
+
+
+def _filtered(compared: Comparison, live: ClusterState, terms: Terms, request: Request) -> _Filter:
     changes = _Filter(list(compared.changes))
     stays = request.options.selection.predicate()
     excluded = changes.skip(SkipReason.EXCLUDED, lambda change: None if stays(change) else "left out by the selection")
@@ -138,14 +156,25 @@ def _filtered(compared: Comparison, terms: Terms, request: Request) -> _Filter:
             SkipReason.HELD_BACK,
             lambda change: _HELD_BACK if change.after is None else None,
         )
-    unsupported = changes.skip(SkipReason.UNSUPPORTED, lambda change: _unsupported(change, request))
+    unsupported = changes.skip(SkipReason.UNSUPPORTED, lambda change: _unsupported(change, request, live))
+    # A person can choose otherwise, so an unsafe selection is refused; what a client cannot carry nobody can help.
     _refuse_unsafe_selection(changes.kept, excluded, terms)
     _skip_dependents(changes, unsupported, terms)
     return changes
 
 
-def _unsupported(change: Change, request: Request) -> str | None:
-    return next(map(request.unsupported, created_bindings([change])), None)
+def _unsupported(change: Change, request: Request, live: ClusterState) -> str | None:
+    """Why a binding cannot be created: the client cannot carry it, or the brokers would not take it for what it is."""
+    reasons = (request.unsupported(new) or _no_range(new, live.kafka_version) for new in created_bindings([change]))
+    return next(filter(None, reasons), None)
+
+
+def _no_range(binding: AclBinding, version: tuple[int, int] | None) -> str | None:
+    """Brokers before 4.4 store a range as a text that no address equals: a DENY on it would deny nobody."""
+    if "/" not in binding.entry.host or (version is not None and version >= RANGES_SINCE):
+        return None
+    known = f"the cluster runs {version[0]}.{version[1]}" if version else "the cluster does not say that it runs it"
+    return f"the host {binding.entry.host} is a range, which needs Kafka 4.4, and {known}"
 
 
 def _refuse_unsafe_selection(kept: Sequence[DeclaredChange], excluded: Sequence[Change], terms: Terms) -> None:
@@ -161,14 +190,15 @@ def _refuse_unsafe_selection(kept: Sequence[DeclaredChange], excluded: Sequence[
 
 
 def _skip_dependents(changes: _Filter, missing: list[Change], terms: Terms) -> None:
-    """What waits for a binding that the client cannot carry has to wait as well, and so has what waits for that."""
+    """What waits for a binding that cannot be created has to wait as well, and so has what waits for that."""
+    # Ends: each round skips a change that was kept until then, or is the last.
     while missing:
         undone = Blockers(missing, default_allow=terms.default_allow)
         phases = {step.change: step for step in ordered(changes.kept, (), default_allow=terms.default_allow)}
 
         def waits(change: Change, undone: Blockers = undone, phases: dict[Change, Step] = phases) -> str | None:
             other = undone.blocking(phases[change])
-            return f"waits for “{describe(other)}”, which this client cannot carry" if other else None
+            return f"waits for “{describe(other)}”, which cannot be created" if other else None
 
         missing = changes.skip(SkipReason.UNSUPPORTED, waits)
 
@@ -182,8 +212,9 @@ def _steps(kept: Sequence[DeclaredChange], live: ClusterState, terms: Terms) -> 
 
 
 def _coverage(live: ClusterState, steps: Sequence[Step], terms: Terms) -> CoverageChange:
-    """What default-allow would turn into access; nothing where it is known to be off."""
-    if terms.default_allow is False:
+    """What default-allow would turn into access; nothing where it is established to be off."""
+    # Established, not stated: a proposal must not hide what it opens by declaring default-allow off in its manifests.
+    if terms.established_default_allow is False:
         return CoverageChange()
     after = {*opaque_patterns(live), *(binding.pattern for binding in bindings_after(live.bindings, steps))}
     return coverage_change(covering_patterns(live), after)
@@ -202,16 +233,25 @@ def _counts(desired: DesiredState, live: ClusterState, compared: Comparison) -> 
     )
 
 
-def _warnings(live: ClusterState, terms: Terms, steps: Sequence[Step], coverage_moves: bool) -> Iterator[str]:
-    if live.may_alter_acls is False and any(is_acl_change(step.change) for step in steps):
-        yield "this login may not change ACLs: apply with a login that has ALTER on the cluster"
-    if live.may_alter_quotas is False and any(step.phase is Phase.ALTER_QUOTAS for step in steps):
-        yield "this login may not alter quotas: apply with a login that has ALTER_CONFIGS on the cluster"
+def _login_warnings(live: ClusterState, steps: Sequence[Step]) -> Iterator[str]:
+    # A warning: the login that plans for a review is seldom the one that applies, and may lack the right on purpose.
+    planned = {kind_of(step.change) for step in steps}
+    for kind in KINDS:
+        if kind in planned and (lacking := kind.lacking_right(live)) is not None:
+            yield f"this login may not {lacking.what}: apply with a login that has {lacking.right} on the cluster"
+
+
+def _warnings(live: ClusterState, terms: Terms, coverage_moves: bool) -> Iterator[str]:
+    if claims := terms.claims:
+        yield (
+            f"only the manifests state {' and '.join(claims)}: access is computed with and without, and the worse is "
+            "shown; have the operator state it in the connections file"
+        )
     if live.opaque:
         yield f"{len(live.opaque)} live ACL entries are of a kind that this client cannot name; they stay as they are"
     if live.acl_gap:
         yield f"the ACL listing may not be whole: {live.acl_gap}"
-    if live.topic_gap and terms.prune_topics:
+    if live.topic_gap and Topic.KIND in terms.prune:
         yield f"undeclared topics are pruned only as far as they are seen: {live.topic_gap}"
     if coverage_moves and terms.default_allow is None:
         yield (

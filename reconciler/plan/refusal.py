@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from reconciler.model.escape import shell_quoted
+
 
 class Guard(StrEnum):
     """Names as ``--accept GUARD=OBJECT`` and ``Cluster.spec.acknowledge`` spell them."""
@@ -32,4 +34,5 @@ class Refusal:
 
 def refusal(guard: Guard, name: str, message: str) -> Refusal:
     """A refusal of ``name`` that ``--accept`` lifts."""
-    return Refusal(guard, name, message, f"if this is meant: --accept {guard}={name}")
+    word = shell_quoted(f"{guard}={name}")
+    return Refusal(guard, name, message, f"if this is meant: --accept {word}")

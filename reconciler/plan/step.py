@@ -19,7 +19,8 @@ class Step:
     """A change in its phase. ``destructive``: undoing it does not bring back what was lost or who was cut off.
 
     ``expires`` is the last day on which what it creates is wanted, ``None`` where that has no end. ``reason`` and
-    ``ticket`` are what the declaration says of why, for those who review the step; no part of any id.
+    ``ticket`` are what the declaration says of why, for those who review the step; no part of any id. ``role`` is the
+    rule of a ``Role`` document that names the operation, where ``origin`` only uses the role.
     """
 
     phase: Phase
@@ -28,6 +29,7 @@ class Step:
     expires: datetime.date | None = None
     reason: str | None = None
     ticket: str | None = None
+    role: Origin | None = None
 
     @property
     def action(self) -> str:

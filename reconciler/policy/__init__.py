@@ -1,7 +1,8 @@
 """Rules for what manifests may declare: ownership and topic policies. Needs no cluster."""
 
+from reconciler.policy.breach import Breach, BreachKind, breach_order
 from reconciler.policy.owners import Owner, OwnerConsent
-from reconciler.policy.ownership import Breach, BreachKind, Ownership
+from reconciler.policy.ownership import Ownership
 from reconciler.policy.topic_expressions import ExpressionProblem, MissingEngineError
 from reconciler.policy.topic_facts import ClusterContext
 from reconciler.policy.topic_policy import (
@@ -29,5 +30,6 @@ __all__ = [
     "TopicFindingStatus",
     "TopicPolicy",
     "TopicPolicyResult",
+    "breach_order",
     "propose_policy",
 ]

@@ -1,10 +1,19 @@
 """Teams, what they own, and their consents to other teams; looked up by pattern."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from reconciler.model import AclOperation, NameSelector, Origin, PatternType, ResourcePattern, ResourceType
+from reconciler.model import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    NameSelector,
+    Origin,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 
 #: Teams by resource type and name or prefix.
 _Texts = dict[tuple[ResourceType, str], set[str]]
@@ -25,7 +34,8 @@ class Owner:
 class OwnerConsent:
     """``team`` permits files of ``to`` to declare these operations on these patterns.
 
-    With ``own_file`` the consent counts only if it is in a file of ``team``.
+    With ``own_file`` the consent counts only if it is in a file of ``team``. ``principals`` is ``None`` for those that
+    ``to`` owns: else ``to`` could pass on what it was given, to everybody.
     """
 
     team: str
@@ -35,11 +45,22 @@ class OwnerConsent:
     origin: Origin
     own_file: bool = False
     reason: str | None = None
+    permissions: frozenset[AclPermissionType] = frozenset({AclPermissionType.ALLOW})
+    principals: NameSelector | None = None
 
-    def covers(self, pattern: ResourcePattern, operation: AclOperation) -> bool:
+    def names(self, pattern: ResourcePattern, operation: AclOperation) -> bool:
         """Whether the consent includes the whole pattern and the operation; ``ALL`` includes every operation."""
         named = operation in self.operations or AclOperation.ALL in self.operations
         return named and any(own.contains(pattern) for own in self.patterns)
+
+    def covers(self, binding: AclBinding, owners_of: Callable[[str], frozenset[str]]) -> bool:
+        """Whether the consent includes a binding; ``owners_of`` gives the teams that own a principal."""
+        pattern, entry = binding
+        if entry.permission_type not in self.permissions or not self.names(pattern, entry.operation):
+            return False
+        if self.principals is not None:
+            return self.principals.selects_principal(entry.principal)
+        return self.to in owners_of(entry.principal)
 
 
 class OwnedPatterns:
@@ -48,8 +69,16 @@ class OwnedPatterns:
     __slots__ = ("_all", "_any", "_literal", "_prefixed")
 
     def __init__(self, owners: Iterable[Owner]) -> None:
-        """Index the patterns of all owners."""
-        self._all = [(pattern, owner.team) for owner in owners for pattern in owner.patterns]
+        """Index the patterns of all owners.
+
+        Who owns a principal owns the USER of that name: with CREATE_TOKENS on it one logs in as that principal.
+        """
+        users = ResourceType.USER
+        self._all = [
+            (pattern, owner.team)
+            for owner in owners
+            for pattern in (*owner.patterns, *(owner.principals.patterns(users) if owner.principals else ()))
+        ]
         self._any: dict[ResourceType, set[str]] = defaultdict(set)
         self._literal: _Texts = defaultdict(set)
         self._prefixed: _Texts = defaultdict(set)

@@ -1,10 +1,10 @@
 """What principals may do, and who may do something: rows of operations, names and hosts; before and after a plan."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reconciler.access import Access, AccessRequest, Holders, access_of, explain
+from reconciler.access import Access, Holders, access_of
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.codec.values import PATTERN
@@ -13,6 +13,7 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     Declaration,
+    FrozenMap,
     Origin,
     ResourcePattern,
     ResourceType,
@@ -86,13 +87,22 @@ def _section(before: Holding, after: Holding, style: Style, *, several: bool) ->
     )
 
 
-def _compared(before: Sequence[str], after: Sequence[str], style: Style, *, several: bool) -> Iterator[str]:
-    """The lines of one state, or those of both with what goes and what comes marked."""
+def _compared(
+    before: Sequence[str],
+    after: Sequence[str],
+    style: Style,
+    *,
+    several: bool,
+    why: Mapping[str, Sequence[str]] = FrozenMap(),
+) -> Iterator[str]:
+    """The lines of one state, or those of both with what goes and what comes marked; below each, ``why``."""
     old, new = dict.fromkeys(before), dict.fromkeys(after)
     if several:
         yield from (style("remove", f"  - {line}") for line in old if line not in new)
-        yield from (style("add", f"  + {line}") for line in new if line not in old)
-    yield from (f"    {line}" for line in new if not several or line in old)
+    marked = [("add", "  + ", line) for line in new if several and line not in old]
+    for role, sign, line in (*marked, *(("", "    ", line) for line in new if not several or line in old)):
+        yield style(role, f"{sign}{line}") if role else f"{sign}{line}"
+        yield from (style("dim", f"        by {text}") for text in why.get(line, ()))
 
 
 def _line(row: Access, *, who: bool = False) -> str:
@@ -114,11 +124,10 @@ def holders_lines(
     before, after = found[0][1], found[-1][1]
     for view, _ in found:
         yield style("dim", safe(view.words))
-    yield style("title", safe(f"Who may {operation.name}, of {names_words(pattern)}"))
+    yield style("title", safe(f"Principals with {operation.name} on {names_words(pattern)}"))
     if not before.rows and not after.rows:
         yield "    nobody, by any ACL"
-    yield from _who(before.rows, after.rows, style, several=several)
-    yield from _why(found[-1][0], operation, after, style)
+    yield from _who(before.rows, after.rows, style, several=several, why=_why(found[-1][0], operation, after))
     for title, old, new in (
         ("But not, although everybody else may", before.lacking, after.lacking),
         ("May ALTER the cluster, and so grant it to itself", before.cluster_admins, after.cluster_admins),
@@ -131,19 +140,36 @@ def holders_lines(
         yield from (f"    {safe(principal)}" for principal in sorted(after.super_users))
 
 
-def _who(before: Sequence[Access], after: Sequence[Access], style: Style, *, several: bool) -> Iterator[str]:
+def _who(
+    before: Sequence[Access],
+    after: Sequence[Access],
+    style: Style,
+    *,
+    several: bool,
+    why: Mapping[str, Sequence[str]] = FrozenMap(),
+) -> Iterator[str]:
+    """A line for each; below it the ACLs that let them, once where it stands in both states."""
     old, new = ([_line(row, who=True) for row in rows] for rows in (before, after))
-    yield from _compared(old, new, style, several=several)
+    yield from _compared(old, new, style, several=several, why=why)
 
 
-def _why(view: AccessView, operation: AclOperation, held: Holders, style: Style) -> Iterator[str]:
-    """The ACLs that let them, as far as a manifest says why."""
-    notes = declared_for(view, operation, held)
-    told = [(binding, note) for binding, note in notes.items() if isinstance(note, Declaration)]
-    told = [(binding, note) for binding, note in told if note.reason or note.ticket]
-    if told:
-        yield style("title", "Declared with a reason")
-        yield from (f"    {safe(f'{binding}  {note_words(note)}')}" for binding, note in told)
+def _why(view: AccessView, operation: AclOperation, held: Holders) -> dict[str, list[str]]:
+    """By the line of a holder: the ACLs that decide for it, each with its place, its end and its reason."""
+    found: dict[str, list[str]] = {}
+    for row in held.rows:
+        texts = found.setdefault(_line(row, who=True), [])
+        for binding in _deciding(view, operation, row):
+            note = view.authorizer.sources.notes.get(binding)
+            texts.append(safe(str(binding) + ("" if note is None else f"  {note_words(note)}")))
+    return found
+
+
+def _deciding(view: AccessView, operation: AclOperation, row: Access) -> tuple[AclBinding, ...]:
+    """The ACLs that decide for a holder at its witness; of everybody else, for a principal that no ACL names."""
+    authorizer = view.authorizer
+    worlds = [world.index for world in authorizer.interpretations.both]
+    who = row.principal or unnamed_principal(worlds, authorizer.super_users)
+    return authorizer.authorize(who, row.host, operation, row.region.resource_type, row.name).bindings
 
 
 def declared_for(view: AccessView, operation: AclOperation, held: Holders) -> dict[AclBinding, Declaration | Origin]:
@@ -151,8 +177,7 @@ def declared_for(view: AccessView, operation: AclOperation, held: Holders) -> di
     found: dict[AclBinding, Declaration | Origin] = {}
     for row in held.rows:
         if row.principal is not None and row.certain:
-            asked = AccessRequest(row.principal, row.host, operation, row.region.resource_type, row.name)
-            for binding in explain(view.authorizer, asked).decision.bindings:
+            for binding in _deciding(view, operation, row):
                 note = view.authorizer.sources.notes.get(binding)
                 if note is not None:
                     found[binding] = note

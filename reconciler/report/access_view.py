@@ -1,6 +1,7 @@
-"""The state that an answer about access is of, and how that is said: an answer never claims more than was looked at."""
+"""The state that an answer is of, and how that is said: an answer never claims more than was looked at."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -29,19 +30,65 @@ _WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class AccessView:
-    """One state. ``topics`` exist (of DECLARED: are declared), as far as they can be seen; ``None``: nobody asked."""
+class StateView:
+    """One state of a cluster."""
 
     cluster: str
     basis: Basis
-    authorizer: Authorizer
-    topics: tuple[str, ...] | None = None
 
     @property
     def words(self) -> str:
         """What was looked at, in a sentence."""
+        return self._looked_at()
+
+    def _looked_at(self) -> str:
         return _WORDS[self.basis].format(self.cluster)
 
     def document(self) -> dict[str, object]:
         """What was looked at, for programs."""
         return {"cluster": self.cluster, "basis": self.basis.value}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedFacts:
+    """What only the manifests state about a cluster, so that the author of a change may have made it up.
+
+    ``default_allow`` is the stated value; ``None``: the manifests do not state it, or the operator does too.
+    """
+
+    super_users: frozenset[str] = frozenset()
+    default_allow: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccessView(StateView):
+    """Its access. ``topics`` exist (of DECLARED: are declared), as far as they can be seen; ``None``: nobody asked.
+
+    ``authorizer`` takes ``claimed`` facts as they are stated. ``condition`` says on which of them the answer rests; see
+    :func:`reconciler.report.condition.with_condition`.
+    """
+
+    authorizer: Authorizer
+    topics: tuple[str, ...] | None = None
+    claimed: ClaimedFacts = ClaimedFacts()
+    condition: str = ""
+
+    @property
+    def words(self) -> str:
+        """What was looked at, and what has to be true for the answer to hold."""
+        return f"{self._looked_at()} This holds {self.condition}." if self.condition else self._looked_at()
+
+    def document(self) -> dict[str, object]:
+        """The same for programs; ``condition`` is null where the answer rests on no claim."""
+        # Not super(): a dataclass with slots is another class than the one in which this is compiled.
+        return {**StateView.document(self), "condition": self.condition or None}
+
+    def doubting(self, *, super_users: bool = False, default_allow: bool = False) -> "AccessView":
+        """The same state where these claims are perhaps not true."""
+        doubted = self.authorizer.doubting(self.claimed.super_users if super_users else (), default_allow=default_allow)
+        return replace(self, authorizer=doubted)
+
+
+def times(states: Sequence[object]) -> tuple[str, ...]:
+    """What begins the answer for each state: nothing if there is one, else before and after a plan."""
+    return ("before: ", "after:  ") if len(states) > 1 else ("",)

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.plan import Bridge, Means, Phase, Plan, is_acl_change, possible_barriers
+from reconciler.plan.default_allow.bridge import Unbridged
+from reconciler.report.folding import first_lines
 from reconciler.report.style import Style, counted, safe
 from reconciler.report.words import pattern_words
 
@@ -14,7 +16,7 @@ _OWN: Final = {
 }
 
 
-def opening_lines(plan: Plan, style: Style) -> Iterator[str]:
+def opening_lines(plan: Plan, style: Style, *, expand: bool = False) -> Iterator[str]:
     """What precedes the first step: the probe's sentinels, and bridges."""
     probe = plan.terms.probe
     if probe is not None and any(is_acl_change(step.change) for step in plan.steps):
@@ -23,11 +25,11 @@ def opening_lines(plan: Plan, style: Style) -> Iterator[str]:
     if plan.bridges.wanted:
         yield ""
         yield style("title", f"{int(Phase.CREATE_FIRST)}. create bridges, {_IF}")
-        for bridge in plan.bridges.wanted:
-            yield style("change", f"  ? {_bridge(bridge)}")
+        bridges = [style("change", f"  ? {_bridge(bridge)}") for bridge in plan.bridges.wanted]
+        yield from first_lines(bridges, expand=expand)
 
 
-def closing_lines(plan: Plan, style: Style) -> Iterator[str]:
+def closing_lines(plan: Plan, style: Style, *, expand: bool = False) -> Iterator[str]:
     """What follows the last step, and what nothing keeps open."""
     bridges = plan.bridges
     if bridges.wanted:
@@ -40,11 +42,15 @@ def closing_lines(plan: Plan, style: Style) -> Iterator[str]:
     if bridges.unbridged:
         yield ""
         yield style("title", f"Changes its coverage without a bridge ({len(bridges.unbridged):,})")
-        for item in bridges.unbridged:
-            who = ", ".join(map(safe, item.principals))
-            whom = f"{who} may be refused for a moment" if who else "nobody is permitted both before and after"
-            yield style("warn", f"  {safe(pattern_words(item.pattern))}: {whom}")
-            yield style("dim", f"      {safe(item.reason)}")
+        for text in first_lines([_unbridged(item, style) for item in bridges.unbridged], expand=expand):
+            yield from text.split("\n")
+
+
+def _unbridged(item: Unbridged, style: Style) -> str:
+    who = ", ".join(map(safe, item.principals))
+    whom = f"{who} may be refused for a moment" if who else "nobody is permitted both before and after"
+    said = style("warn", f"  {safe(pattern_words(item.pattern))}: {whom}")
+    return said + "\n" + style("dim", f"      {safe(item.reason)}")
 
 
 def _bridge(bridge: Bridge) -> str:

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reconciler.manifest import GuardrailChange, Meaning
+from reconciler.plan.guardrail_review import NO_GUARDRAILS, GuardrailReview
 from reconciler.policy import Breach, OwnerConsent, TopicPolicyResult
 from reconciler.report.claim_results import ClaimResult
 from reconciler.report.claims_text import claim_entry, claims_lines
-from reconciler.report.guardrails_text import guardrail_entry
 from reconciler.report.ownership_text import breach_entry, breach_lines, consent_entry, consent_lines
 from reconciler.report.policy_text import policies_entry, policy_lines
 from reconciler.report.results.codecs import CHECKS
@@ -24,12 +23,7 @@ class Checks:
     breaches: tuple[Breach, ...] = ()
     policies: TopicPolicyResult | None = None
     consents: tuple[OwnerConsent, ...] = ()
-    guardrails: tuple[GuardrailChange, ...] = ()
-
-    @property
-    def guardrails_weakened(self) -> bool:
-        """Whether the proposal changes its own judge otherwise than to tighten it."""
-        return any(change.meaning is not Meaning.TIGHTER for change in self.guardrails)
+    guardrails: GuardrailReview = NO_GUARDRAILS
 
     @property
     def stops(self) -> bool:
@@ -55,7 +49,7 @@ def checks_entry(found: Checks) -> ChecksEntry:
         tuple(map(breach_entry, found.breaches)),
         None if found.policies is None else policies_entry(found.policies),
         tuple(map(consent_entry, found.consents)),
-        tuple(map(guardrail_entry, found.guardrails)),
+        found.guardrails,
     )
 
 

@@ -8,6 +8,8 @@ from reconciler.access import AccessRequest, AssertionResult, Via
 from reconciler.access import AssertionKind as Direction
 from reconciler.access.remediation import Remediation
 from reconciler.manifest import AccessTest, Claim
+from reconciler.model.naming import as_name, binding_name, ticked
+from reconciler.plan.guardrail_review import GuardrailReview
 from reconciler.report.access_view import AccessView
 from reconciler.report.claim_results import ClaimResult, ClaimStatus
 from reconciler.report.results.codecs import TEST
@@ -21,7 +23,7 @@ from reconciler.report.results.documents import (
 )
 from reconciler.report.results.finding import Level
 from reconciler.report.style import Style, counted, plain, safe
-from reconciler.report.words import names_words, resource_words
+from reconciler.report.words import host_words, names_words, resource_words
 
 _STYLE: Final = {
     ClaimStatus.PASSED: "add",
@@ -64,24 +66,24 @@ def result_lines(result: ClaimResult, style: Style = plain) -> Iterator[str]:
         return
     yield f"    claimed: {safe(claim_words(test))}"
     for glob in result.nobody:
-        yield f"    no known principal matches {safe(glob)}, so the claim covers nobody"
+        yield f"    no known principal matches {safe(as_name(glob))}, so the claim covers nobody"
     if result.verdict is not None:
         yield from (f"    {safe(line)}" for line in _broken(result.verdict))
     if result.mending is not None:
         yield from (f"    {safe(line)}" for line in _mending(result.mending))
     if test.waiver is not None:
         stands = "accepted until" if result.standing is ClaimStatus.WAIVED else "was accepted until"
-        yield safe(f"    {stands} {test.waiver.expires}: {test.waiver.reason}")
+        yield safe(f"    {stands} {test.waiver.expires}: {ticked(test.waiver.reason)}")
 
 
 def claim_words(test: AccessTest) -> str:
     """``nobody but User:a may read topics starting with `pii.` ``."""
     where = " and ".join(names_words(pattern) for pattern in test.patterns)
-    who = ", ".join(test.principals)
+    who = ", ".join(map(as_name, test.principals))
     if test.claim in _ONLY:
         return f"only {who} {_ONLY[test.claim]} {where}"
     operations = ", ".join(operation.name for operation in test.operations)
-    excluded = f" except {', '.join(test.excluded)}" if test.excluded else ""
+    excluded = f" except {', '.join(map(as_name, test.excluded))}" if test.excluded else ""
     verb = "must have" if test.claim is Claim.MUST else "must not have"
     return f"{who}{excluded} {verb} {operations} on {where}"
 
@@ -92,11 +94,12 @@ def _broken(verdict: AssertionResult) -> Iterator[str]:
         may = "may" if verdict.assertion.claim is Direction.MUST_NOT else "may not"
         doubt = "perhaps " if verdict.reason else ""
         resource = resource_words(witness.resource_type, witness.resource_name)
-        yield f"but {witness.principal} {doubt}{may} {witness.operation.name} {resource} from {witness.host}"
+        host = host_words(witness.host, {binding.entry.host for binding in verdict.bindings})
+        yield f"but {as_name(witness.principal)} {doubt}{may} {witness.operation.name} {resource} from {host}"
         yield from _because(verdict)
     if verdict.reason:
         yield f"undecided: {verdict.reason}"
-        yield "say allowEveryoneIfNoAclFound in the Cluster document where it is missing"
+        yield "have the operator state superUsers and allowEveryoneIfNoAclFound in the file of --connections"
 
 
 def _because(verdict: AssertionResult) -> Iterator[str]:
@@ -110,14 +113,17 @@ def _because(verdict: AssertionResult) -> Iterator[str]:
         yield "because what it holds on another resource is enough:"
     elif not verdict.bindings:
         yield "because nothing grants it"
-    yield from (f"by {binding}" for binding in verdict.bindings)
+    yield from (f"by {binding_name(binding)}" for binding in verdict.bindings)
     if verdict.origins:
-        yield f"declared at {', '.join(map(str, verdict.origins))}"
+        yield f"declared at {', '.join(as_name(str(origin)) for origin in verdict.origins)}"
 
 
 def _mending(mending: Remediation) -> Iterator[str]:
     """The change, each binding on its line; it has been checked to be enough."""
-    changes = [*(f"create {one}" for one in mending.create), *(f"delete {one}" for one in mending.delete)]
+    changes = [
+        *(f"create {binding_name(one)}" for one in mending.create),
+        *(f"delete {binding_name(one)}" for one in mending.delete),
+    ]
     if len(changes) == 1:
         yield f"it would hold after: {changes[0]}"
     elif changes:
@@ -160,10 +166,11 @@ def _witness(verdict: AssertionResult, request: AccessRequest) -> WitnessEntry:
     )
 
 
-def test_document(decided: Iterable[tuple[AccessView, Sequence[ClaimResult]]]) -> dict[str, Any]:
+def test_document(decided: Iterable[tuple[AccessView, Sequence[ClaimResult], GuardrailReview]]) -> dict[str, Any]:
     """What ``test --output json`` prints."""
     decided = list(decided)
     states = tuple(
-        TestedState(view.cluster, view.basis.value, tuple(map(claim_entry, results))) for view, results in decided
+        TestedState(view.cluster, view.basis.value, tuple(map(claim_entry, results)), guardrails)
+        for view, results, guardrails in decided
     )
-    return TEST.write(TestOutput(not any(result.stops for _, results in decided for result in results), states))
+    return TEST.write(TestOutput(not any(result.stops for _, results, _ in decided for result in results), states))

@@ -41,7 +41,8 @@ def drift_lines(report: FleetReport, style: Style = plain) -> Iterator[str]:
     for item in report.clusters:
         if item.failure is not None:
             yield style("error", f"  {safe(item.cluster)}: not known: {safe(item.failure.code)}")
-            yield from (f"      {safe(line)}" for line in item.failure.message.splitlines() if line)
+            said = (*item.failure.message.splitlines(), *item.failure.advice.splitlines())
+            yield from (f"      {safe(line)}" for line in said if line)
         elif item.differs:
             yield style("title", f"  {safe(item.cluster)}") + f": {item.words}"
             yield from _differences(item, style)

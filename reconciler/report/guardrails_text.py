@@ -1,38 +1,39 @@
-"""What a proposal changes about the rules that judge it, as text and for programs."""
+"""What a proposal changes about the rules that judge it, and where they hold although it does, as text."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from reconciler.manifest import GuardrailChange, Meaning
-from reconciler.report.results.documents import GuardrailEntry
+from reconciler.manifest import Meaning
+from reconciler.plan.guardrail_review import GuardrailReview
 from reconciler.report.style import Style, safe
 
 _STYLES: Final = {Meaning.LOOSER: "error", Meaning.UNCLEAR: "warn", Meaning.TIGHTER: "add"}
 
 
-def guardrail_lines(changes: Iterable[GuardrailChange], style: Style) -> Iterator[str]:
-    """A title and a line for each change; nothing where there is none."""
-    changes = tuple(changes)
-    if changes:
+def guardrail_lines(review: GuardrailReview, style: Style) -> Iterator[str]:
+    """A title and a line for each change and notice; nothing where there is none."""
+    if review.changes:
         yield style("title", "Guardrails changed: this proposal edits rules that judge it")
-    for change in changes:
-        entry = guardrail_entry(change)
-        yield f"  {style(_STYLES[change.meaning], change.meaning)}  {safe(entry.message)}  {safe(str(entry.place))}"
-    if changes:
+    elif review.notices:
+        yield style("title", "Guardrails")
+    for change in review.changes:
+        place = style("dim", safe(str(change.origin)))
+        yield f"  {style(_STYLES[change.meaning], change.meaning)}  {safe(change.words)}  {place}"
+    for notice in review.notices:
+        places = ", ".join(str(place) for place in (notice.origin, notice.related) if place is not None)
+        yield f"  {style('warn', 'warning')}  {safe(notice.message)}  {style('dim', safe(places))}"
+    if review.changes or review.notices:
         yield ""
 
 
-def guardrail_entry(change: GuardrailChange) -> GuardrailEntry:
-    """One change, as commands print it for programs."""
-    subject = f"{change.kind} {change.document}" + (f", {change.field}" if change.field else "")
-    return GuardrailEntry(change.origin, change.meaning.value, f"{subject}: {_moved(change)}")
+def together(reviews: Iterable[GuardrailReview]) -> GuardrailReview:
+    """What is said of several clusters, each thing once."""
+    reviews = tuple(reviews)
+    changes = dict.fromkeys(change for one in reviews for change in one.changes)
+    notices = dict.fromkeys(notice for one in reviews for notice in one.notices)
+    return GuardrailReview(None, tuple(changes), tuple(notices))
 
 
-def _moved(change: GuardrailChange) -> str:
-    if change.reason:
-        return change.reason
-    if change.before is None:
-        return "added" if change.after in ("", "declared") else f"added: {change.after}"
-    if change.after is None:
-        return "removed" if change.before in ("", "declared") else f"removed: {change.before}"
-    return f"{change.before} → {change.after}"
+def no_tests_line(style: Style) -> str:
+    """For manifests that claim nothing about access, so that no change of theirs can break a claim."""
+    return style("dim", "note: no AccessTests are declared, so nothing says who must not get access")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import Any
+from typing import Any, Final
 
 from reconciler.access.lint import LintFinding, LintRule
 from reconciler.access.minimise import Minimised
@@ -14,7 +14,11 @@ from reconciler.report.access_view import AccessView
 from reconciler.report.results.codecs import LINT
 from reconciler.report.results.documents import LintedState, LintEntry, LintOutput, WaiverEntry
 from reconciler.report.results.finding import Level
+from reconciler.report.results.finding_groups import FindingGroup, finding_groups
+from reconciler.report.results.lint_findings import lint_finding
 from reconciler.report.style import Style, counted, plain, safe
+
+_LEVELS: Final = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,8 @@ def lint_lines(linted: Sequence[Linted], style: Style = plain) -> Iterator[str]:
     """The findings of each state, then how many there are."""
     for one in linted:
         yield style("title", safe(one.view.words))
-        for finding in one.findings:
-            yield from _finding(finding, style)
+        for group in finding_groups(lint_finding(_entry(finding), "") for finding in one.findings):
+            yield from group_lines(group, style)
         for finding, waiver in one.waived:
             yield style("dim", f"waived {finding.rule.code}  {safe(str(finding.binding))}{_place(finding)}")
             yield style("dim", safe(f"    until {waiver.waiver.expires}: {waiver.waiver.reason}"))
@@ -54,14 +58,26 @@ def lint_lines(linted: Sequence[Linted], style: Style = plain) -> Iterator[str]:
         yield _summary(one)
 
 
-def _finding(finding: LintFinding, style: Style) -> Iterator[str]:
-    level = finding.rule.severity
-    head = style("error" if level == "error" else "warn", f"{level} {finding.rule.code}")
-    yield f"{head}  {safe(str(finding.binding))}{style('dim', _place(finding))}"
-    yield f"    {safe(finding.message)}"
-    if finding.evidence:
-        yield f"    for example: {safe(', '.join(finding.evidence))}"
-    yield f"    {safe(finding.advice)}"
+def group_lines(group: FindingGroup, style: Style = plain, most: int | None = None) -> Iterator[str]:
+    """A rule with its advice, then a line for each finding and what shows it; what all of them say stands once.
+
+    Of more than ``most`` rows the others are counted.
+    """
+    advice = f": {safe(group.advice)}" if group.advice else ""
+    name = "" if group.name == group.rule else f" {group.name}"
+    yield style(_LEVELS[group.level], f"{group.level} {safe(group.rule + name)} ({group.total:,})") + advice
+    messages = {row.message for row in group.rows}
+    common = messages.pop() if len(messages) == 1 and len(group.rows) > 1 else ""
+    if common:
+        yield f"  {safe(common)}"
+    for row in group.rows[:most]:
+        place = style("dim", f"  {safe(str(row.place))}") if row.place is not None else ""
+        yield f"    {safe(row.subject or row.message)}{place}"
+        if row.subject and not common:
+            yield f"        {safe(row.message)}"
+        yield from (f"        {safe(text)}" for text in (*row.details, row.advice) if text)
+    if others := group.rows[len(group.rows[:most]) :]:
+        yield style("dim", f"    and {sum(row.count for row in others):,} more, which the HTML page and JSON have")
 
 
 def _place(finding: LintFinding) -> str:
@@ -72,8 +88,8 @@ def _summary(one: Linted) -> str:
     parts = [counted(len(one.findings), "finding")]
     parts += [f"{len(one.waived):,} waived"] if one.waived else []
     parts += [f"{one.ignored:,} about ignored bindings"] if one.ignored else []
-    parts += [f"{one.implied:,} DESCRIBE that READ or WRITE implies"] if one.implied else []
-    return ", ".join(parts)
+    found = ", ".join(parts)
+    return f"{found} (and {one.implied:,} DESCRIBE that READ or WRITE implies)" if one.implied else found
 
 
 def rule_lines(rule: LintRule, style: Style = plain) -> Iterator[str]:
@@ -124,6 +140,7 @@ def _state(one: Linted) -> LintedState:
         tuple(waiver.waiver.origin for waiver in one.idle_waivers),
         one.ignored,
         one.implied,
+        one.view.condition or None,
     )
 
 

@@ -6,34 +6,39 @@ name nobody mentions yet stands for all such names, and the table is exact for t
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any, Final
 
 from reconciler.access.hosts import Hosts
 from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet, literal, names_of
 from reconciler.access.names import shortest_name
+from reconciler.access.operations import IMPLICATIONS
 from reconciler.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType, is_reserved
 from reconciler.report.access_text import Holding, holdings
 from reconciler.report.access_view import AccessView
 from reconciler.report.style import Style, plain, safe
 
 _O = AclOperation
-#: Upper case from any host, lower case from some hosts only.
+#: The first letter, or the first letters of both words; lower case: from some hosts only.
 LETTERS: Final = {
     _O.READ: "R",
     _O.WRITE: "W",
     _O.CREATE: "C",
-    _O.DELETE: "X",
+    _O.DELETE: "D",
     _O.ALTER: "A",
-    _O.DESCRIBE: "D",
-    _O.DESCRIBE_CONFIGS: "N",
-    _O.ALTER_CONFIGS: "M",
-    _O.CLUSTER_ACTION: "K",
-    _O.IDEMPOTENT_WRITE: "I",
-    _O.CREATE_TOKENS: "T",
-    _O.DESCRIBE_TOKENS: "S",
-    _O.TWO_PHASE_COMMIT: "P",
+    _O.ALTER_CONFIGS: "Ac",
+    _O.DESCRIBE: "Ds",
+    _O.DESCRIBE_CONFIGS: "Dc",
+    _O.CLUSTER_ACTION: "Ca",
+    _O.IDEMPOTENT_WRITE: "Iw",
+    _O.CREATE_TOKENS: "Ct",
+    _O.DESCRIBE_TOKENS: "Dt",
+    _O.TWO_PHASE_COMMIT: "Tc",
 }
-_WIDTH: Final = 100
+#: What a cell says of somebody who may do everything.
+ALL: Final = "all"
+#: A terminal of the usual width.
+_WIDTH: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +49,21 @@ class AccessCell:
     from_some_hosts: frozenset[AclOperation] = frozenset()
     certain: bool = True
 
+    whole: bool = False
+
     @property
     def letters(self) -> str:
-        """``RWd``; ``?`` at the end where what is unknown about the cluster could change it, ``·`` for nothing."""
+        """``RWds``; ``?`` at the end where what is unknown about the cluster could change it, ``·`` for nothing.
+
+        What another operation implies is left out: everybody who may READ may DESCRIBE.
+        """
+        implied = {IMPLICATIONS[operation] for operation in self.everywhere if operation in IMPLICATIONS}
         found = "".join(
-            letter if operation in self.everywhere else letter.lower() if operation in self.from_some_hosts else ""
+            letter if operation in self.everywhere - implied else letter.lower()
             for operation, letter in LETTERS.items()
+            if operation in (self.everywhere - implied) | self.from_some_hosts
         )
+        found = ALL if self.whole else found
         return f"{found}?" if not self.certain else found or "·"
 
 
@@ -99,14 +112,15 @@ def _fresh(kind: ResourceType, key: NameSet, keys: set[NameSet]) -> str | None:
 
 def _cell(holding: Holding, kind: ResourceType, name: str) -> AccessCell:
     if holding.super_user:
-        return AccessCell(SUPPORTED_OPERATIONS[kind])
+        return AccessCell(SUPPORTED_OPERATIONS[kind], whole=True)
     rows = [row for row in holding.rows if row.region.contains(name)]
     hosts: dict[AclOperation, list[Hosts]] = {}
     for row in rows:
         for operation in row.operations if row.certain else ():
             hosts.setdefault(operation, []).append(row.hosts)
     everywhere = frozenset(operation for operation, parts in hosts.items() if _together_any(parts))
-    return AccessCell(everywhere, frozenset(hosts) - everywhere, all(row.certain for row in rows))
+    certain, whole = all(row.certain for row in rows), everywhere >= SUPPORTED_OPERATIONS[kind]
+    return AccessCell(everywhere, frozenset(hosts) - everywhere, certain, whole)
 
 
 def _together_any(parts: Sequence[Hosts]) -> bool:
@@ -116,14 +130,15 @@ def _together_any(parts: Sequence[Hosts]) -> bool:
 
 
 def matrix_lines(tables: Sequence[tuple[AccessView, Matrix]], style: Style = plain) -> Iterator[str]:
-    """Each state's table, with as many principals across as fit, and the meaning of the letters."""
+    """The meaning of the letters, then each state's table, with as many principals across as fit."""
+    used = {op for _, matrix in tables for _, _, cells in matrix.rows for c in cells for op in _operations(c)}
+    keys = [f"{letter}={op.name}" for op, letter in LETTERS.items() if op in used]
+    yield from wrap("  ".join(keys) or "nobody may do anything", _WIDTH, break_on_hyphens=False)
+    yield style("dim", "READ, WRITE, DELETE and ALTER include DESCRIBE. Lower case: from some hosts only.")
+    yield style("dim", "?: depends on what is unknown about the cluster.")
     for view, matrix in tables:
         yield style("dim", safe(view.words))
         yield from _table(matrix, style)
-    used = {op for _, matrix in tables for _, _, cells in matrix.rows for c in cells for op in _operations(c)}
-    yield ""
-    yield ", ".join(f"{letter} {op.name}" for op, letter in LETTERS.items() if op in used) or "nobody may do anything"
-    yield style("dim", "Lower case: from some hosts only. ?: depends on what is unknown about the cluster.")
 
 
 def _table(matrix: Matrix, style: Style) -> Iterator[str]:

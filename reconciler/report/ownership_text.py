@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from reconciler.manifest import FIELD_OF
-from reconciler.model import PatternType, ResourcePattern, ResourceType
+from reconciler.model import AclPermissionType, PatternType, ResourcePattern, ResourceType
+from reconciler.model.naming import as_name, ticked
 from reconciler.policy import Breach, BreachKind, OwnerConsent
 from reconciler.report.results.documents import BreachEntry, ConsentEntry
 from reconciler.report.style import Style, plain, safe
@@ -27,34 +28,62 @@ def consent_lines(consents: Iterable[OwnerConsent], style: Style = plain) -> Ite
 
 
 def message(breach: Breach) -> str:
-    """What the file names, and whose it is."""
+    """What the file names, and whose it is; with the role that names it, and the guardrail that says so."""
+    said = _message(breach)
+    if breach.consent is not None:
+        said += f"; the consent at {as_name(str(breach.consent))} does not cover it"
+    return said if breach.rule is None else f"{said} (by the guardrails, {breach.rule})"
+
+
+def _message(breach: Breach) -> str:
     file = f"a file of {_teams(breach.teams)}" if breach.teams else "a file of no team"
+    if breach.role is not None:
+        file = f"by the Role at {as_name(str(breach.role))}, {file}"
     whose = f"of {_teams(breach.owners)}" if breach.owners else "that no team owns"
     match breach.kind:
         case BreachKind.PRINCIPAL:
-            return f"{file} names the principal {breach.principal} {whose}"
+            return f"{file} names the principal {as_name(breach.principal or '')} {whose}"
         case BreachKind.RESOURCE:
             operations = ", ".join(operation.name for operation in breach.operations)
-            return f"{file} declares {operations} on {_names(breach.pattern)} {whose}"
+            verb = "denies" if breach.permission is AclPermissionType.DENY else "declares"
+            return f"{file} {verb} {operations} on {_names(breach.pattern)} {whose}"
         case BreachKind.TOPIC:
             return f"{file} declares {_names(breach.pattern)} {whose}"
+        case BreachKind.CLAIM:
+            return f"{file} owns {_names(breach.pattern)}, and no Ownership document says so"
         case BreachKind.CONSENT:
             return f"{file} consents in the name {whose}"
         case BreachKind.OWNERS:
             return f"{file} declares owners, and so could give itself anything"
+        case BreachKind.SHARED:
+            return f"{file} declares the {as_name(breach.subject)}, which is about everybody"
+        case BreachKind.VARIABLES:
+            return f"{file} sets variables for files {'of other teams' if breach.owners else 'of no team'}"
 
 
 def advice(breach: Breach) -> str:
-    """What to write, and where."""
+    """What to write, and where; for a guardrail, before the change that needs it."""
+    said = _advice(breach)
+    return said if breach.rule is None else f"{said}; merge that before the change that needs it"
+
+
+def _advice(breach: Breach) -> str:
     match breach.kind:
+        case _ if breach.role is not None:
+            return "write the rule out instead of using the role, or move the Role to a file that belongs to no team"
         case BreachKind.RESOURCE if breach.teams and breach.owners and breach.pattern is not None:
             owner = breach.owners[0]
-            return f"ask {owner} to write in a file of its own, under consents: {_consent(breach, owner)}"
+            item = ticked(_consent(breach, owner))
+            return f"ask {as_name(owner)} to write in a file of its own, under consents: {item}"
+        case BreachKind.RESOURCE if breach.teams and not _is_cluster(breach):
+            return "on what no team owns, only a file of no team may deny: move the rule there"
         case BreachKind.RESOURCE if breach.teams:
             return "only a team whose item of Ownership says cluster: true may name the cluster"
+        case BreachKind.CLAIM:
+            return "correct owns, or have the topics added to the item of the team in Ownership"
         case BreachKind.CONSENT:
             return f"move it to a file of {_teams(breach.owners)}"
-        case BreachKind.OWNERS:
+        case BreachKind.OWNERS | BreachKind.VARIABLES | BreachKind.SHARED:
             return "move it to a file that belongs to no team"
         case BreachKind.PRINCIPAL | BreachKind.TOPIC if breach.teams:
             return f"declare it in a file of {_teams(breach.owners)}"
@@ -73,17 +102,23 @@ def consent_entry(consent: OwnerConsent) -> ConsentEntry:
     """One consent in use, as commands print it for programs."""
     operations = ", ".join(sorted(operation.name for operation in consent.operations))
     names = ", ".join(map(names_words, consent.patterns))
-    words = f"{consent.team} lets files of {consent.to} declare {operations} on {names}"
+    words = f"{as_name(consent.team)} lets files of {as_name(consent.to)} declare {operations} on {names}"
     reason = consent.reason or ""
-    return ConsentEntry(consent.origin, f"{words}: {reason}" if reason else words, consent.team, consent.to, reason)
+    return ConsentEntry(
+        consent.origin, f"{words}: {ticked(reason)}" if reason else words, consent.team, consent.to, reason
+    )
 
 
 def _teams(names: Iterable[str]) -> str:
-    return " and ".join(names)
+    return " and ".join(map(as_name, names))
 
 
 def _names(pattern: ResourcePattern | None) -> str:
     return "" if pattern is None else names_words(pattern)
+
+
+def _is_cluster(breach: Breach) -> bool:
+    return breach.pattern is not None and breach.pattern.resource_type is ResourceType.CLUSTER
 
 
 def _consent(breach: Breach, owner: str) -> str:
@@ -91,7 +126,11 @@ def _consent(breach: Breach, owner: str) -> str:
     operations = ", ".join(operation.name for operation in breach.operations)
     to, pattern = breach.teams[0], breach.pattern
     resource = "" if pattern is None else f", {FIELD_OF[pattern.resource_type]}: {_value(pattern)}"
-    return f"{{team: {owner}, to: {to}, operations: [{operations}]{resource}}}"
+    deny = ", permissions: [DENY]" if breach.permission is AclPermissionType.DENY else ""
+    # As quoted as YAML wants it: "User:*" begins an alias elsewhere in the text.
+    principals = ", ".join(f'"{principal}"' for principal in breach.strangers)
+    strangers = f", principals: [{principals}]" if principals else ""
+    return f"{{team: {owner}, to: {to}, operations: [{operations}]{resource}{deny}{strangers}}}"
 
 
 def _value(pattern: ResourcePattern) -> str:

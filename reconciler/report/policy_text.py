@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.model import UNLIMITED_CONFIGS, TopicCheck, readable
+from reconciler.model.naming import as_name, ticked
 from reconciler.policy import TopicFinding, TopicFindingStatus, TopicPolicyResult
 from reconciler.report.results.documents import PoliciesEntry, PolicyEntry, WaiverEntry
 from reconciler.report.results.finding import Level
@@ -43,11 +44,11 @@ def _finding_lines(finding: TopicFinding, style: Style) -> Iterator[str]:
     yield f"{head}  {safe(finding.topic)}{style('dim', safe(f'  {finding.origin}'))}"
     yield safe(f"    {message(finding)}")
     if finding.rule.message:
-        yield safe(f"    {finding.rule.message}")
-    yield safe(f"    rule {rule_name(finding)} at {finding.rule_origin}")
+        yield safe(f"    {ticked(finding.rule.message)}")
+    yield safe(f"    rule {as_name(rule_name(finding))} at {finding.rule_origin}")
     if finding.waiver is not None:
         stands = "accepted until" if finding.status is TopicFindingStatus.WAIVED else "was accepted until"
-        yield safe(f"    {stands} {finding.waiver.expires}: {finding.waiver.reason}")
+        yield safe(f"    {stands} {finding.waiver.expires}: {ticked(finding.waiver.reason)}")
     if finding.status is not TopicFindingStatus.WAIVED:
         yield safe(f"    {advice(finding)}")
 

@@ -1,7 +1,7 @@
 """Answers to ``can-i`` and ``explain``: yes or no first, then the rule, the ACLs and their lines."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reconciler.access import (
@@ -24,10 +24,16 @@ from reconciler.model import (
     PatternType,
     ResourcePattern,
 )
-from reconciler.report.access_view import AccessView
-from reconciler.report.style import Style, plain, safe
+from reconciler.model.naming import as_name, binding_name
+from reconciler.report.access_view import AccessView, times
+from reconciler.report.allowing_rule import allowing_rule
+from reconciler.report.condition import with_condition
+from reconciler.report.quota_text import ClientLimits
+from reconciler.report.style import Style, counted, plain, safe
 from reconciler.report.words import (
+    DOCUMENTATION,
     decision_document,
+    host_words,
     names_words,
     note_document,
     note_words,
@@ -72,6 +78,19 @@ def ask(
     view: AccessView, principal: str, operation: AclOperation, pattern: ResourcePattern, host: str | None
 ) -> Answered:
     """Whether a principal may do it on every name of the pattern; from every host where none is given."""
+    about = None if principal == WILDCARD_PRINCIPAL else principal
+    view, found = with_condition(
+        view,
+        lambda one: _ask(one, principal, operation, pattern, host),
+        compared=lambda one: one.allowed,
+        about=about,
+    )
+    return replace(found, view=view)
+
+
+def _ask(
+    view: AccessView, principal: str, operation: AclOperation, pattern: ResourcePattern, host: str | None
+) -> Answered:
     answer = can_i(view.authorizer, principal, operation, pattern, host or WILDCARD)
     request = answer.counterexample
     one_name = pattern.pattern_type is PatternType.LITERAL and not pattern.is_wildcard
@@ -81,48 +100,91 @@ def ask(
     return Answered(view, principal, operation, pattern, host, answer, explanation)
 
 
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Why one state decides a request as it does; ``limits`` are those of the client, where it was asked about one.
+
+    ``host`` is the one that was asked about; without one, the request stands for every host that no ACL names.
+    """
+
+    view: AccessView
+    explanation: Explanation
+    limits: ClientLimits | None = None
+    host: str | None = None
+
+
 def explained(
-    authorizer: Authorizer, principal: str, operation: AclOperation, pattern: ResourcePattern, host: str | None
-) -> Explanation:
+    view: AccessView, principal: str, operation: AclOperation, pattern: ResourcePattern, host: str | None
+) -> Explained:
     """Why one request is decided as it is; the host of no ACL where none is given."""
-    return explain(authorizer, AccessRequest(principal, host or unnamed_host(authorizer), operation, *pattern[:2]))
+    request = AccessRequest(principal, host or unnamed_host(view.authorizer), operation, *pattern[:2])
+    view, explanation = with_condition(
+        view,
+        lambda one: explain(one.authorizer, request),
+        compared=lambda one: one.allowed,
+        about=principal,
+    )
+    return Explained(view, explanation, host=host)
 
 
 def unnamed_host(authorizer: Authorizer) -> str:
     """An address that no ACL names, of those set aside for documentation (RFC 5737)."""
     named = {binding.entry.host for binding in authorizer.bindings}
-    addresses = (f"{net}.{last}" for net in ("192.0.2", "198.51.100", "203.0.113") for last in range(256))
+    addresses = (f"{net}{last}" for net in DOCUMENTATION for last in range(256))
     return next((address for address in addresses if address not in named), "192.0.2.0")
 
 
 def can_i_lines(answers: Sequence[Answered], style: Style = plain) -> Iterator[str]:
     """One state, or before and after."""
-    for answered, when in zip(answers, _times(answers), strict=True):
-        yield when + style(_STYLE[answered.allowed], _WORD[answered.allowed]) + f"  {safe(_question(answered))}"
+    for answered, when in zip(answers, times(answers), strict=True):
+        answer = style(_STYLE[answered.allowed], _WORD[answered.allowed])
+        yield f"{when}{answer}  {safe(_question(answered) + _condition(answered.view))}"
         explanation = answered.explanation
         if answered.answer.counterexample is not None and explanation is not None:
             request = explanation.decision.request
             resource = resource_words(request.resource_type, request.resource_name)
-            yield safe(f"    not {request.principal} on {resource} from {request.host}")
+            host = host_words(request.host, _named(answered.view, answered.host))
+            yield safe(f"    not {as_name(request.principal)} on {resource} from {host}")
         if explanation is not None:
             yield from _reasons(explanation, answered.view.authorizer)
         yield style("dim", f"    {safe(answered.view.words)}")
 
 
-def explain_lines(found: Sequence[tuple[AccessView, Explanation]], style: Style = plain) -> Iterator[str]:
-    """One state, or before and after: the answer, why, and all ACLs on the name."""
-    for (view, explanation), when in zip(found, _times(found), strict=True):
+def explain_lines(found: Sequence[Explained], style: Style = plain) -> Iterator[str]:
+    """One state, or before and after: the answer, why, all ACLs on the name, and the client's limits if asked for."""
+    for one, when in zip(found, times(found), strict=True):
+        view, explanation = one.view, one.explanation
         request = explanation.decision.request
         resource = resource_words(request.resource_type, request.resource_name)
-        subject = f"{request.principal} {request.operation.name} {resource} from {request.host}"
-        yield when + style(_STYLE[explanation.allowed], _WORD[explanation.allowed]) + f"  {safe(subject)}"
+        host = host_words(request.host, _named(view, one.host))
+        subject = f"{as_name(request.principal)} {request.operation.name} {resource} from {host}"
+        answer = style(_STYLE[explanation.allowed], _WORD[explanation.allowed])
+        yield f"{when}{answer}  {safe(subject + _condition(view))}"
         yield from _reasons(explanation, view.authorizer)
-        if explanation.considered:
-            yield "    ACLs on this name:"
-        for binding, standing in explanation.considered:
-            line = f"      {standing:<15}  {safe(str(binding))}"
-            yield style("title" if standing is Relevance.DECIDES else "dim", line) + _place(binding, view.authorizer)
+        if explanation.allowed is False:
+            yield from (f"    {line}" for line in allowing_rule(explanation.decision))
+        yield from _considered(explanation, view, style)
+        if one.limits is not None:
+            yield from one.limits.lines("    ")
         yield style("dim", f"    {safe(view.words)}")
+
+
+def _named(view: AccessView, asked: str | None) -> set[str]:
+    """The hosts that somebody spelled out: in an ACL, or in the question."""
+    return {binding.entry.host for binding in view.authorizer.bindings} | ({asked} if asked else set())
+
+
+def _considered(explanation: Explanation, view: AccessView, style: Style) -> Iterator[str]:
+    """The ACLs that could bear on the request; those of other principals are many and say nothing about this one."""
+    others = sum(relevance is Relevance.OTHER_PRINCIPAL for _, relevance in explanation.considered)
+    if explanation.considered:
+        yield "    ACLs on this name:"
+    for binding, standing in explanation.considered:
+        if standing is not Relevance.OTHER_PRINCIPAL:
+            line = f"      {standing:<15}  {safe(binding_name(binding))}"
+            yield style("title" if standing is Relevance.DECIDES else "dim", line) + _place(binding, view.authorizer)
+    if others:
+        yield style("dim", f"      {counted(others, 'ACL')} of other principals")
 
 
 def _reasons(explanation: Explanation, authorizer: Authorizer) -> Iterator[str]:
@@ -130,15 +192,20 @@ def _reasons(explanation: Explanation, authorizer: Authorizer) -> Iterator[str]:
     instead = explanation.instead
     if instead is not None and instead.allowed:
         request = instead.request
-        where = resource_words(request.resource_type, request.resource_name or "of some name")
+        where = _resource(request)
         yield safe(f"    but brokers accept {request.operation.name} on {where}, which it may:")
         yield from _reason(instead, authorizer)
+
+
+def _resource(request: AccessRequest) -> str:
+    kind, name = request.resource_type, request.resource_name
+    return resource_words(kind, name) if name else f"{kind.noun} of some name"
 
 
 def _reason(decision: Decision, authorizer: Authorizer) -> Iterator[str]:
     yield f"    {_RULES[decision.rule]}"
     for binding in decision.bindings:
-        yield f"      {safe(str(binding))}{_place(binding, authorizer)}"
+        yield f"      {safe(binding_name(binding))}{_place(binding, authorizer)}"
 
 
 def _place(binding: AclBinding, authorizer: Authorizer) -> str:
@@ -148,14 +215,15 @@ def _place(binding: AclBinding, authorizer: Authorizer) -> str:
     return f"  {safe(note_words(note))}"
 
 
+def _condition(view: AccessView) -> str:
+    """Where an answer rests on a claim, no reader may take its first line for all of it."""
+    return f", {view.condition}" if view.condition else ""
+
+
 def _question(answered: Answered) -> str:
     host = "every host" if answered.host is None else answered.host
-    who = "everybody" if answered.principal == WILDCARD_PRINCIPAL else answered.principal
+    who = "everybody" if answered.principal == WILDCARD_PRINCIPAL else as_name(answered.principal)
     return f"{who} may {answered.operation.name} {names_words(answered.pattern)} from {host}"
-
-
-def _times(answers: Sequence[object]) -> tuple[str, ...]:
-    return ("before: ", "after:  ") if len(answers) > 1 else ("",)
 
 
 def can_i_document(answers: Sequence[Answered]) -> dict[str, Any]:
@@ -188,21 +256,21 @@ def _declared(decision: Decision, view: AccessView) -> list[dict[str, Any]]:
     return [note_document(binding, note) for binding, note in notes if note is not None]
 
 
-def explain_document(found: Sequence[tuple[AccessView, Explanation]]) -> dict[str, Any]:
-    """For programs."""
+def explain_document(found: Sequence[Explained]) -> dict[str, Any]:
+    """For programs; ``limits`` is null unless a client was asked about."""
+    return {"answers": [_explained_document(one) for one in found]}
+
+
+def _explained_document(explained: Explained) -> dict[str, Any]:
+    view, found = explained.view, explained.explanation
     return {
-        "answers": [
-            {
-                **view.document(),
-                "allowed": one.allowed,
-                "decision": decision_document(one.decision),
-                "declared": _declared(one.decision, view),
-                "instead": None if one.instead is None else decision_document(one.instead),
-                "considered": [
-                    {"binding": BINDING.write(binding), "standing": standing.value}
-                    for binding, standing in one.considered
-                ],
-            }
-            for view, one in found
-        ]
+        **view.document(),
+        "allowed": found.allowed,
+        "decision": decision_document(found.decision),
+        "declared": _declared(found.decision, view),
+        "instead": None if found.instead is None else decision_document(found.instead),
+        "considered": [
+            {"binding": BINDING.write(binding), "standing": standing.value} for binding, standing in found.considered
+        ],
+        "limits": None if explained.limits is None else explained.limits.documents(),
     }

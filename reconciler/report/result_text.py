@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from reconciler.apply import GOOD, Outcome, Result, StepOutcome
-from reconciler.plan import change_id, describe, plan_id, step_to_json
+from reconciler.plan import describe, ids, step_to_json
 from reconciler.report.style import Style, counted, plain, safe
 
 #: How many steps that were not attempted are named: a run that stops early leaves thousands of them.
@@ -28,13 +28,16 @@ def result_lines(result: Result, style: Style = plain) -> Iterator[str]:
         yield style("error", f"stopped: {safe(result.stopped)}")
     yield _counts(result)
     yield _verdict(result, style)
+    if result.audit_head:
+        yield f"Audit log: head {result.audit_head}"
 
 
 def result_document(result: Result) -> dict[str, Any]:
     """The result as JSON values."""
+    change, whole = ids(result.plan)
     return {
-        "changeId": change_id(result.plan),
-        "planId": plan_id(result.plan),
+        "changeId": change,
+        "planId": whole,
         "cluster": {"id": result.plan.cluster_id, "name": result.plan.terms.cluster},
         "succeeded": result.succeeded,
         "verified": result.verified,
@@ -42,6 +45,7 @@ def result_document(result: Result) -> dict[str, Any]:
         "interrupted": result.interrupted,
         "differences": list(result.differences),
         "notes": list(result.notes),
+        "auditHead": result.audit_head or None,
         "counts": {str(outcome): result.count(outcome) for outcome in Outcome},
         "steps": [_step(item) for item in result.outcomes],
     }

@@ -4,12 +4,11 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from reconciler.plan import EVERYBODY_ELSE, AccessReview, Effect, EffectKind
-from reconciler.report.access_lines import AccessLine, access_lines
+from reconciler.report.access_lines import LINES_SHOWN, NAMES_SHOWN, AccessLine, ordered_lines, rows_shown
 from reconciler.report.style import Style, counted, plain, safe
 from reconciler.report.words import binding_words
 
-_LINES_SHOWN: Final = 40
-_NAMES_SHOWN: Final = 4
+_GRAVEST_SHOWN: Final = 20
 _PERHAPS: Final = "  (perhaps)"
 _WHY_PERHAPS: Final = (
     "  perhaps: depends on what is not known about the cluster (default-allow, ACLs that cannot be named)"
@@ -17,11 +16,11 @@ _WHY_PERHAPS: Final = (
 
 
 def review_lines(access: AccessReview, style: Style = plain, *, expand: bool = False) -> Iterator[str]:
-    """A title that counts, a line for each gain and each loss (at most 40 unless ``expand``), callouts."""
-    lines = list(access_lines(access.access_changes, expand=expand, most_names=_NAMES_SHOWN))
-    yield style("title", f"Access: {_title(access)}")
-    shown = lines if expand or len(lines) <= _LINES_SHOWN else lines[:_LINES_SHOWN]
-    yield from (style("add" if line.sign == "+" else "remove", f"  {line.sign} {_words(line)}") for line in shown)
+    """A title that counts, gains and losses (of more than 40 lines the gravest 20 unless ``expand``), callouts."""
+    lines = _lines(access, expand=expand)
+    yield style("title", f"Access: {access_title(access)}")
+    shown = lines[: _shown(len(lines), expand=expand)]
+    yield from (style("add" if line.sign == "+" else "remove", f"  {line.sign} {line_words(line)}") for line in shown)
     if len(lines) > len(shown):
         yield f"    {len(lines) - len(shown):,} more lines; --expand shows them"
     if not all(line.certain for line in lines):
@@ -29,17 +28,50 @@ def review_lines(access: AccessReview, style: Style = plain, *, expand: bool = F
     if access.more_principals:
         more = counted(access.more_principals, "more principal")
         yield style("dim", f"  {more} with ACLs of their own gain or lose through User:* and are not listed")
-    for callout in access.callouts:
+    for callout in access.callouts[: callouts_shown(access, expand=expand)]:
         yield style("warn", f"  ! {safe(callout.text)}") + style("dim", f"  [{safe(callout.rule)}]")
 
 
-def _words(line: AccessLine) -> str:
+def callouts_shown(access: AccessReview, *, expand: bool = False) -> int:
+    """How many callouts :func:`review_lines` shows; they come the gravest first."""
+    return _shown(len(access.callouts), expand=expand)
+
+
+def _shown(lines: int, *, expand: bool) -> int:
+    """All, or where there are so many that most of them are left out, as many as fit a screen with what follows."""
+    return lines if expand or lines <= LINES_SHOWN else _GRAVEST_SHOWN
+
+
+def cut_words(access: AccessReview, *, expand: bool = False) -> str:
+    """``40 of 3,996 rows of access shown``; empty where :func:`review_lines` shows all that the plan holds."""
+    cut = rows_cut(access, expand=expand)
+    return "" if cut is None else rows_shown(*cut)
+
+
+def rows_cut(access: AccessReview, *, expand: bool = False) -> tuple[int, int] | None:
+    """How many rows :func:`review_lines` shows, and of how many; ``None`` where it shows all that the plan holds."""
+    lines = _lines(access, expand=expand)
+    shown = lines[: _shown(len(lines), expand=expand)]
+    rows, named = sum(line.rows for line in lines), sum(line.rows - line.unnamed for line in shown)
+    return (named, rows) if named < rows else None
+
+
+def _lines(access: AccessReview, *, expand: bool) -> list[AccessLine]:
+    return ordered_lines(access.access_changes, expand=expand, most_names=None if expand else NAMES_SHOWN)
+
+
+def line_words(line: AccessLine) -> str:
+    """``User:a: READ on topic `x` from 10.0.0.1``, safe to show; without its sign."""
     topics = f" ({line.topics})" if line.topics else ""
     hosts = f" from {line.hosts}" if line.hosts else ""
-    return safe(f"{line.who}: {line.operations} on {line.names}{topics}{hosts}{'' if line.certain else _PERHAPS}")
+    note = f"  ({line.note})" if line.note else ""
+    return safe(
+        f"{line.name}: {line.operations} on {line.names}{topics}{hosts}{'' if line.certain else _PERHAPS}{note}"
+    )
 
 
-def _title(access: AccessReview) -> str:
+def access_title(access: AccessReview) -> str:
+    """``2 principals gain, 1 principal loses``."""
     gaining = {row.principal for row in access.access_changes if row.gained}
     losing = {row.principal for row in access.access_changes if row.lost}
     verbs = ((gaining, "gain"), (losing, "lose"))
@@ -52,14 +84,6 @@ def _who(found: Collection[str | None]) -> str:
     named = len(found) - (None in found)
     parts = [EVERYBODY_ELSE] if None in found else []
     return " and ".join([*parts, counted(named, "principal")] if named else parts)
-
-
-def _capped(lines: list[str], *, expand: bool) -> Iterator[str]:
-    if expand or len(lines) <= _LINES_SHOWN:
-        yield from lines
-        return
-    yield from lines[:_LINES_SHOWN]
-    yield f"    {len(lines) - _LINES_SHOWN:,} more lines; --expand shows them"
 
 
 def effect_words(effect: Effect | None) -> str:

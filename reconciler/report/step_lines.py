@@ -1,31 +1,31 @@
 """The steps of a plan as lines, built once for all formats; nothing here is escaped."""
 
-import datetime
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby, repeat
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from reconciler.model import Origin
 from reconciler.plan import BrokerAnswer, Effect, Phase, Plan, Ruling, Step
-from reconciler.report.kinds import Detail, kind_of, sign_of
+from reconciler.report.folding import MOST_LINES, arranged, first_names
+from reconciler.report.kinds import Alike, Detail, kind_of, sign_of
 from reconciler.report.review_text import effect_words
 from reconciler.report.validation_text import answer_words
 from reconciler.report.words import why_words
 
 _Tagged: TypeAlias = tuple[Step, Effect | None]
-
-#: So many steps of a phase are always shown one by one,
-_FEW: Final = 50
-#: and so many that are alike.
-_ALIKE: Final = 5
+#: Steps that differ in their operation only, and so share a line.
+_Shared: TypeAlias = list[_Tagged]
+_Answers: TypeAlias = Mapping[str, BrokerAnswer]
 
 
 @dataclass(frozen=True, slots=True)
 class StepLine:
     """One or several steps that share a line. ``sign`` is ``+``, ``-`` or ``~``; ``about`` the principal or the name.
 
-    ``names`` are those of steps that are alike, where there are very many: the line counts them.
+    ``until`` is the last day (``until 2026-12-31``), ``why`` what the manifest says of why; both may be empty.
+    ``names`` are the first of steps that are alike, where there are very many; ``unnamed`` steps are only counted.
+    ``notes`` are what such steps bring with them, to be said once for all of a phase.
     """
 
     phase: Phase
@@ -34,87 +34,117 @@ class StepLine:
     words: str
     details: tuple[Detail, ...]
     effect: str
-    step: Step
     ids: tuple[str, ...]
+    origin: Origin | None = None
+    until: str = ""
+    why: str = ""
     names: tuple[str, ...] = ()
-
-    @property
-    def origin(self) -> Origin | None:
-        """Where it is declared."""
-        return self.step.origin
-
-    @property
-    def until(self) -> str:
-        """``until 2026-12-31``; empty where it has no end."""
-        expires: datetime.date | None = self.step.expires
-        return "" if expires is None else f"until {expires}"
-
-    @property
-    def why(self) -> str:
-        """``PAY-12: settlement reads orders``, as the manifest says; empty where it says nothing."""
-        return why_words(self.step.reason, self.step.ticket)
+    unnamed: int = 0
+    notes: tuple[str, ...] = ()
 
 
-def step_lines(plan: Plan, *, expand: bool = False) -> Iterator[StepLine]:
-    """Every step, in order. With ``expand`` each has a line of its own.
+def step_lines(plan: Plan, *, expand: bool = False, fold: bool = True) -> Iterator[StepLine]:
+    """Every step, phase after phase. With ``expand`` each has a line of its own, in the order in which it is sent.
 
-    Without, bindings that differ in their operation only share one. So do very many topics that get the same, unless
-    data is lost or the broker did not simply accept it; their line comes first in its phase.
+    Without, bindings that differ in their operation only share one. Where a phase has very many lines, the gravest come
+    first, and with ``fold`` lines of one shape share one that counts them: see :mod:`reconciler.report.folding`.
     """
     validation = plan.topics.validation
     answers = {answer.step: answer for answer in validation.answers} if validation else {}
     tagged = zip(plan.steps, plan.access.effects or repeat(None), strict=False)
     for _, steps in groupby(tagged, key=lambda item: item[0].phase):
-        rest = list(steps)
-        if not expand:
-            together, rest = _divided(rest, answers)
-            yield from (_grouped(plan, same) for same in together)
-        for _, group in groupby(rest, key=lambda item: _key(*item, expand=expand)):
-            yield _line(plan, list(group), answers)
+        shared = [list(group) for _, group in groupby(steps, key=lambda item: _key(*item, expand=expand))]
+        if expand:
+            yield from (_line(plan, [one], answers) for one in shared)
+            continue
+        lines = arranged(shared, lambda one: _alike(one, answers), fold=fold)
+        most = MOST_LINES if fold and len(lines) > MOST_LINES else len(lines)
+        yield from (_line(plan, one, answers) for one in lines[:most])
+        if lines[most:]:
+            yield _others(lines[most:])
+
+
+def steps_shown(lines: Iterable[StepLine]) -> tuple[int, int]:
+    """How many steps these lines show by name, and how many they are about."""
+    found = list(lines)
+    total = sum(len(line.ids) for line in found)
+    return total - sum(line.unnamed for line in found), total
+
+
+def note_lines(lines: Sequence[StepLine]) -> Iterator[tuple[int, str]]:
+    """Each note of a phase's lines once, with the number of steps that it is about."""
+    notes = dict.fromkeys(note for line in lines for note in line.notes)
+    for note in notes:
+        yield sum(len(line.ids) for line in lines if note in line.notes), note
 
 
 def _key(step: Step, effect: Effect | None, *, expand: bool) -> Hashable:
     shared = None if expand else kind_of(step.change).shared(step.change)
     if shared is None:
         return step.id
-    return type(step.change), shared, effect, step.origin, step.expires, step.reason, step.ticket
+    return type(step.change), shared, effect, step.origin, step.expires, step.reason, step.ticket, step.role
 
 
-def _divided(steps: list[_Tagged], answers: Mapping[str, BrokerAnswer]) -> tuple[list[list[_Tagged]], list[_Tagged]]:
-    """Very many steps that are alike, each set of them in the order of its first; and the other steps."""
-    if len(steps) <= _FEW:
-        return [], steps
-    sets: dict[Hashable, list[_Tagged]] = {}
-    for item in steps:
-        change = item[0].change
-        alike = kind_of(change).alike(change)
-        answer = answers.get(item[0].id) if answers and alike is not None else None
-        if alike is not None and (answer is None or answer.ruling is Ruling.ACCEPTED):
-            sets.setdefault((type(change), alike), []).append(item)
-    together = [same for same in sets.values() if len(same) > _ALIKE]
-    shown = {step.id for same in together for step, _ in same}
-    return together, [item for item in steps if item[0].id not in shown] if shown else steps
+def _alike(shared: _Shared, answers: _Answers) -> Alike:
+    step, effect = shared[0]
+    answer = answers.get(step.id) if answers else None
+    if answer is not None and answer.ruling is not Ruling.ACCEPTED:
+        return Alike(0, step.id)  # what the broker says about it is about this step only
+    gravity, shape = kind_of(step.change).alike([one.change for one, _ in shared])
+    kind = None if effect is None else effect.kind
+    return Alike(gravity, (type(step.change), shape, kind, step.expires, step.role))
 
 
-def _line(plan: Plan, steps: Sequence[_Tagged], answers: Mapping[str, BrokerAnswer]) -> StepLine:
-    first, effect = steps[0]
-    words = kind_of(first.change).words([step.change for step, _ in steps], plan.topics)
-    details = (*words.details, *_answered(answers.get(first.id))) if answers else words.details
-    ids = tuple(step.id for step, _ in steps)
-    sign = sign_of(first.change)
-    return StepLine(first.phase, sign, words.about, words.text, details, effect_words(effect), first, ids)
+def _line(plan: Plan, lines: Sequence[_Shared], answers: _Answers) -> StepLine:
+    step, effect = lines[0][0]
+    kind, changes = kind_of(step.change), [one.change for one, _ in lines[0]]
+    words = kind.words(changes, plan.topics)
+    steps = [one for shared in lines for one, _ in shared]
+    line = StepLine(
+        step.phase,
+        sign_of(step.change),
+        words.about,
+        words.text,
+        words.details,
+        effect_words(effect),
+        tuple(one.id for one in steps),
+        step.origin,
+        "" if step.expires is None else f"until {step.expires}",
+        _why(step),
+        notes=words.notes,
+    )
+    if len(lines) == 1:
+        return replace(line, details=(*words.details, *_answered(answers.get(step.id)))) if answers else line
+    names = first_names([kind.name([one.change for one, _ in shared]) for shared in lines], kind.alike(changes).gravity)
+    below = {kind.words([one.change for one, _ in shared], plan.topics).details for shared in lines}
+    return replace(
+        line,
+        words=kind.many([one.change for one in steps], words.text),
+        # What is said below or after one of them is said of all only where it is the same.
+        details=words.details if len(below) == 1 else (),
+        effect="" if effect is None else str(effect.kind).replace("-", " "),
+        origin=step.origin if len({one.origin for one in steps}) == 1 else None,
+        why=_why(step) if len({(one.reason, one.ticket) for one in steps}) == 1 else _role(step),
+        names=names,
+        unnamed=sum(len(shared) for shared in lines[len(names) :]),
+    )
 
 
-def _grouped(plan: Plan, steps: Sequence[_Tagged]) -> StepLine:
-    """``2,000 topics: 3 partitions``, with all names."""
-    first, effect = steps[0]
-    kind = kind_of(first.change)
-    words = kind.words([first.change], plan.topics)
-    names = tuple(kind.words([step.change], plan.topics).about for step, _ in steps)
-    text = words.text.replace(f"{kind.NOUN} {words.about}", f"{len(steps):,} {kind.NOUN}s", 1)
-    ids = tuple(step.id for step, _ in steps)
-    sign = sign_of(first.change)
-    return StepLine(first.phase, sign, words.about, text, words.details, effect_words(effect), first, ids, names)
+def _why(step: Step) -> str:
+    """A role comes first: the place of the step only uses it, so a change of the role is seen nowhere else."""
+    return "; ".join(filter(None, (_role(step), why_words(step.reason, step.ticket))))
+
+
+def _role(step: Step) -> str:
+    return "" if step.role is None else f"by the Role at {step.role}"
+
+
+def _others(lines: Sequence[Sequence[_Shared]]) -> StepLine:
+    """One line for all shapes that there is no room for, however many there are."""
+    steps = [step for line in lines for shared in line for step, _ in shared]
+    text = f"{len(steps):,} more of {len(lines):,} other shapes"
+    ids = tuple(step.id for step in steps)
+    return StepLine(steps[0].phase, sign_of(steps[0].change), "", text, (), "", ids, unnamed=len(steps))
 
 
 def _answered(answer: BrokerAnswer | None) -> tuple[Detail, ...]:

@@ -41,6 +41,7 @@ def usage_document(usage: ClusterUsage) -> dict[str, Any]:
         "refusedNotKept": usage.dropped_denials,
         "otherwise": {"count": usage.unexpected_count, "most": [_unexpected(odd) for odd in usage.unexpected]},
         "undeclaredSuperUsers": list(usage.undeclared_super_users),
+        "claimedFacts": list(usage.claims),
         "replay": None if usage.replay is None else _replay(usage.replay),
     }
 

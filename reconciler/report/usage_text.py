@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from reconciler.access import AccessRequest
 from reconciler.fleet.usage import BindingUse, ClusterUsage, Denial, ReplayedAccess, ReplayResult, Summary
 from reconciler.model import AclBinding
+from reconciler.model.naming import as_name, binding_name
 from reconciler.report.style import Style, counted, plain, safe
 
 _STANDINGS: Final = {
@@ -84,11 +86,11 @@ def _binding_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[st
         yield f"  {usage.opaque:,} entries that cannot be named are not analysed"
     for binding, origin in usage.unused[:shown]:
         place = style("dim", f"  {safe(origin)}") if origin else ""
-        yield style("remove", f"  - {safe(str(binding))}") + place
+        yield style("remove", f"  - {safe(binding_name(binding))}") + place
     yield from _more(len(usage.unused), shown, style)
     if usage.gone:
         yield "named by the logs, but not on the cluster:"
-        yield from (f"  {times:,}× {safe(str(binding))}" for binding, times in usage.gone[:shown])
+        yield from (f"  {times:,}× {safe(binding_name(binding))}" for binding, times in usage.gone[:shown])
 
 
 def _denial_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
@@ -97,7 +99,7 @@ def _denial_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str
     yield f"distinct accesses that were refused: {len(usage.denials):,}"
     for denial in usage.denials[:shown]:
         yield f"  {denial.tally.times:,}× {safe(_refusal(denial))}"
-        yield from (style("add", f"      would permit it: {safe(str(grant))}") for grant in denial.grants)
+        yield from (style("add", f"      would permit it: {safe(binding_name(grant))}") for grant in denial.grants)
         if denial.remark:
             yield style("warn" if denial.grants else "dim", f"      {safe(denial.remark)}")
     yield from _more(len(usage.denials), shown, style)
@@ -110,7 +112,8 @@ def _refusal(denial: Denial) -> str:
     hosts = ", ".join(denial.hosts[:_HOSTS]) + (
         f" and {len(denial.hosts) - _HOSTS} more" if len(denial.hosts) > _HOSTS else ""
     )
-    return f"{principal} {operation.name} on {kind.name} {name} from {hosts}, last {denial.tally.last or 'unknown'}"
+    access = f"{as_name(principal)} {operation.name} on {kind.name} {as_name(name)}"
+    return f"{access} from {hosts}, last {denial.tally.last or 'unknown'}"
 
 
 def _odd_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
@@ -119,11 +122,14 @@ def _odd_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[str]:
         yield style("warn", f"{usage.unexpected_count:,} {words} decided otherwise in the logs than by these bindings:")
         for event, tally in usage.unexpected[:shown]:
             verdict = "permitted" if event.allowed else "refused"
-            yield f"  {tally.times:,}× {verdict} by the log: {safe(str(event.request))}"
+            yield f"  {tally.times:,}× {verdict} by the log: {safe(_request(event.request))}"
         yield from _more(usage.unexpected_count, min(shown, len(usage.unexpected)), style)
     if usage.undeclared_super_users:
-        names = ", ".join(map(safe, usage.undeclared_super_users))
+        names = ", ".join(safe(as_name(name)) for name in usage.undeclared_super_users)
         yield style("warn", f"super users that the Cluster document does not name: {names}")
+    if usage.claims:
+        facts = " and ".join(safe(claim) for claim in usage.claims)
+        yield style("warn", f"only the manifests state {facts}: not relied on here; state it in a --connections file")
 
 
 def _replay_lines(replay: ReplayResult, style: Style, shown: int) -> Iterator[str]:
@@ -142,12 +148,17 @@ def _replay_lines(replay: ReplayResult, style: Style, shown: int) -> Iterator[st
 
 def _replayed(row: ReplayedAccess) -> str:
     decided = "" if row.binding is None else f" ({_decided_by(row, row.binding)})"
-    return f"{row.tally.times:,}× {row.request}{f' for {row.api}' if row.api else ''}{decided}"
+    return f"{row.tally.times:,}× {_request(row.request)}{f' for {row.api}' if row.api else ''}{decided}"
 
 
 def _decided_by(row: ReplayedAccess, binding: AclBinding) -> str:
     denies = binding.entry.permission_type.name == "DENY"
-    return f"{'refused' if denies else 'permitted so far' if row.before else 'permitted'} by {binding}"
+    return f"{'refused' if denies else 'permitted so far' if row.before else 'permitted'} by {binding_name(binding)}"
+
+
+def _request(request: AccessRequest) -> str:
+    principal, name = as_name(request.principal), as_name(request.resource_name)
+    return str(request._replace(principal=principal, resource_name=name))
 
 
 def _more(count: int, shown: int, style: Style) -> Iterable[str]:

@@ -1,18 +1,31 @@
 """Resources, names and bindings in plain words, and as the JSON of every answer about access."""
 
-from typing import Any
+from collections.abc import Collection
+from typing import Any, Final
 
 from reconciler.access import Access, AccessRequest, Decision
 from reconciler.codec.values import BINDING
 from reconciler.model import WILDCARD, AclBinding, Declaration, Origin, PatternType, ResourcePattern, ResourceType
+from reconciler.model.naming import as_name, pattern_name, ticked
 from reconciler.plan import GuardAcknowledgement
+
+#: How addresses begin that no connection comes from.
+DOCUMENTATION: Final = ("192.0.2.", "198.51.100.", "203.0.113.")
 
 
 def resource_words(resource_type: ResourceType, name: str) -> str:
     """``topic payments.orders``, ``the cluster``."""
     if resource_type is ResourceType.CLUSTER:
         return "the cluster"
-    return f"{resource_type.noun} {name}"
+    return f"{resource_type.noun} {as_name(name)}"
+
+
+def host_words(host: str, named: Collection[str] = ()) -> str:
+    """``10.0.0.7``. An address set aside for documentation (RFC 5737) that nobody ``named`` stands for all others.
+
+    Searches take such an address for a host that no ACL names. Shown as it is, somebody would look for that machine.
+    """
+    return host if host in named or not host.startswith(DOCUMENTATION) else "any host that no ACL names"
 
 
 def names_words(pattern: ResourcePattern) -> str:
@@ -21,7 +34,7 @@ def names_words(pattern: ResourcePattern) -> str:
     if pattern.is_wildcard:
         return f"every {kind.noun}"
     if pattern_type is PatternType.PREFIXED:
-        return f"every {kind.noun} starting with {name}"
+        return f"every {kind.noun} starting with {as_name(name)}"
     return resource_words(kind, name)
 
 
@@ -30,12 +43,12 @@ def binding_words(binding: AclBinding, operations: str = "") -> str:
     entry = binding.entry
     host = "" if entry.host == WILDCARD else f" from {entry.host}"
     said = operations or entry.operation.name
-    return f"{entry.principal} {entry.permission_type.name} {said} on {pattern_words(binding.pattern)}{host}"
+    return f"{as_name(entry.principal)} {entry.permission_type.name} {said} on {pattern_words(binding.pattern)}{host}"
 
 
 def pattern_words(pattern: ResourcePattern) -> str:
     """``every TOPIC``, ``TOPIC PREFIXED payments.``, ``TOPIC payments``: an asterisk would be ambiguous."""
-    return f"every {pattern.resource_type.name}" if pattern.is_wildcard else str(pattern)
+    return f"every {pattern.resource_type.name}" if pattern.is_wildcard else pattern_name(pattern)
 
 
 def why_words(reason: str | None, ticket: str | None) -> str:
@@ -45,7 +58,7 @@ def why_words(reason: str | None, ticket: str | None) -> str:
 
 def accepted_words(one: GuardAcknowledgement) -> str:
     """``topic-delete for payments.old: replaced by payments.orders``."""
-    return f"{one.guard} for {one.object}" + (f": {one.reason}" if one.reason else "")
+    return f"{one.guard} for {as_name(one.object)}" + (f": {ticked(one.reason)}" if one.reason else "")
 
 
 def note_words(note: Declaration | Origin) -> str:

@@ -11,39 +11,51 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from reconciler.workflow.access_tests import run_tests
+    from reconciler.workflow.access_tests import TestedAccess, run_tests
     from reconciler.workflow.applying import ApplyOptions, apply, apply_plan
     from reconciler.workflow.attendant import Attendant, Unattended
-    from reconciler.workflow.checks import checks_of, guardrails_changed
+    from reconciler.workflow.checks import checks_of
     from reconciler.workflow.clusters import Target, open_any, open_declared
+    from reconciler.workflow.converting import ConversionSource, Converted, convert_source
+    from reconciler.workflow.diagnosis import Diagnosis, diagnose
     from reconciler.workflow.exporting import Exported, export
+    from reconciler.workflow.guardrails import guardrails_changed
     from reconciler.workflow.leftovers import Cleanup, cleanup
     from reconciler.workflow.linting import lint, minimise
     from reconciler.workflow.manifests import load
     from reconciler.workflow.options import ConnectionOptions, PlanOptions, StateRequest
     from reconciler.workflow.planning import Planned, drift, plan, plan_on, save_plan, saved_plan
+    from reconciler.workflow.policy_proposal import PolicyProposal, propose_topic_policy
+    from reconciler.workflow.quotas import quota_views
     from reconciler.workflow.reasons import WorkflowError
     from reconciler.workflow.records import RecordOptions
     from reconciler.workflow.states import AccessState, access_states, access_views
     from reconciler.workflow.undoing import undo
+    from reconciler.workflow.usage_evidence import usage
     from reconciler.workflow.validation import ManifestValidation, validate
 
 _MODULES: Final = {
     "states": ("AccessState", "access_states", "access_views"),
-    "access_tests": ("run_tests",),
+    "access_tests": ("TestedAccess", "run_tests"),
     "applying": ("ApplyOptions", "apply", "apply_plan"),
     "attendant": ("Attendant", "Unattended"),
-    "checks": ("checks_of", "guardrails_changed"),
+    "checks": ("checks_of",),
+    "guardrails": ("guardrails_changed",),
     "leftovers": ("Cleanup", "cleanup"),
     "clusters": ("Target", "open_any", "open_declared"),
+    "converting": ("ConversionSource", "Converted", "convert_source"),
+    "diagnosis": ("Diagnosis", "diagnose"),
     "exporting": ("Exported", "export"),
     "linting": ("lint", "minimise"),
     "manifests": ("load",),
     "options": ("ConnectionOptions", "PlanOptions", "StateRequest"),
     "planning": ("Planned", "drift", "plan", "plan_on", "save_plan", "saved_plan"),
+    "policy_proposal": ("PolicyProposal", "propose_topic_policy"),
+    "quotas": ("quota_views",),
     "reasons": ("WorkflowError",),
     "records": ("RecordOptions",),
     "undoing": ("undo",),
+    "usage_evidence": ("usage",),
     "validation": ("ManifestValidation", "validate"),
 }
 
@@ -53,13 +65,18 @@ __all__ = [
     "Attendant",
     "Cleanup",
     "ConnectionOptions",
+    "ConversionSource",
+    "Converted",
+    "Diagnosis",
     "Exported",
     "ManifestValidation",
     "PlanOptions",
     "Planned",
+    "PolicyProposal",
     "RecordOptions",
     "StateRequest",
     "Target",
+    "TestedAccess",
     "Unattended",
     "WorkflowError",
     "access_states",
@@ -68,6 +85,8 @@ __all__ = [
     "apply_plan",
     "checks_of",
     "cleanup",
+    "convert_source",
+    "diagnose",
     "drift",
     "export",
     "guardrails_changed",
@@ -78,10 +97,13 @@ __all__ = [
     "open_declared",
     "plan",
     "plan_on",
+    "propose_topic_policy",
+    "quota_views",
     "run_tests",
     "save_plan",
     "saved_plan",
     "undo",
+    "usage",
     "validate",
 ]
 

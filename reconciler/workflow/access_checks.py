@@ -5,7 +5,7 @@ Nothing here asks a cluster.
 
 import dataclasses
 import datetime
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from reconciler.access import (
@@ -20,22 +20,37 @@ from reconciler.access import (
     supported,
 )
 from reconciler.access.remediation import suggest_fix
-from reconciler.manifest import AccessTest, Claim, ConsentDeclaration, Manifests, access_tests, ownership
-from reconciler.model import WILDCARD_PRINCIPAL, AclOperation
-from reconciler.policy import Owner, OwnerConsent, Ownership
+from reconciler.manifest import (
+    AccessTest,
+    Claim,
+    ConsentDeclaration,
+    Manifests,
+    OwnerDeclaration,
+    access_tests,
+    declared_cluster,
+    guardrail_files,
+    guardrail_ownership,
+    owned_topics,
+    ownership,
+)
+from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, DesiredState
+from reconciler.policy import Breach, Owner, OwnerConsent, Ownership, breach_order
 from reconciler.report.claim_results import ClaimResult, standing_of
 from reconciler.workflow.manifests import sound
+from reconciler.workflow.terms import claimed_super_users
 
 #: So many failures are shown with what would mend them.
 _MENDED: Final = 10
 
 
 def decide_tests(
-    manifests: Manifests, cluster: str, state: Callable[[], Authorizer], as_of: datetime.date
+    manifests: Manifests, cluster: str, state: Callable[[], Authorizer], as_of: datetime.date, *, live: bool
 ) -> tuple[ClaimResult, ...]:
     """Every claim of the AccessTests for a declared cluster, decided on a state; those that do not hold explained.
 
-    The state is asked for only where there is a claim.
+    The state is asked for only where there is a claim. Super users that only the manifests state may be none: a grant
+    to them is held against every claim. What demands access of one is met by its being a super user only on a state
+    that is not ``live``, which is about declarations.
 
     Raises :class:`InvalidManifestsError` where the manifests cannot be used for this cluster.
     """
@@ -43,25 +58,63 @@ def decide_tests(
         tests = access_tests(manifests, cluster)
     if not tests:
         return ()
-    authorizer = state()
-    checker = Checker(authorizer)
+    with sound():
+        claimed = claimed_super_users(declared_cluster(manifests, cluster))
+    authorizer = state().doubting(claimed)
+    checker = Checker(authorizer, claimed_super_users=claimed, met_by_claim=not live)
     results = [_result(test, authorizer, checker, as_of) for test in tests]
     return tuple(_with_mendings(results, authorizer))
 
 
-def ownership_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> Ownership:
-    """The owners and consents of a declared cluster, as rules for what the manifests declare for it."""
+def ownerships_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> tuple[Ownership, ...]:
+    """The owners and consents of a declared cluster, as rules for what the manifests declare for it.
+
+    Those of guardrails come second, as rules of their own: together, an owner of one could permit what the other
+    forbids.
+    """
     with sound():
         owners, consents = ownership(manifests, cluster, as_of)
-    return Ownership(
-        (Owner(one.team, one.origin, one.files_of(manifests.sources), one.principals, one.patterns) for one in owners),
-        map(_consent, consents),
-    )
+        theirs, given = guardrail_ownership(manifests, cluster, as_of)
+        setter = declared_cluster(manifests, cluster)
+        claims = tuple(owned_topics(manifests, cluster)) if owners or theirs else ()
+    files = {path: path for path in manifests.sources}
+    variables = setter.origin, {one.source.path for one in manifests.templates if one.heading.applies_to(setter.labels)}
+    own = Ownership((_owner(one, files) for one in owners), map(_consent, consents), variables=variables, claims=claims)
+    if manifests.guardrails is None:
+        return (own,)
+    # A consent of the guardrails counts in a file of its team there: the globs are about paths in either directory.
+    marked = guardrail_files(manifests)
+    judging = (_owner(one, files, marked) for one in theirs)
+    return own, Ownership(judging, map(_consent, given), guardrails=True, variables=variables, claims=claims)
+
+
+def breaches_of(rules: Iterable[Ownership], wanted: DesiredState) -> tuple[Breach, ...]:
+    """What any of the rules forbids; what several forbid in the same words is there once."""
+    found: dict[Breach, Breach] = {}
+    for one in rules:
+        for breach in one.breaches(wanted):
+            found.setdefault(dataclasses.replace(breach, rule=None, consent=None), breach)
+    return tuple(sorted(found.values(), key=breach_order))
+
+
+def _owner(given: OwnerDeclaration, *directories: Mapping[str, str]) -> Owner:
+    files = frozenset(marked[path] for marked in directories for path in given.files_of(marked))
+    return Owner(given.team, given.origin, files, given.principals, given.patterns)
 
 
 def _consent(given: ConsentDeclaration) -> OwnerConsent:
     operations = frozenset(given.operations)
-    return OwnerConsent(given.team, given.to, operations, given.patterns, given.origin, given.own_file, given.reason)
+    return OwnerConsent(
+        given.team,
+        given.to,
+        operations,
+        given.patterns,
+        given.origin,
+        given.own_file,
+        given.reason,
+        frozenset(given.permissions),
+        given.principals,
+    )
 
 
 def _result(

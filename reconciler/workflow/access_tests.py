@@ -1,14 +1,26 @@
 """Access tests run: on what is declared, on a cluster as it is, or as the manifests make it."""
 
 from functools import partial
+from typing import NamedTuple
 
 from reconciler.access import Authorizer
+from reconciler.manifest import ClusterDeclaration
+from reconciler.plan.guardrail_review import GuardrailReview
 from reconciler.report.access_view import AccessView
 from reconciler.report.claim_results import ClaimResult
 from reconciler.workflow.access_checks import decide_tests
+from reconciler.workflow.guardrails import guardrail_review, guardrails_changed
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.reasons import RequestError
-from reconciler.workflow.states import access_states, with_desired
+from reconciler.workflow.states import access_states, as_established, with_desired
+
+
+class TestedAccess(NamedTuple):
+    """A state, what came of each claim for its cluster, and which rules judged it."""
+
+    view: AccessView
+    claims: tuple[ClaimResult, ...]
+    guardrails: GuardrailReview
 
 
 def run_tests(
@@ -16,22 +28,26 @@ def run_tests(
     connection: ConnectionOptions = ConnectionOptions(),
     *,
     as_is: bool = False,
+    base: str | None = None,
     tell: Tell = ignore,
-) -> list[tuple[AccessView, tuple[ClaimResult, ...]]]:
+) -> list[TestedAccess]:
     """Each state with what came of each claim for its cluster.
 
     A cluster that is named is taken with everything in scope as the manifests declare it, or ``as_is``. Raises a
     :class:`WorkflowError`.
     """
     decided = []
+    changes = () if base is None else guardrails_changed(base, request.path or connection.default_path)
     for found in access_states(request, connection, tell=tell):
         view = with_desired(found) if request.live and not as_is else found.view
         if found.manifests is None or found.declaration is None:
             raise RequestError("the tests stand in manifests", "give PATH")
-        claims = decide_tests(found.manifests, found.declaration.name, partial(_authorizer, view), request.day)
-        decided.append((view, claims))
+        state = partial(_authorizer, view, found.declaration if request.live else None)
+        claims = decide_tests(found.manifests, found.declaration.name, state, request.day, live=request.live)
+        review = guardrail_review(found.manifests, found.declaration.name, changes)
+        decided.append(TestedAccess(view, claims, review))
     return decided
 
 
-def _authorizer(view: AccessView) -> Authorizer:
-    return view.authorizer
+def _authorizer(view: AccessView, declaration: ClusterDeclaration | None) -> Authorizer:
+    return view.authorizer if declaration is None else as_established(view.authorizer, declaration)

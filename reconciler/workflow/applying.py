@@ -1,10 +1,12 @@
 """Performing a plan: planned just now, or reviewed before; checked again, agreed to, written down, verified."""
 
+import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
+from reconciler.access import TooMuchToDecideError
 from reconciler.adapters.clock import SystemClock
 from reconciler.apply import (
     ApplyEnvironment,
@@ -21,15 +23,17 @@ from reconciler.apply import (
     reading,
     request_for,
 )
-from reconciler.model import ClusterState
-from reconciler.plan import Plan, StepState, change_id, plan_id
+from reconciler.model import ClusterState, DesiredState
+from reconciler.plan import Plan, StepState
 from reconciler.ports import ReadRequest
 from reconciler.report.checks import Checks
+from reconciler.workflow.admission import check_age, check_guardrails, check_ids, check_wanted
+from reconciler.workflow.approving import ApprovalRule, check_approvals
 from reconciler.workflow.attendant import Attendant, Unattended
 from reconciler.workflow.checks import checks_of
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.manifests import desired
-from reconciler.workflow.options import ConnectionOptions, PlanOptions, today
+from reconciler.workflow.options import ConnectionOptions, DefeatedGain, PlanOptions, now, today
 from reconciler.workflow.planning import Planned, plan_on, saved_plan
 from reconciler.workflow.probe import barrier_of
 from reconciler.workflow.reasons import (
@@ -37,10 +41,12 @@ from reconciler.workflow.reasons import (
     FailedChecksError,
     HeldError,
     PlanRefusedError,
+    RequestError,
     StaleError,
+    TooMuchAccessError,
     WorkflowError,
 )
-from reconciler.workflow.records import RecordOptions, audit_topic, earlier_runs, ledgers, new_run
+from reconciler.workflow.records import RecordOptions, audit_head, audit_topic, earlier_runs, ledgers, new_run
 from reconciler.workflow.terms import terms
 from reconciler.workflow.topic_checks import look
 
@@ -51,16 +57,24 @@ class ApplyOptions:
 
     ``require_id`` is the id of the only plan that may be performed (``change-…``, ``plan-…`` or ``file-…``);
     ``records`` says what is written down, ``lease`` which lease to hold meanwhile, if any.
+    ``guardrails`` is the directory of manifests that held a saved plan, and have to hold it now. Of a saved plan,
+    ``max_age`` is how long ago it may have been made, and ``approvals`` who has to have signed it.
     """
 
     require_id: str | None = None
     records: RecordOptions = RecordOptions()
     lease: LeaseRequest | None = None
+    guardrails: str | None = None
+    max_age: datetime.timedelta | None = None
+    approvals: ApprovalRule | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Performance:
-    """What is about to be performed; ``made_now``: the plan was made of the state that was just read."""
+    """What is about to be performed.
+
+    ``made_now``: the plan was made of the state that was just read. ``wanted`` is what the manifests declare by now.
+    """
 
     plan: Plan
     live: ClusterState
@@ -69,13 +83,15 @@ class _Performance:
     connection: ConnectionOptions
     options: ApplyOptions
     attendant: Attendant
+    ids: tuple[str, str]
     made_now: bool = False
+    wanted: DesiredState | None = None
     digest: str | None = None
 
 
 def apply(
     path: str,
-    cluster: str,
+    cluster: str | None,
     planning: PlanOptions = PlanOptions(),
     connection: ConnectionOptions = ConnectionOptions(),
     options: ApplyOptions = ApplyOptions(),
@@ -86,15 +102,19 @@ def apply(
 
     Raises a :class:`WorkflowError` with nothing sent; whatever happens once the first request is sent is in the result.
     """
-    with open_declared(path, cluster, connection, attendant.tell) as (manifests, target):
+    if options.approvals is not None:
+        raise RequestError("a plan that people have to approve is a saved plan: plan, sign, then apply the file")
+    with open_declared(path, cluster, connection, attendant.tell, planning.guardrails) as (manifests, target):
         planned = plan_on(target, manifests, path, planning)
         plan = planned.plan
         if plan.refusals:
             attendant.review(plan)
             raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
-        _check_id(plan, options)
+        named = check_ids(plan, options.require_id)
         checks = checks_of(planned)
-        return _perform(_Performance(plan, planned.live, target, checks, connection, options, attendant, made_now=True))
+        return _perform(
+            _Performance(plan, planned.live, target, checks, connection, options, attendant, named, made_now=True)
+        )
 
 
 def apply_plan(
@@ -109,21 +129,36 @@ def apply_plan(
     """Perform a plan, or the plan in a file, on the cluster that it is for, as the manifests below ``path`` declare it.
 
     ``cluster`` says where that is, if not where its document says. A plan from a file has its journal next to the file.
-    Raises as :func:`apply`; :class:`StaleError` where the cluster is not what the plan was made for.
+    Raises as :func:`apply`; :class:`StaleError` where the cluster is not what the plan was made for, the manifests do
+    not want it any more, or it is too old; :class:`NotApprovedError` where too few people have signed the file.
     """
     digest = None
     if isinstance(plan, str):
-        options = replace(options, records=options.records.next_to(plan))
-        plan, digest = saved_plan(plan)
-    _check_id(plan, options, *filter(None, [digest]))
-    with open_declared(path, cluster or plan.terms.cluster, connection, attendant.tell) as (manifests, target):
+        file = plan
+        options = replace(options, records=options.records.next_to(file))
+        plan, digest = saved_plan(file)
+        if options.approvals is not None:
+            check_approvals(file, digest, options.approvals, now())
+    elif options.approvals is not None:
+        raise RequestError("people approve the bytes of a plan file, and this plan is not in a file")
+    named = check_ids(plan, options.require_id, *filter(None, [digest]))
+    check_age(plan, options.max_age, now())
+    with open_declared(path, cluster or plan.terms.cluster, connection, attendant.tell, options.guardrails) as (
+        manifests,
+        target,
+    ):
+        check_guardrails(plan, manifests)
         live = target.read(_reading(plan, target))
-        checks = Checks()
+        checks, wanted = Checks(), None
         if target.declaration is not None:
             wanted = desired(manifests, plan.terms.cluster, today())
             seen = look(target, manifests, wanted)
             checks = checks_of(Planned(plan, live, target.declaration, wanted, manifests, seen), today())
-        return _perform(_Performance(plan, live, target, checks, connection, options, attendant, digest=digest))
+        return _perform(
+            _Performance(
+                plan, live, target, checks, connection, options, attendant, named, wanted=wanted, digest=digest
+            )
+        )
 
 
 def _reading(plan: Plan, target: Target) -> ReadRequest:
@@ -139,29 +174,34 @@ def _perform(given: _Performance) -> Result:
         raise WorkflowError(f"cluster {target.name!r} is not declared")
     if plan.steps:
         target.prepare()
-    now = terms(target.declaration)
+    present = terms(target.declaration)
     # A plan that was made just now knows its day; it may have been chosen.
     looked_at = partial(
         check,
-        terms=now,
+        terms=present,
         today=None if given.made_now else today(),
-        observable=now.probe is not None and target.settings is not None,
+        observable=present.probe is not None and target.settings is not None,
     )
     with _reasons():
         preflight = looked_at(plan, live, made_of_live=given.made_now)
+    if given.wanted is not None and not plan.options.undo:
+        # Also steps that are done by now: what is left of them would make half of something.
+        check_wanted(plan, given.wanted, present)
     attendant.review(plan)
+    for gain in preflight.defeated:
+        attendant.tell(DefeatedGain(gain))
     if given.checks.stops:
         raise FailedChecksError("policy checks failed: nothing was sent", given.checks)
     if not plan.steps:
         return Result(plan, (), verified=True)
     if records.journal is not None:
-        for run in earlier_runs(records.journal, plan_id(plan)):
+        for run in earlier_runs(records.journal, given.ids[1]):
             if not run.ended:
                 attendant.tell(run)
     if given.options.require_id is None and not attendant.agree(plan):
         raise DeclinedError("not confirmed: nothing was sent")
-    # How long to wait and whom to ask is the declaration's word; a plan's id does not speak of it.
-    plan = replace(plan, terms=replace(now, scope=plan.terms.scope))
+    # How long to wait and whom to ask is the declaration's word of now; records name the plan that was approved.
+    performed = replace(plan, terms=replace(present, scope=plan.terms.scope))
     with (
         barrier_of(target, given.connection) as (barrier, redact),
         ledgers(records, audit_topic(target, records)) as (journal, audit),
@@ -174,14 +214,15 @@ def _perform(given: _Performance) -> Result:
             SystemClock(),
             progress,
             interrupted,
-            identity=Identity(new_run(), records.who(), given.digest),
+            identity=Identity(new_run(), records.who(), given.digest, given.ids),
             journal=journal,
             audit=audit,
             barrier=barrier,
             lease_request=given.options.lease,
             redact=redact,
         )
-        return perform(plan, live, preflight, environment, partial(looked_at, plan))
+        result = perform(performed, live, preflight, environment, partial(looked_at, performed))
+        return replace(result, plan=plan, audit_head=audit_head(audit))
 
 
 @contextmanager
@@ -193,23 +234,18 @@ def _reasons() -> Iterator[None]:
         findings = [item for item in error.findings if item.state in (StepState.STALE, StepState.UNREADABLE)]
         raise StaleError(str(error), "plan again; nothing was sent", findings) from error
     except LeaseHeldError as error:
-        raise HeldError(f"somebody else is applying: {error}; nothing was sent", error.claim) from error
+        raise HeldError(f"somebody else is applying: {error}; nothing was sent", error.claims) from error
     except RefusedError as error:
         raise PlanRefusedError("a guard refuses this plan: nothing was sent", refusals=error.refusals) from error
     except UndeclaredDefaultError as error:
         advice = (
-            "look at the broker's allow.everyone.if.no.acl.found and write into the Cluster document, below spec:\n"
+            "look at the broker's allow.everyone.if.no.acl.found and write into the operator's connections file, "
+            "below spec of this cluster:\n"
         )
         value = f"    allowEveryoneIfNoAclFound: {error.observed or 'false'}"
         raise PlanRefusedError(f"{error}: nothing was sent", advice + value) from error
     except UnprovenError as error:
         raise PlanRefusedError(f"{error}: nothing was sent", error.advice) from error
-
-
-def _check_id(plan: Plan, options: ApplyOptions, *digest: str) -> None:
-    ids = (change_id(plan), plan_id(plan), *digest)
-    if options.require_id is not None and options.require_id not in ids:
-        raise StaleError(
-            f"this is not the plan {options.require_id}; it is\n  " + "\n  ".join(ids),
-            "plan again and have it reviewed; nothing was sent",
-        )
+    except TooMuchToDecideError as error:
+        # Raised where the plan is checked, also the second time: perform raises nothing once it has sent a step.
+        raise TooMuchAccessError(error.limit, ": nothing was sent") from error

@@ -6,17 +6,17 @@ to make.
 
 import datetime
 from collections.abc import Callable
+from dataclasses import replace
 
 from reconciler.access import Authorizer
-from reconciler.manifest import GuardrailChange, Manifests, guardrail_changes
+from reconciler.manifest import Manifests
 from reconciler.model import DesiredState
 from reconciler.plan import bindings_after
+from reconciler.plan.leftovers import bridges_taken_over
 from reconciler.report.checks import Checks
-from reconciler.workflow.access_checks import decide_tests, ownership_of
-from reconciler.workflow.manifests import checked, read_sources
+from reconciler.workflow.access_checks import breaches_of, decide_tests, ownerships_of
 from reconciler.workflow.planning import Planned
-from reconciler.workflow.reasons import InvalidManifestsError, WorkflowError
-from reconciler.workflow.states import authorizer
+from reconciler.workflow.states import as_established, authorizer
 from reconciler.workflow.topic_checks import Seen, decide_policies
 
 
@@ -27,43 +27,33 @@ def checks(
     state: Callable[[], Authorizer],
     as_of: datetime.date,
     seen: Seen | None = None,
+    *,
+    live: bool = True,
 ) -> Checks:
-    """Of one declared cluster, with access as ``state`` has it, and topics as declared and ``seen``."""
-    owned = ownership_of(manifests, cluster, as_of)
-    return Checks(
-        decide_tests(manifests, cluster, state, as_of),
-        owned.breaches(wanted),
-        decide_policies(manifests, cluster, wanted, as_of, seen),
-        owned.used_consents(wanted),
-    )
+    """Of one declared cluster, with access as ``state`` has it, and topics as declared and ``seen``.
 
-
-def guardrails_changed(base: str, path: str) -> tuple[GuardrailChange, ...]:
-    """How the guardrails of the manifests below ``path`` differ from those below ``base``, loosening ones first.
-
-    Both directories are compared as they are written, so no field of a guardrail is exempt. Raises
-    :class:`WorkflowError` where ``base`` has a problem: a guardrail that cannot be read would look as if there were
-    none.
+    ``live``: the state is one of the cluster, not of what is declared alone.
     """
-    before = read_sources(base)
-    try:
-        checked(before)
-    except InvalidManifestsError as error:
-        problem = error.problems[0]
-        raise WorkflowError(
-            f"the guardrails of {base} cannot be compared: {problem.origin}: {problem.message}",
-            f"repair {base} first, or compare with a commit that is valid",
-        ) from error
-    return guardrail_changes(before, read_sources(path))
+    owned = ownerships_of(manifests, cluster, as_of)
+    return Checks(
+        decide_tests(manifests, cluster, state, as_of, live=live),
+        breaches_of(owned, wanted),
+        decide_policies(manifests, cluster, wanted, as_of, seen),
+        owned[0].used_consents(wanted),
+    )
 
 
 def checks_of(planned: Planned, as_of: datetime.date | None = None) -> Checks:
     """On the state that a plan makes, on its day unless another is given; ``stops`` says whether it may be applied."""
 
     def after() -> Authorizer:
-        bindings = bindings_after(planned.live.bindings, planned.plan.steps)
+        steps = planned.plan.steps
+        # The run of this plan ends the bridges on names that it touches; it needs a probe to have any.
+        ends = bridges_taken_over(planned.live, (step.change for step in steps)) if planned.declaration.probe else {}
+        bindings = bindings_after(planned.live.bindings - ends.keys(), steps)
         notes = {binding: planned.desired.bindings.get(binding) for binding in bindings}
-        return authorizer(planned.declaration, notes, planned.live)
+        return as_established(authorizer(planned.declaration, notes, planned.live), planned.declaration)
 
     day = as_of or planned.plan.as_of
-    return checks(planned.manifests, planned.declaration.name, planned.desired, after, day, planned.seen)
+    found = checks(planned.manifests, planned.declaration.name, planned.desired, after, day, planned.seen)
+    return replace(found, guardrails=planned.plan.guardrails)

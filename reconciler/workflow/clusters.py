@@ -6,17 +6,26 @@ A cluster is named as ``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError
-from reconciler.apply.cleanup import leftovers
+from reconciler.apply.lease import time_of
+from reconciler.apply.leftovers import Leftover, going_on, leftovers, without_live_bridges
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, declared_cluster
-from reconciler.model import AclBinding, ClusterState, is_reserved, without_bridges
+from reconciler.model import AclBinding, ClusterState
 from reconciler.ports import ClusterError, InspectableCluster, ReadRequest
-from reconciler.workflow.connections import address_of, read_connections, settings_of
-from reconciler.workflow.manifests import load
-from reconciler.workflow.options import ConnectionOptions, Tell, ignore
+from reconciler.workflow.connections import (
+    address_of,
+    manifests_below,
+    read_connections,
+    refuse_proposed_secrets,
+    settings_of,
+)
+from reconciler.workflow.guardrails import held
+from reconciler.workflow.options import ConnectionOptions, LeftoverNote, MoreLeftovers, Tell, ignore
 from reconciler.workflow.reasons import (
     AmbiguousClusterError,
     RequestError,
@@ -28,6 +37,8 @@ if TYPE_CHECKING:
     from reconciler.adapters.kafka.settings import ClientSettings
 
 SNAPSHOT: Final = "snapshot:"
+#: Of so many runs each is told of that left something.
+MOST_TOLD: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +58,31 @@ class Target:
     unsupported: Callable[[AclBinding], str | None] = lambda _: None
 
     def read(self, request: ReadRequest) -> ClusterState:
-        """The state without bridges; of what runs left on the cluster, ``tell`` is told."""
+        """The state without the bridges of runs that are going on; ``tell`` is told of those runs.
+
+        What other runs left is in the state: nobody takes it away again.
+        """
         live = self.read_whole(request)
-        if any(is_reserved(binding.pattern.name) for binding in live.bindings):
-            for leftover in leftovers(live):
-                self.tell(leftover)
-        return without_bridges(live)
+        for leftover in self.going_on(live):
+            self.tell(LeftoverNote(leftover, counted=False))
+        default_allow = self.declaration.allow_everyone_if_no_acl_found if self.declaration else None
+        return without_live_bridges(live, self.going_on(live), default_allow=default_allow)
+
+    def read_counted(self, request: ReadRequest) -> ClusterState:
+        """The state with everything that grants somebody something now, bridges too; ``tell`` is told of each run."""
+        live = self.read_whole(request)
+        alive = {leftover.run for leftover in self.going_on(live)}
+        # Those with a bridge first: it is what opens something.
+        found = sorted(leftovers(live), key=lambda leftover: not leftover.bridges)
+        for leftover in found[:MOST_TOLD]:
+            self.tell(LeftoverNote(leftover, counted=True, over=leftover.run not in alive))
+        if len(found) > MOST_TOLD:
+            self.tell(MoreLeftovers(len(found) - MOST_TOLD))
+        return live
+
+    def going_on(self, live: ClusterState) -> tuple[Leftover, ...]:
+        """What runs have there that may be going on now."""
+        return going_on(live, time_of(SystemClock()))
 
     def read_whole(self, request: ReadRequest) -> ClusterState:
         """The state with everything that the cluster shows; raises a :class:`WorkflowError`."""
@@ -64,22 +94,24 @@ class Target:
             raise WorkflowError(f"the snapshot cannot be read: {error}") from error
 
 
-def split_cluster(wanted: str) -> tuple[str | None, str | None]:
-    """``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``, as name and file."""
+def split_cluster(wanted: str | None) -> tuple[str | None, str | None]:
+    """``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``, as name and file; without any, neither."""
+    if wanted is None:
+        return None, None
     if wanted.startswith(SNAPSHOT):
         return None, wanted.removeprefix(SNAPSHOT)
     name, equals, file = wanted.partition(f"={SNAPSHOT}")
     return name, file if equals else None
 
 
-def declared(manifests: Manifests, wanted: str) -> tuple[ClusterDeclaration, str | None]:
-    """The declaration of the cluster that is named, and the snapshot file if one is."""
+def declared(manifests: Manifests, wanted: str | None) -> tuple[ClusterDeclaration, str | None]:
+    """The declaration of the cluster that is named, or of the only one, and the snapshot file if one is named."""
     name, snapshot = split_cluster(wanted)
     clusters = manifests.clusters
     if name is None and len(clusters) == 1:
         return next(iter(clusters.values())), snapshot
     if name is None:
-        raise AmbiguousClusterError(tuple(clusters), snapshot=True)
+        raise AmbiguousClusterError(tuple(clusters), snapshot=snapshot is not None)
     try:
         return declared_cluster(manifests, name), snapshot
     except ManifestError as error:
@@ -88,21 +120,25 @@ def declared(manifests: Manifests, wanted: str) -> tuple[ClusterDeclaration, str
 
 @contextmanager
 def open_declared(
-    path: str, cluster: str, connection: ConnectionOptions, tell: Tell = ignore
+    path: str, cluster: str | None, connection: ConnectionOptions, tell: Tell = ignore, guardrails: str | None = None
 ) -> Iterator[tuple[Manifests, Target]]:
-    """The manifests below ``path``, and the cluster of theirs that is named, ready to be asked.
+    """The manifests below ``path``, and the cluster of theirs that is named, or the only one, ready to be asked.
+
+    ``guardrails`` is a second directory of manifests, which holds the first.
 
     Where the connections file says how to reach it, the process that lists its ACLs starts while the manifests are
     read.
     """
     name, snapshot = split_cluster(cluster)
     known = connection.connections
+    if snapshot is None:
+        refuse_proposed_secrets(path, connection)
     if name is not None and snapshot is None and known is not None and name in read_connections(known):
         with live(name, None, connection, tell) as target:
-            manifests = load(path)
+            manifests = held(manifests_below(path, connection), path, guardrails)
             yield manifests, replace(target, declaration=declared(manifests, cluster)[0])
         return
-    manifests = load(path)
+    manifests = held(manifests_below(path, connection), path, guardrails)
     declaration, snapshot = declared(manifests, cluster)
     if snapshot is not None:
         yield manifests, Target(declaration.name, SnapshotCluster(Path(snapshot)), declaration, tell=tell)
@@ -113,13 +149,21 @@ def open_declared(
 
 @contextmanager
 def open_any(
-    path: str | None, cluster: str, connection: ConnectionOptions, tell: Tell = ignore
+    path: str | None,
+    cluster: str | None,
+    connection: ConnectionOptions,
+    tell: Tell = ignore,
+    guardrails: str | None = None,
 ) -> Iterator[tuple[Manifests | None, Target]]:
     """The cluster that is named, perhaps one that nobody declared yet, and the manifests where they were read.
 
-    Manifests are read where ``path`` is given, or where nothing else says what the name means.
+    Manifests are read where ``path`` is given, or where nothing else says what the name means. Without a name it is the
+    only cluster of the connections file that somebody passed, else the only one that the manifests declare.
     """
-    if path is None and cluster.startswith(SNAPSHOT):
+    if path is None and cluster is None and connection.connections is not None and not connection.implied:
+        known = list(read_connections(connection.connections))
+        cluster = known[0] if len(known) == 1 else None
+    if path is None and cluster is not None and cluster.startswith(SNAPSHOT):
         file = Path(cluster.removeprefix(SNAPSHOT))
         if not file.is_file():
             raise RequestError(f"there is no snapshot {file}")
@@ -129,7 +173,7 @@ def open_any(
         with live(cluster, None, connection, tell) as target:
             yield None, target
         return
-    with open_declared(path or ".", cluster, connection, tell) as found:
+    with open_declared(path or connection.default_path, cluster, connection, tell, guardrails) as found:
         yield found
 
 
@@ -141,6 +185,7 @@ def live(
     # As in connections.settings_of.
     from reconciler.adapters.kafka.bindings import unsupported_by_client  # noqa: PLC0415
     from reconciler.adapters.kafka.cluster import connect  # noqa: PLC0415
+    from reconciler.adapters.kafka.listing import takes_messages  # noqa: PLC0415
 
     address = address_of(name, declaration, connection)
     settings = settings_of(name, address, connection)
@@ -151,4 +196,5 @@ def live(
     with cluster:
         cluster.prepare_listing()
         ready = cluster.prepare_listing
-        yield Target(name, cluster, declaration, address.servers, settings, ready, tell, unsupported_by_client)
+        unsupported = partial(unsupported_by_client, messages=takes_messages(settings))
+        yield Target(name, cluster, declaration, address.servers, settings, ready, tell, unsupported)

@@ -4,6 +4,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from reconciler.adapters.child_environment import child_environment
+
 #: Manifests may be anybody's: files among them could look like a repository, with settings that name commands to run.
 _OWN_REPOSITORY: Final = ("-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false")
 
@@ -21,6 +23,7 @@ def _git(path: str, *arguments: str) -> str | None:
     try:
         done = subprocess.run(
             ["git", *_OWN_REPOSITORY, "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
+            env=child_environment("GIT_"),
             capture_output=True,
             text=True,
             timeout=10,

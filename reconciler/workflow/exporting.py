@@ -1,24 +1,30 @@
 """Manifests from a cluster: what it has, in scope, as files that plan to nothing against it."""
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from reconciler.adapters.snapshot import snapshot_text
-from reconciler.model import INTERNAL_TOPICS, ClusterState, Scope
+from reconciler.codec.kinds import LISTED
+from reconciler.model import INTERNAL_TOPICS, ClusterState, Listing, Scope, is_reserved, markers
 from reconciler.ports import ReadRequest
-from reconciler.report.export import Export, cluster_document, export_manifests
+from reconciler.report.export import Export, ExportStyle, cluster_document, export_manifests
 from reconciler.report.export.file_names import document_name
+from reconciler.report.export.layout import Layout, places
+from reconciler.report.export.ownership_draft import DRAFT_FILE, ownership_draft
 from reconciler.workflow.clusters import Target, open_any
 from reconciler.workflow.options import ConnectionOptions, Tell, ignore
 
 #: Stands where brokers belong and nobody has said which; no such name is ever found.
 NO_BROKER: Final = "your-broker.example:9093"
-_STUB: Final = """\
-# What no API tells, for you to add below spec (docs/manifests.md, Cluster):
+#: What no API tells, as lines of a comment.
+FACTS_TO_ADD: Final = """\
 #   principal: User:…                    the principal that this tool logs in as
 #   superUsers: [User:…]                 the brokers' super.users
 #   allowEveryoneIfNoAclFound: false     the brokers' allow.everyone.if.no.acl.found
 """
+_STUB: Final = (
+    f"# State below spec of your connections file what no API tells (docs/reviewing.md, Facts):\n{FACTS_TO_ADD}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +34,15 @@ class Exported:
     target: Target
     state: ClusterState
 
-    def manifests(self, *, roles: bool = True) -> Export:
+    def manifests(self, *, roles: bool = True, layout: Layout = "principal") -> Export:
         """Files by path; where a built-in role says exactly what a principal has, with ``roles`` the role is written.
 
-        A cluster that nobody declared gets a Cluster document to complete.
+        A cluster that nobody declared gets a Cluster document to complete, files of teams a draft of an Ownership.
         """
-        export = export_manifests(self.state, cluster=self.target.name, roles=roles)
+        where = places(layout, self.state, {})
+        export = export_manifests(self.state, cluster=self.target.name, style=ExportStyle(roles=roles, places=where))
+        if layout == "team" and where:
+            export = replace(export, files={**export.files, DRAFT_FILE: ownership_draft(self.state, where)})
         if self.target.declaration is not None:
             return export
         # A snapshot's file may be called what no document can be, and says nothing of brokers.
@@ -48,7 +57,7 @@ class Exported:
 
 def export(
     path: str | None,
-    cluster: str,
+    cluster: str | None,
     connection: ConnectionOptions = ConnectionOptions(),
     *,
     acls: bool = True,
@@ -59,7 +68,7 @@ def export(
         declaration = target.declaration
         request = ReadRequest(
             acls=acls,
-            quotas=True,
+            listings=LISTED,
             principal=declaration.principal if declaration else None,
             super_users=declaration.super_users if declaration else (),
         )
@@ -67,14 +76,27 @@ def export(
 
 
 def _in_scope(state: ClusterState, target: Target) -> ClusterState:
-    """What the declaration answers for; for a cluster that nobody described, all but our own short-lived names."""
+    """What the declaration answers for, and what runs left; for a cluster that nobody described, all there is.
+
+    Markers stay as long as their bridges do: without them a bridge would look like what somebody wanted.
+    """
     scope = target.declaration.scope if target.declaration else Scope()
+    marked = {mark for mark, marker in markers(state.bindings).items() if marker.bridge in state.bindings}
+    going_on = {binding for leftover in target.going_on(state) for binding in leftover.bindings} - marked
     names = (name for name in state.topics if name not in INTERNAL_TOPICS)
     return replace(
         state,
-        bindings=frozenset(binding for binding in state.bindings if scope.owns(binding)),
+        bindings=frozenset(
+            binding
+            for binding in state.bindings
+            if scope.owns(binding) or (is_reserved(binding.pattern.name) and binding not in going_on)
+        ),
         topics={name: state.topics[name] for name in names if scope.owns_topic(name, declared=True)},
-        quotas=None
-        if state.quotas is None
-        else frozenset(quota for quota in state.quotas if scope.owns_quota(quota.entity, declared=True)),
+        listings={kind: _listed_in_scope(listing, scope) for kind, listing in state.listings.items()},
     )
+
+
+def _listed_in_scope(listing: Listing[Any], scope: Scope) -> Listing[Any]:
+    if listing.items is None:
+        return listing
+    return replace(listing, items=frozenset(item for item in listing.items if scope.owns_listed(item, declared=True)))

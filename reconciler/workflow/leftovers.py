@@ -2,53 +2,102 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from reconciler.adapters.clock import SystemClock
 from reconciler.apply import LeaseClaim
-from reconciler.apply.cleanup import Leftover, clean_up, holding, leftovers
-from reconciler.apply.lease import time_of
-from reconciler.model import AclBinding
+from reconciler.apply.cleanup import clean_up
+from reconciler.apply.lease import active_claims, time_of
+from reconciler.apply.leftovers import Leftover, leftovers
+from reconciler.manifest import Manifests
+from reconciler.model import AclBinding, markers
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow.clusters import Target, open_any
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.manifests import desired
+from reconciler.workflow.options import ConnectionOptions, today
 from reconciler.workflow.reasons import WorkflowError
+
+_UNKNOWN: Final = "no manifests were read, so whether one of them declares it is not known: give PATH"
+_OUTSIDE: Final = "it lies outside the scope of these manifests: whoever manages it decides"
+_DECLARED: Final = "the manifests declare it: only its marker goes"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBridge:
+    """A binding that a marker calls a bridge, and that is not removed; ``known`` is false where that is undecided."""
+
+    binding: AclBinding
+    reason: str
+    known: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Cleanup:
-    """What runs left on an open cluster, but for those that still hold the lease, whose claims are ``held``."""
+    """What runs left on an open cluster, but for those that hold the lease, whose claims are ``held``.
+
+    ``kept`` are bindings that stay although a marker calls them bridges: anybody who may alter ACLs can write a marker.
+    """
 
     target: Target
     leftovers: tuple[Leftover, ...]
     held: tuple[LeaseClaim, ...]
+    kept: tuple[KeptBridge, ...] = ()
 
     def remove(self) -> tuple[AclBinding, ...]:
         """Remove all of it; what could not be removed. Raises a :class:`WorkflowError` where that is not known."""
         if not self.leftovers:
             return ()
+        kept = {one.binding for one in self.kept}
         try:
-            return clean_up(self.target.cluster, self.leftovers, SystemClock())
+            return clean_up(self.target.cluster, self.leftovers, SystemClock(), kept.__contains__)
         except ClusterError as error:
             raise WorkflowError(f"whether all is gone is not known: {error}", error.advice) from error
 
 
 @contextmanager
 def cleanup(
-    path: str | None, cluster: str, connection: ConnectionOptions = ConnectionOptions(), *, run: str | None = None
+    path: str | None,
+    cluster: str | None,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    run: str | None = None,
 ) -> Iterator[Cleanup]:
     """Find what runs left on a cluster, or what ``run`` left, even if it holds the lease.
 
-    Nothing is removed before :meth:`Cleanup.remove`. Raises a :class:`WorkflowError`.
+    Nothing is removed before :meth:`Cleanup.remove`, and never what the manifests declare. Raises a
+    :class:`WorkflowError`.
     """
-    with open_any(path, cluster, connection) as (_, target):
-        found = leftovers(target.read_whole(ReadRequest(all_topics=False)))
-        wanted = [leftover for leftover in found if run in (None, leftover.run)]
-        held = () if run else tuple(_held(wanted))
-        runs = {claim.run for claim in held}
-        yield Cleanup(target, tuple(leftover for leftover in wanted if leftover.run not in runs), held)
+    with open_any(path, cluster, connection) as (manifests, target):
+        live = target.read_whole(ReadRequest(all_topics=False))
+        held = () if run else active_claims(live, time_of(SystemClock()))
+        holding = {claim.run for claim in held}
+        wanted = [item for item in leftovers(live) if run in (None, item.run) and item.run not in holding]
+        kept = _kept(wanted, manifests, target)
+        stays = {one.binding for one in kept if one.reason != _DECLARED}
+        trimmed = (_without(item, stays) for item in wanted)
+        yield Cleanup(target, tuple(item for item in trimmed if item.bindings), held, kept)
 
 
-def _held(found: Sequence[Leftover]) -> Iterator[LeaseClaim]:
-    now = time_of(SystemClock())
-    return (claim for leftover in found if (claim := holding(leftover, now)))
+def _kept(found: Sequence[Leftover], manifests: Manifests | None, target: Target) -> tuple[KeptBridge, ...]:
+    """The bridges that stay: what is declared or out of scope, and all of them where nothing says what is declared."""
+    bridges = sorted({bridge for leftover in found for bridge in leftover.bridges})
+    if not bridges:
+        return ()
+    if manifests is None or target.declaration is None:
+        return tuple(KeptBridge(bridge, _UNKNOWN, known=False) for bridge in bridges)
+    declared = desired(manifests, target.declaration.name, today()).bindings
+    scope = target.declaration.scope
+    outside = tuple(KeptBridge(bridge, _OUTSIDE) for bridge in bridges if not scope.owns(bridge))
+    meant = tuple(KeptBridge(bridge, _DECLARED) for bridge in bridges if bridge in declared)
+    return tuple(sorted((*outside, *meant), key=lambda one: one.binding))
+
+
+def _without(leftover: Leftover, bridges: set[AclBinding]) -> Leftover:
+    """The same without these bridges and their markers: a bridge that stays has to be recognised later on."""
+    marks = {mark for mark, marker in markers(leftover.bindings).items() if marker.bridge in bridges}
+    return replace(
+        leftover,
+        bindings=tuple(binding for binding in leftover.bindings if binding not in marks),
+        bridges=tuple(bridge for bridge in leftover.bridges if bridge not in bridges),
+    )

@@ -11,6 +11,7 @@ from reconciler.access.minimise import minimise as smaller
 from reconciler.manifest import LintWaiver, lint_waivers
 from reconciler.model import AclOperation
 from reconciler.report.access_view import AccessView
+from reconciler.report.condition import with_condition
 from reconciler.report.lint_text import Linted
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.states import AccessState, access_states
@@ -35,7 +36,10 @@ def minimise(
     request: StateRequest, connection: ConnectionOptions = ConnectionOptions(), *, tell: Tell = ignore
 ) -> list[tuple[AccessView, Minimised]]:
     """A smaller set of bindings with exactly the same access, for each state. Raises as :func:`lint`."""
-    return [(state.view, smaller(state.view.authorizer)) for state in _states(request, connection, tell)]
+    return [
+        with_condition(state.view, lambda one: smaller(one.authorizer), compared=lambda one: one.removed)
+        for state in _states(request, connection, tell)
+    ]
 
 
 def _states(request: StateRequest, connection: ConnectionOptions, tell: Tell) -> list[AccessState]:
@@ -43,13 +47,13 @@ def _states(request: StateRequest, connection: ConnectionOptions, tell: Tell) ->
 
 
 def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime.date) -> Linted:
-    view, declaration = state.view, state.declaration
+    declaration = state.declaration
     # What is declared tells of a topic that it shall be, not that no other is there.
-    topics = view.topics if state.state is not None else None
-    found = sorted(
-        [*findings(view.authorizer, topics=topics, principals=principals, today=day), *_expired(state)],
-        key=lambda finding: finding.order,
+    topics = state.view.topics if state.state is not None else None
+    view, told_of = with_condition(
+        state.view, lambda one: findings(one.authorizer, topics=topics, principals=principals, today=day)
     )
+    found = sorted([*told_of, *_expired(state)], key=lambda finding: finding.order)
     waivers: tuple[LintWaiver, ...] = ()
     if state.manifests is not None and declaration is not None:
         waivers = tuple(item for item in lint_waivers(state.manifests, declaration.name) if item.waiver.stands(day))

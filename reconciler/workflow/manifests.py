@@ -3,9 +3,10 @@
 import datetime
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
-from reconciler.adapters.manifest_files import read_manifest_files
+from reconciler.adapters.manifest_files import files_not_read, read_manifest_files
 from reconciler.manifest import ManifestError, Manifests, Source, desired_state
 from reconciler.manifest import load as load_sources
 from reconciler.model import DesiredState
@@ -29,13 +30,15 @@ def read_sources(path: str | Path) -> list[Source]:
 
 def load(path: str | Path) -> Manifests:
     """Read and check a directory of manifests; raises :class:`InvalidManifestsError`."""
-    return checked(read_sources(path))
+    return checked(read_sources(path), below=path)
 
 
-def checked(sources: Sequence[Source]) -> Manifests:
-    """The same of texts that are read already."""
+def checked(sources: Sequence[Source], *, below: str | Path | None = None) -> Manifests:
+    """The same of texts that are read already; ``below`` is where from, so that files not read there are named."""
     with sound():
-        return load_sources(sources)
+        manifests = load_sources(sources)
+    found = files_not_read(Path(below)) if below is not None else ()
+    return replace(manifests, warnings=(*manifests.warnings, *found)) if found else manifests
 
 
 def desired(manifests: Manifests, cluster: str, as_of: datetime.date) -> DesiredState:

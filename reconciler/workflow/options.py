@@ -7,13 +7,40 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from reconciler.apply import PastRun
-    from reconciler.apply.cleanup import Leftover
+    from reconciler.apply.leftovers import Leftover
     from reconciler.manifest import Problem
     from reconciler.plan import GuardAcknowledgement
 
-#: What a person should know and no result holds: an entry of the manifests that has expired, what another run left on
-#: the cluster (it is in no answer), an earlier run of the same plan that did not end.
-Note: TypeAlias = "Problem | Leftover | PastRun"
+
+@dataclass(frozen=True, slots=True)
+class LeftoverNote:
+    """What a run has on the cluster for its own use; ``over`` is true once it cannot be going on.
+
+    Answers about access count it (``counted``), for it grants what it grants; plans leave it to its run.
+    """
+
+    leftover: "Leftover"
+    counted: bool
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MoreLeftovers:
+    """So many further runs of which something is there, and counts: whoever may alter ACLs can forge any number."""
+
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class DefeatedGain:
+    """Access that was reviewed and that the plan would not give any more: ``text`` says whose, and which."""
+
+    text: str
+
+
+#: What a person should know and no result holds: an entry of the manifests that has expired, what runs have on the
+#: cluster for their own use, an earlier run of the same plan that did not end.
+Note: TypeAlias = "Problem | LeftoverNote | MoreLeftovers | PastRun | DefeatedGain"
 #: Told of each note, as soon as it is known.
 Tell: TypeAlias = Callable[[Note], None]
 
@@ -28,11 +55,20 @@ class ConnectionOptions:
 
     ``connections`` is a file with Cluster documents whose connection part replaces the manifests' own; references to
     secrets are followed into the environment variables ``allow_env`` and the directories ``secrets_dirs`` only.
+    Without a file, ``trust_manifests`` lets the manifests name addresses and secrets. With ``cleartext_login`` a login
+    may leave this machine without TLS. ``proposed``: the file lies inside the manifests, though they are looked at in
+    another place. ``implied``: nobody named the file, it is the one that the user keeps, so it need not have every
+    cluster. ``default_path`` is where the manifests are where a use case is given no path.
     """
 
     connections: str | None = None
     allow_env: tuple[str, ...] = ()
     secrets_dirs: tuple[str, ...] = ()
+    trust_manifests: bool = False
+    cleartext_login: bool = False
+    proposed: bool = False
+    implied: bool = False
+    default_path: str = "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +78,8 @@ class PlanOptions:
     ``as_of`` decides what has expired (today, UTC, if ``None``). Without ``allow_deletes`` nothing is deleted.
     ``accept`` lets guards pass the objects that they name. ``only`` and ``exclude`` select steps, each as
     ``FIELD=NAME`` (``principals=User:svc-*``, ``topics=payments.orders``). ``baseline`` is an earlier snapshot file:
-    an empty listing where it has bindings is refused.
+    an empty listing where it has bindings is refused. ``guardrails`` is a directory of manifests whose rules hold with
+    the proposal's; ``base`` is one with whose rules the proposal's are compared.
     """
 
     as_of: datetime.date | None = None
@@ -51,11 +88,18 @@ class PlanOptions:
     only: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     baseline: str | None = None
+    guardrails: str | None = None
+    base: str | None = None
 
 
 def today() -> datetime.date:
-    """Today in UTC; the one place that asks."""
-    return datetime.datetime.now(datetime.UTC).date()
+    """Today in UTC."""
+    return now().date()
+
+
+def now() -> datetime.datetime:
+    """Now in UTC; the one place that asks."""
+    return datetime.datetime.now(datetime.UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +107,7 @@ class StateRequest:
     """Of which state something is asked: of ``cluster`` as it is, or ``offline`` or without one, as it is declared.
 
     ``path`` is the directory of manifests (the working directory if ``None``), ``plan`` a saved plan: the states before
-    and after it.
+    and after it. ``guardrails`` is a directory of manifests whose rules hold with those below ``path``.
     """
 
     path: str | None = None
@@ -71,6 +115,7 @@ class StateRequest:
     offline: bool = False
     plan: str | None = None
     as_of: datetime.date | None = None
+    guardrails: str | None = None
 
     @property
     def day(self) -> datetime.date:

@@ -3,11 +3,20 @@
 import datetime
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from reconciler import __version__
+from reconciler.access import TooMuchToDecideError
 from reconciler.adapters.plan_files import read_plan, write_plan
 from reconciler.adapters.snapshot import SnapshotError, parse_snapshot
-from reconciler.manifest import ClusterDeclaration, Manifests, cluster_warnings, standing_acknowledgements
+from reconciler.manifest import (
+    ClusterDeclaration,
+    Code,
+    Manifests,
+    Problem,
+    cluster_warnings,
+    standing_acknowledgements,
+)
 from reconciler.model import ClusterState, DesiredState
 from reconciler.plan import (
     Guard,
@@ -20,14 +29,26 @@ from reconciler.plan import (
     UnsafeSelectionError,
     propose,
 )
+from reconciler.plan.guardrail_review import NO_GUARDRAILS
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.commits import source_commit
+from reconciler.workflow.guardrails import guardrail_review, guardrails_changed
 from reconciler.workflow.manifests import desired
-from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, today
-from reconciler.workflow.reasons import PlanRefusedError, RequestError, StaleError, WorkflowError
+from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, now, today
+from reconciler.workflow.reasons import (
+    PlanRefusedError,
+    RequestError,
+    StaleError,
+    TooMuchAccessError,
+    WorkflowError,
+)
 from reconciler.workflow.terms import read_request, terms
 from reconciler.workflow.topic_checks import Seen, look
 from reconciler.workflow.topic_review import with_answers, with_uses
+
+#: Of what validating warns, what a plan may do harm without: what nobody reads is deleted, what no broker knows is
+#: refused half way. What only some releases refuse is decided by the cluster's own.
+_TOLD_AGAIN: Final = frozenset({Code.FILE_NOT_READ, Code.UNKNOWN_SETTING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +65,7 @@ class Planned:
 
 def plan(
     path: str,
-    cluster: str,
+    cluster: str | None,
     options: PlanOptions = PlanOptions(),
     connection: ConnectionOptions = ConnectionOptions(),
     *,
@@ -53,11 +74,11 @@ def plan(
 ) -> Planned:
     """Compare the manifests below ``path`` with ``cluster`` (``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``).
 
-    Nothing is written. A guard that refuses is in ``Planned.plan.refusals``; :func:`checks_of` says whether access
-    tests, owners and topic policies agree. With ``ask_broker`` the cluster says what it would answer to each step on a
-    topic. Raises a :class:`WorkflowError`.
+    ``None`` is the only cluster that they declare. Nothing is written. A guard that refuses is in
+    ``Planned.plan.refusals``; :func:`checks_of` says whether access tests, owners and topic policies agree. With
+    ``ask_broker`` the cluster says what it would answer to each step on a topic. Raises a :class:`WorkflowError`.
     """
-    with open_declared(path, cluster, connection, tell) as (manifests, target):
+    with open_declared(path, cluster, connection, tell, options.guardrails) as (manifests, target):
         planned = plan_on(target, manifests, path, options)
         if not ask_broker:
             return planned
@@ -66,7 +87,7 @@ def plan(
 
 def drift(
     path: str,
-    cluster: str,
+    cluster: str | None,
     connection: ConnectionOptions = ConnectionOptions(),
     *,
     as_of: datetime.date | None = None,
@@ -78,34 +99,45 @@ def drift(
     speak when somebody plans to change the cluster. Raises a :class:`WorkflowError`.
     """
     planned = plan(path, cluster, PlanOptions(as_of=as_of, allow_deletes=True), connection, tell=tell)
-    return replace(planned, plan=replace(planned.plan, refusals=()))
+    return replace(planned, plan=replace(planned.plan, refusals=(), guardrails=NO_GUARDRAILS))
 
 
 def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOptions) -> Planned:
     """Plan for a cluster that is open already; ``path`` is asked for the commit of the manifests."""
+    try:
+        selection = Selection(options.only, options.exclude)  # before anything is asked of the cluster
+    except ValueError as error:
+        raise RequestError(str(error)) from error
     declaration = declared_for(target)
     as_of = options.as_of or today()
     wanted = desired(manifests, declaration.name, as_of)
-    for problem in cluster_warnings(manifests, declaration.name, as_of):
+    for problem in (*told_again(manifests), *cluster_warnings(manifests, declaration.name, as_of)):
         target.tell(problem)
     live = target.read(read_request(declaration, wanted))
-    try:
-        selection = Selection(options.only, options.exclude)
-    except ValueError as error:
-        raise RequestError(str(error)) from error
     expected = None if options.baseline is None else _baseline(options.baseline, declaration)
     request = replace(
-        request_on(target, path, options), options=Options(options.allow_deletes, selection), expected_live=expected
+        request_on(target, path, options, live),
+        options=Options(options.allow_deletes, selection),
+        expected_live=expected,
     )
     try:
         made = with_uses(propose(wanted, live, terms(declaration), request), target)
     except UnsafeSelectionError as error:
         raise PlanRefusedError(str(error)) from error
+    except TooMuchToDecideError as error:
+        raise TooMuchAccessError(error.limit) from error
+    changes = () if options.base is None else guardrails_changed(options.base, path)
+    made = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
     return Planned(made, live, declaration, wanted, manifests, look(target, manifests, wanted, live))
 
 
-def request_on(target: Target, path: str, options: PlanOptions) -> Request:
-    """What is asked of planning on a declared cluster, but for what selects steps."""
+def told_again(manifests: Manifests) -> tuple[Problem, ...]:
+    """The warnings of manifests that a plan repeats."""
+    return tuple(problem for problem in manifests.warnings if problem.code in _TOLD_AGAIN)
+
+
+def request_on(target: Target, path: str, options: PlanOptions, live: ClusterState) -> Request:
+    """What is asked of planning on a declared cluster that was read as ``live``, but for what selects steps."""
     declaration = declared_for(target)
     as_of = options.as_of or today()
     standing = standing_acknowledgements(declaration, as_of)
@@ -117,6 +149,8 @@ def request_on(target: Target, path: str, options: PlanOptions) -> Request:
         unsupported=target.unsupported,
         tool_version=__version__,
         source_commit=source_commit(path),
+        going_on=frozenset(binding for leftover in target.going_on(live) for binding in leftover.bindings),
+        created_at=f"{now():%Y-%m-%dT%H:%M:%SZ}",
     )
 
 
@@ -151,4 +185,5 @@ def saved_plan(file: str) -> tuple[Plan, str]:
     except PlanFileError as error:
         raise StaleError(f"{file}: {error}", "plan again") from error
     except OSError as error:
-        raise WorkflowError(f"{file} cannot be read: {error}") from error
+        why, advice = error.strerror or str(error), "plan again"
+        raise WorkflowError(f"the plan {file} cannot be read: {why}", advice) from error

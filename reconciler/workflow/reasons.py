@@ -74,10 +74,10 @@ class InvalidManifestsError(WorkflowError):
 
     def __init__(self, problems: "tuple[Problem, ...]") -> None:
         """Keep the problems; the message shows all of them."""
-        from reconciler.manifest import render_problem  # noqa: PLC0415 - only whoever has problems has it loaded
+        from reconciler.manifest import problem_count, render_problem  # noqa: PLC0415 - only whoever has problems
 
-        texts = [render_problem(problem) for problem in problems]
-        many = f"{len(texts)} problem{'' if len(texts) == 1 else 's'} in the manifests"
+        texts, number = [render_problem(problem) for problem in problems], problem_count(problems)
+        many = f"{number:,} problem{'' if number == 1 else 's'} in the manifests"
         super().__init__("\n\n".join([many, *texts]))
         self.problems = problems
 
@@ -121,6 +121,33 @@ class PlanRefusedError(WorkflowError):
         self.plan, self.refusals = plan, tuple(refusals)
 
 
+class NotApprovedError(WorkflowError):
+    """Too few people have signed the plan: ``approvals`` count, ``others`` are signatures that do not, and why."""
+
+    reason = "not approved"
+
+    def __init__(self, required: int, approvals: "Sequence[str]", others: "Sequence[str]") -> None:
+        """Keep both lists."""
+        given = ", ".join(approvals) or "nobody"
+        super().__init__(f"the plan needs the approval of {required}, and {given} approved it: nothing was sent")
+        self.approvals, self.others = tuple(approvals), tuple(others)
+
+
+class TooMuchAccessError(WorkflowError):
+    """Who gains and who loses access would take more decisions than ``limit``: there is no plan, nor a part of one."""
+
+    reason = "too-much-access"
+
+    def __init__(self, limit: int, sent: str = "") -> None:
+        """Say what multiplies; ``sent`` is what has become of a plan that was to be performed."""
+        super().__init__(
+            f"too much to decide: who gains and who loses access takes more than {limit:,} decisions{sent}",
+            "hosts times names, or principals times prefixes of User:*, are too many in one change: use one prefix "
+            "instead of many names, or plan and apply the change in parts",
+        )
+        self.limit = limit
+
+
 class FailedChecksError(WorkflowError):
     """An access test, an owner or a topic policy stands against a plan; ``checks`` has what."""
 
@@ -133,14 +160,14 @@ class FailedChecksError(WorkflowError):
 
 
 class HeldError(WorkflowError):
-    """Somebody else is applying: by ``claim`` where they hold the cluster's lease, else at the same journal."""
+    """Somebody else is applying: by ``claims`` where they hold the cluster's lease, else at the same journal."""
 
     reason = "held"
 
-    def __init__(self, message: str, claim: "LeaseClaim | None" = None) -> None:
-        """Keep the claim."""
+    def __init__(self, message: str, claims: "Sequence[LeaseClaim]" = ()) -> None:
+        """Keep the claims."""
         super().__init__(message)
-        self.claim = claim
+        self.claims = tuple(claims)
 
 
 class DeclinedError(WorkflowError):
@@ -160,6 +187,14 @@ class RecordsError(WorkflowError):
 
 class UnreadableJournalError(WorkflowError):
     """A journal is there and cannot be read."""
+
+
+class NoTopicsError(WorkflowError):
+    """A cluster has no topics to learn a policy from."""
+
+    def __init__(self, cluster: str) -> None:
+        """Name the cluster."""
+        super().__init__(f"cluster {cluster} has no topics to learn from")
 
 
 class UnknownFleetNameError(RequestError):

@@ -5,12 +5,13 @@ import datetime
 import getpass
 import secrets
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from reconciler.adapters.audit_log import AuditLog, LineSender
 from reconciler.adapters.journal_file import InUseError, RecordFile, read_records
 from reconciler.apply import JournalError, NoLedger, PastRun, past_runs
 from reconciler.ports import Ledger, RecordError
@@ -23,6 +24,9 @@ from reconciler.workflow.reasons import (
     UnreadableJournalError,
     WorkflowError,
 )
+
+if TYPE_CHECKING:
+    from reconciler.adapters.kafka.audit_topic import AuditTopic
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,8 @@ def earlier_runs(journal: str, plan: str) -> list[PastRun]:
         raise UnreadableJournalError(f"the journal cannot be read: {error}") from error
 
 
-def audit_topic(target: Target, records: RecordOptions) -> Ledger | None:
-    """The topic of the cluster that keeps audit records, if one is to."""
+def audit_topic(target: Target, records: RecordOptions) -> "AuditTopic | None":
+    """The topic of the cluster that keeps a copy of the audit log, if one is to."""
     if records.audit_topic is None:
         return None
     if target.settings is None:
@@ -81,35 +85,28 @@ def audit_topic(target: Target, records: RecordOptions) -> Ledger | None:
 
 
 @contextmanager
-def ledgers(records: RecordOptions, topic: Ledger | None) -> Iterator[tuple[Ledger, Ledger]]:
+def ledgers(records: RecordOptions, topic: LineSender | None) -> Iterator[tuple[Ledger, Ledger]]:
     """The journal and the audit log, open; somebody else at the same journal is a :class:`HeldError`."""
     with ExitStack() as files:
         try:
             journal: Ledger = NoLedger()
+            audit: Ledger = NoLedger()
             if records.journal is not None:
-                journal = files.enter_context(RecordFile(records.journal, alone=True))
-            kept: list[Ledger] = [] if topic is None else [topic]
-            if records.audit is not None:
-                kept.append(files.enter_context(RecordFile(records.audit, alone=False)))
+                journal = files.enter_context(RecordFile(records.journal))
+            if records.audit is not None or topic is not None:
+                audit = files.enter_context(AuditLog(records.audit, topic))
         except InUseError as error:
             raise HeldError(f"somebody is applying this plan now: {error}") from error
         except RecordError as error:
             kept_as = "journal" if isinstance(journal, NoLedger) and records.journal is not None else "audit"
             message = f"nothing was sent, because it could not be written down: {error}"
             raise RecordsError(message, kept_as) from error
-        yield journal, _All(tuple(kept))
+        yield journal, audit
 
 
-@dataclass(frozen=True, slots=True)
-class _All:
-    """Every place gets every record."""
-
-    places: tuple[Ledger, ...]
-
-    def write(self, *records: Mapping[str, Any]) -> None:
-        """See ``ports``."""
-        for place in self.places:
-            place.write(*records)
+def audit_head(audit: Ledger) -> str:
+    """The digest of the last line that a run wrote to its audit log; empty where there is none."""
+    return audit.head if isinstance(audit, AuditLog) else ""
 
 
 def journal_of(plan_file: str, journal: str | None) -> str:

@@ -4,27 +4,30 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from reconciler.access import ASSUMED_VERSION, Authorizer
+from reconciler.access import DECLARED_VERSION, Authorizer
 from reconciler.adapters.snapshot import SnapshotCluster
 from reconciler.manifest import ClusterDeclaration, Manifests
 from reconciler.model import (
     AclBinding,
-    ClientQuota,
     ClusterState,
     Declaration,
-    DesiredQuota,
     DesiredState,
-    QuotaEntity,
+    FactSource,
+    is_harmless,
     is_reserved,
+    standing_bridges,
 )
-from reconciler.plan import created_bindings, deleted_bindings
+from reconciler.plan import Plan, created_bindings, deleted_bindings
 from reconciler.ports import ReadRequest
-from reconciler.report.access_view import AccessView, Basis
+from reconciler.report.access_view import AccessView, Basis, ClaimedFacts
 from reconciler.workflow.clusters import Target, declared, open_any
-from reconciler.workflow.manifests import desired, load
+from reconciler.workflow.connections import manifests_below, read_connections
+from reconciler.workflow.guardrails import held
+from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.planning import saved_plan
 from reconciler.workflow.reasons import AmbiguousClusterError, NoClusterError, StaleError, WorkflowError
+from reconciler.workflow.terms import claimed_super_users
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ def access_views(
     if request.plan is not None:
         return _around_plan(request, request.plan, connection, topic_names=topic_names, tell=tell)
     if not request.live:
-        return [declared_access(request).view]
+        return [declared_access(request, connection).view]
     return [_seen(live_access(request, connection, topic_names=topic_names, tell=tell), topic_names=topic_names).view]
 
 
@@ -74,14 +77,22 @@ def access_states(
     if request.live:
         return [live_access(request, connection, all_topics=all_topics, tell=tell)]
     if request.cluster is not None:
-        return [declared_access(request)]
-    manifests = load(request.path or ".")
+        return [declared_access(request, connection)]
+    manifests = _manifests(request, connection)
     return [_declared(manifests, declaration, request.day) for declaration in manifests.clusters.values()]
 
 
-def declared_access(request: StateRequest) -> AccessState:
-    """What the manifests declare for the cluster that is named, or for the only one; nothing is asked of it."""
-    manifests = load(request.path or ".")
+def _manifests(request: StateRequest, connection: ConnectionOptions) -> Manifests:
+    path = request.path or connection.default_path
+    return held(manifests_below(path, connection), path, request.guardrails)
+
+
+def declared_access(request: StateRequest, connection: ConnectionOptions = ConnectionOptions()) -> AccessState:
+    """What the manifests declare for the cluster that is named, or for the only one; nothing is asked of it.
+
+    The facts of the connections file count here too, though nothing connects.
+    """
+    manifests = _manifests(request, connection)
     if request.cluster is None and len(manifests.clusters) != 1:
         raise AmbiguousClusterError(tuple(manifests.clusters), snapshot=False)
     name = request.cluster or next(iter(manifests.clusters))
@@ -91,7 +102,8 @@ def declared_access(request: StateRequest) -> AccessState:
 def _declared(manifests: Manifests, declaration: ClusterDeclaration, day: datetime.date) -> AccessState:
     wanted = desired(manifests, declaration.name, day)
     topics = tuple(sorted(name for name, topic in wanted.topics.items() if not topic.absent))
-    view = AccessView(declaration.name, Basis.DECLARED, authorizer(declaration, wanted.bindings), topics)
+    own = authorizer(declaration, wanted.bindings)
+    view = AccessView(declaration.name, Basis.DECLARED, own, topics, claimed_facts(declaration))
     return AccessState(view, manifests, declaration, wanted)
 
 
@@ -104,9 +116,13 @@ def live_access(
     tell: Tell = ignore,
 ) -> AccessState:
     """What a cluster or a snapshot has; with manifests, each binding that they declare with its place."""
-    with open_any(request.path, request.cluster or "", connection, tell) as (manifests, target):
-        state = _read(target, all_topics=all_topics, topic_names=topic_names)
+    with open_any(request.path, request.cluster, connection, tell, request.guardrails) as (manifests, target):
         declaration = target.declaration
+        if manifests is None and declaration is None and connection.connections is not None:
+            # Nothing is declared, but the operator's word on the cluster's facts decides answers all the same.
+            known = read_connections(connection.connections).get(target.name)
+            declaration = known.facts if known is not None else None
+        state = _read(replace(target, declaration=declaration), all_topics=all_topics, topic_names=topic_names)
         wanted = None
         if manifests is not None and declaration is not None:
             wanted = desired(manifests, declaration.name, request.day)
@@ -116,50 +132,19 @@ def live_access(
             Basis.SNAPSHOT if isinstance(target.cluster, SnapshotCluster) else Basis.LIVE,
             authorizer(declaration, {binding: said.get(binding) for binding in state.bindings}, state),
             tuple(sorted(state.topics)) if all_topics and state.topic_gap is None else None,
+            claimed_facts(declaration) if declaration is not None else ClaimedFacts(),
         )
         return AccessState(view, manifests, declaration, wanted, state)
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaState:
-    """The client quotas of a cluster, live or as declared, and the places of those that manifests declare."""
-
-    cluster: str
-    live: bool
-    quotas: frozenset[ClientQuota]
-    places: Mapping[QuotaEntity, str]
-
-
-def quota_state(
-    request: StateRequest, connection: ConnectionOptions = ConnectionOptions(), *, tell: Tell = ignore
-) -> QuotaState:
-    """The quotas that are live, or declared; raises a :class:`WorkflowError` where they cannot be read."""
-    if not request.live:
-        found = declared_access(request)
-        wanted = found.desired.quotas if found.desired else {}
-        quotas = frozenset(item.quota for item in wanted.values() if not item.absent)
-        return QuotaState(found.view.cluster, False, quotas, _places(wanted))
-    with open_any(request.path, request.cluster or "", connection, tell) as (manifests, target):
-        state = target.read(ReadRequest(acls=False, all_topics=False, quotas=True))
-        if state.quotas is None:
-            raise WorkflowError(f"the client quotas could not be read: {state.quota_gap or 'the snapshot has none'}")
-        known = manifests is not None and target.declaration is not None
-        wanted = desired(manifests, target.name, request.day).quotas if known and manifests else {}
-        same = {entity: item for entity, item in wanted.items() if item.quota in state.quotas}
-        return QuotaState(target.name, True, state.quotas, _places(same))
-
-
-def _places(wanted: Mapping[QuotaEntity, DesiredQuota]) -> dict[QuotaEntity, str]:
-    return {entity: str(item.declaration.origin) for entity, item in wanted.items()}
-
-
 def with_desired(found: AccessState) -> AccessView:
-    """A live state with everything in scope as the manifests declare it."""
+    """A live state with everything in scope as the manifests declare it; bridges stay, for no plan removes them."""
     wanted, declaration, state = found.desired, found.declaration, found.state
     if wanted is None or declaration is None or state is None:
         return found.view
     scope = declaration.scope
-    kept = {binding: None for binding in state.bindings if not scope.owns(binding)}
+    bridges = standing_bridges(state.bindings)
+    kept = {binding: None for binding in state.bindings if not scope.owns(binding) or binding in bridges}
     after = authorizer(declaration, {**kept, **wanted.bindings}, state)
     return replace(found.view, basis=Basis.DESIRED, authorizer=after)
 
@@ -171,12 +156,28 @@ def authorizer(
 ) -> Authorizer:
     """The authorizer of a cluster with these bindings; what its document and its live state do not say is unknown."""
     return Authorizer(
-        {binding: note for binding, note in bindings.items() if not is_reserved(binding.pattern.name)},
+        # Sentinels and markers permit nobody anything; any other binding on a reserved name does.
+        {b: note for b, note in bindings.items() if not (is_reserved(b.pattern.name) and is_harmless(b))},
         declaration.super_users if declaration else (),
         declaration.allow_everyone_if_no_acl_found if declaration else None,
-        live.kafka_version if live else ASSUMED_VERSION,
+        live.kafka_version if live else DECLARED_VERSION,
         opaque=live.opaque if live else (),
     )
+
+
+def claimed_facts(declaration: ClusterDeclaration) -> ClaimedFacts:
+    """The facts about a cluster's access that only the manifests state."""
+    default_allow = declaration.allow_everyone_if_no_acl_found
+    claimed = declaration.sources.default_allow is FactSource.MANIFESTS
+    return ClaimedFacts(frozenset(claimed_super_users(declaration)), default_allow if claimed else None)
+
+
+def as_established(found: Authorizer, declaration: ClusterDeclaration) -> Authorizer:
+    """The authorizer of a cluster with default-allow unknown where only the manifests state it.
+
+    What is asked of declarations alone is about what they declare, this fact with them.
+    """
+    return found.doubting(default_allow=declaration.sources.default_allow is FactSource.MANIFESTS)
 
 
 def _read(target: Target, *, all_topics: bool, topic_names: bool) -> ClusterState:
@@ -187,7 +188,7 @@ def _read(target: Target, *, all_topics: bool, topic_names: bool) -> ClusterStat
         super_users=declaration.super_users if declaration else (),
         topic_listing=topic_names,
     )
-    state = target.read(request)
+    state = target.read_counted(request)
     if state.acl_gap:
         raise WorkflowError(
             f"the ACL listing may not be whole: {state.acl_gap}", "what is missing could change every answer"
@@ -198,14 +199,25 @@ def _read(target: Target, *, all_topics: bool, topic_names: bool) -> ClusterStat
 def _around_plan(
     request: StateRequest, plan_file: str, connection: ConnectionOptions, *, topic_names: bool, tell: Tell
 ) -> list[AccessView]:
-    if not request.live:
-        raise NoClusterError("a plan holds only what changes, so the state before it has to come from the cluster")
-    plan, _ = saved_plan(plan_file)
+    plan = plan_asked(request, plan_file)
     found = _seen(live_access(request, connection, topic_names=topic_names, tell=tell), topic_names=topic_names)
-    if found.state is not None and found.state.cluster_id != plan.cluster_id:
-        raise StaleError(f"the plan is for the cluster {plan.cluster_id}, this is {found.state.cluster_id}")
+    if found.state is not None:
+        check_cluster(plan, found.state)
     added = {binding: step.origin for step in plan.steps for binding in created_bindings([step.change])}
     removed = deleted_bindings(step.change for step in plan.steps)
     before = found.view
     after = replace(before, basis=Basis.PLANNED, authorizer=before.authorizer.with_changes(added, removed))
     return [before, after]
+
+
+def plan_asked(request: StateRequest, plan_file: str) -> Plan:
+    """The plan before and after which something is asked; raises :class:`NoClusterError` if no cluster is named."""
+    if not request.live:
+        raise NoClusterError("a plan holds only what changes, so the state before it has to come from the cluster")
+    return saved_plan(plan_file)[0]
+
+
+def check_cluster(plan: Plan, live: ClusterState) -> None:
+    """Raise :class:`StaleError` if a state is not of the cluster that a plan is for."""
+    if live.cluster_id != plan.cluster_id:
+        raise StaleError(f"the plan is for the cluster {plan.cluster_id}, this is {live.cluster_id}")

@@ -1,8 +1,8 @@
 """Topic policies of a cluster decided: on what is declared, or with what the cluster has."""
 
 import datetime
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
 
 from reconciler.manifest import (
     ExpressionFault,
@@ -10,13 +10,17 @@ from reconciler.manifest import (
     Manifests,
     declared_cluster,
     expression_problems,
+    guardrail_labels,
+    guardrail_topic_rules,
+    rule_key,
     topic_rules,
 )
-from reconciler.model import ClusterState, DesiredState, TopicRule
+from reconciler.model import ClusterState, DesiredState, FrozenMap, TopicRule
 from reconciler.policy import (
     ClusterContext,
     ExpressionError,
     MissingEngineError,
+    TopicFinding,
     TopicPolicy,
     TopicPolicyResult,
 )
@@ -58,7 +62,36 @@ def decide_policies(
             frozenset(state.unreadable_topics),
             frozenset(declaration.ignore_configs),
         )
-    return policy.decide(wanted, as_of, around)
+    found = policy.decide(wanted, as_of, around)
+    relabelled = _as_guardrails_label(manifests, cluster, wanted, as_of)
+    if relabelled is None:
+        return found
+    rules, topics = relabelled
+    more = compiled(rules, manifests).decide(topics, as_of, around).findings
+    known = {_finding_key(one) for one in found.findings}
+    return replace(found, findings=(*found.findings, *(one for one in more if _finding_key(one) not in known)))
+
+
+def _as_guardrails_label(
+    manifests: Manifests, cluster: str, wanted: DesiredState, as_of: datetime.date
+) -> tuple[list[TopicRule], DesiredState] | None:
+    """The guardrails' rules for labelled topics, and the topics that have other labels there, with those.
+
+    Else a proposal takes a topic out of a rule by its label, whatever the rule is about.
+    """
+    with sound():
+        labels = guardrail_labels(manifests, cluster, as_of)
+        rules = [rule for rule in guardrail_topic_rules(manifests, cluster) if rule.labels]
+    topics = {
+        name: replace(topic, labels=labels[name], document_labels=FrozenMap())
+        for name, topic in wanted.topics.items()
+        if labels.get(name, topic.all_labels) != topic.all_labels
+    }
+    return (rules, replace(wanted, topics=FrozenMap(topics))) if rules and topics else None
+
+
+def _finding_key(finding: TopicFinding) -> Hashable:
+    return finding.topic, finding.code, finding.about, rule_key(finding.rule)
 
 
 def look(target: Target, manifests: Manifests, wanted: DesiredState, live: ClusterState | None = None) -> Seen | None:
@@ -90,11 +123,12 @@ def compiled(rules: Iterable[TopicRule], manifests: Manifests) -> TopicPolicy:
     try:
         return TopicPolicy(rules)
     except MissingEngineError as error:
-        raise WorkflowError(str(error), "pip install '.[policy]' in a clone") from error
+        raise WorkflowError(str(error), "pip install './reconciler[policy]' beside your clone") from error
     except ExpressionError as error:
         faults = (
             ExpressionFault(fault.part.origin, fault.part.text, fault.line, fault.column, fault.message)
             for fault in error.faults
         )
-        problems = expression_problems(manifests.sources, faults)
+        sources = {**manifests.sources, **(manifests.guardrails.manifests.sources if manifests.guardrails else {})}
+        problems = expression_problems(sources, faults)
         raise InvalidManifestsError(problems) from ManifestError(problems)

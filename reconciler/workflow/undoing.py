@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from reconciler.access import TooMuchToDecideError
 from reconciler.apply import request_for
 from reconciler.apply.undo import performed_steps, revert_steps
 from reconciler.manifest import ClusterDeclaration
@@ -10,9 +11,9 @@ from reconciler.plan import Plan, plan_id, propose
 from reconciler.ports import ReadRequest
 from reconciler.workflow.clusters import open_declared
 from reconciler.workflow.manifests import desired
-from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore
+from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, today
 from reconciler.workflow.planning import Planned, declared_for, request_on, saved_plan
-from reconciler.workflow.reasons import RequestError, StaleError
+from reconciler.workflow.reasons import RequestError, StaleError, TooMuchAccessError
 from reconciler.workflow.records import earlier_runs, journal_of
 from reconciler.workflow.terms import read_request, terms
 from reconciler.workflow.topic_checks import look
@@ -43,16 +44,21 @@ def undo(
         raise RequestError("the journal tells of no such run of this plan", f"it has: {known}")
     with open_declared(path, plan.terms.cluster, connection, tell) as (manifests, target):
         declaration = declared_for(target)
-        request = request_on(target, path, options)
-        wanted = desired(manifests, declaration.name, request.as_of)
+        wanted = desired(manifests, declaration.name, options.as_of or today())
         live = target.read(undo_request(plan, declaration, wanted))
         if live.cluster_id != plan.cluster_id:
             raise StaleError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
         steps = performed_steps(plan, chosen, live)
         back = revert_steps(steps, live, declaration.scope, wanted, Origin(plan_file, 1, 1))
         # Only what the run touched: that manifests are silent about other topics or configs is no wish here.
-        quiet = replace(terms(declaration), prune_topics=False, prune_quotas=False, ignore_configs=())
-        reverting = propose(back.desired, live, quiet, replace(request, warnings=back.kept))
+        quiet = replace(terms(declaration), prune=frozenset(), ignore_configs=())
+        request = request_on(target, path, options, live)
+        wishes = replace(request.options, undo=True)
+        asked = replace(request, options=wishes, warnings=back.kept, report_topics=False)
+        try:
+            reverting = propose(back.desired, live, quiet, asked)
+        except TooMuchToDecideError as error:
+            raise TooMuchAccessError(error.limit) from error
         seen = look(target, manifests, wanted)
         return Planned(with_uses(reverting, target), live, declaration, wanted, manifests, seen), plan
 
@@ -64,7 +70,7 @@ def undo_request(plan: Plan, declaration: ClusterDeclaration, wanted: DesiredSta
     return replace(
         asked,
         topic_names=touched.topic_names,
-        quotas=asked.quotas or touched.quotas,
+        listings=frozenset({*asked.listings, *touched.listings}),
         all_topics=asked.all_topics or some,
         broker_defaults=asked.broker_defaults or some,
     )

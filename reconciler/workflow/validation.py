@@ -1,12 +1,22 @@
 """Manifests validated, for every cluster that they declare; nothing is asked of any cluster."""
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, Problem, cluster_warnings
+from reconciler.manifest import (
+    ClusterDeclaration,
+    GuardrailChange,
+    Manifests,
+    Problem,
+    cluster_warnings,
+    declares_access_tests,
+    expired_rules,
+    in_order,
+)
 from reconciler.model import DesiredState
 from reconciler.report.checks import Checks
 from reconciler.workflow.checks import checks
+from reconciler.workflow.guardrails import guardrail_review, guardrails_changed, held
 from reconciler.workflow.manifests import desired, load
 from reconciler.workflow.options import today
 from reconciler.workflow.reasons import InvalidManifestsError
@@ -25,11 +35,15 @@ class ValidatedCluster:
 
 @dataclass(frozen=True, slots=True)
 class ManifestValidation:
-    """The clusters for which the manifests hold together, and the ``problems`` of the others, each said once."""
+    """The clusters for which the manifests hold together, and the ``problems`` of the others, each said once.
+
+    ``tests_declared``: whether anything is claimed about access, for whatever cluster.
+    """
 
     clusters: tuple[ValidatedCluster, ...]
     warnings: tuple[Problem, ...]
     problems: tuple[Problem, ...]
+    tests_declared: bool = True
 
     @property
     def valid(self) -> bool:
@@ -37,26 +51,35 @@ class ManifestValidation:
         return not self.problems and not any(one.checks.stops for one in self.clusters)
 
 
-def validate(path: str, as_of: datetime.date | None = None) -> ManifestValidation:
-    """Validate the manifests below ``path``; raises :class:`InvalidManifestsError` where they cannot be read at all."""
-    manifests, day = load(path), as_of or today()
+def validate(
+    path: str, as_of: datetime.date | None = None, *, guardrails: str | None = None, base: str | None = None
+) -> ManifestValidation:
+    """Validate the manifests below ``path``; raises :class:`InvalidManifestsError` where they cannot be read at all.
+
+    Those below ``guardrails`` hold them; with those below ``base`` they are compared.
+    """
+    manifests, day = held(load(path), path, guardrails), as_of or today()
+    changes = () if base is None else guardrails_changed(base, path)
     clusters: list[ValidatedCluster] = []
     problems: list[Problem] = []
     for declaration in manifests.clusters.values():
         try:
-            clusters.append(_validated(manifests, declaration, day))
+            clusters.append(_validated(manifests, declaration, day, changes))
         except InvalidManifestsError as error:
             problems.extend(error.problems)
     warnings = (*manifests.warnings, *(item for one in clusters for item in one.warnings))
-    return ManifestValidation(tuple(clusters), warnings, ManifestError(problems).problems)
+    return ManifestValidation(tuple(clusters), in_order(warnings), in_order(problems), declares_access_tests(manifests))
 
 
-def _validated(manifests: Manifests, declaration: ClusterDeclaration, day: datetime.date) -> ValidatedCluster:
+def _validated(
+    manifests: Manifests,
+    declaration: ClusterDeclaration,
+    day: datetime.date,
+    changes: tuple[GuardrailChange, ...],
+) -> ValidatedCluster:
     name = declaration.name
     wanted = desired(manifests, name, day)
-    return ValidatedCluster(
-        name,
-        wanted,
-        cluster_warnings(manifests, name, day),
-        checks(manifests, name, wanted, lambda: authorizer(declaration, wanted.bindings), day),
-    )
+    found = checks(manifests, name, wanted, lambda: authorizer(declaration, wanted.bindings), day, live=False)
+    review = guardrail_review(manifests, name, changes)
+    warnings = (*cluster_warnings(manifests, name, day), *expired_rules(manifests, wanted))
+    return ValidatedCluster(name, wanted, warnings, replace(found, guardrails=review))

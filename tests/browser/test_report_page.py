@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.report.page import page as render
-from reconciler.report.results import Report
+from reconciler.report.results import Finding, Level, Report
 from tests.browser.axe import findings
 from tests.browser.driver import Browser, Page
 from tests.integration.report.formats import report_of
@@ -177,6 +177,31 @@ def test_the_policy_stops_what_is_not_the_pages_own(browser: Browser, example: P
 def test_fits_the_screen(width: int, browser: Browser, hostile: Path) -> None:
     with browser.page(hostile, size=(width, 800)) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_phone_breaks_no_name(browser: Browser, example: Path) -> None:
+    with browser.page(example, size=(390, 844)) as page:
+        names = "[...document.querySelectorAll('.who code')].filter(code => !code.textContent.includes(' '))"
+        assert page.evaluate(f"{names}.length") > 10
+        assert page.evaluate(f"{names}.filter(c => c.getClientRects().length > 1).map(c => c.textContent)") == []
+
+
+def test_says_at_the_top_what_it_is_about(shown: Page) -> None:
+    about = shown.text("header .about")
+    for what in ("demo", "as of 2026-11-21", "Approve with --require-id", "plan-", "reconciler 1.2.3"):
+        assert what in about, what
+
+
+def test_findings_of_a_rule_share_its_advice(browser: Browser, tmp_path: Path) -> None:
+    advice = "remove it: access stays the same"
+    found = [
+        Finding("KA001", "redundant", Level.WARNING, f"another one says this {n}", advice, "demo", f"User:svc-{n} on t")
+        for n in range(53)
+    ]
+    with browser.page(_written(Report(findings=tuple(found)), tmp_path), size=(390, 844)) as page:
+        assert page.text("#findings").count(advice) == 1
+        assert _visible(page, ".finding") == 20
+        assert page.evaluate("document.documentElement.scrollHeight") < 4_000
 
 
 def test_prints_everything(browser: Browser, tmp_path: Path) -> None:

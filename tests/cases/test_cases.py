@@ -29,6 +29,7 @@ _BINDING = re.compile(
     r"(?P<principal>\S+) (?P<permission>ALLOW|DENY) (?P<operation>\w+)"
     r" on (?P<type>\w+) (?P<prefixed>PREFIXED )?(?P<name>\S+)(?: from (?P<host>\S+))?"
 )
+_OPERATOR = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec:\n"
 _CLUSTER = """\
 apiVersion: reconciler/v1
 kind: Cluster
@@ -74,6 +75,10 @@ def test_case(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     live = tmp_path / "live.json"
     live.write_text(snapshot_text(live_state(case)), encoding="utf-8")
     arguments = [str(manifests), "--cluster", f"snapshot:{live}", "--as-of", "2026-01-01", *case.get("options", [])]
+    if (stated := yaml.safe_load(facts).get("allowEveryoneIfNoAclFound")) is not None:
+        operator = tmp_path / "operator.yaml"
+        operator.write_text(f"{_OPERATOR}  allowEveryoneIfNoAclFound: {str(stated).lower()}\n")
+        arguments += ["--connections", str(operator)]
 
     status = run(["plan", *arguments])
     shown = capsys.readouterr()
@@ -93,6 +98,6 @@ def _indented(text: str) -> str:
 
 def _body(text: str) -> str:
     """The plan without its head (names, counts) and its ids, which other tests look at."""
-    lines = text.split("\n")[2:]
+    lines = text.split("\n")[3:]
     kept = [re.sub(r" About .*", "", line) for line in lines if not line.startswith("Approve with ")]
     return "\n".join(kept).strip("\n")

@@ -11,7 +11,7 @@ from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster, SnapshotCluster, snapshot_text
-from reconciler.model import ClusterState
+from reconciler.model import ClusterState, Listing
 from tests.contract.subject import Subject
 
 _ONE_BROKER = BrokerFacts(broker_ids=(1,))
@@ -37,13 +37,14 @@ def oldest_cluster(broker_3_9: Sandbox) -> Iterator[Subject]:
 
 @pytest.fixture
 def memory_cluster() -> Subject:
-    return Subject(MemoryCluster(ClusterState("memory", quotas=frozenset(), kafka_version=(4, 3)), _ONE_BROKER), (4, 3))
+    state = ClusterState("memory", listings={"quotas": Listing(frozenset())}, kafka_version=(4, 3))
+    return Subject(MemoryCluster(state, _ONE_BROKER), (4, 3))
 
 
 @pytest.fixture
 def snapshot_cluster(tmp_path: Path) -> Subject:
     path = tmp_path / "cluster.json"
-    state = ClusterState("snapshot", quotas=frozenset(), kafka_version=(4, 3))
+    state = ClusterState("snapshot", listings={"quotas": Listing(frozenset())}, kafka_version=(4, 3))
     path.write_text(snapshot_text(state, _ONE_BROKER), encoding="utf-8")
     return Subject(SnapshotCluster(path), (4, 3))
 

@@ -15,7 +15,7 @@ from tests.faults.scenario import before, plan_for, wish
 from tests.verbs import deletions
 
 
-def _lease(subject: Subject, holder: str, breaks: str | None = None) -> Lease:
+def _lease(subject: Subject, holder: str, *breaks: str) -> Lease:
     world = ApplyEnvironment(subject.cluster, SystemClock(), Silent(), identity=Identity(secrets.token_hex(4), holder))
     return Lease(Run(plan_for(before(1), wish(1)), world, subject.read(ACLS), False), LeaseRequest(holder, breaks))
 

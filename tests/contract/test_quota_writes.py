@@ -2,11 +2,17 @@
 
 import pytest
 
-from reconciler.model import ClientQuota, ClusterState, Create, Delete, QuotaEntity, Update
+from reconciler.model import (
+    ClusterState,
+    Create,
+    Delete,
+    Update,
+)
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.contract.subject import Subject, codes, verdicts
 
-QUOTAS = ReadRequest(acls=False, all_topics=False, quotas=True)
+QUOTAS = ReadRequest(acls=False, all_topics=False, listings=[ClientQuota.KIND])
 
 
 def quota(entity: QuotaEntity, **values: float) -> ClientQuota:
@@ -17,15 +23,16 @@ def shows(subject: Subject, own: str, *expected: ClientQuota) -> None:
     """Waits until the quotas of entities with ``own`` in a name are exactly these."""
 
     def as_expected(state: ClusterState) -> bool:
-        assert state.quotas is not None, state.quota_gap
-        return {one for one in state.quotas if own in str(one.entity)} == set(expected)
+        found = state.listing(ClientQuota)
+        assert found.items is not None, found.gap
+        return {one for one in found.items if own in str(one.entity)} == set(expected)
 
     subject.shows(QUOTAS, as_expected)
 
 
 def test_nothing_asked_is_nothing_answered(subject: Subject) -> None:
     assert subject.cluster.send([]) == []
-    assert subject.read(ReadRequest(acls=False, all_topics=False)).quotas is None
+    assert subject.read(ReadRequest(acls=False, all_topics=False)).listing(ClientQuota).items is None
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def main(target: str, plan_file: str, number: str) -> None:
     with ExitStack() as stack:
         cluster = _cluster(target, stack)
         live = cluster.read(ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps)))
-        journal = stack.enter_context(RecordFile(f"{plan_file}.journal", alone=True))
+        journal = stack.enter_context(RecordFile(f"{plan_file}.journal"))
         world = ApplyEnvironment(
             WatchedCluster(cluster, at),
             SystemClock(),

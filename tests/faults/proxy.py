@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Container, Coroutine
 from enum import Enum, auto
 from typing import Any
 
@@ -11,11 +11,15 @@ HOST = "127.0.0.1"
 
 
 class Mode(Enum):
-    """What happens to traffic: passed on; connections ended and refused; read and never passed on; reset once."""
+    """What happens to traffic: passed on; connections ended and refused; read and never passed on.
+
+    HELD keeps what clients send until it is delivered, as a network does with a packet that comes late.
+    """
 
     OPEN = auto()
     CUT = auto()
     HALF_OPEN = auto()
+    HELD = auto()
 
 
 class Proxies:
@@ -53,6 +57,7 @@ class Proxy:
     def __init__(self, run: Callable[[Coroutine[Any, Any, Any]], Any], target: int) -> None:
         self._run, self._target = run, target
         self._streams: set[asyncio.StreamWriter] = set()
+        self._held: dict[asyncio.StreamWriter, bytearray] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.mode, self.delay = Mode.OPEN, 0.0
         self._server: asyncio.Server = run(self._started())
@@ -67,6 +72,15 @@ class Proxy:
     def reset(self) -> None:
         """End every connection at once, with RST."""
         self._run(self._reset())
+
+    def give_up(self) -> None:
+        """End clients' connections and let new ones through; what is held is on its way still."""
+        self.mode = Mode.OPEN
+        self._run(self._reset(but=self._held))
+
+    def deliver(self) -> None:
+        """Let what was held arrive, on the connections that it was sent on."""
+        self._run(self._deliver())
 
     def close(self) -> None:
         """End connections and stop listening."""
@@ -86,12 +100,16 @@ class Proxy:
             return
         self._streams |= {writer, beyond[1]}
         for source, sink in ((reader, beyond[1]), (beyond[0], writer)):
-            task = asyncio.create_task(self._pump(source, sink, (writer, beyond[1])))
+            task = asyncio.create_task(self._pump(source, sink, (writer, beyond[1]), sink is beyond[1]))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     async def _pump(
-        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, both: tuple[asyncio.StreamWriter, ...]
+        self,
+        source: asyncio.StreamReader,
+        sink: asyncio.StreamWriter,
+        both: tuple[asyncio.StreamWriter, ...],
+        from_client: bool,
     ) -> None:
         try:
             while data := await source.read(65_536):
@@ -99,18 +117,29 @@ class Proxy:
                     await asyncio.sleep(self.delay)
                 if self.mode is Mode.HALF_OPEN:
                     continue
+                if self.mode is Mode.HELD and from_client:
+                    self._held.setdefault(sink, bytearray()).extend(data)
+                    continue
                 sink.write(data)
                 await sink.drain()
         except OSError:
             pass
         finally:
             for writer in both:
-                self._streams.discard(writer)
+                if writer not in self._held:
+                    self._streams.discard(writer)
+                    _abort(writer)
+
+    async def _reset(self, but: Container[asyncio.StreamWriter] = ()) -> None:
+        for writer in list(self._streams):
+            if writer not in but:
                 _abort(writer)
 
-    async def _reset(self) -> None:
-        for writer in list(self._streams):
-            _abort(writer)
+    async def _deliver(self) -> None:
+        for writer, data in self._held.items():
+            writer.write(bytes(data))
+            await writer.drain()
+        self._held.clear()
 
     async def _closed(self) -> None:
         self._server.close()

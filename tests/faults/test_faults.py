@@ -28,7 +28,8 @@ from reconciler.apply import (
     past_runs,
     perform,
 )
-from reconciler.apply.cleanup import clean_up, leftovers
+from reconciler.apply.cleanup import clean_up
+from reconciler.apply.leftovers import leftovers
 from reconciler.apply.undo import performed_steps
 from reconciler.model import ClusterState, NameSelector, ResourceType, Scope, Selector
 from reconciler.plan import Options, Phase, Plan, Request, Terms, propose
@@ -76,7 +77,7 @@ class Job:
             self.cluster.connect(**HASTY) as admin,
             closing(self.cluster.probe()) as probe,
             closing(self.cluster.probe("admin")) as own,
-            RecordFile(self.journal, alone=True) as journal,
+            RecordFile(self.journal) as journal,
         ):
             live = self._read(admin)
             probing = ProbeSetup(probe, "User:acl-probe", own, "User:admin", True, frozenset({1, 2, 3}), seconds)

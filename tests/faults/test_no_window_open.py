@@ -18,7 +18,8 @@ from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.kafka.probe import KafkaProbe
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
 from reconciler.apply import ApplyEnvironment, Identity, ProbeBarrier, ProbeSetup, Result, Silent, check, perform
-from reconciler.apply.cleanup import clean_up, leftovers
+from reconciler.apply.cleanup import clean_up
+from reconciler.apply.leftovers import leftovers
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,

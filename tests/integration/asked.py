@@ -58,9 +58,14 @@ class Place:
         self.snapshot.write_text(snapshot_text(state, BrokerFacts(broker_ids=(1,))), encoding="utf-8")
 
     @property
-    def cluster(self) -> tuple[str, str]:
+    def cluster(self) -> tuple[str, ...]:
         """The options that mean the snapshot."""
-        return "--cluster", f"prod=snapshot:{self.snapshot}"
+        return "--cluster", f"prod=snapshot:{self.snapshot}", "--connections", f"{self.operator}"
+
+    @property
+    def operator(self) -> Path:
+        """The operator's file, which states what the manifests state in the beginning."""
+        return self.snapshot.with_name("operator.yaml")
 
     def ask(self, *arguments: str) -> Ran:
         """A question, of what is declared unless the cluster is named."""
@@ -84,6 +89,7 @@ def place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
     directory.mkdir()
     made = Place(directory, tmp_path / "live.json", capsys)
     made.write("cluster.yaml", CLUSTER)
+    made.operator.write_text(CLUSTER[: CLUSTER.index("  scope:")], encoding="utf-8")
     made.write("pay.yaml", PAY)
     made.live(
         "TOPIC:L:pay.orders User:pay@* ALLOW READ",

@@ -1,5 +1,6 @@
 """A directory of manifests for one test on a shared broker, and the command line run on it."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,16 +52,37 @@ class Job:
         return Ran(status, shown.out, shown.err)
 
 
-def connections_file(path: Path, sandbox: Sandbox, user: str, mechanism: str = "SCRAM-SHA-512") -> Path:
-    """Write a connections file that logs in as ``user``."""
+def connections_file(
+    path: Path, sandbox: Sandbox, user: str, mechanism: str = "SCRAM-SHA-512", name: str = "it"
+) -> Path:
+    """Write a connections file that logs in as ``user``, with the password in a file of its own."""
     settings = sandbox.settings(user, mechanism)
+    if "sasl.password" in settings:
+        settings["sasl.password"] = password_file(path.parent, user, settings["sasl.password"])
     client = "".join(f"    {key}: {value!r}\n" for key, value in settings.items() if key != "bootstrap.servers")
     servers = settings["bootstrap.servers"]
     path.write_text(
-        "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: it}\nspec:\n"
+        f"apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: {name}}}\nspec:\n"
         f"  bootstrapServers: ['{servers}']\n  client:\n{client}"
     )
     return path
+
+
+def password_file(directory: Path, user: str, password: str) -> str:
+    """Write a password beside the connections file, which only we can reach, and return the reference to it."""
+    directory.chmod(0o700)
+    secrets = directory / "secrets"
+    secrets.mkdir(exist_ok=True)
+    (secrets / user).write_text(password)
+    return f"${{dir:{secrets}:{user}}}"
+
+
+def add_probe(connections: Path, sandbox: Sandbox, user: str = "acl-probe") -> None:
+    """Let the barrier's probe log in as ``user``."""
+    password = password_file(connections.parent, user, sandbox.users[user])
+    login = json.dumps({"sasl.username": user, "sasl.password": password})
+    with connections.open("a") as file:
+        file.write(f"  barrier: {{client: {login}}}\n")
 
 
 def job(tmp_path: Path, sandbox: Sandbox, prefix: str, capsys: pytest.CaptureFixture[str], user: str = "admin") -> Job:
@@ -72,6 +94,7 @@ def job(tmp_path: Path, sandbox: Sandbox, prefix: str, capsys: pytest.CaptureFix
         "cluster.yaml",
         "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: it}\nspec:\n"
         + FACTS.format(user=user)
-        + "  scope: {include: [{topics: {prefix: '@'}}, {groups: {prefix: '@'}}, {transactionalIds: {prefix: '@'}}]}\n",
+        + "  scope: {include: [{topics: {prefix: '@'}}, {groups: {prefix: '@'}}, {transactionalIds: {prefix: '@'}}, "
+        "{delegationTokens: {prefix: '@'}}, {users: {prefix: 'User:@'}}]}\n",
     )
     return found

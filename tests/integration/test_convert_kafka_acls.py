@@ -40,7 +40,8 @@ _BINDINGS = [
 
 
 def _listing(broker: Sandbox) -> str:
-    [jars] = jar_directory().glob("3.9.*")
+    # A class archive of the same version can lie next to the jars.
+    [jars] = (found for found in jar_directory().glob("3.9.*") if found.is_dir())
     config = broker.client_directory / "admin.properties"
     arguments = ["--bootstrap-server", broker.bootstrap, "--command-config", str(config), "--list"]
     java = [str(find_java().executable), "-Xmx256m", "-cp", f"{jars}/*", "kafka.admin.AclCommand"]

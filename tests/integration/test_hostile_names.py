@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.adapters.audit_log import AuditLog
 from reconciler.adapters.journal_file import RecordFile
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Identity, Outcome, check, perform
@@ -26,7 +27,10 @@ MANIFESTS = """\
 apiVersion: reconciler/v1
 kind: Cluster
 metadata: {name: c}
-spec: {allowEveryoneIfNoAclFound: false, pruneTopics: true, limits: {maxDeletePercent: 100}, barrier: {wait: 0s}}
+spec:
+  allowEveryoneIfNoAclFound: false
+  limits: {maxDeletePercent: 100}
+  barrier: {wait: 0s}
 ---
 apiVersion: reconciler/v1
 kind: Acls
@@ -156,8 +160,8 @@ def test_what_a_broker_says(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     refusal = Answer(AnswerStatus.FAILED, f"CODE{text}", f"message{text}")
     cluster = FaultyCluster(MemoryCluster(live), [Fault("CreateAcl", first.after, refusal)])
     with (
-        RecordFile(str(tmp_path / "journal"), alone=True) as journal,
-        RecordFile(str(tmp_path / "audit"), alone=False) as audit,
+        RecordFile(str(tmp_path / "journal")) as journal,
+        AuditLog(str(tmp_path / "audit")) as audit,
     ):
         world = ApplyEnvironment(
             cluster, StillClock(), ProgressLines(), identity=Identity("run", f"me{text}"), journal=journal, audit=audit

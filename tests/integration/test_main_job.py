@@ -48,8 +48,10 @@ metadata: {name: team}
 spec: {topics: [{name: '@orders', absent: true}]}
 """
 
-UNSUPPORTED = """\
+TOKENS = """\
     - {allow: TWO_PHASE_COMMIT, transactionalIds: ['@tx']}
+    - {allow: [CREATE_TOKENS, DESCRIBE_TOKENS], users: ["User:@bob"]}
+    - {allow: DESCRIBE, delegationTokens: ['@token']}
     - {allow: WRITE, transactionalIds: ['@tx']}
 ---
 """
@@ -69,7 +71,7 @@ def test_plan_apply_drift(main: Job, tmp_path: Path) -> None:
     planned = main.run("plan", "--out", saved)
     assert planned.status == 0, planned.err
     assert "4 bindings to create, 1 topic to create" in planned.out
-    [approved] = [word for word in planned.out.split() if word.startswith("change-")]
+    [approved] = [word for word in planned.out.split() if word.startswith("plan-")]
 
     applied = main.run("apply", saved, str(main.directory), "--require-id", approved, cluster=False)
     assert applied.status == 0, applied.err
@@ -136,7 +138,7 @@ def test_an_altered_or_foreign_plan_is_refused(main: Job, tmp_path: Path) -> Non
     refused = main.run("apply", str(altered), str(main.directory), "--yes", cluster=False)
     assert refused.status == 4
     assert "altered" in refused.err
-    wrong = main.run("apply", str(saved), str(main.directory), "--require-id", "plan-0", cluster=False)
+    wrong = main.run("apply", str(saved), str(main.directory), "--require-id", "plan-00000000", cluster=False)
     assert wrong.status == 4
     assert main.run("drift").status == 2
 
@@ -205,14 +207,18 @@ def test_a_snapshot_stands_for_the_cluster(main: Job, tmp_path: Path) -> None:
     assert main.bare("drift", str(main.directory), "--cluster", f"snapshot:{file}").status == 2
 
 
-def test_what_the_client_cannot_carry_is_named_and_the_rest_is_done(main: Job) -> None:
-    main.write("team.yaml", TEAM.replace("---\n", UNSUPPORTED, 1))
+def test_what_confluent_kafka_has_no_codes_for_is_applied_exported_and_deleted(main: Job, tmp_path: Path) -> None:
+    main.write("team.yaml", TEAM.replace("---\n", TOKENS, 1))
     applied = main.run("apply", "--yes")
     assert applied.status == 0, applied.err
-    planned = main.run("plan")
-    assert "unsupported" in planned.out
-    assert "TWO_PHASE_COMMIT" in planned.out
-    assert main.run("drift").status == 2
+    assert main.run("drift").status == 0
+    out = str(tmp_path / "exported")
+    assert main.run("export", "--out", out).status == 0
+    text = "".join(path.read_text(encoding="utf-8") for path in Path(out).rglob("*.yaml"))
+    assert all(operation in text for operation in ("TWO_PHASE_COMMIT", "CREATE_TOKENS", "DESCRIBE_TOKENS"))
+    main.write("team.yaml", TEAM)
+    assert main.run("apply", "--yes", "--allow-deletes").status == 0
+    assert main.run("drift").status == 0
 
 
 def test_a_rejected_item_fails_alone(main: Job) -> None:

@@ -1,12 +1,12 @@
 """The examples of docs/python.md on a real broker, and on Spark."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from reconciler.adapters.sandbox import Sandbox
+from tests.integration.main_job import connections_file
 from tests.unit.workflow.python_page import prepare, run_section
 
 if TYPE_CHECKING:
@@ -19,9 +19,7 @@ def test_a_real_cluster_is_planned_for(
 ) -> None:
     prepare(tmp_path)
     monkeypatch.chdir(tmp_path)
-    text = re.sub(r"(metadata:\s*\{?\s*name: )\"?current\"?", r"\1prod", broker.connections.read_text(encoding="utf-8"))
-    assert "name: prod" in text
-    (tmp_path / "connections.yaml").write_text(text, encoding="utf-8")
+    connections_file(tmp_path / "connections.yaml", broker, "reconciler", name="prod")
     names: dict[str, Any] = {}
     run_section("Clusters", names)
     run_section("Validate", names)
@@ -42,4 +40,6 @@ def test_the_drift_of_a_fleet(
     names: dict[str, Any] = {}
     run_section("Clusters", names)
     run_section("The drift of a fleet", names)
-    assert "prod 1 to create, 1 to delete" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "prod 1 to create, 1 to delete" in shown
+    assert "['cluster', 'bindings'] [['prod', 1]] not known: []" in shown

@@ -89,9 +89,19 @@ def test_what_an_entry_that_cannot_be_read_could_change_is_undecided(here: Place
     assert here.ask("can-i", "User:x", "READ", "topic", "pay.orders", *here.cluster).out.startswith("undecided")
 
 
-def test_names_reserved_for_the_reconciler_are_left_out(here: Place) -> None:
+def test_a_grant_on_a_reserved_name_counts_and_is_told(here: Place) -> None:
     here.live("TOPIC:L:__kr.run.1 User:probe@* ALLOW READ")
-    assert here.ask("can-i", "User:probe", "READ", "topic", "__kr.run.1", *here.cluster).status == Exit.FAILED_CHECK
+    ran = here.ask("can-i", "User:probe", "READ", "topic", "__kr.run.1", *here.cluster)
+    assert ran.status == Exit.OK
+    assert "counted: 1 binding on reserved names of run run; that run is over" in ran.err
+    assert "User:probe" in here.ask("access", *here.cluster).out
+
+
+def test_sentinels_permit_nobody_anything(here: Place) -> None:
+    probe = ("User:probe@* ALLOW DESCRIBE_CONFIGS", "User:probe@* ALLOW ALTER_CONFIGS")
+    here.live(*(f"TOPIC:P:__kr.run. {entry}" for entry in probe))
+    ran = here.ask("can-i", "User:probe", "ALTER_CONFIGS", "topic", "__kr.run.1", *here.cluster)
+    assert ran.status == Exit.FAILED_CHECK
     assert "User:probe" not in here.ask("access", *here.cluster).out
 
 
@@ -107,8 +117,28 @@ def test_explain_lists_every_acl_on_the_name(here: Place) -> None:
     assert ran.status == Exit.OK
     assert ran.out.startswith("no  User:pay READ topic pay.orders from 10.0.0.7\n    an ACL denies it\n")
     standing = {line.strip().split("  ")[0] for line in ran.out.splitlines() if " on TOPIC " in line}
-    assert {"decides", "applies", "other principal", "other operation"} <= standing
+    assert {"decides", "applies", "other operation"} <= standing
+    assert "1 ACL of other principals" in ran.out
+    assert "no ALLOW helps while this DENY is there" in ran.out
     assert "elsewhere" not in ran.out
+
+
+def test_explain_proposes_the_rule_to_write_and_invents_no_address(here: Place) -> None:
+    here.live("TOPIC:L:pay.orders User:other@* ALLOW READ")
+    ran = here.ask("explain", "User:new", "READ", "topic", "pay.orders", *here.cluster)
+    assert ran.out.startswith("no  User:new READ topic pay.orders from any host that no ACL names\n")
+    assert "      principal: User:new\n      rules: [{allow: READ, topics: [pay.orders]}]\n" in ran.out
+    asked = here.ask("explain", "User:new", "READ", "topic", "pay.orders", "--host", "192.0.2.1", *here.cluster)
+    assert asked.out.startswith("no  User:new READ topic pay.orders from 192.0.2.1\n")
+    here.live("TOPIC:L:pay.orders User:*@192.0.2.9 ALLOW READ")
+    assert "not User:new on topic pay.orders from any host that no ACL names" in (
+        here.ask("can-i", "User:new", "READ", "topic", "pay.orders", *here.cluster).out
+    )
+
+
+def test_who_can_names_the_acl_and_its_line(here: Place) -> None:
+    out = here.ask("who-can", "READ", "topic", "pay.orders").out
+    assert "    User:pay: topic `pay.orders`\n        by User:pay ALLOW READ on TOPIC pay.orders  pay.yaml:" in out
 
 
 def test_explain_says_what_brokers_are_content_with(here: Place) -> None:
@@ -160,8 +190,8 @@ def test_access_as_a_matrix(here: Place) -> None:
     )
     out = here.ask("access", "User:a", "User:b", "--matrix", *here.cluster).out
     rows = {line.split("  ")[0]: line.split()[-2:] for line in out.splitlines() if line.startswith(("pay.", "any"))}
-    assert rows == {"pay.x": ["RD", "wD"], "pay.…": ["RD", "D"], "any other topic": ["D", "D"]}
-    assert "W WRITE" in out
+    assert rows == {"pay.x": ["R", "wDs"], "pay.…": ["R", "Ds"], "any other topic": ["Ds", "Ds"]}
+    assert "W=WRITE" in out
     matrix = json.loads(here.ask("access", "--matrix", *here.cluster, "--output", "json").out)["states"][0]
     assert matrix["principals"] == ["everybody else", "User:a", "User:admin", "User:b"]
     assert matrix["rows"][0]["cells"][3] == {

@@ -51,12 +51,15 @@ def test_several_are_up_side_by_side_and_leave_nothing(tmp_path: Path) -> None:
 
 
 def test_only_the_owner_reads_it_and_its_connections_file_works(broker: Sandbox) -> None:
-    private = [broker.directory, broker.connections, *broker.directory.glob("*.properties")]
+    password = broker.directory / "password"
+    private = [broker.directory, broker.connections, password, *broker.directory.glob("*.properties")]
     assert {path.stat().st_mode & 0o077 for path in private} == {0}
     cluster = yaml.safe_load(broker.connections.read_text(encoding="utf-8"))
     assert (cluster["kind"], cluster["metadata"]) == ("Cluster", {"name": broker.name})
     spec = cluster["spec"]
-    assert _cluster_id(broker) == _cluster_id_of({**spec["client"], "bootstrap.servers": spec["bootstrapServers"][0]})
+    assert spec["client"]["sasl.password"] == f"${{dir:{broker.directory}:password}}"
+    client = {**spec["client"], "sasl.password": password.read_text(encoding="utf-8").rstrip("\n")}
+    assert _cluster_id(broker) == _cluster_id_of({**client, "bootstrap.servers": spec["bootstrapServers"][0]})
 
 
 def test_no_password_is_on_a_command_line(broker: Sandbox) -> None:
@@ -94,6 +97,17 @@ def test_a_starter_that_was_killed_leaves_what_down_clears(tmp_path: Path) -> No
     assert find(root=tmp_path).condition() == "crashed"
     assert _processes_of(tmp_path)
     down(root=tmp_path)
+    _assert_nothing_left(tmp_path)
+
+
+def test_a_killed_process_takes_the_sandbox_along_that_it_holds(tmp_path: Path) -> None:
+    starting = _start_elsewhere(tmp_path, "with running(SandboxSpec(), root=root): pass")
+    starting.kill()
+    starting.communicate()
+    until = time.monotonic() + 60
+    while list(tmp_path.iterdir()):
+        assert time.monotonic() < until, "the sandbox stays"
+        time.sleep(0.1)
     _assert_nothing_left(tmp_path)
 
 
@@ -159,13 +173,12 @@ def test_the_command_line_starts_shows_and_ends(
     _assert_nothing_left(tmp_path / "reconciler" / "sandbox")
 
 
-def _start_elsewhere(root: Path) -> "subprocess.Popen[str]":
+def _start_elsewhere(root: Path, how: str = "up(SandboxSpec(), root=root)") -> "subprocess.Popen[str]":
     """Another process that starts a sandbox, as soon as Kafka's process is on its way."""
     # Tests in the background of a shell ignore Ctrl-C, and so would a child of theirs.
     hearing = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    code = (
-        f"{hearing}; from reconciler.adapters.sandbox import *; from pathlib import *; up(SandboxSpec(), root={root!r})"
-    )
+    names = f"from reconciler.adapters.sandbox import *; from pathlib import *; root = {root!r}"
+    code = f"{hearing}; {names}\n{how}"
     starting = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

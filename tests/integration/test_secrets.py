@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from reconciler.adapters.sandbox import Sandbox
-from tests.integration.main_job import Job, Ran, connections_file, job
+from tests.integration.main_job import Job, Ran, add_probe, job
 
 #: Every kind of character that some form of a text writes in its own way.
 WRONG = "wr0ng+päss /word=%é\\\"'"
@@ -75,14 +75,7 @@ def team(tmp_path: Path, broker: Sandbox, request: pytest.FixtureRequest, capsys
     cluster = made.directory / "cluster.yaml"
     cluster.write_text(cluster.read_text().replace("{wait: 100ms}", "{principal: User:acl-probe, timeout: 10s}"))
     made.write("team.yaml", TEAM)
-    secrets = tmp_path / "secrets"
-    secrets.mkdir()
-    for user in ("admin", "acl-probe"):
-        (secrets / user).write_text(broker.users[user])
-    text = connections_file(made.connections, broker, "admin").read_text()
-    text = text.replace(repr(broker.users["admin"]), f"'${{dir:{secrets}:admin}}'")
-    login = f'{{sasl.username: acl-probe, sasl.password: "${{dir:{secrets}:acl-probe}}"}}'
-    made.connections.write_text(f"{text}  barrier: {{client: {login}}}\n")
+    add_probe(made.connections, broker)
     return made
 
 
@@ -149,7 +142,7 @@ def test_a_crash_behind_the_first_request_is_told_without_one(team: Job, broker:
     more = ["--secrets-dir", str(tmp_path / "secrets"), "--journal", str(tmp_path / "journal"), "--yes"]
     line = [sys.executable, "-c", program, "send", "apply", *where, *more]
     stopped = subprocess.run(line, capture_output=True, text=True, check=False)
-    assert "stopped: ValueError: [redacted] [redacted]" in stopped.stdout
+    assert "stopped: ValueError: [withheld: the text contains a secret]" in stopped.stdout
     assert "Traceback" not in stopped.stderr
     assert stopped.returncode == 1
     _assert_silent(_secrets(broker), stopped.stdout, stopped.stderr, *_written(tmp_path))

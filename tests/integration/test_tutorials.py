@@ -30,14 +30,19 @@ class Step(NamedTuple):
 
 
 def steps(page: str) -> Iterator[Step]:
-    for language, block in _FENCE.findall((_ROOT / "docs" / "tutorials" / f"{page}.md").read_text(encoding="utf-8")):
+    return steps_of((_ROOT / "docs" / "tutorials" / f"{page}.md").read_text(encoding="utf-8"))
+
+
+def steps_of(text: str) -> Iterator[Step]:
+    """The files and commands of a page or a part of it, in order."""
+    for language, block in _FENCE.findall(text):
         first, _, rest = block.partition("\n")
         if language == "console":
             yield from _commands(block)
-        elif first.startswith("# "):
-            yield Step(file=first.removeprefix("# "), text=rest if language == "" else block)
+        elif first.startswith(("# ", "// ")):
+            yield Step(file=first.lstrip("#/ "), text=rest if language == "" else block)
         else:
-            raise AssertionError(f"nobody knows what to do with this block of {page}: {first}")
+            raise AssertionError(f"nobody knows what to do with this block: {first}")
 
 
 def _commands(block: str) -> Iterator[Step]:
@@ -53,7 +58,7 @@ class Shell:
     """Runs commands in one directory; what is exported stays."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self.directory = directory
         self._environment = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HOME": str(directory),
@@ -67,11 +72,11 @@ class Shell:
         bash = shutil.which("bash")
         assert bash
         script = f"{command}\nstatus=$?\ndeclare -p CONNECTIONS APPROVED 2>/dev/null >exported\nexit $status"
-        exported = self._directory / "exported"
+        exported = self.directory / "exported"
         before = exported.read_text(encoding="utf-8") if exported.exists() else ""
         done = subprocess.run(
             [bash, "-c", f"{before}\n{script}"],
-            cwd=self._directory,
+            cwd=self.directory,
             env=self._environment,
             capture_output=True,
             text=True,
@@ -92,22 +97,26 @@ def _in_order(shown: tuple[str, ...], output: str) -> str | None:
     return None
 
 
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    """One directory and one sandbox for all pages: each goes on where the one before it ended."""
+    shell = Shell(tmp_path_factory.mktemp("tutorials"))
+    yield shell
+    shell.run("reconciler sandbox down --name tutorial")
+
+
 @pytest.mark.broker
-def test_the_tutorials_do_what_they_say(tmp_path: Path) -> None:
-    shell = Shell(tmp_path)
-    try:
-        for page in _PAGES:
-            for step in steps(page):
-                if step.file:
-                    (tmp_path / step.file).parent.mkdir(exist_ok=True)
-                    (tmp_path / step.file).write_text(step.text, encoding="utf-8")
-                    continue
-                status, output = shell.run(step.command)
-                assert status == step.status, f"{page}: {step.command}\n{output}"
-                missing = _in_order(step.shown, output)
-                assert missing is None, f"{page}: {step.command}: {missing} is not in\n{output}"
-    finally:
-        shell.run("reconciler sandbox down --name tutorial")
+@pytest.mark.parametrize("page", _PAGES)
+def test_a_tutorial_does_what_it_says(shell: Shell, page: str) -> None:
+    for step in steps(page):
+        if step.file:
+            (shell.directory / step.file).parent.mkdir(exist_ok=True)
+            (shell.directory / step.file).write_text(step.text, encoding="utf-8")
+            continue
+        status, output = shell.run(step.command)
+        assert status == step.status, f"{page}: {step.command}\n{output}"
+        missing = _in_order(step.shown, output)
+        assert missing is None, f"{page}: {step.command}: {missing} is not in\n{output}"
 
 
 def test_every_tutorial_is_run() -> None:

@@ -16,6 +16,10 @@ _TESTS = (
     "tests/property/test_access_difference.py",
     "tests/property/test_access_assertions.py",
     "tests/property/test_access_effective.py",
+    "tests/property/test_access_opaque.py",
+    "tests/property/test_access_floods.py",
+    "tests/property/test_broker_defects.py",
+    "tests/property/test_hosts.py",
 )
 
 #: File, what stands there, what stands there instead.
@@ -26,6 +30,19 @@ MUTANTS = [
     ("name_index.py", "while index >= 0:\n            if prefix", "if index >= 0:\n            if prefix"),
     ("name_index.py", "around = self.masks[parent] if parent >= 0 else 0 if", "around = 0 if"),
     ("name_index.py", "return 0 if prefix[:1] == WILDCARD else self.base", "return self.base"),
+    ("name_index.py", "else 0 if text[0] == WILDCARD else self.base", "else self.base"),
+    ("hosts.py", "number = max(number, last + 1)", "number = last + 1"),
+    ("hosts.py", "if length >= 0)", "if length > 0)"),
+    (
+        "interpretation_difference.py",
+        "1 << AclOperation.WRITE | 1 << AclOperation.WRITE + DENIED",
+        "1 << AclOperation.WRITE",
+    ),
+    (
+        "difference.py",
+        "hidden = before.super_users | after.super_users",
+        "hidden = before.super_users & after.super_users",
+    ),
     (
         "index.py",
         "who = dict.fromkeys((principal, WILDCARD_PRINCIPAL))\n            groups",
@@ -34,17 +51,26 @@ MUTANTS = [
     ("index.py", "compiled.pop(group_key, None)", "pass"),
     ("index.py", "            found.extend(inside(disjoint, key))", "            pass"),
     ("interpretation.py", "if found and self.index is self.cover:", "if found:"),
-    ("difference.py", "for key in new.keys - old.keys if not old.covers(key))", "for key in ())"),
-    ("difference.py", "            found.update(everyone)\n", ""),
-    ("difference.py", "unchanged=overrides", "unchanged=False"),
+    ("interpretation_difference.py", "for key in new.keys - old.keys if not old.covers(key))", "for key in ())"),
+    ("interpretation_difference.py", "            found.update(everyone)\n", ""),
+    ("interpretation_difference.py", "unchanged=overrides", "unchanged=False"),
     (
         "comparison.py",
         "{zone, ASTERISK_NAMES, literal(WILDCARD)} if zone.contains(ASTERISK_NAMES) else {zone}",
         "{zone}",
     ),
-    ("comparison.py", "                outer[2].append(key)\n", ""),
+    ("regions.py", "                self._kept[outer].cuts.append(index)\n", ""),
     ("comparison.py", "            if interpretation.default_allow:", "            if False:"),
-    ("comparison.py", "& ON_EVERY_TOPIC", "& 0"),
+    ("comparison.py", "found |= interpretation.access(*asked) & ON_EVERY_TOPIC", "pass"),
+    ("class_set.py", "self.lacking.difference(self.members)", "self.lacking"),
+    ("regions.py", "for outer, (parts, added) in outside.items():", "for outer, (parts, added) in ():"),
+    ("possible.py", "for before, after in self._pairs:", "for before, after in self._pairs[:1]:"),
+    (
+        "possible.py",
+        "gained = gained & ~(before.least.access(*other) & ON_EVERY_TOPIC)",
+        "gained = gained & ~before.most.access(*other)",
+    ),
+    ("interpretation.py", "plain = self.guessed or (*self.both, *self.both)", "plain = (*self.both, *self.both)"),
     ("counterexample.py", "            found.append(literal(WILDCARD))", "            pass"),
     (
         "counterexample.py",
@@ -52,7 +78,15 @@ MUTANTS = [
         "                if True:",
     ),
     ("hosts.py", "for outer, label in sorted(ranges.items())", "for outer, label in ()"),
+    (
+        "hosts.py",
+        "return any(found.holds(own) for found in outer)",
+        "return any(found.contains(IpAddress(own.width, own.first)) for found in outer)",
+    ),
+    ("hosts.py", "        if number < first:\n            break\n", ""),
     ("broker_defects.py", "or resource_type in self._scan_ends_early", ""),
+    ("broker_defects.py", "b.pattern.name <= WILDCARD for changes", "b.pattern.name < WILDCARD for changes"),
+    ("lint/covering.py", "if self._authorizer.interpretations.most.default_allow or not", "if not"),
     (
         "opaque.py",
         'principal = entry.principal if ":" in entry.principal else WILDCARD_PRINCIPAL',

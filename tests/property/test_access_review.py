@@ -36,7 +36,7 @@ from reconciler.plan import (
     transition,
     unreviewed,
 )
-from reconciler.plan.review.transition import Facts
+from reconciler.plan.facts import Facts
 from reconciler.report.plan_text import plan_lines
 from tests.property.naive import Ask, applies, covers, permitted
 from tests.property.transitions import ASKS, Transition, bindings, crowded, declared, transitions
@@ -261,6 +261,19 @@ def test_nobody_gains_or_loses_unseen_behind_those_who_are_listed() -> None:
         access = Transition(live, declared(after.bindings, {})).plan().access
         assert (access.trend, access.more_principals) == (change, 0)
         assert [row.principal for row in access.access_changes] == ["User:z"]
+
+
+def test_one_who_loses_is_listed_beside_any_number_who_gain() -> None:
+    held = {acl("x", principal=f"User:p{number:03}") for number in range(300)}
+    deny, open_, own = (
+        acl("x", permission="DENY", principal="User:*"),
+        acl("y", principal="User:*"),
+        acl("y", principal="User:z", operation="WRITE"),
+    )
+    live = ClusterState("cluster", frozenset({deny, open_, own, *held}))
+    access = Transition(live, declared(frozenset({own, *held}), {})).plan().access
+    assert (access.trend, access.more_principals) == ("mixed", 101)
+    assert [row.principal for row in access.access_changes if row.lost] == [None, "User:z"]
 
 
 def test_a_gain_of_somebody_who_would_only_be_counted_is_stale() -> None:

@@ -26,6 +26,8 @@ from reconciler.model import (
     Change,
     ClusterState,
     Create,
+    PatternType,
+    ResourcePattern,
     ResourceType,
     is_reserved,
     standing_bridges,
@@ -85,7 +87,15 @@ def told(plan: Plan, ask: Ask) -> bool:
 
 
 def kept_open(plan: Plan, live: ClusterState, ask: Ask) -> bool:
-    """Existing topics, but for those that come or go, and whatever a bridge stands on: nothing may interrupt these."""
+    """Existing topics, but for those that come or go, and whatever a bridge stands on: nothing may interrupt these.
+
+    Where a live binding covers the topics by which a probe observes default-allow, no run can build a bridge; the plan
+    says whom it may interrupt, which :func:`told` has asserted.
+    """
+    probed = ResourcePattern(ResourceType.TOPIC, "__kr-flag.", PatternType.PREFIXED)
+    if any(binding.pattern.contains(probed) for binding in live.bindings):
+        assert not plan.bridges.wanted
+        return False
     if ask.resource_type is ResourceType.TOPIC and ask.name in live.topics.keys() - moving(plan):
         return True
     return any(

@@ -22,20 +22,21 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClientQuota,
     ClusterState,
     Declaration,
-    DesiredQuota,
+    DesiredItem,
     DesiredState,
     DesiredTopic,
+    Listing,
     NameSelector,
     Origin,
-    QuotaEntity,
     ResourcePattern,
     ResourceType,
     Scope,
     Selector,
+    Topic,
 )
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.plan.kinds import CHANGE
 from tests.property.strategies import bindings, live_topics, states, wild_bindings, wild_states
 
@@ -63,9 +64,8 @@ scopes = st.one_of(
 )
 topic_rules = st.builds(
     DiffRules,
-    prune_topics=st.booleans(),
+    prune=st.sets(st.sampled_from([Topic.KIND, ClientQuota.KIND])),
     ignore_configs=st.sampled_from([(), ("retention.ms",)]),
-    prune_quotas=st.booleans(),
 )
 quota_lists = st.lists(
     st.builds(
@@ -96,17 +96,13 @@ def members(draw: st.DrawFn) -> tuple[DesiredState, ClusterState, Scope, Scope, 
     )
     there = draw(quota_lists)
     quotas = {
-        quota.entity: DesiredQuota(quota, draw(declarations), draw(st.booleans()))
+        quota.entity: DesiredItem(quota, draw(declarations), draw(st.booleans()), draw(st.booleans()))
         for quota in [*draw(quota_lists), *there[:1]]
     }
-    split = draw(st.integers(0, len(quotas)))
-    desired = replace(desired, quotas=dict([*quotas.items()][:split]), expired_quotas=dict([*quotas.items()][split:]))
+    desired = replace(desired, listed={ClientQuota.KIND: quotas} if quotas else {})
     read = draw(st.sampled_from(["read", "read", "refused", "not asked"]))
-    live = replace(
-        live,
-        quotas=frozenset(there) if read == "read" else None,
-        quota_gap="not authorized" if read == "refused" else None,
-    )
+    items, gap = frozenset(there) if read == "read" else None, "not authorized" if read == "refused" else None
+    live = live.with_listing(ClientQuota, Listing(items, gap))
     scope = draw(scopes)
     return desired, live, scope, draw(st.sampled_from([scope, scope, Scope()])), draw(topic_rules)
 

@@ -22,7 +22,11 @@ def _without_places(state: DesiredState) -> object:
         {binding: item[1:] for binding, item in state.bindings.items()},
         {name: (item.topic, item.labels, item.absent) for name, item in state.topics.items()},
         {binding: item[1:] for binding, item in state.expired.items()},
-        {entity: (item.quota, item.declaration[1:], item.absent) for entity, item in state.quotas.items()},
+        {
+            key: (one.item, one.declaration[1:], one.absent, one.expired)
+            for items in state.listed.values()
+            for key, one in items.items()
+        },
     )
 
 

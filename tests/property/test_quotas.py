@@ -10,16 +10,15 @@ from reconciler.apply import ApplyEnvironment, Silent, check, perform
 from reconciler.apply.undo import revert_steps
 from reconciler.manifest import Source, desired_state, load
 from reconciler.model import (
-    QUOTA_KEYS,
-    ClientQuota,
     ClusterState,
     Declaration,
-    DesiredQuota,
+    DesiredItem,
     DesiredState,
+    Listing,
     Origin,
-    QuotaEntity,
     Scope,
 )
+from reconciler.model.kinds.quota import QUOTA_KEYS, ClientQuota, QuotaEntity
 from reconciler.plan import Options, Plan, Request, Terms, parse_plan, plan_text, propose
 from reconciler.ports import ReadRequest
 from reconciler.report.export import cluster_document, differences, export_manifests
@@ -27,7 +26,7 @@ from tests.property.clock import StillClock
 
 DAY = datetime.date(2026, 1, 1)
 PLACE = Declaration(Origin("q.yaml", 1, 1))
-QUOTAS = ReadRequest(quotas=True)
+QUOTAS = ReadRequest(listings=[ClientQuota.KIND])
 
 names = st.one_of(st.just(""), st.sampled_from(["alice", "bob", "*", "User:x", "a b", "${x}"]), st.text(max_size=6))
 addresses = st.sampled_from(["", "10.0.0.1", "::1", "0:0:0:0:0:0:0:1", "localhost"])
@@ -53,13 +52,13 @@ states = st.lists(quota(), max_size=6, unique_by=lambda one: one.entity).map(fro
 
 
 def live_state(quotas: frozenset[ClientQuota]) -> ClusterState:
-    return ClusterState("c", quotas=quotas)
+    return ClusterState("c", listings={"quotas": Listing(quotas)})
 
 
 def wanted(quotas: frozenset[ClientQuota], goes: frozenset[ClientQuota] = frozenset()) -> DesiredState:
-    kept = {one.entity: DesiredQuota(one, PLACE) for one in quotas}
-    gone = {one.entity: DesiredQuota(ClientQuota(one.entity), PLACE, absent=True) for one in goes}
-    return DesiredState(quotas={**gone, **kept})
+    kept = {one.entity: DesiredItem(one, PLACE) for one in quotas}
+    gone = {one.entity: DesiredItem(ClientQuota(one.entity), PLACE, absent=True) for one in goes}
+    return DesiredState(listed={"quotas": {**gone, **kept}})
 
 
 def planned(desired: DesiredState, live: ClusterState) -> Plan:
@@ -85,10 +84,10 @@ def test_apply_reaches_what_is_declared_and_undo_goes_back(
     plan = planned(wanted(after, before), live)
     assert parse_plan(plan_text(plan)) == plan
     now = applied(plan, live)
-    assert now.quotas == after
+    assert now.listing(ClientQuota).items == after
     assert planned(wanted(after, before), now).steps == ()
     found = revert_steps(plan.steps, now, Scope(), DesiredState(), Origin("plan.json", 1, 1))
-    assert applied(planned(found.desired, now), now).quotas == before
+    assert applied(planned(found.desired, now), now).listing(ClientQuota).items == before
 
 
 @given(states)
@@ -107,4 +106,4 @@ def test_an_export_plans_to_nothing_but_what_it_left(quotas: frozenset[ClientQuo
     desired = desired_state(load(sources), "prod", DAY)
     assert planned(desired, state).steps == ()
     left = {one.item for one in export.left}
-    assert {item.quota for item in desired.quotas.values()} == quotas - left
+    assert {one.item for one in desired.of(ClientQuota).values()} == quotas - left

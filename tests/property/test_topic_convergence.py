@@ -90,7 +90,7 @@ def converge(cluster: Cluster, prefix: str, wish: DesiredState, clock: Clock) ->
 
     plan, live = planned()
     assert not plan.refusals
-    assert {left.reason for left in plan.skipped} <= {SkipReason.IMPOSSIBLE}
+    assert {left.reason for left in plan.skipped} <= {SkipReason.IMPOSSIBLE, SkipReason.UNDECLARED}
     result = perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, clock, Silent()))
     assert result.succeeded, result
     again, _ = planned()

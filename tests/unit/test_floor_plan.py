@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import reconciler
+from benchmarks import figures
 
 PACKAGE = Path(reconciler.__file__).parent
 #: What a change can be, and what it can be about.
@@ -15,6 +16,10 @@ DEFINITION = PACKAGE / "model" / "change.py"
 #: One Protocol a floor may have this name: they are the same idea.
 ONE_A_FLOOR = {"Kind"}
 MOST_HOMONYMS = 9
+#: Its phase, the two commands that explain quotas, the message client's table, and one word of advice.
+MOST_MENTIONS = 16
+#: The import and the place in ``KINDS``.
+MOST_LINES_OF_A_TABLE = 2
 
 
 def sources() -> Iterator[tuple[Path, ast.Module]]:
@@ -41,7 +46,7 @@ def test_only_a_kinds_folder_asks_what_kind_a_change_is() -> None:
     found = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path, tree in sources()
-        if "kinds" not in path.parts and path != DEFINITION
+        if "kinds" not in path.relative_to(PACKAGE).parts and path != DEFINITION
         for node in ast.walk(tree)
         if isinstance(node, ast.Match | ast.Call) and asks_for_a_kind(node)
     ]
@@ -60,6 +65,16 @@ def test_no_kind_imports_another() -> None:
                 named = {node.module.removeprefix(folder).strip(".").partition(".")[0], *(a.name for a in node.names)}
                 found += [f"{path.relative_to(PACKAGE)} imports {name}" for name in sorted(named & others)]
     assert found == []
+
+
+def test_code_outside_kinds_hardly_names_the_newest_kind() -> None:
+    """A further kind is a file on each floor and its line in each table: nothing else may need to know it."""
+    files = figures.sources()
+    found = figures.mentions([file for file in files if not file.of_a_kind])
+    assert 0 < sum(found.values()) <= MOST_MENTIONS, found
+    tables = figures.mentions([file for file in files if file.of_a_kind])
+    assert tables
+    assert all(count <= MOST_LINES_OF_A_TABLE for count in tables.values()), tables
 
 
 def test_a_class_name_has_one_meaning() -> None:

@@ -11,8 +11,19 @@ from reconciler.adapters.converters.conversion import Conversion, Resource
 from reconciler.adapters.converters.files import SourceFiles
 from reconciler.adapters.converters.tree import SourceError, Tree
 
-_ACL: Final = ("principal", "permission", "operation", "host", "resource_type", "resource_name", "pattern_type")
+#: What the REST API adds to each item: links and identities.
 _REST: Final = ("kind", "metadata", "cluster_id")
+_TOPIC_LINKS: Final = ("partitions", "configs", "partition_reassignments", "authorized_operations")
+_SETTING_LINKS: Final = (
+    "name",
+    "value",
+    "is_default",
+    "is_read_only",
+    "is_sensitive",
+    "is_internal",
+    "synonyms",
+    "source",
+)
 _NO_SETTINGS: Final = "its settings are not here: add the answer of /topics/NAME/configs, or use reconciler export"
 
 
@@ -28,33 +39,32 @@ def read_confluent(files: SourceFiles, conversion: Conversion) -> None:
     topics = []
     for item in items:
         if files.cluster is not None and item.text("cluster_id") not in (None, files.cluster):
-            conversion.add_unmanaged(
-                item.where, item.text("kind") or "an entry", f"it belongs to {item.text('cluster_id')}"
-            )
-        elif "value" in item.fields() and item.text("topic_name") is not None:
+            conversion.add_unmanaged(item, item.text("kind") or "an entry", f"it belongs to {item.text('cluster_id')}")
+        elif "value" in item.names() and item.text("topic_name") is not None:
             _setting(item, settings)
         elif item.text("topic_name") is not None:
             topics.append(item)
-        elif "resource_type" in item.fields():
+        elif "resource_type" in item.names():
             _acl(item, conversion)
         else:
-            conversion.skip(item.where, item.text("kind") or "an entry", "neither an ACL, a topic nor a setting")
+            conversion.skip(item, item.text("kind") or "an entry", "neither an ACL, a topic nor a setting")
     for item in topics:
         _topic(item, settings, conversion)
 
 
 def _items(files: SourceFiles, name: str) -> Iterator[Tree]:
     for tree in files.trees(name):
-        if tree.text("kind") if isinstance(tree.value, dict) else None:
-            yield from tree.items("data") if "data" in tree.fields() else [tree]
+        if tree.is_mapping() and tree.text("kind"):
+            yield from tree.items("data") if "data" in tree.names() else [tree]
             if tree.text("metadata", "next") is not None:
                 raise SourceError(f"{name}: this is one page of several: {tree.text('metadata', 'next')}")
+            tree.get("metadata").ignore()
         else:
             yield from tree.items()
 
 
 def _acl(item: Tree, conversion: Conversion) -> None:
-    conversion.expect(item, (*_ACL, *_REST))
+    item.ignore(*_REST)
     conversion.add_binding(
         item.text("principal") or "",
         Resource(item.text("resource_type") or "", item.text("resource_name") or "", item.text("pattern_type") or ""),
@@ -68,6 +78,7 @@ def _acl(item: Tree, conversion: Conversion) -> None:
 
 def _setting(item: Tree, settings: dict[str, dict[str, str]]) -> None:
     """Keep what is set on the topic itself; everything else is a broker default."""
+    item.ignore(*_REST, *_SETTING_LINKS)
     own = settings.setdefault(item.text("topic_name") or "", {})
     source = item.text("source")
     if source == "DYNAMIC_TOPIC_CONFIG" or (source is None and not item.flag("is_default")):
@@ -76,10 +87,11 @@ def _setting(item: Tree, settings: dict[str, dict[str, str]]) -> None:
 
 def _topic(item: Tree, settings: dict[str, dict[str, str]], conversion: Conversion) -> None:
     name = item.text("topic_name") or ""
+    item.ignore(*_REST, *_TOPIC_LINKS)
     if item.flag("is_internal"):
-        conversion.add_unmanaged(item.where, f"topic {name}", "Kafka keeps this topic itself")
+        conversion.add_unmanaged(item, f"topic {name}", "Kafka keeps this topic itself")
     elif name not in settings:
-        conversion.skip(item.where, f"topic {name}", _NO_SETTINGS)
+        conversion.skip(item, f"topic {name}", _NO_SETTINGS)
     else:
         conversion.add_topic(
             name, item.text("partitions_count"), item.text("replication_factor"), settings[name], item.where

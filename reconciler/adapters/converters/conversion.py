@@ -34,6 +34,11 @@ _MOST_REPLICAS: Final = 2**15 - 1
 _PERMISSIONS: Final = {"allow": AclPermissionType.ALLOW, "deny": AclPermissionType.DENY}
 
 
+#: Redpanda's roles stand in ACLs as principals of a type of their own.
+_REDPANDA_ROLE: Final = "RedpandaRole:"
+_UNREAD: Final = "unknown field, which may matter"
+
+
 class Remark(NamedTuple):
     """Something that is not converted: its place, what it is, and why."""
 
@@ -58,6 +63,7 @@ class Resource(NamedTuple):
 class ConversionResult:
     """What the source would create, as far as it is known.
 
+    ``origins`` says where each binding, and each topic by name, stands in the source.
     ``skipped`` is what the source grants, denies or creates and these bindings and topics lack. ``unmanaged`` is what
     the source has and this tool does not manage.
     """
@@ -66,6 +72,15 @@ class ConversionResult:
     topics: Mapping[str, Topic]
     skipped: tuple[Remark, ...]
     unmanaged: tuple[Remark, ...]
+    origins: Mapping[AclBinding | str, str]
+
+
+def _where(place: str | Tree) -> str:
+    """The place; a remark about a tree says all there is to say about what is below it."""
+    if isinstance(place, str):
+        return place
+    place.ignore()
+    return place.where
 
 
 class Conversion:
@@ -74,6 +89,7 @@ class Conversion:
     def __init__(self) -> None:
         """Start empty."""
         self._bindings: set[AclBinding] = set()
+        self._origins: dict[AclBinding | str, str] = {}
         self._topics: dict[str, Topic] = {}
         self._skipped: dict[Remark, None] = {}
         self._unmanaged: dict[Remark, None] = {}
@@ -96,6 +112,7 @@ class Conversion:
                 self.skip(where, subject, binding)
             else:
                 self._bindings.add(binding)
+                self._origins.setdefault(binding, where)
 
     @staticmethod
     def _binding(principal: str, resource: Resource, operation: str, permission: str, host: str) -> AclBinding | str:
@@ -110,6 +127,8 @@ class Conversion:
             return f"there is no operation {operation!r}"
         if effect is None:
             return f"there is no permission {permission!r}"
+        if principal.startswith(_REDPANDA_ROLE):
+            return "Kafka has no roles: grant it to each user who has the role"
         if not resource.name:
             return "it names no resource"
         return AclBinding(
@@ -128,26 +147,35 @@ class Conversion:
                 return
             counts.append(None if count is None else int(count))
         topic = Topic(name, counts[0], counts[1], FrozenMap(configs))
+        self._origins.setdefault(name, where)
         if self._topics.setdefault(name, topic) != topic:
             self.skip(where, f"topic {name}", "it is already declared, with other values")
 
-    def skip(self, where: str, subject: str, reason: str) -> None:
-        """Remark that the source would create something that is not converted."""
-        self._skipped[Remark(where, subject, reason)] = None
+    def skip(self, place: str | Tree, subject: str, reason: str) -> None:
+        """Remark that the source would create something that is not converted; it speaks for a whole tree."""
+        self._skipped[Remark(_where(place), subject, reason)] = None
 
-    def add_unmanaged(self, where: str, subject: str, reason: str) -> None:
-        """Remark that the source has something that this tool does not manage."""
-        self._unmanaged[Remark(where, subject, reason)] = None
+    def add_unmanaged(self, place: str | Tree, subject: str, reason: str) -> None:
+        """Remark that the source has something that this tool does not manage; it speaks for a whole tree."""
+        self._unmanaged[Remark(_where(place), subject, reason)] = None
 
-    def expect(self, node: Tree, known: Collection[str], unmanaged: Mapping[str, str] = FrozenMap()) -> None:
-        """Remarks on the fields of ``node`` that are not ``known``; ``unmanaged`` says why some do not matter."""
-        for field, value in node.fields().items():
-            if field in unmanaged:
-                self.add_unmanaged(value.where, field, unmanaged[field])
-            elif field not in known:
-                self.skip(value.where, field, "unknown field, which may matter")
+    def set_aside(self, node: Tree, reasons: Mapping[str, str]) -> None:
+        """Remarks on those fields of ``node`` that decide nothing here, each with its reason."""
+        for field in [field for field in node.names() if field in reasons]:
+            self.add_unmanaged(node.get(field), field, reasons[field])
+
+    def name_leftovers(self, tree: Tree) -> None:
+        """Remarks on every field that nobody asked for: each may grant or deny something."""
+        for where, name in tree.leftovers():
+            self.skip(where, name, _UNREAD)
+
+    def name_nothing(self, source_format: str) -> None:
+        """Remark that nothing was recognised, if so: a wrong path or format must not look like an empty cluster."""
+        if not (self._bindings or self._topics or self._skipped):
+            self.skip("the source", "no ACL and no topic", f"nothing here is recognised as {source_format}")
 
     def result(self) -> ConversionResult:
         """The result, remarks in the order of the source."""
         topics = FrozenMap(dict(sorted(self._topics.items())))
-        return ConversionResult(frozenset(self._bindings), topics, tuple(self._skipped), tuple(self._unmanaged))
+        remarks = tuple(self._skipped), tuple(self._unmanaged)
+        return ConversionResult(frozenset(self._bindings), topics, *remarks, dict(self._origins))

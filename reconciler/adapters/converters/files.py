@@ -1,12 +1,16 @@
 """The files of another tool, all inside the given directory."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from posixpath import normpath
 from typing import Final
 
 import javaproperties
 
+from reconciler.adapters.converters.conversion import Conversion
 from reconciler.adapters.converters.tree import SourceError, Tree, json_tree, yaml_trees
 from reconciler.model import FrozenMap
 
@@ -15,6 +19,12 @@ MAX_FILE_BYTES: Final = 256 * 1024 * 1024
 #: Stands for standard input.
 STDIN: Final = "-"
 _JSON: Final = (".json", ".tfstate")
+_LINE: Final = re.compile(r"[0-9]+")
+_COMMENT: Final = re.compile(r"\s*(?:#+|//)(?!!)(.*)")
+_TEMPLATE: Final = re.compile(r"\{\{|\{%")
+_HELM_WORDS: Final = re.compile(r"\{\{-?\s*(?:\.|\$|include|if|range|with|template|end|toYaml|printf)")
+_HELM: Final = "this is a Helm template: convert what `helm template` prints"
+_OTHER_TEMPLATE: Final = "this is a template: convert what it renders"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +39,8 @@ class SourceFiles:
     settings: Mapping[str, str] = field(default_factory=FrozenMap)
     cluster: str | None = None
     stdin: str = ""
+    _texts: dict[str, list[str]] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _parsed: dict[str, list[Tree]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def ending(self, *suffixes: str) -> Sequence[str]:
         """The files with one of these endings; a single given file, with any ending. Raises :class:`SourceError`."""
@@ -54,9 +66,52 @@ class SourceFiles:
             raise SourceError(f"{name}: the file is not UTF-8") from error
 
     def trees(self, name: str) -> list[Tree]:
-        """A file's documents: JSON if its name ends so, else YAML."""
-        text = self.text(name)
-        return [json_tree(name, text)] if name.lower().endswith(_JSON) else yaml_trees(name, text)
+        """A file's documents: JSON if its name ends so, else YAML. A file is read once, however often it is named."""
+        name = normpath(name)
+        if name not in self._parsed:
+            text = self.text(name)
+            self._parsed[name] = [json_tree(name, text)] if name.lower().endswith(_JSON) else yaml_trees(name, text)
+        return self._parsed[name]
+
+    def rendered(self, name: str, conversion: Conversion) -> list[Tree]:
+        """As :meth:`trees`. Of several files, one that cannot be read or is a template is skipped with a remark.
+
+        A template is refused even if it happens to be YAML: a principal called ``{{ .Values.user }}`` is nobody.
+        """
+        try:
+            template = _TEMPLATE.search(text := self.text(name))
+            if template is not None:
+                line = text.count("\n", 0, template.start()) + 1
+                raise SourceError(f"{name}:{line}: {_HELM if _HELM_WORDS.search(text) else _OTHER_TEMPLATE}")
+            return self.trees(name)
+        except SourceError as error:
+            if len(self.names) == 1:
+                raise
+            where, _, reason = str(error).partition(": ")
+            conversion.skip(where, "a file", reason)
+            return []
+
+    def comments_above(self, place: str) -> tuple[str, ...]:
+        """The comment right above a ``file:line``, without its marks; nothing where there is none, as in JSON."""
+        file, _, line = place.partition(":")
+        number = _LINE.match(line)
+        if number is None or file.lower().endswith(_JSON):
+            return ()
+        lines, above = self._lines(file), min(int(number[0]) - 1, len(self._lines(file)))
+        found = []
+        while above and (text := _COMMENT.fullmatch(lines[above - 1])):
+            found.append(text[1].strip())
+            above -= 1
+        return tuple(text for text in reversed(found) if text)
+
+    def _lines(self, name: str) -> list[str]:
+        if name not in self._texts:
+            self._texts[name] = self.text(name).split("\n")
+        return self._texts[name]
+
+    def parsed(self) -> Iterator[Tree]:
+        """Every document that was read."""
+        return chain.from_iterable(self._parsed.values())
 
     def one(self, name: str) -> Tree:
         """The only document of a file; raises :class:`SourceError` if there is none or more than one."""

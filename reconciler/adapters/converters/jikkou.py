@@ -9,7 +9,8 @@ from typing import Final
 
 from reconciler.adapters.converters.conversion import Conversion, Resource
 from reconciler.adapters.converters.files import SourceFiles
-from reconciler.adapters.converters.tree import SourceError, Tree, by_name
+from reconciler.adapters.converters.foreign import add_foreign
+from reconciler.adapters.converters.tree import Tree, by_name
 
 _AUTHORIZATION: Final = "KafkaPrincipalAuthorization"
 _ROLE: Final = "KafkaPrincipalRole"
@@ -22,40 +23,60 @@ def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
     """All resources of YAML files; templates must be rendered first."""
     found: dict[str, list[Tree]] = {kind: [] for kind in _KINDS}
     for name in files.ending(".yaml", ".yml"):
-        if "{{" in (text := files.text(name)) or "{%" in text:
-            raise SourceError(f"{name}: this is a template; convert the output of `jikkou prepare`")
-        for kind, node in _resources(files, name):
-            if kind not in found:
-                conversion.add_unmanaged(node.where, f"{kind} {_name(node)}", "neither ACLs nor topics")
+        for kind, node in _resources(files.rendered(name, conversion)):
+            if kind not in found or _is_of_another(kind, node):
+                full = f"{node.text('apiVersion') or ''} {kind}"
+                add_foreign(
+                    conversion, node, full, f"{kind} {_name(node)}", unmanaged="not one of jikkou's ACLs and topics"
+                )
             elif not _is_set_aside(kind, node, conversion):
                 found[kind].append(node)
     roles = by_name((_name(node), node) for node in found[_ROLE])
     for node in found[_AUTHORIZATION]:
         _authorization(node, roles, conversion)
+    for role in roles.values():
+        if not role.has_read("spec"):
+            # Nobody has it, so it grants nothing.
+            role.ignore()
     named = by_name((_name(node), node) for node in found["ConfigMap"])
     maps = {name: node.settings("data") for name, node in named.items()}
+    for node in found["ConfigMap"]:
+        node.ignore("binaryData", "immutable")
     for node in found["KafkaTopic"]:
         _topic(node, maps, conversion)
 
 
-def _resources(files: SourceFiles, name: str) -> Iterator[tuple[str, Tree]]:
-    """Each resource with its kind; a list's items need not repeat theirs."""
-    for tree in files.trees(name):
+def _is_of_another(kind: str, node: Tree) -> bool:
+    """Whether another tool has a kind of this name: Strimzi's KafkaTopic is not jikkou's."""
+    group = (node.text("apiVersion") or "").partition("/")[0]
+    return kind == "KafkaTopic" and "." in group and "jikkou" not in group
+
+
+def _resources(trees: Iterable[Tree]) -> Iterator[tuple[str, Tree]]:
+    """Each resource with its kind; a list's items need not repeat theirs. What is no resource is named as unread."""
+    for tree in trees:
+        if not tree.is_mapping():
+            continue
+        tree.ignore("apiVersion", "metadata")
         kind = tree.text("kind") or "a document without a kind"
         if kind.endswith("List"):
+            tree.ignore("spec")
             for item in tree.items("items"):
+                item.ignore("apiVersion")
                 yield item.text("kind") or kind.removesuffix("List"), item
         else:
             yield kind, tree
 
 
 def _is_set_aside(kind: str, node: Tree, conversion: Conversion) -> bool:
+    # Names, labels and annotations decide nothing else.
+    node.get("metadata").ignore()
     annotations = node.get("metadata", "annotations")
     if annotations.flag("jikkou.io/delete"):
-        conversion.skip(node.where, f"{kind} {_name(node)}", _DELETED)
+        conversion.skip(node, f"{kind} {_name(node)}", _DELETED)
         return True
     if annotations.flag("jikkou.io/ignore"):
-        conversion.add_unmanaged(node.where, f"{kind} {_name(node)}", "it is annotated to be ignored")
+        conversion.add_unmanaged(node, f"{kind} {_name(node)}", "it is annotated to be ignored")
         return True
     return False
 
@@ -66,25 +87,21 @@ def _name(node: Tree) -> str:
 
 def _authorization(node: Tree, roles: Mapping[str, Tree], conversion: Conversion) -> None:
     principal = _name(node)
-    conversion.expect(node.get("spec"), ("acls", "roles"))
     _acls(principal, node.items("spec", "acls"), conversion)
     for name in node.texts("spec", "roles"):
         role = roles.get(name)
         if role is None:
             conversion.skip(node.where, f"role {name} of {principal}", "there is no such KafkaPrincipalRole")
         else:
-            conversion.expect(role.get("spec"), ("acls",))
             _acls(principal, role.items("spec", "acls"), conversion)
 
 
 def _acls(principal: str, acls: Iterable[Tree], conversion: Conversion) -> None:
     for acl in acls:
-        conversion.expect(acl, ("resource", "operations", "type", "host"))
         resource = acl.get("resource")
-        conversion.expect(resource, ("type", "pattern", "patternType"))
         form = resource.text("patternType") or "LITERAL"
         if form.upper() == "MATCH":
-            conversion.skip(acl.where, f"{principal} on {resource.text('pattern')}", _MATCH)
+            conversion.skip(acl, f"{principal} on {resource.text('pattern')}", _MATCH)
             continue
         operations = acl.texts("operations")
         conversion.add_binding(
@@ -101,11 +118,10 @@ def _acls(principal: str, acls: Iterable[Tree], conversion: Conversion) -> None:
 
 def _topic(node: Tree, maps: Mapping[str, Mapping[str, str]], conversion: Conversion) -> None:
     spec = node.get("spec")
-    conversion.expect(spec, ("partitions", "replicas", "configs", "configMapRefs"))
     configs = spec.settings("configs")
     for name in spec.texts("configMapRefs"):
         if name not in maps:
-            conversion.skip(node.where, f"topic {_name(node)}", f"there is no ConfigMap {name}")
+            conversion.skip(node, f"topic {_name(node)}", f"there is no ConfigMap {name}")
             return
         # A ConfigMap overrides the topic's own configs, and a later ConfigMap overrides an earlier one.
         configs |= maps[name]

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from reconciler.adapters.converters.conversion import Conversion
 from reconciler.adapters.converters.files import SourceFiles
 from reconciler.adapters.converters.julie_access import JulieAccess
-from reconciler.adapters.converters.julie_settings import JulieSettings, filled, julie_settings
+from reconciler.adapters.converters.julie_settings import JulieSettings, filled, julie_settings, unknown_settings
 from reconciler.adapters.converters.tree import SourceError, Tree, by_name
 
 _APART: Final = ("context", "projects", "platform", "special_topics")
@@ -37,7 +37,7 @@ class _Topology(NamedTuple):
 
 def read_julie(files: SourceFiles, conversion: Conversion) -> None:
     """The topologies of a file or a directory; plans and roles are next to them, or where the settings say."""
-    settings = julie_settings(files.settings)
+    settings = _settings(files, conversion)
     plans: list[tuple[str, Tree]] = []
     roles: list[tuple[str, Tree]] = []
     topologies = []
@@ -48,19 +48,32 @@ def read_julie(files: SourceFiles, conversion: Conversion) -> None:
             conversion.skip(name, "a file in a directory below", _BELOW)
             continue
         for tree in files.trees(name):
-            if "context" in tree.fields():
+            if "context" in tree.names():
                 topologies.append(tree)
-            elif "plans" in tree.fields():
+            elif "plans" in tree.names():
                 plans += tree.fields("plans").items()
-            elif "roles" in tree.fields():
+            elif "roles" in tree.names():
                 roles += ((role.text("name") or "", role) for role in tree.items("roles"))
             else:
-                conversion.skip(tree.where, name, "neither a topology, nor plans, nor roles")
+                conversion.skip(tree, name, "neither a topology, nor plans, nor roles")
     if not topologies:
         raise SourceError(f"{files.root}: there is no topology: no document has a context")
     settings_of = {name: node.settings("config") for name, node in by_name(plans).items()}
+    for _, plan in plans:
+        plan.ignore("alias")
+    named_roles = by_name(roles)
     for tree in topologies:
-        _topology(tree, settings, settings_of, by_name(roles), conversion)
+        _topology(tree, settings, settings_of, named_roles, conversion)
+    for role in named_roles.values():
+        if not role.has_read("acls"):
+            # Nobody has it, so it grants nothing.
+            role.ignore()
+
+
+def _settings(files: SourceFiles, conversion: Conversion) -> JulieSettings:
+    for name in unknown_settings(files.settings):
+        conversion.skip("--config", name, "unknown setting, which may decide names or grants")
+    return julie_settings(files.settings)
 
 
 def _roles_file(files: SourceFiles) -> str | None:
@@ -105,13 +118,16 @@ def _project(project: Tree, topology: _Topology, access: JulieAccess, conversion
         full = _full_name(topic, prefix, context, settings)
         _topic(topic, full, topology, conversion)
         access.of_topic(full, topic, () if settings.optimized else (project,))
+    access.check_users(project)
     if settings.optimized:
         access.of_project(prefix, project)
     access.applications(project, prefix)
     for field, node in project.fields().items():
         if field in ("rbac", "schemas"):
-            conversion.skip(node.where, f"{field} of {name}", _RBAC)
-        elif field not in ("name", "topics", "zookeepers", *_APPLICATIONS):
+            conversion.skip(node, f"{field} of {name}", _RBAC)
+        elif field == "zookeepers":
+            node.ignore()
+        elif field not in ("name", "topics", *_APPLICATIONS):
             access.custom_role(field, topology.roles.get(field), node)
 
 
@@ -127,11 +143,10 @@ def _full_name(topic: Tree, prefix: str, context: Mapping[str, str], settings: J
 
 
 def _topic(topic: Tree, name: str, topology: _Topology, conversion: Conversion) -> None:
-    known = ("name", "dataType", "config", "plan", "consumers", "producers")
-    conversion.expect(topic, known, _TOPIC_ONLY)
+    conversion.set_aside(topic, _TOPIC_ONLY)
     config, plan = topic.settings("config"), topic.text("plan")
     if plan is not None and plan not in topology.plans:
-        conversion.skip(topic.where, f"topic {name}", f"there is no plan {plan!r}")
+        conversion.skip(topic, f"topic {name}", f"there is no plan {plan!r}")
         return
     # A topic's own configs override its plan's.
     config = {**topology.plans.get(plan or "", {}), **config}
@@ -143,9 +158,9 @@ def _platform(platform: Tree, access: JulieAccess, conversion: Conversion) -> No
     for part, node in platform.fields().items():
         for field, value in node.fields().items():
             if field == "rbac":
-                conversion.skip(value.where, f"rbac of {part}", _RBAC)
+                conversion.skip(value, f"rbac of {part}", _RBAC)
             elif field != "instances" or part not in _PLATFORM:
-                conversion.skip(value.where, f"{part}.{field}", "this part of a platform is not known here")
+                conversion.skip(value, f"{part}.{field}", "this part of a platform is not known here")
     for instance in platform.items("schema_registry", "instances"):
         access.schema_registry(instance)
     for instance in platform.items("control_center", "instances"):

@@ -30,6 +30,7 @@ class JulieAccess:
         by group too.
         """
         levels = (topic, *projects)
+        self.check_users(topic)
         producers: dict[str | None, Tree] = {}
         consumers: dict[tuple[str | None, str | None], Tree] = {}
         for node in (user for level in levels for user in level.items("producers")):
@@ -41,6 +42,12 @@ class JulieAccess:
         for node in consumers.values():
             self._consumer(node, Resource("topic", name))
 
+    def check_users(self, level: Tree) -> None:
+        """Names unknown fields only, because a user whom JulieOps does not get to has no access to convert."""
+        for node in (*level.items("producers"), *level.items("consumers")):
+            self._conversion.set_aside(node, _METADATA)
+            node.ignore("principal", "group", "transactionId", "idempotence")
+
     def of_project(self, prefix: str, project: Tree) -> None:
         """A project's consumers and producers on its prefix, for ``topology.acls.optimized``."""
         for node in project.items("producers"):
@@ -49,7 +56,6 @@ class JulieAccess:
             self._consumer(node, Resource("topic", prefix, "prefixed"))
 
     def _producer(self, node: Tree, topic: Resource) -> None:
-        self._conversion.expect(node, ("principal", "transactionId", "idempotence"), _METADATA)
         self._add_binding(node, topic, "DESCRIBE", "WRITE")
         transaction = node.text("transactionId")
         if transaction is not None:
@@ -59,7 +65,6 @@ class JulieAccess:
             self._add_binding(node, _CLUSTER, "IDEMPOTENT_WRITE")
 
     def _consumer(self, node: Tree, topic: Resource) -> None:
-        self._conversion.expect(node, ("principal", "group"), _METADATA)
         self._add_binding(node, topic, "DESCRIBE", "READ")
         self._add_binding(node, _starred("group", node.text_or("*", "group")), "READ")
 
@@ -69,12 +74,10 @@ class JulieAccess:
             self._streams(node, prefix)
         for field, bind in (("ksql", self._ksql), ("connectors", self._connector)):
             parent = project.get(field)
-            fields = parent.fields() if not isinstance(parent.value, tuple) else {}
+            fields = parent.fields() if parent.is_mapping() else {}
             for part, value in fields.items():
                 if part != "access_control":
-                    self._conversion.add_unmanaged(
-                        value.where, f"{field}.{part}", "connectors and queries are not managed"
-                    )
+                    self._conversion.add_unmanaged(value, f"{field}.{part}", "connectors and queries are not managed")
             for node in parent.items("access_control") if fields else parent.items():
                 bind(node, prefix)
 
@@ -85,9 +88,9 @@ class JulieAccess:
             self._add_binding(node, Resource("topic", name), "WRITE")
 
     def _streams(self, node: Tree, prefix: str) -> None:
-        self._conversion.expect(node, ("principal", "applicationId", "exactlyOnce", "topics"), _METADATA)
+        self._conversion.set_aside(node, _METADATA)
         if not node.texts("topics", "read"):
-            self._conversion.skip(node.where, f"streams of {node.text('principal')}", "it reads no topic")
+            self._conversion.skip(node, f"streams of {node.text('principal')}", "it reads no topic")
             return
         self._flow(node)
         name = node.text("applicationId") or prefix
@@ -97,15 +100,16 @@ class JulieAccess:
             self._add_binding(node, Resource("transactional id", name, "prefixed"), "WRITE", "DESCRIBE")
 
     def _ksql(self, node: Tree, prefix: str) -> None:
-        self._conversion.expect(node, ("principal", "applicationId", "ksqlDbId", "topics"), _METADATA)
+        self._conversion.set_aside(node, _METADATA)
+        node.ignore("ksqlDbId")
         self._flow(node)
         name = node.text("applicationId") or prefix
         self._add_binding(node, Resource("topic", name, "prefixed"), "ALL")
         self._add_binding(node, Resource("group", name, "prefixed"), "ALL")
 
     def _connector(self, node: Tree, _: str) -> None:
-        known = ("principal", "group", "status_topic", "offset_topic", "configs_topic", "cluster_id", "topics")
-        self._conversion.expect(node, known, _METADATA | {"connectors": "Confluent's RBAC is not an ACL"})
+        self._conversion.set_aside(node, _METADATA | {"connectors": "Confluent's RBAC is not an ACL"})
+        node.ignore("cluster_id")
         for field, default in (("status", "connect-status"), ("offset", "connect-offsets"), ("configs", "")):
             name = node.text(f"{field}_topic") or default or "connect-configs"
             self._add_binding(node, Resource("topic", name), "READ", "WRITE")
@@ -116,7 +120,7 @@ class JulieAccess:
 
     def schema_registry(self, node: Tree) -> None:
         """An instance of the schema registry."""
-        self._conversion.expect(node, ("principal", "topic", "consumer_offsets_topic", "group"), _METADATA)
+        self._conversion.set_aside(node, _METADATA)
         topic = Resource("topic", node.text("topic") or "_schemas")
         self._add_binding(node, topic, "CREATE", "DESCRIBE_CONFIGS", "DESCRIBE", "WRITE", "READ")
         offsets = node.text("consumer_offsets_topic") or "__consumer_offsets"
@@ -125,10 +129,10 @@ class JulieAccess:
 
     def control_center(self, node: Tree) -> None:
         """An instance of Confluent's Control Center."""
-        self._conversion.expect(node, ("principal", "appId"), _METADATA)
+        self._conversion.set_aside(node, _METADATA)
         application = node.text("appId")
         if application is None:
-            self._conversion.skip(node.where, f"control center of {node.text('principal')}", "it has no appId")
+            self._conversion.skip(node, f"control center of {node.text('principal')}", "it has no appId")
             return
         for name in (application, f"{application}-command"):
             self._add_binding(node, Resource("group", name, "prefixed"), "READ")
@@ -141,10 +145,11 @@ class JulieAccess:
 
     def ksql_server(self, node: Tree) -> None:
         """An instance of a ksqlDB server."""
-        self._conversion.expect(node, ("principal", "ksqlDbId", "owner"), _METADATA)
+        self._conversion.set_aside(node, _METADATA)
+        node.ignore("owner")
         name = node.text("ksqlDbId")
         if name is None:
-            self._conversion.skip(node.where, f"ksqlDB server of {node.text('principal')}", "it has no ksqlDbId")
+            self._conversion.skip(node, f"ksqlDB server of {node.text('principal')}", "it has no ksqlDbId")
             return
         self._add_binding(node, _CLUSTER, "DESCRIBE_CONFIGS")
         self._add_binding(node, Resource("topic", f"_confluent-ksql-{name}", "prefixed"), "ALL")
@@ -154,11 +159,12 @@ class JulieAccess:
     def custom_role(self, name: str, role: Tree | None, users: Tree) -> None:
         """A custom role, for each of its users."""
         if role is None:
-            self._conversion.skip(users.where, name, f"there is no role {name!r}: add the file that --config names")
+            self._conversion.skip(users, name, f"there is no role {name!r}: add the file that --config names")
             return
         for user in users.items():
-            known = ("principal", "transactionId", "idempotence", "group", "topic", "subject", "connector")
-            self._conversion.expect(user, known, _METADATA)
+            self._conversion.set_aside(user, _METADATA)
+            # A role uses what its templates name; the rest of a user decides nothing.
+            user.ignore("principal", "transactionId", "idempotence", "group", "topic", "subject", "connector")
             values = {"topic": user.text("topic") or "", "group": user.text_or("*", "group")}
             values |= {key: text for key in ("subject", "connector", "transactionId") if (text := user.text(key))}
             for acl in role.items("acls"):
@@ -167,7 +173,7 @@ class JulieAccess:
     def _custom_acl(self, user: Tree, acl: Tree, name: str) -> None:
         permission = acl.text_or("ALLOW", "permissionType")
         if permission.upper() != "ALLOW":
-            self._conversion.skip(acl.where, f"{user.text('principal')} {permission} on {name}", _ALWAYS_ALLOW)
+            self._conversion.skip(acl, f"{user.text('principal')} {permission} on {name}", _ALWAYS_ALLOW)
             return
         resource = Resource(acl.text("resourceType") or "", name, acl.text("patternType") or "")
         operations = (acl.text("operation") or acl.text("role") or "",)

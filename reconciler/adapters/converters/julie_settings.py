@@ -16,6 +16,37 @@ _REFUSED: Final = (
 )
 
 
+#: Settings that are read, and one that says who JulieOps is.
+_KNOWN: Final = frozenset(
+    (
+        *_REFUSED,
+        "topology.dlq.topics.generate",
+        "topology.builder.access.control.class",
+        "topology.topic.prefix.separator",
+        "topology.topic.prefix.format",
+        "topology.project.prefix.format",
+        "topology.acls.optimized",
+        "topology.connector.allow.topic.create",
+        "julie.roles",
+        "julie.internal.principal",
+    )
+)
+#: Checks, and where JulieOps keeps its state: neither names nor grants anything.
+_HARMLESS: Final = re.compile(r"topology\.(validations|state|features)\b")
+_DECIDES: Final = re.compile(
+    r"(topology|julie)\.(.*\.)?(prefix|format|separator|principal|translation|dlq|acls?|roles?)\b"
+)
+
+
+def unknown_settings(properties: Mapping[str, str]) -> list[str]:
+    """Settings that by their names decide what things are called or who gets what, and that this conversion ignores."""
+    return [
+        name
+        for name in properties
+        if name not in _KNOWN and _DECIDES.match(name) and not _HARMLESS.match(name) and properties[name].strip("[] ")
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class JulieSettings:
     """Defaults of ``reference.conf``, unless the properties file overrides them."""

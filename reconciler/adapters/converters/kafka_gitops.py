@@ -1,4 +1,7 @@
-"""kafka-gitops: services, users and custom ACLs, expanded as by its own code (devshawn/kafka-gitops, 8f3afc9).
+"""kafka-gitops: services, users and custom ACLs, expanded as by its own code.
+
+Of devshawn/kafka-gitops (8f3afc9) and its maintained fork chenrui333/kafka-gitops (c0abd7f), whose default partitions,
+whitelist and schemas are known.
 
 Sources: ``ApplicationService``, ``KafkaConnectService``, ``KafkaConnectorDetails``, ``KafkaStreamsService``,
 ``RoleService`` and ``StateManager``.
@@ -16,6 +19,10 @@ from reconciler.model import CLUSTER_NAME, FrozenMap
 _FILES: Final = ("services", "topics", "users")
 _YAML: Final = (".yaml", ".yml")
 _STATES: Final = ("state.yaml", "state.yml")
+_UNTOUCHED: Final = "topics that no manifest declares are never deleted here, so none needs to be listed"
+_TOPIC_LISTS: Final = {"blacklist": _UNTOUCHED, "whitelist": _UNTOUCHED}
+#: kafka-gitops takes Java's names letter by letter: what it refuses, it never created.
+_PATTERNS: Final = ("LITERAL", "PREFIXED", "MATCH")
 _CLOUD: Final = "Confluent Cloud gives the account its id; turn ccloud off and write principal: User:sa-… into a copy"
 _STREAMS: Final = ("READ", "WRITE", "DESCRIBE", "DELETE", "CREATE", "ALTER", "ALTER_CONFIGS", "DESCRIBE_CONFIGS")
 _ROLES: Final[Mapping[str, tuple[tuple[Resource, tuple[str, ...]], ...]]] = FrozenMap(
@@ -35,25 +42,25 @@ def read_kafka_gitops(files: SourceFiles, conversion: Conversion) -> None:
     """The state file, and the files that its settings name."""
     name = _state_file(files)
     state = files.one(name)
-    conversion.expect(state, ("settings", "topics", "services", "users", "customServiceAcls", "customUserAcls"))
     parts = {part: dict(state.fields(part)) for part in _FILES}
     for part in _FILES:
         other = state.text("settings", "files", part)
         if other is not None:
-            document = files.one(other)
-            conversion.expect(document, (part,))
-            parts[part] |= document.fields(part)
+            parts[part] |= files.one(other).fields(part)
     named = (state.text("settings", "files", part) for part in _FILES)
     read = {name, *(normpath(other) for other in named if other is not None)}
     for other in files.names:
         if other not in read and other.lower().endswith(_YAML):
             conversion.add_unmanaged(other, "a file", f"{name} does not name it, so kafka-gitops does not read it")
-    _settings(state.get("settings"), conversion)
-    _topics(parts["topics"], state.text("settings", "topics", "defaults", "replication"), conversion)
+    settings = state.get("settings")
+    conversion.set_aside(settings.get("topics"), _TOPIC_LISTS)
+    for tree, field in ((state, "schemas"), (settings, "schemaRegistry"), (settings.get("files"), "schemas")):
+        conversion.set_aside(tree, {field: "schemas are not managed"})
+    _topics(parts["topics"], settings.get("topics", "defaults"), conversion)
     expansion = _Expansion(
         conversion,
-        describe=state.flag("settings", "services", "acls", "describe-topic-enabled"),
-        cloud=state.flag("settings", "ccloud", "enabled"),
+        describe=settings.flag("services", "acls", "describeTopicEnabled"),
+        cloud=settings.flag("ccloud", "enabled"),
     )
     for service, node in parts["services"].items():
         expansion.service(service, node)
@@ -71,24 +78,17 @@ def _state_file(files: SourceFiles) -> str:
     return found[0]
 
 
-def _settings(settings: Tree, conversion: Conversion) -> None:
-    conversion.expect(settings, ("ccloud", "topics", "services", "files"))
-    conversion.expect(
-        settings.get("topics"),
-        ("defaults",),
-        {"blacklist": "topics that no manifest declares are never deleted here, so none needs to be listed"},
-    )
-    conversion.expect(settings.get("topics", "defaults"), ("replication",))
-
-
-def _topics(topics: Mapping[str, Tree], replication: str | None, conversion: Conversion) -> None:
+def _topics(topics: Mapping[str, Tree], defaults: Tree, conversion: Conversion) -> None:
     for name, node in topics.items():
-        conversion.expect(node, ("partitions", "replication", "configs"))
-        replicas = node.text("replication") or replication
-        if node.text("partitions") is None or replicas is None:
-            conversion.skip(node.where, f"topic {name}", "it has no partitions, or no replication")
+        partitions = node.text("partitions") or defaults.text("partitions")
+        replicas = node.text("replication") or defaults.text("replication")
+        configs = node.settings("configs")
+        if partitions is None or replicas is None:
+            conversion.skip(node, f"topic {name}", "it has no partitions, or no replication")
         else:
-            conversion.add_topic(name, node.text("partitions"), replicas, node.settings("configs"), node.where)
+            conversion.add_topic(name, partitions, replicas, configs, node.where)
+    # A default that no topic needs decides nothing.
+    defaults.ignore("partitions", "replication")
 
 
 class _Expansion:
@@ -102,7 +102,7 @@ class _Expansion:
         """The principal of the ACLs; adds a remark if it is unknown."""
         principal = node.text("principal")
         if self._cloud or principal is None:
-            self.conversion.skip(node.where, f"{kind} {name}", _CLOUD if self._cloud else "it has no principal")
+            self.conversion.skip(node, f"{kind} {name}", _CLOUD if self._cloud else "it has no principal")
             return None
         return principal
 
@@ -111,24 +111,23 @@ class _Expansion:
         principal = self.principal("service", name, node)
         if principal is None:
             return
-        common = ("type", "principal", "produces")
         match node.text("type"):
             case "application":
-                self.conversion.expect(node, (*common, "consumes", "group-id"))
                 self._flow(principal, node, node.text("group-id") or name)
             case "kafka-streams":
-                self.conversion.expect(node, (*common, "consumes", "application-id"))
                 self._flow(principal, node, None)
                 self._streams(principal, node.text("application-id") or name, node.where)
             case "kafka-connect":
-                self.conversion.expect(node, (*common, "group-id", "storage-topics", "connectors"))
-                self._flow(principal, node, None)
+                self._flow(principal, node, None, consumes=False)
                 self._connect(principal, name, node)
             case other:
-                self.conversion.skip(node.where, f"service {name}", f"there is no service type {other!r}")
+                self.conversion.skip(node, f"service {name}", f"there is no service type {other!r}")
 
-    def _flow(self, principal: str, node: Tree, group: str | None) -> None:
-        produces, consumes = node.texts("produces"), node.texts("consumes")
+    def _flow(self, principal: str, node: Tree, group: str | None, *, consumes: bool = True) -> None:
+        """What a service writes and reads; a Connect service itself reads nothing, its connectors do."""
+        self._of(principal, node.texts("produces"), node.texts("consumes") if consumes else [], node, group)
+
+    def _of(self, principal: str, produces: list[str], consumes: list[str], node: Tree, group: str | None) -> None:
         self._topics(principal, produces, ("WRITE",), node.where)
         self._topics(principal, consumes, ("READ",), node.where)
         if self._describe:
@@ -148,7 +147,6 @@ class _Expansion:
 
     def _connect(self, principal: str, name: str, node: Tree) -> None:
         storage = node.get("storage-topics")
-        self.conversion.expect(storage, ("config", "offset", "status"))
         topics = [
             storage.text(part) or f"connect-{part}{plural}-{name}"
             for part, plural in (("config", "s"), ("offset", "s"), ("status", ""))
@@ -156,12 +154,10 @@ class _Expansion:
         self._topics(principal, topics, ("READ", "WRITE"), node.where)
         self.conversion.add_binding(principal, Resource("group", node.text("group-id") or name), ("READ",), node.where)
         for connector, details in node.fields("connectors").items():
-            self.conversion.expect(details, ("produces", "consumes"))
             self._flow(principal, details, f"connect-{connector}")
 
     def user(self, name: str, node: Tree) -> None:
         """One user, by the roles."""
-        self.conversion.expect(node, ("principal", "roles"))
         principal = self.principal("user", name, node)
         for role in node.texts("roles") if principal is not None else ():
             grants = _ROLES.get(role.lower())
@@ -173,20 +169,21 @@ class _Expansion:
 
 def _custom(state: Tree, owners: Mapping[str, Tree], field: str, expansion: _Expansion) -> None:
     """Custom ACLs; kafka-gitops does not create those of undeclared services and users."""
-    known = ("name", "type", "pattern", "principal", "host", "operation", "permission")
     for name, acls in state.fields(field).items():
         owner = owners.get(name)
         if owner is None:
-            expansion.conversion.add_unmanaged(
-                acls.where, f"{field} {name}", "there is no service or user of that name"
-            )
+            expansion.conversion.add_unmanaged(acls, f"{field} {name}", "there is no service or user of that name")
             continue
         for title, acl in acls.fields().items():
-            expansion.conversion.expect(acl, known)
             # ACLs of a user may omit the principal; ACLs of a service may not.
             node = acl if acl.text("principal") or field == "customServiceAcls" else owner
             principal = expansion.principal(f"{field} {name}", title, node)
             if principal is None:
+                acl.ignore()
+                continue
+            pattern = _required(acl, "pattern")
+            if pattern not in _PATTERNS:
+                expansion.conversion.skip(acl, f"{field} {name}.{title}", f"kafka-gitops refuses pattern {pattern!r}")
                 continue
             resource = Resource(*(_required(acl, part) for part in ("type", "name", "pattern")))
             expansion.conversion.add_binding(

@@ -3,46 +3,76 @@
 Sources: ``KafkaUserModel.getUserName``, ``SimpleAclRule``, ``TopicOperatorUtil.configValueAsString``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from reconciler.adapters.converters.conversion import Conversion, Resource
 from reconciler.adapters.converters.files import SourceFiles
+from reconciler.adapters.converters.foreign import add_foreign
 from reconciler.adapters.converters.tree import SourceError, Tree
 from reconciler.model import CLUSTER_NAME
 
 _CLUSTER: Final = "strimzi.io/cluster"
+_GROUP: Final = "kafka.strimzi.io"
+#: What makes a Kustomization more than a list of files.
+_CHANGES: Final = frozenset(
+    ("namePrefix", "nameSuffix", "patches", "patchesJson6902", "patchesStrategicMerge", "replacements", "components")
+)
 _KINDS: Final = ("KafkaUser", "KafkaTopic")
 _MANAGED: Final = ("strimzi.io/managed", "false")
 _PAUSED: Final = ("strimzi.io/pause-reconciliation", "true")
 _USER: Final = {
-    "quotas": "quotas are not managed",
+    "quotas": "quotas are not converted: declare them as Quotas",
     "template": "Kubernetes fields of a user are not managed",
 }
 
 
 def read_strimzi(files: SourceFiles, conversion: Conversion) -> None:
     """All resources of YAML files, also of ``kubectl get -o yaml``; those of one cluster only."""
-    found = [resource for name in files.ending(".yaml", ".yml", ".json") for resource in _resources(files, name)]
-    mine = [node for node in found if node.text("kind") in _KINDS]
+    names = files.ending(".yaml", ".yml", ".json")
+    found = [node for name in names for node in resources(files.rendered(name, conversion))]
+    mine = [node for node in found if _is_ours(node)]
     for node in _of_cluster(mine, files.cluster, conversion):
         if node.text("kind") == "KafkaUser":
             _user(node, conversion)
         else:
             _topic(node, conversion)
     for node in found:
-        if node.text("kind") not in _KINDS:
-            conversion.add_unmanaged(
-                node.where, f"{node.text('kind')} {_name(node)}", "neither a KafkaUser nor a KafkaTopic"
-            )
+        if not _is_ours(node):
+            add_other_kind(node, conversion, "neither a KafkaUser nor a KafkaTopic")
 
 
-def _resources(files: SourceFiles, name: str) -> Iterator[Tree]:
-    for tree in files.trees(name):
-        if (tree.text("kind") or "").endswith("List"):
-            yield from tree.items("items")
-        else:
-            yield tree
+def _is_ours(node: Tree) -> bool:
+    # Other operators have a KafkaTopic and a KafkaUser too, with other fields.
+    group = (node.text("apiVersion") or "").partition("/")[0]
+    return node.text("kind") in _KINDS and group in ("", _GROUP)
+
+
+def resources(trees: Iterable[Tree]) -> Iterator[Tree]:
+    """The resources of Kubernetes documents, lists taken apart; what decides nothing about Kafka counts as read.
+
+    A document that is no resource stays unread, and so is named.
+    """
+    for tree in trees:
+        if not tree.is_mapping():
+            continue
+        listed = (tree.text("kind") or "").endswith("List")
+        if listed:
+            tree.ignore("apiVersion", "metadata")
+        for node in tree.items("items") if listed else (tree,):
+            node.ignore("apiVersion", "kind", "status")
+            node.get("metadata").ignore()
+            yield node
+
+
+def add_other_kind(node: Tree, conversion: Conversion, unmanaged: str) -> None:
+    """Remarks on a resource of a kind that is not read; ``unmanaged`` is the reason where it decides nothing."""
+    kind = node.text("kind") or "a document without a kind"
+    if kind == "Kustomization" and _CHANGES & set(node.names()):
+        conversion.skip(node, kind, "it changes resources: convert what `kustomize build` prints")
+    else:
+        full = f"{node.text('apiVersion') or ''} {kind}"
+        add_foreign(conversion, node, full, f"{kind} {_name(node)}", unmanaged=unmanaged)
 
 
 def _of_cluster(nodes: list[Tree], wanted: str | None, conversion: Conversion) -> Iterator[Tree]:
@@ -56,7 +86,7 @@ def _of_cluster(nodes: list[Tree], wanted: str | None, conversion: Conversion) -
         if wanted is None or _label(node) == wanted:
             yield node
         else:
-            conversion.add_unmanaged(node.where, f"{node.text('kind')} {_name(node)}", f"it belongs to {_label(node)}")
+            conversion.add_unmanaged(node, f"{node.text('kind')} {_name(node)}", f"it belongs to {_label(node)}")
 
 
 def _label(node: Tree) -> str | None:
@@ -71,23 +101,23 @@ def _user(node: Tree, conversion: Conversion) -> None:
     spec, name = node.get("spec"), _name(node)
     if _is_set_aside(node, f"KafkaUser {name}", (_PAUSED,), conversion):
         return
-    conversion.expect(spec, ("authentication", "authorization"), _USER)
+    conversion.set_aside(spec, _USER)
     method = spec.text("authentication", "type")
     principal = f"User:CN={name}" if method in ("tls", "tls-external") else f"User:{name}"
     if method is not None:
-        conversion.add_unmanaged(
-            spec.get("authentication").where, f"{name} authentication {method}", "users are not managed"
-        )
+        conversion.add_unmanaged(spec.get("authentication"), f"{name} authentication {method}", "users are not managed")
     kind = spec.text("authorization", "type")
     if kind not in (None, "simple"):
-        conversion.skip(spec.get("authorization").where, f"KafkaUser {name}", f"authorization {kind!r} is not known")
+        conversion.skip(spec.get("authorization"), f"KafkaUser {name}", f"authorization {kind!r} is not known")
         return
-    conversion.expect(spec.get("authorization"), ("type", "acls"))
-    for rule in spec.items("authorization", "acls"):
-        conversion.expect(rule, ("type", "resource", "host", "operations", "operation"))
-        conversion.expect(rule.get("resource"), ("type", "name", "patternType"))
-        if "operations" in rule.fields() and "operation" in rule.fields():
-            conversion.skip(rule.where, f"a rule of KafkaUser {name}", "it has operation and operations: write one")
+    add_rules(principal, f"KafkaUser {name}", spec.get("authorization"), conversion)
+
+
+def add_rules(principal: str, subject: str, authorization: Tree, conversion: Conversion) -> None:
+    """The ACLs of a user, in the form that Redpanda's operator took over from Strimzi."""
+    for rule in authorization.items("acls"):
+        if "operations" in rule.names() and "operation" in rule.names():
+            conversion.skip(rule, f"a rule of {subject}", "it has operation and operations: write one")
             continue
         # Before API version v1 a rule has one operation, in the singular.
         operations = [*rule.texts("operations"), *filter(None, [rule.text("operation")])]
@@ -100,11 +130,14 @@ def _user(node: Tree, conversion: Conversion) -> None:
             host=rule.text_or("*", "host"),
         )
         if not operations:
-            conversion.skip(rule.where, f"a rule of KafkaUser {name}", "it has no operation")
+            conversion.skip(rule, f"a rule of {subject}", "it has no operation")
 
 
 def _resource(node: Tree) -> Resource:
     kind = node.text("type") or ""
+    if kind == "cluster":
+        # Strimzi reads neither for the cluster, which has one name.
+        node.ignore("name", "patternType")
     name = CLUSTER_NAME if kind == "cluster" else node.text("name") or ""
     return Resource(kind, name, "literal" if kind == "cluster" else node.text("patternType") or "literal")
 
@@ -113,7 +146,7 @@ def _is_set_aside(node: Tree, subject: str, annotations: Sequence[tuple[str, str
     """Whether one of these annotations makes Strimzi ignore the resource; adds a remark if so."""
     for annotation, wanted in annotations:
         if (node.text("metadata", "annotations", annotation) or "").lower() == wanted:
-            conversion.add_unmanaged(node.where, subject, f"{annotation} is {wanted}: Strimzi does not manage it")
+            conversion.add_unmanaged(node, subject, f"{annotation} is {wanted}: Strimzi does not manage it")
             return True
     return False
 
@@ -123,7 +156,6 @@ def _topic(node: Tree, conversion: Conversion) -> None:
     name = spec.text("topicName") or _name(node)
     if _is_set_aside(node, f"KafkaTopic {name}", (_MANAGED, _PAUSED), conversion):
         return
-    conversion.expect(spec, ("topicName", "partitions", "replicas", "config"))
     configs = {}
     for key, setting in spec.fields("config").items():
         several = not isinstance(setting.value, str | None)

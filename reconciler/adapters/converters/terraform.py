@@ -1,21 +1,68 @@
-"""Terraform: the state of Mongey's provider (678b3c7) and of Confluent's, as a file or as ``terraform show -json``.
+"""Terraform: the state, as a file or as ``terraform show -json``, which prints plans too.
 
-The state lists what was created, after modules, ``for_each`` and variables are evaluated.
+Providers: Mongey's (678b3c7), Confluent's, Aiven's and Redpanda's. The state lists what was created, after modules,
+``for_each`` and variables are evaluated.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from reconciler.adapters.converters.conversion import Conversion, Resource
 from reconciler.adapters.converters.files import SourceFiles
+from reconciler.adapters.converters.foreign import add_foreign
+from reconciler.adapters.converters.terraform_files import written_resources
 from reconciler.adapters.converters.tree import SourceError, Tree
+from reconciler.model import FrozenMap
 
-_ACLS: Final = ("kafka_acl", "confluent_kafka_acl")
-_TOPICS: Final = ("kafka_topic", "confluent_kafka_topic")
-_NOT_MANAGED: Final = "neither an ACL nor a topic"
+
+class _AclForm(NamedTuple):
+    """How a provider calls the parts of an ACL; all of them have ``resource_type`` and ``resource_name``."""
+
+    principal: str = "principal"
+    permission: str = "permission_type"
+    operation: str = "operation"
+    host: str = "host"
+    pattern_type: str = "pattern_type"
+
+
+class _TopicForm(NamedTuple):
+    """How a provider calls the parts of a topic."""
+
+    name: str
+    partitions: str
+    replicas: str = "replication_factor"
+    configs: str = "config"
+
+
+_ACLS: Final = FrozenMap(
+    {
+        "kafka_acl": _AclForm(
+            "acl_principal", "acl_permission_type", "acl_operation", "acl_host", "resource_pattern_type_filter"
+        ),
+        "confluent_kafka_acl": _AclForm(permission="permission"),
+        "aiven_kafka_native_acl": _AclForm(),
+        "redpanda_acl": _AclForm(pattern_type="resource_pattern_type"),
+    }
+)
+_TOPICS: Final = FrozenMap(
+    {
+        "kafka_topic": _TopicForm("name", "partitions"),
+        "confluent_kafka_topic": _TopicForm("topic_name", "partitions_count"),
+        "aiven_kafka_topic": _TopicForm("topic_name", "partitions", "replication"),
+        "redpanda_topic": _TopicForm("name", "partition_count", configs="configuration"),
+    }
+)
+#: Says which cluster, who logs in, or how Terraform treats the resource.
+_ASIDE: Final = (
+    *("id", "acl_id", "project", "service_name", "kafka_cluster", "cluster_id", "cluster_api_url", "rest_endpoint"),
+    *("http_endpoint", "credentials", "timeouts", "allow_deletion", "termination_protection", "tags"),
+    *("topic_description", "owner_user_group_id", "read_replica_count", "replica_assignment"),
+)
+_NOT_MANAGED: Final = "neither an ACL nor a topic of Kafka"
 _DATA: Final = "data is read, not created"
 _DEPOSED: Final = "a deposed object that terraform is about to destroy"
 _NO_STATE: Final = "this is not a Terraform state: a version 4 state file or `terraform show -json` is expected"
+_LATER: Final = "terraform knows {} only after its apply: convert the state then"
 
 
 class _Instance(NamedTuple):
@@ -25,34 +72,48 @@ class _Instance(NamedTuple):
     address: str
     attributes: Tree
     provider: str
+    planned: bool = False
 
 
 def read_terraform(files: SourceFiles, conversion: Conversion) -> None:
     """All ACLs and topics of the states, of one provider configuration: that is one cluster."""
-    names = files.ending(".tfstate", ".json")
-    instances = [found for name in names for found in _instances(files.one(name), conversion)]
-    mine = [item for item in instances if item.kind in (*_ACLS, *_TOPICS)]
+    if any(name.lower().endswith((".tfstate", ".json")) for name in files.names) or not _is_written(files):
+        names = files.ending(".tfstate", ".json")
+        instances = [found for name in names for found in _instances(files.one(name), conversion)]
+    else:
+        written = written_resources(files, conversion)
+        instances = [
+            _Instance(item.kind, item.address, item.attributes, _cluster(item.attributes, item.provider))
+            for item in written
+        ]
+    mine = [item for item in instances if item.kind in _ACLS or item.kind in _TOPICS]
     providers = sorted({item.provider for item in mine})
     if files.cluster is None and len(providers) > 1:
         raise SourceError(f"the state speaks of several clusters: choose one of {', '.join(providers)}")
     if files.cluster is not None and files.cluster not in providers:
         raise SourceError(f"nothing belongs to {files.cluster!r}; there are: {', '.join(providers) or 'none'}")
     for item in instances:
-        if item.kind not in (*_ACLS, *_TOPICS):
-            conversion.add_unmanaged(item.attributes.where, item.address, _NOT_MANAGED)
+        if item.kind not in _ACLS and item.kind not in _TOPICS:
+            add_foreign(conversion, item.attributes, item.kind, item.address, unmanaged=_NOT_MANAGED)
         elif files.cluster not in (None, item.provider):
-            conversion.add_unmanaged(item.attributes.where, item.address, f"it belongs to {item.provider}")
+            conversion.add_unmanaged(item.attributes, item.address, f"it belongs to {item.provider}")
         elif item.kind in _ACLS:
-            _acl(item, conversion)
+            _acl(item, _ACLS[item.kind], conversion)
         else:
-            _topic(item, conversion)
+            _topic(item, _TOPICS[item.kind], conversion)
+
+
+def _is_written(files: SourceFiles) -> bool:
+    return any(name.lower().endswith(".tf") for name in files.names)
 
 
 def _instances(state: Tree, conversion: Conversion) -> Iterator[_Instance]:
+    # Terraform's own records. What counts are attributes, which are judged one by one.
+    state.ignore()
     if state.text("version") == "4":
         yield from _of_file(state, conversion)
     elif "planned_values" in state.fields():
-        raise SourceError(f"{state.where} this is a Terraform plan: pass the state after its apply")
+        yield from _of_module(state.get("planned_values", "root_module"), conversion, planned=True)
     elif state.text("format_version") is not None:
         yield from _of_module(state.get("values", "root_module"), conversion)
     else:
@@ -77,7 +138,7 @@ def _of_file(state: Tree, conversion: Conversion) -> Iterator[_Instance]:
                 yield _Instance(kind, place, attributes, _cluster(attributes, resource.text("provider")))
 
 
-def _of_module(module: Tree, conversion: Conversion) -> Iterator[_Instance]:
+def _of_module(module: Tree, conversion: Conversion, *, planned: bool = False) -> Iterator[_Instance]:
     for resource in module.items("resources"):
         kind, values = resource.text("type") or "", resource.get("values")
         address = resource.text("address") or kind
@@ -87,40 +148,74 @@ def _of_module(module: Tree, conversion: Conversion) -> Iterator[_Instance]:
             conversion.skip(resource.where, address, _DEPOSED)
         else:
             # This form of the state does not contain the provider configuration of a resource.
-            yield _Instance(kind, address, values, _cluster(values, None))
+            yield _Instance(kind, address, values, _cluster(values, None), planned)
     for child in module.items("child_modules"):
-        yield from _of_module(child, conversion)
+        yield from _of_module(child, conversion, planned=planned)
 
 
 def _cluster(attributes: Tree, provider: str | None) -> str:
-    """The cluster of a resource: an attribute with Confluent's provider, else the provider configuration."""
-    own = attributes.items("kafka_cluster") if "kafka_cluster" in attributes.fields() else ()
-    return (own[0].text("id") if own else None) or provider or "the only provider"
+    """The cluster of a resource: attributes with the providers of clouds, else the provider configuration."""
+    blocks = attributes.items("kafka_cluster") if "kafka_cluster" in attributes.names() else ()
+    own = [blocks[0].text("id")] if blocks else []
+    own += [attributes.text(name) for name in ("cluster_api_url",) if name in attributes.names()]
+    if "service_name" in attributes.names():
+        own.append(f"{attributes.text('project')}/{attributes.text('service_name')}")
+    return next(filter(None, own), None) or provider or "the only provider"
 
 
-def _acl(item: _Instance, conversion: Conversion) -> None:
+def _place(item: _Instance) -> str:
+    file, _, line = item.attributes.where.partition(":")
+    # A state has no lines that a person would look for, a file without a state has.
+    return f"{file}:{line} {item.address}" if line.isdigit() else f"{file}:{item.address}"
+
+
+def _acl(item: _Instance, form: _AclForm, conversion: Conversion) -> None:
     of = item.attributes
-    if item.kind == "kafka_acl":
-        form = of.text("resource_pattern_type_filter")
-        who, permission = of.text("acl_principal"), of.text("acl_permission_type")
-        operation, host = of.text("acl_operation"), of.text("acl_host")
-    else:
-        form = of.text("pattern_type")
-        who, permission = of.text("principal"), of.text("permission")
-        operation, host = of.text("operation"), of.text("host")
-    resource = Resource(of.text("resource_type") or "", of.text("resource_name") or "", form or "Literal")
-    where = f"{of.where.partition(':')[0]}:{item.address}"
-    conversion.add_binding(who or "", resource, (operation or "",), where, permission=permission or "", host=host or "")
+    if _unknown(item, (form.principal, form.permission, form.operation, "resource_type", "resource_name"), conversion):
+        return
+    resource = Resource(
+        of.text("resource_type") or "", of.text("resource_name") or "", of.text(form.pattern_type) or "Literal"
+    )
+    conversion.add_binding(
+        of.text(form.principal) or "",
+        resource,
+        (of.text(form.operation) or "",),
+        _place(item),
+        permission=of.text(form.permission) or "",
+        # Only Aiven's provider lets the host be absent, and means every host.
+        host=of.text_or("*" if item.kind.startswith("aiven_") else "", form.host),
+    )
+    _name_leftovers(of, conversion)
 
 
-def _topic(item: _Instance, conversion: Conversion) -> None:
+def _topic(item: _Instance, form: _TopicForm, conversion: Conversion) -> None:
     of = item.attributes
-    where = f"{of.where.partition(':')[0]}:{item.address}"
-    if item.kind == "kafka_topic":
-        name, partitions, configs = of.text("name"), of.text("partitions"), of.settings("config")
-    else:
-        name, partitions, configs = of.text("topic_name"), of.text("partitions_count"), of.settings("config")
+    name, partitions, replicas = of.text(form.name), of.text(form.partitions), of.text(form.replicas)
+    if _unknown(item, (form.name, form.partitions), conversion):
+        return
     if name is None:
-        conversion.skip(where, "a topic", "it has no name")
+        conversion.skip(_place(item), item.address, "it has no name")
     else:
-        conversion.add_topic(name, partitions, of.text("replication_factor"), configs, where)
+        conversion.add_topic(name, partitions, replicas, _configs(of.get(form.configs)), _place(item))
+        _name_leftovers(of, conversion)
+
+
+def _unknown(item: _Instance, needed: Sequence[str], conversion: Conversion) -> bool:
+    """Whether a plan lacks one of these attributes, because only its apply will tell; adds a remark if so."""
+    unknown = [name for name in needed if item.planned and name not in item.attributes.names()]
+    if unknown:
+        conversion.skip(_place(item), item.address, _LATER.format(" and ".join(unknown)))
+    return bool(unknown)
+
+
+def _configs(configs: Tree) -> dict[str, str]:
+    """Configs by Kafka's names: a mapping, or Aiven's block, which has underscores and lists what is not set too."""
+    if configs.value is None or configs.is_mapping():
+        return configs.settings()
+    blocks = (block.settings() for block in configs.items())
+    return {name.replace("_", "."): text for block in blocks for name, text in block.items() if text}
+
+
+def _name_leftovers(attributes: Tree, conversion: Conversion) -> None:
+    attributes.ignore(*_ASIDE)
+    conversion.name_leftovers(attributes)

@@ -2,11 +2,14 @@
 
 Scalars stay texts, because ``1234`` may be a group and ``7200000`` a config: the field decides. Anchors are supported,
 as in those tools; duplicate keys are refused, because one of the values would be lost.
+
+A tree remembers what has been asked of it. What nobody asked for may grant or deny something, so the conversion names
+it (:meth:`Tree.leftovers`): a converter that forgets a field, or misspells one, is loud.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import yaml
@@ -15,6 +18,9 @@ import yaml
 MAX_DEPTH: Final = 200
 _TOO_DEEP: Final = "the nesting is too deep"
 _Value: TypeAlias = "str | Mapping[str, Tree] | Sequence[Tree] | None"
+#: Marks in :attr:`Tree.read`, which no key can be: a list's items were asked for; all below needs no asking.
+_ITEMS: Final = "\0items"
+_ALL: Final = "\0all"
 
 
 class SourceError(Exception):
@@ -23,19 +29,34 @@ class SourceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A text, ``None``, a mapping or a sequence, with its place: ``file:line``, or a path in a JSON file."""
+    """A text, ``None``, a mapping or a sequence, with its place: ``file:line``, or a path in a JSON file.
+
+    ``read`` holds the keys that were asked for; it is shared by the aliases of one anchor. Texts have none.
+    """
 
     where: str
     value: _Value
+    read: set[str] | None = field(default=None, compare=False, repr=False)
 
     def get(self, *path: str) -> "Tree":
-        """The value at the end of a path of keys; a tree with ``None`` if there is none."""
+        """The value at the end of a path of keys; a tree with ``None`` if there is none. Raises :class:`SourceError`.
+
+        A text or a list where a mapping is expected is an error: what it says would pass unread.
+        """
         node = self
         for key in path:
-            value = node.value
-            found = value.get(key) if isinstance(value, Mapping) else None
+            found = node._mapping().get(key)
+            if found is not None and node.read is not None:
+                node.read.add(key)
             node = found if found is not None else Tree(node.where, None)
         return node
+
+    def _mapping(self) -> "Mapping[str, Tree]":
+        if self.value in (None, ""):
+            return {}
+        if not isinstance(self.value, Mapping):
+            raise SourceError(f"{self.where.rstrip(':')}: expected a mapping")
+        return self.value
 
     def text(self, *path: str) -> str | None:
         """The text at the end of a path, ``None`` if it is absent or empty. Raises :class:`SourceError`."""
@@ -59,6 +80,8 @@ class Tree:
             return ()
         if isinstance(node.value, str | Mapping) or node.value is None:
             raise SourceError(f"{node.where}: expected a list{' as ' if path else ''}{'.'.join(path)}")
+        if node.read is not None:
+            node.read.add(_ITEMS)
         return node.value
 
     def texts(self, *path: str) -> list[str]:
@@ -66,17 +89,78 @@ class Tree:
         return [text for item in self.items(*path) if (text := item.text()) is not None]
 
     def fields(self, *path: str) -> Mapping[str, "Tree"]:
-        """The fields of a mapping, empty if it is absent. Raises :class:`SourceError` for anything else."""
+        """The fields of a mapping, empty if it is absent; all count as read. Raises :class:`SourceError`."""
         node = self.get(*path)
-        if node.value in (None, ""):
-            return {}
-        if not isinstance(node.value, Mapping):
-            raise SourceError(f"{node.where}: expected a mapping{' as ' if path else ''}{'.'.join(path)}")
-        return node.value
+        fields = node._mapping()
+        if node.read is not None:
+            node.read.update(fields)
+        return fields
+
+    def names(self, *path: str) -> Collection[str]:
+        """The keys of a mapping, empty if it is absent; none counts as read."""
+        return self.get(*path)._mapping().keys()
+
+    def is_mapping(self) -> bool:
+        """Whether there are fields to ask for."""
+        return isinstance(self.value, Mapping)
 
     def settings(self, *path: str) -> dict[str, str]:
         """A mapping of texts, such as configs."""
         return {key: value.text() or "" for key, value in self.fields(*path).items()}
+
+    def ignore(self, *keys: str) -> None:
+        """These keys, or without any all below, decide nothing about ACLs and topics, or a remark says why they do."""
+        if self.read is not None and not keys:
+            self.read.add(_ALL)
+        for key in keys:
+            self.get(key).ignore()
+
+    def has_read(self, key: str) -> bool:
+        """Whether somebody asked for that key."""
+        return self.read is not None and key in self.read
+
+    def all_keys(self) -> Iterator[str]:
+        """Every key below, at any depth; none counts as read."""
+        for tree in self._below():
+            if isinstance(tree.value, Mapping):
+                yield from tree.value
+
+    def all_texts(self) -> Iterator[str]:
+        """Every text below, at any depth; none counts as read."""
+        return (tree.value for tree in self._below() if isinstance(tree.value, str))
+
+    def _below(self) -> "Iterator[Tree]":
+        # Aliases share their value, and one can hold another many times over: each is visited once.
+        seen: set[int] = set()
+        open_trees = [self]
+        while open_trees:
+            tree = open_trees.pop()
+            yield tree
+            if not isinstance(tree.value, str | None) and id(tree.value) not in seen:
+                seen.add(id(tree.value))
+                open_trees += tree.value.values() if isinstance(tree.value, Mapping) else tree.value
+
+    def leftovers(self) -> Iterator[tuple[str, str]]:
+        """The place and the name of each field and list that nobody asked for, outermost first, in file order."""
+        open_trees: list[tuple[str, Tree]] = [("", self)]
+        # Aliases share their value, and one can hold another many times over: each is visited once.
+        seen: set[int] = set()
+        while open_trees:
+            name, tree = open_trees.pop()
+            read = tree.read
+            if read is None or _ALL in read or id(read) in seen:
+                continue
+            seen.add(id(read))
+            if isinstance(tree.value, Mapping):
+                fields = tree._mapping()
+                named = [(f"{name}.{key}" if name else key, key, child) for key, child in fields.items()]
+                # A key without a value says nothing in any of these formats.
+                yield from ((child.where, path) for path, key, child in named if key not in read and child.value)
+                open_trees += [(path, child) for path, key, child in reversed(named) if key in read]
+            elif _ITEMS in read:
+                open_trees += [(name, child) for child in reversed(tree.items())]
+            elif tree.value:
+                yield tree.where, name or "a list"
 
 
 def by_name(named: Iterable[tuple[str, Tree]]) -> dict[str, Tree]:
@@ -123,9 +207,9 @@ def _from_node(name: str, node: Any, known: dict[int, Tree]) -> Tree:
         absent = not node.style and node.value in ("", "~", "null")
         tree = Tree(where, None if absent else node.value)
     elif isinstance(node, yaml.SequenceNode):
-        tree = Tree(where, tuple(_from_node(name, item, known) for item in node.value))
+        tree = Tree(where, tuple(_from_node(name, item, known) for item in node.value), set())
     else:
-        tree = Tree(where, _fields(name, node, known))
+        tree = Tree(where, _fields(name, node, known), set())
     known[id(node)] = tree
     return tree
 
@@ -139,7 +223,8 @@ def _fields(name: str, node: Any, known: dict[int, Tree]) -> dict[str, Tree]:
         if key.value in fields:
             raise SourceError(f"{name}:{line}: {key.value} appears twice there")
         # The place of a value is the line of its key, even if it begins on the next line.
-        fields[key.value] = Tree(f"{name}:{line}", _from_node(name, value, known).value)
+        tree = _from_node(name, value, known)
+        fields[key.value] = Tree(f"{name}:{line}", tree.value, tree.read)
     return fields
 
 
@@ -163,9 +248,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _from_json(where: str, value: Any) -> Tree:
     if isinstance(value, dict):
-        return Tree(where, {key: _from_json(_below(where, key), item) for key, item in value.items()})
+        return Tree(where, {key: _from_json(_below(where, key), item) for key, item in value.items()}, set())
     if isinstance(value, list):
-        return Tree(where, tuple(_from_json(f"{where}[{index}]", item) for index, item in enumerate(value)))
+        return Tree(where, tuple(_from_json(f"{where}[{index}]", item) for index, item in enumerate(value)), set())
     if isinstance(value, bool):
         return Tree(where, str(value).lower())
     return Tree(where, value)

@@ -10,20 +10,6 @@ from typing import Final
 
 from reconciler.adapters.kafka.setting_problem import SettingProblem
 
-#: Only these may contain ``${env:…}``, ``${file:…}`` and ``${dir:…}``; their values are redacted from every text.
-SECRET_KEYS: Final = frozenset(
-    {
-        "sasl.password",
-        "sasl.jaas.config",
-        "sasl.oauthbearer.client.secret",
-        "sasl.oauthbearer.token",
-        "ssl.key.password",
-        "ssl.key.pem",
-        "ssl.keystore.key",
-        "ssl.keystore.password",
-        "ssl.truststore.password",
-    }
-)
 #: librdkafka's own names, passed through.
 LIBRDKAFKA_NAMES: Final = frozenset(
     {

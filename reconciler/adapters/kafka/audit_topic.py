@@ -1,21 +1,22 @@
-"""Audit records in a topic of the cluster; all in-sync replicas acknowledge each before the run continues."""
+"""The copy of the audit log in a topic: all in-sync replicas acknowledge a line before the run continues."""
 
-import json
-from collections.abc import Mapping
+import time
+from collections.abc import Sequence
 from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from reconciler.adapters.kafka.settings import ClientSettings
-from reconciler.model.escape import escape_invisible_json
-from reconciler.ports import RecordError
+from reconciler.apply.audit_chain import TopicCopy
+from reconciler.ports import ClusterError, RecordError
 
 #: How long a run waits for its records to be acknowledged.
 _SECONDS: Final = 30.0
+_REFUSED: Final = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED)
 
 
 class AuditTopic:
-    """Implements ``reconciler.ports.Ledger``; the key of each record is its run."""
+    """Keeps a copy of an audit log's lines; implements ``reconciler.adapters.audit_log.LineSender``."""
 
     def __init__(self, settings: ClientSettings, topic: str) -> None:
         """Nothing is sent yet; raises :class:`RecordError` if the client refuses a setting."""
@@ -29,16 +30,14 @@ class AuditTopic:
             "topic.metadata.propagation.max.ms": 5_000,  # how long a topic may look missing before that is an error
             "allow.auto.create.topics": False,
         }
-        if settings.bearer is not None:
-            bearer = settings.bearer
-            config["oauth_cb"] = lambda _: tuple(bearer.token())
+        config |= _bearer(settings)
         try:
             self._producer = Producer(config)
         except KafkaException as error:
             raise RecordError(f"topic {topic}: {settings.redact(str(error))}") from None
 
-    def write(self, *records: Mapping[str, Any]) -> None:
-        """See ``ports``; an unacknowledged record counts as not written."""
+    def send(self, key: str, lines: Sequence[bytes]) -> None:
+        """Send lines in their order, all with the run as key; an unacknowledged one counts as not kept."""
         failed: list[str] = []
 
         def delivered(error: KafkaError | None, _: Message) -> None:
@@ -46,12 +45,78 @@ class AuditTopic:
                 failed.append(self._settings.redact(f"{error.name()}: {error.str()}"))
 
         try:
-            for record in records:
-                text = escape_invisible_json(json.dumps(record, ensure_ascii=False, separators=(",", ":"))).encode()
-                self._producer.produce(self._topic, text, key=str(record.get("run", "")), on_delivery=delivered)
+            for line in lines:
+                self._producer.produce(self._topic, line, key=key, on_delivery=delivered)
                 self._producer.poll(0)
         except (BufferError, KafkaException) as error:
             failed.append(self._settings.redact(str(error)))
         left = self._producer.flush(_SECONDS + 5)
         if failed or left:
             raise RecordError(f"topic {self._topic}: {failed[0] if failed else 'not acknowledged in time'}")
+
+
+def read_copy(settings: ClientSettings, topic: str) -> TopicCopy:
+    """Every line that a topic holds now; raises :class:`ClusterError` if one of them cannot be read."""
+    config: dict[str, Any] = {
+        **settings.config,
+        "log_level": 0,
+        "group.id": "kafka-reconciler-audit",  # the client demands one; no group is joined and nothing is committed
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "error",
+        "allow.auto.create.topics": False,
+        **_bearer(settings),
+    }
+    try:
+        consumer = Consumer(config)
+        try:
+            return _copy(consumer, topic, settings)
+        finally:
+            consumer.close()
+    except KafkaException as error:
+        raise _unreadable(settings, topic, error.args[0]) from None
+
+
+def _copy(consumer: Consumer, topic: str, settings: ClientSettings) -> TopicCopy:
+    found = consumer.list_topics(topic, timeout=_SECONDS)
+    settings.check_brokers(broker.host for broker in found.brokers.values())
+    known = found.topics[topic]
+    if known.error is not None:
+        raise KafkaException(known.error)
+    ranges = {
+        number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_SECONDS)
+        for number in sorted(known.partitions)
+    }
+    lines: dict[int, list[bytes]] = {number: [] for number in ranges}
+    left = {number for number, (low, high) in ranges.items() if low < high}
+    consumer.assign([TopicPartition(topic, number, ranges[number][0]) for number in left])
+    until = time.monotonic() + _SECONDS
+    while left:
+        message = consumer.poll(1.0)
+        if message is None:
+            if time.monotonic() > until:
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "not read to its end in time"))
+            continue
+        until = time.monotonic() + _SECONDS
+        number = message.partition() or 0
+        if (error := message.error()) is not None:
+            if error.code() == KafkaError._PARTITION_EOF:
+                left.discard(number)
+                continue
+            raise KafkaException(error)
+        value = message.value()
+        lines[number].append(value if isinstance(value, bytes) else b"")
+    trimmed = any(low for low, _ in ranges.values())
+    return TopicCopy(tuple(tuple(lines[number]) for number in sorted(lines)), trimmed)
+
+
+def _unreadable(settings: ClientSettings, topic: str, error: KafkaError) -> ClusterError:
+    advice = "Grant the principal of this tool READ on the topic." if error.code() in _REFUSED else ""
+    text = settings.redact(f"{error.name()}: {error.str()}")
+    return ClusterError("audit_topic_unreadable", f"topic {topic} cannot be read: {text}", advice)
+
+
+def _bearer(settings: ClientSettings) -> dict[str, Any]:
+    bearer = settings.bearer
+    return {} if bearer is None else {"oauth_cb": lambda _: tuple(bearer.token())}

@@ -81,7 +81,7 @@ class MskIamToken:
             raise ClusterError(
                 "msk_iam_missing",
                 "the package that signs tokens for Amazon MSK is not installed",
-                "pip install '.[msk-iam]' in a clone",
+                "pip install './reconciler[msk-iam]' beside your clone",
             ) from None
         try:
             text, expires_ms = signer.generate_auth_token(self._region)

@@ -1,4 +1,4 @@
-"""ACL bindings as rows of wire codes, and which of them the Kafka client can carry."""
+"""ACL bindings as rows of wire codes, and which of them each Kafka client can carry."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
@@ -20,39 +20,45 @@ EntryRow: TypeAlias = tuple[str, str, int | None, int | None]
 #: resource type, name, pattern type, entries; a code is ``None`` if the reader lost it.
 ResourceRow: TypeAlias = tuple[int | None, str, int | None, list[EntryRow]]
 
-_TYPES: Final = {
-    int(t): t for t in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER, ResourceType.TRANSACTIONAL_ID)
-}
+_TYPES: Final = {int(t): t for t in ResourceType if t >= ResourceType.TOPIC}
 _PATTERNS: Final = {int(p): p for p in (PatternType.LITERAL, PatternType.PREFIXED)}
-_OPERATIONS: Final = {int(o): o for o in AclOperation if AclOperation.ALL <= o <= AclOperation.IDEMPOTENT_WRITE}
+_OPERATIONS: Final = {int(o): o for o in AclOperation if o >= AclOperation.ALL}
 _PERMISSIONS: Final = {int(p): p for p in (AclPermissionType.DENY, AclPermissionType.ALLOW)}
+
+#: What librdkafka can name: its enums end here.
+_LAST_TYPE: Final = ResourceType.TRANSACTIONAL_ID
+_LAST_OPERATION: Final = AclOperation.IDEMPOTENT_WRITE
 
 
 class ListedAcls(NamedTuple):
-    """The ACLs of a listing: bindings, and entries of kinds that the client cannot write back."""
+    """The ACLs of a listing: bindings, and entries of kinds that nobody here can name."""
 
     bindings: frozenset[AclBinding]
     opaque: tuple[OpaqueBinding, ...]
 
 
-def unsupported_by_client(binding: AclBinding) -> str | None:
-    """Why confluent-kafka cannot carry ``binding``, or ``None`` if it can (librdkafka's ACL enums end at 5 and 12).
+def needs_messages(binding: AclBinding) -> bool:
+    """Whether confluent-kafka has no code for a binding's resource type or operation (librdkafka's enums)."""
+    return binding.pattern.resource_type > _LAST_TYPE or binding.entry.operation > _LAST_OPERATION
 
-    It passes C strings on, so a text with a NUL character would be sent as a different, shorter text.
+
+def unsupported_by_client(binding: AclBinding, *, messages: bool) -> str | None:
+    """Why no client can carry ``binding``, or ``None`` if one can; ``messages``: kafka-python takes the settings.
+
+    confluent-kafka passes C strings on, so a text with a NUL character would be sent as a different, shorter text.
     """
-    resource_type, operation = binding.pattern.resource_type, binding.entry.operation
-    if resource_type not in _TYPES:
-        return f"the Kafka client cannot carry ACLs on {resource_type.name} resources"
-    if operation not in _OPERATIONS:
-        return f"the Kafka client cannot carry the operation {operation.name}"
+    if needs_messages(binding) and not messages:
+        kind, operation = binding.pattern.resource_type, binding.entry.operation
+        what = f"ACLs on {kind.name} resources" if kind > _LAST_TYPE else f"the operation {operation.name}"
+        return (
+            f"confluent-kafka cannot carry {what}, and kafka-python, which can, does not take these client settings "
+            "(docs/client-settings.md)"
+        )
     return text_problem(binding.pattern.name, binding.entry.principal, binding.entry.host)
 
 
 def read_rows(rows: Iterable[ResourceRow]) -> ListedAcls:
-    """Rows as bindings. An entry that the client could not write back becomes opaque, so that no plan touches it.
-
-    The reader that produced the rows does not change what is opaque, only how much is known about it.
-    """
+    """Rows as bindings. An entry of which a code is lost, or newer than ours, becomes opaque: no plan touches it."""
     bindings: set[AclBinding] = set()
     opaque: list[OpaqueBinding] = []
     entries: dict[EntryRow, AccessControlEntry | None] = {}

@@ -1,16 +1,17 @@
 """The child process of a listing: reads a task from stdin and writes a reply to stdout, both with ``marshal``.
 
 Settings contain secrets, so they never pass through arguments or the environment, which other users can see. The
-module imports nothing of ours, so that a child process starts fast.
+module imports next to nothing of ours, so that a child process starts fast.
 """
 
 import gc
 import marshal
 import os
-import resource
 import sys
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
+
+from reconciler.adapters.process_memory import forbid_core_dumps
 
 #: ``{"timeout": seconds, ...}`` and what the reader needs; plain values only.
 Task: TypeAlias = dict[str, Any]
@@ -24,7 +25,7 @@ ANY: Final = 1
 
 def serve(read: Callable[[Task], Reply]) -> None:
     """Answer one task and end the process. Output of libraries goes to stderr, so that it cannot corrupt the reply."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain the secrets
+    forbid_core_dumps()
     gc.disable()  # nothing becomes garbage before the process ends
     # Keep the real stdout for the reply, then point stdout to stderr: libraries print to it, also from C.
     replies = os.fdopen(os.dup(1), "wb")
@@ -34,6 +35,7 @@ def serve(read: Callable[[Task], Reply]) -> None:
         reply = read(task)
     except Exception as error:
         reply = ("failed", f"{type(error).__name__}: {error}")
+    # Not pickle, which runs code when it reads. Both ends run the same Python, so the format need not be a stable one.
     marshal.dump(reply, replies)
     replies.flush()
     os._exit(0)  # skip the interpreter's cleanup: it takes long on millions of objects

@@ -5,17 +5,20 @@ The client's objects stay inside this package; its log is only used in the text 
 
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from reconciler.adapters.clock import SystemClock
-from reconciler.adapters.kafka import codes
+from reconciler.adapters.kafka import client_log, codes
+from reconciler.adapters.kafka.client_log import ClientLog
 from reconciler.adapters.kafka.codes import ClientFailure
+from reconciler.adapters.kafka.connection_problem import connection_problem, file_problem
+from reconciler.adapters.kafka.request_log import log_client_line
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.ports import ClusterError
 from reconciler.retry import attempts
@@ -24,12 +27,13 @@ T = TypeVar("T")
 
 #: How often a waiting call polls for callbacks; an answered call returns at once.
 _POLL_SECONDS: Final = 0.05
-_LOG_LINES: Final = 20
 _READ_ATTEMPTS: Final = 4
 #: Added to the client's own timeout, so that its more specific error comes first.
 _GRACE_SECONDS: Final = 5.0
 #: How long to wait for brokers that all refuse the connection, if none has answered yet.
 _FIRST_CONTACT_SECONDS: Final = 5.0
+#: How long after a timeout the log may take to name the broker that did not answer.
+_LOG_SECONDS: Final = 2.0
 
 _ADVICE: Final[Mapping[int, str]] = {
     codes.TIMED_OUT: "Check the bootstrap servers, the security protocol and the network path to the brokers.",
@@ -38,18 +42,10 @@ _ADVICE: Final[Mapping[int, str]] = {
     codes.SSL: "Check the CA (ssl.ca.location or ssl.truststore.location), the host names in the brokers' "
     "certificates, and that this listener speaks TLS.",
 }
-
-
-class _LastLines(logging.Handler):
-    """Keep the client's last log lines."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: deque[str] = deque(maxlen=_LOG_LINES)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep one line."""
-        self.lines.append(record.getMessage())
+#: Errors by which a connection ends that was never established.
+_UNCONNECTED: Final = (codes.TIMED_OUT, codes.TRANSPORT, codes.AUTHENTICATION, codes.SSL)
+#: Brokers answered before, so that the settings are right.
+_LOST: Final = "Check that this broker is up and can be reached from here, then run the same command again."
 
 
 class AdminConnection:
@@ -58,13 +54,13 @@ class AdminConnection:
     def __init__(self, settings: ClientSettings) -> None:
         """Create the client; nothing is sent yet. Raises :class:`ClusterError` if the client refuses a setting."""
         self.settings = settings
-        self._log = _LastLines()
+        self._log = ClientLog(partial(log_client_line, settings))
         self._refused: KafkaError | None = None
         self._all_down = False
         self._heard = False
-        logger = logging.Logger("kafka-client", logging.ERROR)
+        logger = logging.Logger("kafka-client", logging.INFO)
         logger.addHandler(self._log)
-        config: dict[str, Any] = {**settings.config, "log_level": 3, "error_cb": self._on_error}
+        config: dict[str, Any] = {**settings.config, "log_level": client_log.LEVEL, "error_cb": self._on_error}
         if settings.bearer is not None:
             bearer = settings.bearer
             bearer.token()  # raises the real error; librdkafka would only report a missing token after ten seconds
@@ -73,7 +69,9 @@ class AdminConnection:
             # Without a logger librdkafka writes its log to stderr.
             self.admin = AdminClient(config, logger=logger)
         except KafkaException as error:
-            raise self.cluster_error(self.failure(error)) from None
+            refused = self.failure(error)
+            problem = file_problem(refused.message, settings.config)
+            raise (ClusterError(refused.name, *problem) if problem else self.cluster_error(refused)) from None
 
     def close(self) -> None:
         """Close the connections to the brokers."""
@@ -107,6 +105,7 @@ class AdminConnection:
         Raises ``KafkaException``.
         """
         started = time.monotonic()
+        self._log.timed_out = ""
         while not future.done():
             self.admin.poll(0)
             waited = time.monotonic() - started
@@ -164,19 +163,28 @@ class AdminConnection:
     def cluster_error(self, failed: ClientFailure) -> ClusterError:
         """The failure of a whole request; if no broker caused it, with the client's last log line."""
         message = failed.message
-        line = self._last_line()
+        line = self._last_line(failed)
+        if not self._heard and failed.code in _UNCONNECTED:
+            # Of a wrong login only the message speaks, of what the transport noticed only the log.
+            protocol = self.settings.config.get("security.protocol", "PLAINTEXT")
+            problem = connection_problem(line or self.settings.redact(self._log.closed) or message, protocol)
+            if problem is not None:
+                return ClusterError(failed.name, *problem)
         # Codes below -1 are librdkafka's own; its log says more about them, such as which certificate is wrong.
         if failed.code < codes.UNKNOWN_SERVER_ERROR and line and line not in message:
             message = f"{message} ({line})"
-        return ClusterError(failed.name, message, _ADVICE.get(failed.code, ""))
+        lost = self._heard and failed.code in (codes.TIMED_OUT, codes.TRANSPORT)
+        return ClusterError(failed.name, message, _LOST if lost else _ADVICE.get(failed.code, ""))
 
-    def _last_line(self) -> str:
-        """The client's last log line, without its thread prefix and without secrets."""
+    def _last_line(self, failed: ClientFailure) -> str:
+        """The client's last log line, without secrets."""
         if hasattr(self, "admin"):
             self.admin.poll(0)
-        if not self._log.lines:
-            return ""
-        return self.settings.redact(self._log.lines[-1].rpartition("]: ")[2])
+            in_flight = failed.code == codes.TIMED_OUT and not failed.never_sent
+            end = time.monotonic() + (_LOG_SECONDS if in_flight else 0)
+            while not self._log.timed_out and time.monotonic() < end:
+                self.admin.poll(_POLL_SECONDS)
+        return self.settings.redact(self._log.timed_out or self._log.last)
 
 
 def _worth_asking_again(outcome: object) -> bool:

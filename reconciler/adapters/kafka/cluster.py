@@ -12,6 +12,7 @@ from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.kafka.kinds import KINDS, kind_of
 from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.listing import AclListing, AclReader, features
+from reconciler.adapters.kafka.request_log import log_connection, timed
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.kafka.topic_uses import topic_uses
 from reconciler.adapters.kafka.topics import visible_names
@@ -24,6 +25,7 @@ def connect(settings: ClientSettings, *, readers: Sequence[AclReader] = tuple(Ac
 
     ``readers`` are the ways to list ACLs that may be tried, in this order.
     """
+    log_connection(settings)
     return KafkaCluster(AdminConnection(settings), readers)
 
 
@@ -59,7 +61,8 @@ class KafkaCluster:
         """The state as one broker sees it; raises :class:`ClusterError` if reading is refused or fails."""
         listing = self._take_listing() if request.acls else None
         try:
-            handshake = handshake_with(self._connection)
+            with timed("handshake"):
+                handshake = handshake_with(self._connection)
             if listing:  # not before: a listing by the client needs a handshake before and after it
                 listing.begin()
             seen = visible_names(self._connection) if request.all_topics or request.topic_listing else []
@@ -67,7 +70,8 @@ class KafkaCluster:
             state = ClusterState(handshake.cluster_id, may_alter_acls=handshake.may_alter_acls)
             # In this order: whether a listing of topics is whole depends on the ACLs.
             for kind in KINDS:
-                state = kind.read(session, state)
+                with timed(f"read {kind.TYPES[0].__name__}"):
+                    state = kind.read(session, state)
             return replace(state, groups=existing_groups(self._connection)) if request.groups else state
         finally:
             if listing:
@@ -96,7 +100,10 @@ class KafkaCluster:
 
     def send(self, changes: Sequence[Change]) -> list[Answer]:
         """See ``ports``; what the client cannot carry is FAILED with UNSUPPORTED_BY_CLIENT."""
-        return kind_of(changes[0]).send(self._connection, changes) if changes else []
+        if not changes:
+            return []
+        with timed(f"send {len(changes):,} changes"):
+            return kind_of(changes[0]).send(self._connection, changes)
 
     def validate(self, changes: Sequence[Change]) -> list[Answer]:
         """See ``ports``; what the client cannot carry is FAILED with UNSUPPORTED_BY_CLIENT."""
@@ -104,7 +111,8 @@ class KafkaCluster:
 
     def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """See ``ports``: size, records, newest timestamp and groups, each as far as it is permitted."""
-        return topic_uses(self._connection, names)
+        with timed("read uses of topics"):
+            return topic_uses(self._connection, names)
 
     def _take_listing(self) -> AclListing:
         """The listing that was prepared, or a new one; each is used once."""

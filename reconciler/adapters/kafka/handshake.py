@@ -96,7 +96,10 @@ def handshake_with(connection: AdminConnection) -> Handshake:
     )
     if not answer.cluster_id:
         raise ClusterError("cluster_id_missing", "the broker did not return a cluster id")
+    # Before anything else is asked: the next request may go to any of these brokers.
+    connection.settings.check_brokers(node.host for node in answer.nodes)
     operations = answer.authorized_operations
+    # A controller of -1 is none: an election is going on (``MetadataResponse.NO_CONTROLLER_ID``).
     return Handshake(
         answer.cluster_id,
         tuple(sorted((Broker(n.id, n.host, n.port, n.rack) for n in answer.nodes), key=lambda b: b.id)),

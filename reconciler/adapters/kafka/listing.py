@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
+from reconciler.adapters.child_environment import child_environment
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.bindings import ListedAcls, read_rows
 from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
@@ -69,6 +70,7 @@ class ListingProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=child_environment(),
         )
         self._output = b""
         self._thread = threading.Thread(target=self._talk, args=(marshal.dumps(task),), daemon=True)
@@ -85,6 +87,7 @@ class ListingProcess:
 
     def _talk(self, task: bytes) -> None:
         try:
+            # Reads both pipes at once: a child that fills one while the other is read would wait for ever.
             self._output, _ = self._process.communicate(task, timeout=self._timeout)
         except subprocess.TimeoutExpired:
             self._process.kill()
@@ -95,6 +98,7 @@ class ListingProcess:
         self.begin()
         self._thread.join()
         status = self._process.returncode
+        # Aborted by its library (-6), or killed after its time: whatever it wrote may be cut off.
         if status != 0:
             return ("died", status)
         with without_collector():
@@ -135,7 +139,7 @@ class AclListing:
         """
         troubles: list[str] = []
         for turn, (reader, task) in enumerate(self._tasks):
-            if turn:
+            if turn:  # the first was started early, by the constructor
                 self._child = _start(reader, task)
             match self._child.reply():
                 case ("rows", cluster_id, rows, *levels):
@@ -143,6 +147,7 @@ class AclListing:
                     version = rules_of(*levels[0]) if levels and levels[0] else None
                     with without_collector():
                         return ListingResult(cluster_id, read_rows(rows), reader, gap, version)
+                # The cluster's word: another reader would be refused too, or take the refusal for an empty listing.
                 case ("refused", code, name, message):
                     raise refusal(code, name, self._settings.redact(message))
                 case ("died", status):
@@ -163,7 +168,7 @@ class AclListing:
 
 def features(settings: ClientSettings) -> dict[str, int] | None:
     """The cluster's finalized features by name, or ``None`` if they cannot be read."""
-    match ask(settings, features=True):
+    match ask(settings, "features"):
         case ("features", found):
             return dict(found)
         case _:
@@ -172,7 +177,7 @@ def features(settings: ClientSettings) -> dict[str, int] | None:
 
 def log_dir_sizes(settings: ClientSettings, partitions: Mapping[str, Sequence[int]]) -> dict[str, int] | str:
     """Bytes on all brokers' disks by topic, or why they cannot be read."""
-    match ask(settings, sizes={name: list(ids) for name, ids in partitions.items()}):
+    match ask(settings, "sizes", partitions={name: list(ids) for name, ids in partitions.items()}):
         case None:
             return "kafka-python, which reads it, does not support these client settings"
         case ("sizes", found):
@@ -183,10 +188,15 @@ def log_dir_sizes(settings: ClientSettings, partitions: Mapping[str, Sequence[in
             return "the process that reads it did not answer"
 
 
-def ask(settings: ClientSettings, **question: Any) -> tuple[Any, ...] | None:
+def ask(settings: ClientSettings, question: str, **about: Any) -> tuple[Any, ...] | None:
     """The message client's reply to another question than the ACLs; ``None`` where it cannot take these settings."""
     task = _task(AclReader.MESSAGES, settings)
-    return None if task is None else _start(AclReader.MESSAGES, {**task, **question}).reply()
+    return None if task is None else _start(AclReader.MESSAGES, {**task, "ask": question, **about}).reply()
+
+
+def takes_messages(settings: ClientSettings) -> bool:
+    """Whether the message client can connect with these settings."""
+    return kafka_python_settings(settings) is not None
 
 
 def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
@@ -209,7 +219,8 @@ def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
 def _task(reader: AclReader, settings: ClientSettings) -> dict[str, Any] | None:
     if reader is AclReader.MESSAGES:
         carried = kafka_python_settings(settings)
-        return carried and {**carried, "features": False, "timeout": settings.request_timeout}
+        return carried and {**carried, "ask": "acls", "timeout": settings.request_timeout}
+    # A token and not its source: a child could not ask a callback of ours, and must not hold what mints tokens.
     token = tuple(settings.bearer.token()) if settings.bearer is not None else None
     return {
         "config": dict(settings.config),

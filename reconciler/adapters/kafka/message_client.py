@@ -1,27 +1,26 @@
-"""A child process with kafka-python: reads ACLs, features, topic sizes and client quotas, and alters quotas.
+"""A child process with kafka-python, which answers one question: the ACLs, features, topic sizes, or of a listed kind.
 
-This is the only module that imports kafka-python, and ``_run`` and ``_cluster_id`` are the only places that go beyond
-its public API, so the dependency is pinned to 3.0.*. The public methods are not enough: ``describe_acls`` turns codes
-into enums and raises for one that is newer than the library, and there is none for quotas. Messages keep every code and
-error, and memory is their only limit.
+Only this module, ``raw_messages`` and the ``…_messages`` of a kind import kafka-python. ``raw_messages.run`` and
+``_cluster_id`` are the only places that go beyond its public API, so the dependency is pinned to 3.0.*. The public
+methods are not enough: ``describe_acls`` turns codes into enums and raises for one that is newer than the library, and
+for some kinds there is none. Messages keep every code and error, and memory is their only limit.
 """
 
 import logging
 import os
 import ssl
-import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from kafka import errors
 from kafka.admin import KafkaAdminClient
 from kafka.net.sasl.oauth import AbstractTokenProvider
-from kafka.protocol.admin import AlterClientQuotasRequest, DescribeAclsRequest, DescribeClientQuotasRequest
+from kafka.protocol.admin import DescribeAclsRequest
 
+from reconciler.adapters.kafka import acl_messages, quota_messages
 from reconciler.adapters.kafka.child_process import ANY, Reply, Task, serve
+from reconciler.adapters.kafka.raw_messages import Question, read, refused, retried, unsent
 
-_ATTEMPTS = 3
-_BACKOFF_SECONDS = 0.2
 _LARGEST_REPLY = 2**31 - 1
 
 
@@ -39,11 +38,11 @@ class _Fixed(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has n
 
 
 def answer(task: Task) -> Reply:
-    """The reply to ``task``: ``{"settings": …, "tls": …, "token": …, "features": bool, "timeout": seconds}``.
+    """The reply to ``task``: ``{"settings": …, "tls": …, "token": …, "ask": …, "timeout": seconds}``.
 
-    With ``sizes``, partitions by topic, the reply is the bytes that each topic takes on all brokers' disks. With
-    ``quotas`` it is all client quotas, with ``alter_quotas`` the outcome of each alteration.
+    ``ask`` is the name of a question below; what else it needs is in the task too.
     """
+    question = _QUESTIONS[task["ask"]]
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
     settings = dict(task["settings"])
     if task["tls"] is not None:
@@ -59,19 +58,13 @@ def answer(task: Task) -> Reply:
             bootstrap_timeout_ms=milliseconds,
         )
     except errors.KafkaError as error:
-        if task.get("alter_quotas"):
-            return ("unsent", f"{type(error).__name__}: {error}")
+        if question.writes:
+            return unsent(error)
         raise
-    if task.get("alter_quotas"):
-        return _alter_quotas(client, task["alter_quotas"], only_validate=task["only_validate"])
-    if task.get("quotas"):
-        return _quotas(client)
-    if task.get("sizes"):
-        return _sizes(client, task["sizes"])
-    return _features(client) if task["features"] else _acls(client)
+    return question.answer(client, task)
 
 
-def _acls(client: KafkaAdminClient) -> Reply:
+def _acls(client: KafkaAdminClient, _: Task) -> Reply:
     request = DescribeAclsRequest(
         resource_type_filter=ANY,
         resource_name_filter=None,
@@ -81,10 +74,9 @@ def _acls(client: KafkaAdminClient) -> Reply:
         operation=ANY,
         permission_type=ANY,
     )
-    answer = _send(client, request)
+    answer = read(client, request)
     if answer.error_code:
-        name = getattr(errors.for_code(answer.error_code), "message", "")
-        return ("refused", answer.error_code, name, answer.error_message or name)
+        return refused(answer)
     rows = [
         (
             r.resource_type,
@@ -100,18 +92,20 @@ def _acls(client: KafkaAdminClient) -> Reply:
 def _metadata_levels(client: KafkaAdminClient) -> tuple[int, int] | None:
     """The finalized level of ``metadata.version`` and the newest that the broker supports; needs no right."""
     try:
-        found = _retried(client.describe_features).get("metadata.version", {})
+        found = retried(client.describe_features).get("metadata.version", {})
     except errors.KafkaError:
         return None  # the listing is whole without it
     return (found["finalized"][1], found["supported"][1]) if found.keys() >= {"finalized", "supported"} else None
 
 
-def _features(client: KafkaAdminClient) -> Reply:
-    found = _retried(client.describe_features)
+def _features(client: KafkaAdminClient, _: Task) -> Reply:
+    found = retried(client.describe_features)
     return ("features", {name: one["finalized"][1] for name, one in found.items() if "finalized" in one})
 
 
-def _sizes(client: KafkaAdminClient, partitions: Mapping[str, list[int]]) -> Reply:
+def _sizes(client: KafkaAdminClient, task: Task) -> Reply:
+    """The bytes that each topic takes on all brokers' disks; ``partitions`` are its ids by topic."""
+    partitions = task["partitions"]
     sizes = dict.fromkeys(partitions, 0)
     for broker in client.describe_log_dirs(partitions):
         if not broker["log_dirs"]:
@@ -125,67 +119,13 @@ def _sizes(client: KafkaAdminClient, partitions: Mapping[str, list[int]]) -> Rep
     return ("sizes", sizes)
 
 
-def _quotas(client: KafkaAdminClient) -> Reply:
-    answer = _send(client, DescribeClientQuotasRequest(components=[], strict=False))
-    if answer.error_code:
-        name = getattr(errors.for_code(answer.error_code), "message", "")
-        return ("refused", answer.error_code, name, answer.error_message or name)
-    entries = [
-        ([(part.entity_type, part.entity_name) for part in one.entity], [(v.key, v.value) for v in one.values])
-        for one in answer.entries
-    ]
-    return ("quotas", entries)
-
-
-def _alter_quotas(client: KafkaAdminClient, alterations: list[Any], *, only_validate: bool) -> Reply:
-    """Sends one request, never twice: what an answer that got lost has done is not known here."""
-    entry = AlterClientQuotasRequest.EntryData
-    request = AlterClientQuotasRequest(
-        entries=[
-            entry(
-                entity=[entry.EntityData(entity_type=kind, entity_name=name) for kind, name in parts],
-                ops=[entry.OpData(key=key, value=value or 0.0, remove=value is None) for key, value in values],
-            )
-            for parts, values in alterations
-        ],
-        validate_only=only_validate,
-    )
-    try:
-        answer = _run(client, request)
-    except errors.NodeNotReadyError as error:
-        return ("unsent", f"{type(error).__name__}: {error}")
-    outcomes = [
-        (
-            [(part.entity_type, part.entity_name) for part in one.entity],
-            one.error_code,
-            getattr(errors.for_code(one.error_code), "message", ""),
-            one.error_message or "",
-        )
-        for one in answer.entries
-    ]
-    return ("altered", outcomes)
-
-
-def _send(client: KafkaAdminClient, request: Any) -> Any:
-    """The broker's answer to a request that only reads."""
-    return _retried(lambda: _run(client, request))
-
-
-def _retried(read: Callable[[], Any]) -> Any:
-    """The result of ``read``, repeated if the connection was not ready or was lost."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            return read()
-        except (errors.NodeNotReadyError, errors.KafkaConnectionError):
-            if attempt == _ATTEMPTS - 1:
-                raise
-            time.sleep(_BACKOFF_SECONDS * 2**attempt)
-    raise AssertionError("the last attempt returns or raises")
-
-
-def _run(client: KafkaAdminClient, request: Any) -> Any:
-    """Send one message, once. Private API: the client has no public method that sends a message as it is."""
-    return client._manager.run(client._manager.send, request)
+_QUESTIONS: Final[Mapping[str, Question]] = {
+    "acls": Question(_acls),
+    "features": Question(_features),
+    "sizes": Question(_sizes),
+    **acl_messages.QUESTIONS,
+    **quota_messages.QUESTIONS,
+}
 
 
 def _cluster_id(client: KafkaAdminClient) -> str | None:

@@ -1,27 +1,50 @@
-"""Remove secret values from texts, including errors of the client library."""
+"""Keep secret values out of texts, including errors of the client library.
+
+A text that contains a secret is replaced as a whole. Cutting only the secret out would show where it was: what is left
+of a line that everybody knows (``f[redacted]iled``) reveals a short secret, or one that is a common word. So a redacted
+text depends on nothing that it contained, neither on the secret nor on its place.
+"""
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Final
 from urllib.parse import quote, quote_plus
 
-PLACEHOLDER = "[redacted]"
+PLACEHOLDER: Final = "[withheld: the text contains a secret]"
+#: Shorter lines of a secret, such as the last one of a key, are found in harmless texts.
+_SHORTEST_LINE: Final = 16
+#: The first line of every PEM text, which is no secret.
+_PEM: Final = "-----"
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """``text`` without any of ``secrets``, in plain, URL, base64 or escaped form; longest forms first."""
-    forms = {form for secret in secrets if secret for form in _forms(secret)}
-    # Longest first: replacing a part of a longer form would leave the rest of it readable.
-    for form in sorted(forms, key=len, reverse=True):
-        text = text.replace(form, PLACEHOLDER)
-    return text
+    """``text`` itself, or ``PLACEHOLDER`` if it contains a secret in plain, URL, base64 or escaped form.
+
+    A line of a secret of several lines, such as a key, counts as a secret too.
+    """
+    found = any(form in text for secret in secrets for part in _parts(secret) for form in _forms(part))
+    return PLACEHOLDER if found else text
 
 
-def _forms(secret: str) -> Iterable[str]:
+def _parts(secret: str) -> Iterator[str]:
+    if secret:
+        yield secret
+    lines = secret.splitlines()
+    if len(lines) > 1:
+        yield from (line for line in lines if len(line) >= _SHORTEST_LINE and not line.startswith(_PEM))
+
+
+def _forms(secret: str) -> Iterator[str]:
     raw = secret.encode()
     yield secret
     yield quote(secret, safe="")
     yield quote_plus(secret)
     yield secret.encode("unicode_escape").decode()
-    for encoded in (base64.b64encode(raw), base64.urlsafe_b64encode(raw)):
-        yield encoded.decode()
-        yield encoded.decode().rstrip("=")
+    yield repr(secret)[1:-1]
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(raw).decode().rstrip("=")
+        # After a user's name, as in basic authentication, the same bytes are encoded in one of three ways. Only groups
+        # of three bytes that are all the secret's own look the same there.
+        for skipped in (1, 2):
+            if inner := encode(raw[skipped : len(raw) - (len(raw) - skipped) % 3]).decode():
+                yield inner

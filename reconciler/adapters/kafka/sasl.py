@@ -1,5 +1,6 @@
 """The SASL part of the settings: PLAIN, SCRAM and OAUTHBEARER in its four forms (fixed, unsecured, OIDC, MSK IAM)."""
 
+import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
@@ -9,7 +10,6 @@ from reconciler.adapters.kafka.bearer import Bearer, MskIamToken, StaticToken, U
 from reconciler.adapters.kafka.setting_problem import SettingProblem
 
 _MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM")
-_LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _OIDC_KEYS: Final = ("sasl.oauthbearer.client.id", "sasl.oauthbearer.token.endpoint.url")
 #: Callback handlers name code to load; only handlers whose work is done here in another way are accepted.
 _HANDLERS: Final = frozenset(
@@ -42,6 +42,32 @@ def translate_sasl(bootstrap_servers: str, values: Mapping[str, str]) -> Sasl:
     if mechanism == "OAUTHBEARER":
         return _oauthbearer(values, problems)
     return Sasl({}, None, problems)
+
+
+def cleartext_problems(bootstrap_servers: str, values: Mapping[str, str]) -> Iterator[SettingProblem]:
+    """A login without TLS that leaves this machine: what is sent logs its reader in, or can be guessed from offline.
+
+    SCRAM hides the password itself. What crosses the network still suffices to try passwords as fast as one can, and
+    an active attacker takes over the connection once it is logged in (RFC 5802, section 9).
+    """
+    if values.get("security.protocol", "").upper() != "SASL_PLAINTEXT":
+        return
+    hosts = (address.strip().rpartition(":")[0] for address in bootstrap_servers.split(",") if address.strip())
+    if outside := sorted(host for host in hosts if not is_loopback(host)):
+        yield SettingProblem(
+            "security.protocol",
+            f"SASL_PLAINTEXT would log in to {outside[0]} without TLS, readable on the way",
+            "Set it to SASL_SSL, or allow it with --allow-cleartext-login.",
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether what is sent to ``host`` stays on this machine."""
+    name = host.removeprefix("[").removesuffix("]").lower()
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
 
 
 def _oauthbearer(values: Mapping[str, str], problems: list[SettingProblem]) -> Sasl:
@@ -107,7 +133,7 @@ def _endpoint_problems(url: str | None) -> Iterator[SettingProblem]:
     except ValueError:
         yield SettingProblem(key, "it cannot be read as an address")
         return
-    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
         yield SettingProblem(key, "it must be https, because the client secret is sent there")
     if parts.username is not None or parts.password is not None:
         yield SettingProblem(key, "it contains a user or a password", "Use sasl.oauthbearer.client.id and .secret.")

@@ -1,11 +1,11 @@
 """Where secrets may come from: only the variables and directories that the operator named.
 
-The syntax is that of Kafka's config providers: ``${env:NAME}``, ``${file:PATH:KEY}`` (a properties file) and
-``${dir:DIR:FILE}`` (``EnvVarConfigProvider``, ``FileConfigProvider``, ``DirectoryConfigProvider``).
+``reconciler.model.secret_settings`` has the syntax of the references.
 """
 
 import os
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,8 @@ from typing import Final
 
 import javaproperties
 
-_REFERENCE: Final = re.compile(r"\$\{([^}]*)\}")
+from reconciler.model.secret_settings import REFERENCE, has_reference
+
 _LARGEST_FILE: Final = 1024 * 1024
 
 
@@ -26,9 +27,19 @@ class SecretError(Exception):
         self.message, self.advice = message, advice
 
 
-def has_reference(text: str) -> bool:
-    """Whether ``text`` contains a reference."""
-    return _REFERENCE.search(text) is not None
+def private_directory(file: Path) -> tuple[Path, ...]:
+    """The directory of ``file`` if nobody else can reach into it, as OpenSSH asks of ``~/.ssh``; else nothing.
+
+    A connections file in such a directory may refer to the files beside it: whoever could put either of them there
+    is the operator.
+    """
+    directory = Path(os.path.realpath(file)).parent
+    try:
+        found = directory.stat()
+    except OSError:
+        return ()
+    own = found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o077
+    return (directory,) if own else ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,29 +51,34 @@ class SecretSource:
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def resolve(self, text: str) -> tuple[str, frozenset[str]]:
-        """``text`` with every reference replaced, and the values inserted; raises :class:`SecretError`."""
+        """``text`` with every reference replaced, and the values inserted; raises :class:`SecretError`.
+
+        What begins like a reference and is none is an error: it would be sent as the password otherwise.
+        """
         values: set[str] = set()
+        if has_reference(REFERENCE.sub("", text)):
+            raise SecretError(
+                "cannot read the reference: it is not closed, or of an unknown form",
+                "References are ${env:NAME}, ${file:PATH:KEY} and ${dir:DIR:FILE}.",
+            )
 
         def value(match: "re.Match[str]") -> str:
             found = self._value(match[1])
             values.add(found)
             return found
 
-        return _REFERENCE.sub(value, text), frozenset(values)
+        return REFERENCE.sub(value, text), frozenset(values)
 
     def _value(self, reference: str) -> str:
         provider, _, rest = reference.partition(":")
         place, _, name = rest.rpartition(":")
-        if provider == "env" and rest and ":" not in rest:
-            return self._variable(rest)
-        if provider == "file" and place and name:
-            return self._property(Path(place), name)
-        if provider == "dir" and place and name:
-            return self._file(Path(place), name)
-        raise SecretError(
-            f"cannot read the reference ${{{provider}:…}}",
-            "References are ${env:NAME}, ${file:PATH:KEY} and ${dir:DIR:FILE}.",
-        )
+        match provider:
+            case "env":
+                return self._variable(rest)
+            case "file":
+                return self._property(Path(place), name)
+            case _:
+                return self._file(Path(place), name)
 
     def _variable(self, name: str) -> str:
         if name not in self.allow_env:

@@ -1,21 +1,23 @@
 """Client settings: from allowed settings in Java's or librdkafka's spelling to librdkafka's, with secrets resolved."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from reconciler.adapters.kafka.allowed_settings import SECRET_KEYS, refusal
+from reconciler.adapters.kafka.allowed_settings import refusal
 from reconciler.adapters.kafka.bearer import Bearer
 from reconciler.adapters.kafka.jaas import settings_from_jaas
 from reconciler.adapters.kafka.redaction import redact
-from reconciler.adapters.kafka.secret_source import SecretError, SecretSource, has_reference
+from reconciler.adapters.kafka.sasl import cleartext_problems, is_loopback
+from reconciler.adapters.kafka.secret_source import SecretError, SecretSource
 from reconciler.adapters.kafka.setting_problem import SettingProblem, SettingsError
 from reconciler.adapters.kafka.translation import translate
+from reconciler.model.secret_settings import JAAS_CONFIG, SECRET_SETTINGS, has_reference
+from reconciler.ports import ClusterError
 
 __all__ = ["ClientSettings", "SecretSource", "SettingProblem", "SettingsError", "client_settings"]
 
-_JAAS: Final = "sasl.jaas.config"
 _NOT_SECRET: Final = (
     "this setting is not a secret, so it cannot contain a reference",
     "References work only in passwords, keys and tokens. Write the value itself.",
@@ -27,12 +29,14 @@ class ClientSettings:
     """Settings in librdkafka's spelling, secrets resolved. ``repr`` shows names only.
 
     ``bearer`` provides OAUTHBEARER tokens if librdkafka does not fetch them itself. ``request_timeout`` is in seconds.
+    ``loopback_only``: they log in without TLS, and nobody allowed that for other machines.
     """
 
     config: Mapping[str, str]
     secrets: frozenset[str] = frozenset()
     bearer: Bearer | None = None
     request_timeout: float = 60.0
+    loopback_only: bool = False
 
     def __post_init__(self) -> None:
         """Make the settings read-only."""
@@ -42,32 +46,57 @@ class ClientSettings:
         """``text`` without any secret value of these settings."""
         return redact(text, self.secrets)
 
+    def check_brokers(self, hosts: Iterable[str]) -> None:
+        """Refuse a cluster that sends a login without TLS to other machines; raises :class:`ClusterError`.
+
+        The bootstrap address may be a tunnel: its broker names the addresses where a client logs in next.
+        """
+        if self.loopback_only and (outside := sorted(host for host in hosts if not is_loopback(host))):
+            raise ClusterError(
+                "cleartext_login",
+                f"the cluster names the broker {outside[0]}, where SASL_PLAINTEXT logs in without TLS, readable on the "
+                "way",
+                "Set security.protocol to SASL_SSL, or allow it with --allow-cleartext-login. Change the password, "
+                "which may have been sent there.",
+            )
+
     def __repr__(self) -> str:
         """The names of what is set, no values."""
         return f"ClientSettings({', '.join(sorted(self.config))})"
 
 
-def client_settings(bootstrap_servers: str, client: Mapping[str, str], secrets: SecretSource) -> ClientSettings:
+def client_settings(
+    bootstrap_servers: str, client: Mapping[str, str], secrets: SecretSource, *, cleartext_login: bool = False
+) -> ClientSettings:
     """The connection of a ``Cluster`` document, ready for the client.
 
     ``bootstrap_servers`` is a comma-separated list of ``host:port``. References are resolved here, only in secret
-    settings and only as ``secrets`` permits. Raises :class:`SettingsError` with every problem.
+    settings and only as ``secrets`` permits. With ``cleartext_login`` it may log in without TLS to other machines.
+    Raises :class:`SettingsError` with every problem.
     """
     problems = [problem for key in sorted(client) if (problem := refusal(key)) is not None]
     if has_reference(bootstrap_servers):
         problems.append(SettingProblem("bootstrapServers", *_NOT_SECRET))
     reading = _SettingsReader(secrets)
     # sasl.jaas.config last: a setting that it repeats is reported as set twice.
-    for key in sorted(client, key=lambda key: (key == _JAAS, key)):
+    for key in sorted(client, key=lambda key: (key == JAAS_CONFIG, key)):
         if refusal(key) is None:
             reading.take(key, client[key])
     problems += reading.problems
     translated = translate(bootstrap_servers, reading.values)
+    if not cleartext_login:
+        problems += cleartext_problems(bootstrap_servers, reading.values)
     reported = {problem.key for problem in problems}
     problems += [problem for problem in translated.problems if problem.key not in reported]
     if problems:
         raise SettingsError(tuple(sorted(problems)))
-    return ClientSettings(translated.config, frozenset(reading.hidden), translated.bearer, translated.request_timeout)
+    return ClientSettings(
+        translated.config,
+        frozenset(reading.hidden),
+        translated.bearer,
+        translated.request_timeout,
+        loopback_only=not cleartext_login and translated.config["security.protocol"] == "SASL_PLAINTEXT",
+    )
 
 
 @dataclass(slots=True)
@@ -82,7 +111,7 @@ class _SettingsReader:
     def take(self, key: str, text: str) -> None:
         """Read one setting; the options of a JAAS login module become settings of their own."""
         try:
-            if key == _JAAS:
+            if key == JAAS_CONFIG:
                 self._take_jaas(text)
             else:
                 self.values[key] = self._value(key, text)
@@ -98,7 +127,7 @@ class _SettingsReader:
             self.values[key] = value
 
     def _value(self, key: str, text: str) -> str:
-        if key not in SECRET_KEYS:
+        if key not in SECRET_SETTINGS:
             if has_reference(text):
                 raise SecretError(*_NOT_SECRET)
             return text

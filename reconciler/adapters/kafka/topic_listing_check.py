@@ -16,6 +16,7 @@ from reconciler.model import (
     OpaqueBinding,
     ResourceType,
 )
+from reconciler.model.naming import as_name, binding_name
 
 #: ALLOW of one of these permits DESCRIBE (``AclEntry``/``StandardAuthorizerData``: implied operations).
 _IMPLIES_DESCRIBE: Final = frozenset(
@@ -47,14 +48,17 @@ def topic_listing_gap(
     ours = [b for b in topic_bindings if b.entry.principal in (principal, WILDCARD_PRINCIPAL)]
     for binding in sorted(ours):
         if binding.entry.permission_type is AclPermissionType.DENY and binding.entry.operation in _DENIES_DESCRIBE:
-            return f"The topic listing may be partial: {binding} can hide topics from {principal}."
+            return (
+                f"The topic listing may be partial: {binding_name(binding)} can hide topics from {as_name(principal)}."
+            )
     for entry in opaque:
         if _may_hide(entry, principal):
-            return f"The topic listing may be partial: an ACL that cannot be read, on {entry.name!r}, may hide topics."
+            unread = f"an ACL that cannot be read, on {as_name(entry.name)}"
+            return f"The topic listing may be partial: {unread}, may hide topics."
     if not any(_shows_every_topic(binding) for binding in ours):
         return (
-            f"The topic listing may be partial: {principal} has no ALLOW DESCRIBE on TOPIC '*' (LITERAL, host '*'); "
-            "grant it, or declare the principal in spec.superUsers if it is a super user."
+            f"The topic listing may be partial: {as_name(principal)} has no ALLOW DESCRIBE on TOPIC '*' "
+            "(LITERAL, host '*'); grant it, or declare the principal in spec.superUsers if it is a super user."
         )
     return None
 

@@ -25,6 +25,7 @@ from reconciler.model import Topic
 _CONFIGS_AT_ONCE: Final = 500
 _GROUPS_AT_ONCE: Final = 2
 _TOPICS_AT_ONCE: Final = 2_000
+#: Every other source is a broker's or Kafka's own value, which moves without anybody touching the topic.
 _SET_ON_TOPIC: Final = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
 _NOT_AUTHORISED: Final = {
     "describe": "not authorized to describe this topic",
@@ -84,6 +85,7 @@ def _add_configs(connection: AdminConnection, read: TopicReadResult) -> None:
             read.defaults.update(defaults)
             for name, configs in answered.items():
                 topic = read.topics.pop(name)
+                # Unknown by now: deleted between the two requests, so it is neither there nor unreadable.
                 if not isinstance(configs, ClientFailure):
                     _put(read, topic, configs)
                 elif configs.code != codes.UNKNOWN_TOPIC:
@@ -134,6 +136,7 @@ def _topic_id(described: TopicDescription) -> str | None:
 
 def _put(read: TopicReadResult, topic: Topic, configs: Mapping[str, str | None]) -> None:
     known = {key: value for key, value in configs.items() if value is not None}
+    # A hidden value may be the declared one or not: without it, equal and different would be guesses.
     if len(known) < len(configs):
         read.unreadable[topic.name] = "the broker hides the value of a sensitive config"
     else:
@@ -149,6 +152,7 @@ def _ask_each(
     """
     answers: dict[str, Any] = {}
     for name, outcome in connection.read_each(names, ask).items():
+        # librdkafka's own code: no broker said anything of this topic, so the reading failed and not the topic.
         if isinstance(outcome, ClientFailure) and outcome.code < codes.UNKNOWN_SERVER_ERROR:
             raise connection.cluster_error(outcome)
         answers[name] = outcome

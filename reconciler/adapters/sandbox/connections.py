@@ -1,27 +1,48 @@
-"""Files for clients of a sandbox: ``connections.yaml`` and a properties file for each user."""
+"""Files for clients of a sandbox: ``connections.yaml``, its password, and a properties file for each user."""
 
 import json
+from typing import Final
 
 from reconciler.adapters.sandbox.properties import render
 from reconciler.adapters.sandbox.state import Sandbox, write_private
 
+_FILE: Final = "password"
 
-def write_connections(sandbox: Sandbox) -> None:
-    """Writes the Cluster document that ``--connections`` reads, as the user ``reconciler`` if there is one."""
+
+def write_connections(sandbox: Sandbox, *, default_allow: bool) -> None:
+    """Writes the Cluster document that ``--connections`` reads, as the user ``reconciler`` if there is one.
+
+    Whoever started the sandbox is its operator, so the facts are in it: its super users and ``default_allow``.
+
+    The password is a file of its own, as in every connections file. Nobody else can reach into the directory, so the
+    reference needs no ``--secrets-dir``.
+    """
     user = "reconciler" if "reconciler" in sandbox.users else next(iter(sandbox.users))
     client = {name: value for name, value in sandbox.settings(user).items() if name != "bootstrap.servers"}
-    # JSON strings are YAML strings, so passwords need no further escaping.
+    write_private(sandbox.directory / _FILE, client["sasl.password"] + "\n")
+    client["sasl.password"] = f"${{dir:{sandbox.directory}:{_FILE}}}"
+    # JSON strings are YAML strings.
     lines = [
         "# How to reach the sandbox; `reconciler sandbox down` removes it.",
         "apiVersion: reconciler/v1",
         "kind: Cluster",
         f"metadata: {{name: {json.dumps(sandbox.name)}}}",
         "spec:",
+        *_facts(sandbox, default_allow=default_allow),
         f"  bootstrapServers: {json.dumps(sandbox.bootstrap.split(','))}",
         "  client:",
         *(f"    {name}: {json.dumps(value)}" for name, value in client.items()),
     ]
     write_private(sandbox.connections, "\n".join(lines) + "\n")
+
+
+def _facts(sandbox: Sandbox, *, default_allow: bool) -> list[str]:
+    if not sandbox.super_users:  # it has no authorizer, so there are no ACLs either
+        return []
+    return [
+        f"  superUsers: {json.dumps(list(sandbox.super_users))}",
+        f"  allowEveryoneIfNoAclFound: {str(default_allow).lower()}",
+    ]
 
 
 def write_client_files(sandbox: Sandbox) -> None:

@@ -3,18 +3,20 @@
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from reconciler.adapters.sandbox.error import SandboxError
 from reconciler.adapters.sandbox.places import state_directory
-from reconciler.adapters.sandbox.process import end, is_alive, this_process
+from reconciler.adapters.sandbox.process import Process, end, is_alive, this_process
 from reconciler.adapters.sandbox.spec import check_name
 from reconciler.adapters.sandbox.state import Sandbox, load, save
 
 # The data is deleted anyway, so do not wait long: a node without a quorum would retry for minutes.
 _PATIENCE_SECONDS = 1.5
+_POLL_SECONDS = 0.02
 
 
 def sandbox_root(root: Path | None) -> Path:
@@ -56,6 +58,16 @@ def remove(directory: Path) -> None:
         if starter and starter != this_process() and is_alive(starter):
             raise SandboxError(f"Sandbox {directory.name} is just being started.", f"Interrupt process {starter.pid}.")
         _discard(directory)
+
+
+def remove_after(directory: str, pid: int, started: str) -> None:
+    """Removes the sandbox that this process held, once it is gone; one that somebody else has made since is left."""
+    holder = Process(pid, started)
+    while is_alive(holder):  # its files are closed, which is how we know, a moment before its pid is free
+        time.sleep(_POLL_SECONDS)
+    found = load(Path(directory))
+    if found and found.holder == holder:
+        remove(found.directory)
 
 
 def stored(root: Path) -> list[Sandbox]:

@@ -62,7 +62,7 @@ def _ivy_jar() -> Path:
             return jar
     raise SandboxError(
         "PySpark is not installed: the sandbox fetches Kafka with the Ivy that it carries.",
-        "pip install '.[sandbox]' in a clone",
+        "pip install './reconciler[sandbox]' beside your clone",
     )
 
 

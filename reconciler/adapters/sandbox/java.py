@@ -16,11 +16,13 @@ _ANSWER_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java installation: its launcher, the home it reports, its feature release (17, 21, ...)."""
+    """A Java installation: its launcher, the home it reports, its feature release (17, 21, ...), which build it is."""
 
     executable: Path
     home: Path
     release: int
+    vendor: str
+    build: str
 
 
 def find_java() -> Java:
@@ -33,7 +35,8 @@ def find_java() -> Java:
         raise SandboxError(f"Java {release} ({executable}) is too old: Kafka needs {OLDEST} or newer.", _ADVICE)
     if not release or not home:
         raise SandboxError(f"{executable} does not answer like a Java.", _ADVICE)
-    return Java(executable, Path(home), release)
+    vendor, build = _property(report, "java.vm.vendor"), _property(report, "java.vm.version")
+    return Java(executable, Path(home), release, vendor, build)
 
 
 def _launcher() -> Path:

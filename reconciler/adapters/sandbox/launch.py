@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from reconciler.adapters.child_environment import child_environment
 from reconciler.adapters.sandbox.error import SandboxError
 from reconciler.adapters.sandbox.java import Java
 from reconciler.adapters.sandbox.layout import NodeFiles
@@ -14,7 +15,7 @@ from reconciler.adapters.sandbox.spec import SandboxSpec
 from reconciler.adapters.sandbox.state import write_private
 from reconciler.adapters.sandbox.version import uses_log4j2
 
-_FORMAT_SECONDS = 60
+_FORMAT_SECONDS = 300  # as long as a start may take
 _QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto", "-Xss512k")
 
 _LOG4J2 = """\
@@ -40,11 +41,17 @@ log4j.appender.file.layout.ConversionPattern=[%d] %p %m (%c)%n
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What all nodes of a sandbox have in common: the Java and the jars that run them, and the cluster's id."""
+    """What all nodes of a sandbox have in common: the Java and the jars that run them, and the cluster's id.
+
+    ``archive`` has the classes of the jars (:mod:`reconciler.adapters.sandbox.class_archive`), ``recording`` is where a
+    node writes one when it ends; None for neither.
+    """
 
     java: Java
     jars: Path
     cluster_id: str
+    archive: Path | None = None
+    recording: Path | None = None
 
 
 def write_logging(spec: SandboxSpec, files: NodeFiles) -> None:
@@ -60,7 +67,8 @@ def write_logging(spec: SandboxSpec, files: NodeFiles) -> None:
 def run_command(program: Program, spec: SandboxSpec, files: NodeFiles) -> tuple[str, ...]:
     """The command line that runs a node."""
     heap = (f"-Xmx{spec.heap}", "-Xms96m", "-XX:+ExitOnOutOfMemoryError", f"-XX:ErrorFile={files.output}.crash")
-    return (*_java(program, spec, files, heap), "kafka.Kafka", str(files.properties))
+    recording = (f"-XX:ArchiveClassesAtExit={program.recording}",) if program.recording else ()
+    return (*_java(program, spec, files, (*heap, *recording)), "kafka.Kafka", str(files.properties))
 
 
 def format_storages(program: Program, spec: SandboxSpec, nodes: Sequence[NodeFiles]) -> None:
@@ -101,8 +109,8 @@ def _start_format(program: Program, spec: SandboxSpec, files: NodeFiles) -> subp
 
 
 def environment() -> dict[str, str]:
-    """Our environment, without variables that change how Java starts, such as options of a debugger or an agent."""
-    return {name: value for name, value in os.environ.items() if name not in {"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}}
+    """What a broker needs of our environment: no secret, and no option of Java's such as those of a debugger."""
+    return child_environment()
 
 
 def _scram_arguments(users: Mapping[str, str]) -> Iterator[str]:
@@ -117,7 +125,8 @@ def _java(program: Program, spec: SandboxSpec, files: NodeFiles, memory: tuple[s
     logging = f"-D{log4j}={_logging_file(spec, files).as_uri()}"
     scratch = f"-Djava.io.tmpdir={files.directory / 'tmp'}"
     class_path = os.pathsep.join((f"{program.jars}{os.sep}*", *(str(entry) for entry in spec.class_path)))
-    return (str(program.java.executable), *memory, *_QUICK_START, logging, scratch, "-cp", class_path)
+    archive = (f"-XX:SharedArchiveFile={program.archive}",) if program.archive else ()
+    return (str(program.java.executable), *memory, *_QUICK_START, *archive, logging, scratch, "-cp", class_path)
 
 
 def _users_file(files: NodeFiles) -> Path:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from reconciler.adapters.sandbox.class_archive import with_class_archive
 from reconciler.adapters.sandbox.connections import write_client_files, write_connections
 from reconciler.adapters.sandbox.directory import claim, not_up, refuse_if_up, remove, sandbox_root, stored
 from reconciler.adapters.sandbox.error import SandboxError
@@ -16,12 +17,13 @@ from reconciler.adapters.sandbox.launch import Program, format_storages, run_com
 from reconciler.adapters.sandbox.layout import NodeFiles, NodePlan, lay_out, port_count
 from reconciler.adapters.sandbox.nodes import launch_node
 from reconciler.adapters.sandbox.ports import reserved
-from reconciler.adapters.sandbox.process import this_process
+from reconciler.adapters.sandbox.process import Process, this_process
 from reconciler.adapters.sandbox.properties import Secrets, node_properties, render
 from reconciler.adapters.sandbox.readiness import PortTakenError, wait_until_ready
 from reconciler.adapters.sandbox.spec import SandboxSpec, check_name
 from reconciler.adapters.sandbox.state import Node, Sandbox, load, save, write_private
 from reconciler.adapters.sandbox.version import exact_version
+from reconciler.adapters.sandbox.watch import watched
 
 Progress = Callable[[str], None]
 
@@ -35,8 +37,13 @@ def silent(_: str) -> None:
 def up(spec: SandboxSpec, progress: Progress = silent, root: Path | None = None) -> Sandbox:
     """Starts a cluster and returns when every broker answers; a failed start is cleaned up.
 
-    Sandboxes live below ``root`` (see :func:`sandbox_root`); raises :class:`SandboxError`.
+    It stays up when this process ends. Sandboxes live below ``root`` (see :func:`sandbox_root`); raises
+    :class:`SandboxError`.
     """
+    return _up(spec, progress, root, holder=None)
+
+
+def _up(spec: SandboxSpec, progress: Progress, root: Path | None, *, holder: Process | None) -> Sandbox:
     spec = replace(spec, kafka_version=exact_version(spec.kafka_version))
     directory = sandbox_root(root) / spec.name
     refuse_if_up(directory)
@@ -44,10 +51,11 @@ def up(spec: SandboxSpec, progress: Progress = silent, root: Path | None = None)
     # A leading zero byte: an id that begins with "-" would be parsed as an option.
     cluster_id = base64.urlsafe_b64encode(b"\0" + secrets.token_bytes(15)).decode("ascii").rstrip("=")
     program = Program(java, broker_jars(spec.kafka_version, java, progress), cluster_id)
+    program = with_class_archive(program, spec.kafka_version, progress, _start)
     for attempt in range(1, _ATTEMPTS + 1):
         progress(f"starting Kafka {spec.kafka_version}: {spec.nodes} broker{'s' * (spec.nodes > 1)}")
         try:
-            return _start(spec, program, directory)
+            return _start(spec, program, directory, holder)
         except PortTakenError:
             if attempt == _ATTEMPTS or spec.port is not None:
                 raise
@@ -76,16 +84,18 @@ def find(name: str = "default", root: Path | None = None) -> Sandbox:
 
 @contextmanager
 def running(spec: SandboxSpec, progress: Progress = silent, root: Path | None = None) -> Iterator[Sandbox]:
-    """A sandbox for the time of a block."""
-    sandbox = up(spec, progress, root)
-    try:
-        yield sandbox
-    finally:
-        if sandbox.directory.exists():
-            remove(sandbox.directory)
+    """A sandbox for the time of a block; it is ended too if this process is killed in the block."""
+    holder = this_process()
+    with watched(sandbox_root(root) / spec.name, holder.pid, holder.started):
+        sandbox = _up(spec, progress, root, holder=holder)
+        try:
+            yield sandbox
+        finally:
+            if sandbox.directory.exists():
+                remove(sandbox.directory)
 
 
-def _start(spec: SandboxSpec, program: Program, directory: Path) -> Sandbox:
+def _start(spec: SandboxSpec, program: Program, directory: Path, holder: Process | None) -> Sandbox:
     store_password = secrets.token_hex(16) if spec.tls else ""
     sandbox = Sandbox(
         name=spec.name,
@@ -95,6 +105,7 @@ def _start(spec: SandboxSpec, program: Program, directory: Path) -> Sandbox:
         super_users=spec.super_users if spec.authorizer else (),
         store_password=store_password,
         starter=this_process(),
+        holder=holder,
     )
     claim(sandbox)
     try:
@@ -112,7 +123,7 @@ def _bring_up(spec: SandboxSpec, program: Program, sandbox: Sandbox) -> Sandbox:
         sandbox = launch_node(sandbox, node.id)
     wait_until_ready(sandbox, [node.id for node in sandbox.nodes if node.is_broker])
     sandbox = replace(sandbox, starter=None)
-    write_connections(sandbox)
+    write_connections(sandbox, default_allow=spec.allow_everyone_if_no_acl_found)
     write_client_files(sandbox)
     save(sandbox)
     return sandbox
@@ -139,6 +150,6 @@ def _make_certificates(sandbox: Sandbox) -> None:
         from reconciler.adapters.sandbox.tls import make_certificates  # noqa: PLC0415 - an extra, for TLS only
     except ImportError as error:
         raise SandboxError(
-            "TLS needs the package cryptography.", "Install it: pip install 'kafka-reconciler[sandbox]'"
+            "TLS needs the package cryptography.", "Install it: pip install './reconciler[sandbox]'"
         ) from error
     make_certificates(sandbox.directory / "tls", sandbox.store_password)

@@ -39,6 +39,8 @@ _SMALL = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
+    # A record twice a second that says nothing is a third of what an idle node does.
+    "metadata.max.idle.interval.ms": "0",
 }
 
 

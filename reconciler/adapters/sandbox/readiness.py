@@ -11,7 +11,8 @@ from reconciler.adapters.sandbox.layout import Listener
 from reconciler.adapters.sandbox.ports import HOST, accepts
 from reconciler.adapters.sandbox.state import Node, Sandbox
 
-START_SECONDS = 60
+# A node that cannot start ends by itself and is named at once. This is for one that hangs: a busy machine takes long.
+START_SECONDS = 300
 _POLL_SECONDS = 0.05
 _ASK_SECONDS = 2.0
 _LOGGED_LINES = 12

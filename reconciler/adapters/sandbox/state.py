@@ -45,7 +45,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A cluster on loopback. ``starter`` is the process that is still starting it, None once it answered."""
+    """A cluster on loopback.
+
+    ``starter`` is the process that is still starting it, None once it answered. ``holder`` is the process that it ends
+    with (:func:`reconciler.adapters.sandbox.lifecycle.running`), None if it stays until somebody ends it.
+    """
 
     name: str
     kafka_version: str
@@ -55,6 +59,7 @@ class Sandbox:
     super_users: tuple[str, ...] = ()
     store_password: str = field(default="", repr=False)
     starter: Process | None = None
+    holder: Process | None = None
 
     @property
     def bootstrap(self) -> str:
@@ -156,6 +161,7 @@ def load(directory: Path) -> Sandbox | None:
             super_users=tuple(record["super_users"]),
             store_password=record["store_password"],
             starter=_process(record["starter"]),
+            holder=_process(record["holder"]),
         )
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
         return None

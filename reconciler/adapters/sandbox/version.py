@@ -1,19 +1,23 @@
 """Which Kafka versions a sandbox can run, and what each needs in addition to the broker's artifact."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from reconciler.adapters.sandbox.error import SandboxError
 
 DEFAULT_VERSION = "4.3.1"
 
-# Newest patches on Maven Central. 4.4.0 is missing: its kafka-tools-api was never published, so it cannot be resolved.
+# Newest patches on Maven Central.
 NEWEST_PATCH = {
     "3.9": "3.9.2",
     "4.0": "4.0.2",
     "4.1": "4.1.2",
     "4.2": "4.2.1",
     "4.3": "4.3.1",
+    "4.4": "4.4.0",
 }
+# 4.4.0 names a module that was never published, and nothing in the broker refers to it.
+_UNPUBLISHED: Final = {"4.4.0": ("kafka-tools-api",)}
 _OLDER_PATCHES = ("3.9.0", "3.9.1", "4.0.0", "4.0.1", "4.1.0", "4.1.1", "4.2.0", "4.3.0")
 KNOWN_VERSIONS = tuple(sorted((*NEWEST_PATCH.values(), *_OLDER_PATCHES)))
 
@@ -46,7 +50,7 @@ def uses_log4j2(version: str) -> bool:
 
 def artifacts(version: str) -> tuple[Artifact, ...]:
     """What to resolve for an exact version: the broker, and the logging back end that it does not depend on."""
-    broker = Artifact("org.apache.kafka", "kafka_2.13", version)
+    broker = Artifact("org.apache.kafka", "kafka_2.13", version, without=_UNPUBLISHED.get(version, ()))
     if uses_log4j2(version):
         return broker, Artifact("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4")
     tools = Artifact("org.apache.kafka", "kafka-tools", version, without=("connect-runtime",))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from reconciler.model import THROTTLE_CONFIGS, TOPIC_CONFIGS, ConfigType
+from reconciler.model import RAISED_MINIMA, RETIRED_CONFIGS, THROTTLE_CONFIGS, TOPIC_CONFIGS, ConfigType
 
 _INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _DOUBLE = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
@@ -31,14 +31,10 @@ _BOUNDS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
         "min.insync.replicas": (1, _INT_MAX),
         "retention.bytes": (-_LONG_MAX - 1, _LONG_MAX),
         "retention.ms": (-1, _LONG_MAX),
-        "segment.bytes": (1_048_576, _INT_MAX),
+        "segment.bytes": (RAISED_MINIMA["segment.bytes"][0], _INT_MAX),
         "segment.index.bytes": (4, _INT_MAX),
         "segment.ms": (1, _LONG_MAX),
     }
-)
-#: Removed in 4.0.
-_GONE: Final = frozenset(
-    {"message.downconversion.enable", "message.format.version", "message.timestamp.difference.max.ms"}
 )
 #: ``ThrottledReplicaListValidator``.
 _THROTTLED = re.compile(r"([0-9]+:[0-9]+)?")
@@ -58,7 +54,7 @@ class ConfigError(ValueError):
 def normal_value(name: str, value: str) -> str:
     """``value`` as a broker shows it afterwards; raises :class:`ConfigError`."""
     config_type = TOPIC_CONFIGS.get(name)
-    if config_type is None or name in _GONE:
+    if config_type is None or name in RETIRED_CONFIGS:
         raise ConfigError(f"Unknown topic config name: {name}")
     try:
         return _parsed(name, config_type, value.strip())

@@ -6,7 +6,7 @@ list of facts. A field that this version does not know is an error, because a mi
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -20,9 +20,9 @@ from reconciler.codec import (
     Record,
     SchemaError,
     array,
-    converted,
     document_text,
     field,
+    flat,
     integer,
     known_minor,
     load,
@@ -32,8 +32,9 @@ from reconciler.codec import (
     schema_text,
     text,
 )
-from reconciler.codec.values import ASSIGNMENTS, KAFKA_VERSION, NAME, QUOTA, opaque_codec
-from reconciler.model import ClientQuota, ClusterState, FrozenMap, Topic
+from reconciler.codec.listings import listings
+from reconciler.codec.values import ASSIGNMENTS, KAFKA_VERSION, NAME, opaque_codec
+from reconciler.model import ClusterState, FrozenMap, Topic
 from reconciler.model.escape import escape_invisible_json
 
 #: Major and minor: a reader refuses another major version and ignores fields of a newer minor version.
@@ -153,23 +154,7 @@ def _codec(*, closed: bool) -> Record[Snapshot]:
             attr="state.unreadable_topics",
             default=FrozenMap(),
         ),
-        field(
-            "quotas",
-            nullable(_QUOTAS),
-            "Client quotas, sorted by entity; null where they were not read.",
-            attr="state.quotas",
-            default=None,
-            omit=True,
-        ),
-        field(
-            "quotaGap",
-            nullable(TEXT),
-            "Why the quotas could not be read; null where they were, or nobody asked.",
-            "not authorised to read client quotas",
-            attr="state.quota_gap",
-            default=None,
-            omit=True,
-        ),
+        flat(listings(lines=True), "state.listings"),
         closed=closed,
     )
 
@@ -214,13 +199,3 @@ def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
         return plain.write(tuple(topics.values()))
 
     return Codec(read, write, plain.schema)
-
-
-def _quotas(quotas: Sequence[ClientQuota]) -> frozenset[ClientQuota]:
-    if len({quota.entity for quota in quotas}) != len(quotas):
-        raise SchemaError("an entity occurs twice")
-    return frozenset(quotas)
-
-
-_QUOTA_LINES: Final = array(QUOTA, lines=True)
-_QUOTAS: Final = converted(_QUOTA_LINES, _quotas, lambda quotas: _QUOTA_LINES.write(tuple(sorted(quotas))))

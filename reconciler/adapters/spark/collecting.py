@@ -19,6 +19,7 @@ from reconciler.fleet import (
     parse_reading,
     partition,
     reading_text,
+    told_apart,
 )
 from reconciler.fleet.store import FleetStore, NoRunError
 from reconciler.model import ClusterState, Scope
@@ -76,10 +77,12 @@ def collect(
             failures.append(parse_failure(line.removeprefix(_FAILED)))
         else:
             readings.append(parse_reading(line))
-    done = replace(
-        run,
-        readings=tuple(sorted(readings, key=lambda item: item.cluster)),
-        failures=tuple(sorted(failures)),
+    done = told_apart(
+        replace(
+            run,
+            readings=tuple(sorted(readings, key=lambda item: item.cluster)),
+            failures=tuple(sorted(failures)),
+        )
     )
     store.commit(done)
     return done

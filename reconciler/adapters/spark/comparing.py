@@ -11,10 +11,11 @@ from typing import Any, Final
 import polars as pl
 from pyspark.sql import SparkSession
 
+from reconciler.adapters.spark.leftovers import bridges_of, left_over
 from reconciler.adapters.spark.readings import desired_topics, expired_bindings, live_topics
 from reconciler.adapters.spark.results import Difference, Results, topic_differences
 from reconciler.adapters.spark.tasks import reason, run_tasks, task_count
-from reconciler.diff import DiffRules, compare
+from reconciler.diff import Comparison, DiffRules, compare
 from reconciler.fleet import (
     COLUMNS,
     Bucket,
@@ -36,7 +37,11 @@ from reconciler.fleet import (
     whose,
 )
 from reconciler.fleet.store import FleetStore, StoreFiles
-from reconciler.model import ClusterState, Declaration, DesiredQuota, DesiredState, QuotaEntity, Scope
+from reconciler.model import (
+    ClusterState,
+    DesiredState,
+    Scope,
+)
 
 _LIVE: Final = [*COLUMNS, "whose"]
 _DESIRED: Final = [*COLUMNS, "origin"]
@@ -50,11 +55,12 @@ class Rules:
 
     scope: Scope
     topics: DiffRules
+    default_allow: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One pair of buckets, or with ``pair`` ``None`` the topics of one cluster."""
+    """One pair of buckets, or with ``pair`` ``None`` all else that one cluster has, and what runs left there."""
 
     pair: BucketPair | None
     desired: Reading
@@ -72,7 +78,7 @@ def compare_fleet(
     live_of = {reading.cluster: reading for reading in live.readings}
     for wanted in desired.readings:
         found = live_of.get(wanted.cluster)
-        if found is None:
+        if found is None:  # among the failures below
             continue
         for pair in pairs(wanted, found):
             buckets += 1
@@ -80,9 +86,9 @@ def compare_fleet(
                 skipped += 1
                 settled.append(_equal(pair))
             else:
+                # A unit travels to a worker: without the names of all the other buckets.
                 units.append(Unit(pair, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
-        pruned = rules[wanted.cluster].topics
-        if wanted.topics or wanted.wanted_quotas or pruned.prune_topics or pruned.prune_quotas:
+        if _has_topics(wanted, rules[wanted.cluster]) or found.leftovers:
             units.append(Unit(None, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
     weights = [unit.pair.rows if unit.pair else unit.live.topic_count for unit in units]
     lists: list[list[Unit]] = partition(units, weights, task_count(session, sum(weights)))
@@ -97,6 +103,10 @@ def compare_fleet(
         skipped,
         sum(part.bytes_read for part in parts),
     )
+
+
+def _has_topics(desired: Reading, rules: Rules) -> bool:
+    return bool(desired.topics or desired.wanted or rules.topics.prune)
 
 
 def _failures(desired: FleetRun, live: FleetRun) -> Iterator[Failure]:
@@ -164,6 +174,9 @@ def _compare_pair(unit: Unit, pair: BucketPair, files: StoreFiles, results: Resu
     if counts.owned != found.height:
         found = found.filter(pl.col("whose") == int(ScopeMembership.OWNED))
     creates, deletes = differing(wanted, found)
+    if bridges := bridges_of(unit.live, unit.rules.default_allow):
+        kept = [binding_of(row) not in bridges for row in deletes.select(COLUMNS).iter_rows()]
+        deletes = deletes.filter(pl.Series(kept, dtype=pl.Boolean))
     written = results.bindings(pair.cluster, _created(creates), _expired(files, unit.desired, deletes))
     return PartialDrift(
         pair.cluster,
@@ -224,31 +237,29 @@ def _expired(files: StoreFiles, desired: Reading, deletes: pl.DataFrame) -> list
 
 def _compare_topics(unit: Unit, files: StoreFiles, results: Results) -> PartialDrift:
     """Topics are few, and what makes them differ is more than equality: the local engine compares them here too."""
+    compared = _compared_topics(unit, files) if _has_topics(unit.desired, unit.rules) else Comparison()
+    left = (*compared.skipped, *left_over(unit.live, unit.rules.default_allow))
+    written = results.topics(unit.live.cluster, topic_differences(replace(compared, skipped=left)))
+    counts = DriftCounts(others=len(compared.changes), left=len(left))
+    return PartialDrift(unit.live.cluster, counts, results.file if written else "")
+
+
+def _compared_topics(unit: Unit, files: StoreFiles) -> Comparison:
     desired, live, rules = unit.desired, unit.live, unit.rules
     wanted, found = desired_topics(files, desired), live_topics(files, live)
     unreadable = dict(live.unreadable_topics)
     if live.topic_gap is not None:
         # A partial listing does not show that a topic is missing.
         unreadable |= {name: live.topic_gap for name in wanted if name not in found and name not in unreadable}
-    compared = compare(
-        DesiredState(topics=wanted, quotas=_wanted_quotas(desired)),
+    return compare(
+        DesiredState(topics=wanted, listed=desired.wanted),
         ClusterState(
             live.cluster_id,
             topics=found,
             unreadable_topics=unreadable,
-            quotas=None if live.quotas is None else frozenset(live.quotas),
-            quota_gap=live.quota_gap,
+            listings=live.listings,
+            kafka_version=live.kafka_version,
         ),
         rules.scope,
         rules.topics,
     )
-    written = results.topics(live.cluster, topic_differences(compared))
-    counts = DriftCounts(topics=len(compared.changes), left=len(compared.skipped))
-    return PartialDrift(live.cluster, counts, results.file if written else "")
-
-
-def _wanted_quotas(desired: Reading) -> dict[QuotaEntity, DesiredQuota]:
-    return {
-        item.quota.entity: DesiredQuota(item.quota, Declaration(item.origin), item.goes)
-        for item in desired.wanted_quotas
-    }

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from pyspark import Broadcast, cloudpickle
 from pyspark.sql import SparkSession
 
-from reconciler.access import ASSUMED_VERSION, Authorizer
+from reconciler.access import DECLARED_VERSION, Authorizer
 from reconciler.adapters.spark.log_files import LogPart, line_batches
 from reconciler.adapters.spark.readings import bucket_rows
 from reconciler.adapters.spark.tables import from_parquet, table_rows
@@ -21,6 +21,8 @@ from reconciler.adapters.spark.tasks import reason, task_count
 from reconciler.fleet import Reading, binding_of, partition
 from reconciler.fleet.store import StoreFiles
 from reconciler.fleet.usage import (
+    NOTHING_CLAIMED,
+    ClaimedUsageFacts,
     ClusterUsage,
     Event,
     EventCount,
@@ -43,7 +45,8 @@ _Key: TypeAlias = tuple[int, Event | None]
 class LoggedCluster:
     """One cluster that is judged: by what was read of it, or by what is desired of it where nothing was.
 
-    ``added`` and ``removed`` are a plan's; ``to_desired`` asks for the change to what the manifests want in scope.
+    ``claimed`` are those of its facts that only manifests state. ``added`` and ``removed`` are a plan's; ``to_desired``
+    asks for the change to what the manifests want in scope.
     """
 
     cluster: str
@@ -53,6 +56,7 @@ class LoggedCluster:
     scope: Scope = Scope()
     super_users: frozenset[str] = frozenset()
     default_allow: bool | None = None
+    claimed: ClaimedUsageFacts = NOTHING_CLAIMED
     to_desired: bool = False
     planned: bool = False
     added: tuple[AclBinding, ...] = ()
@@ -181,9 +185,10 @@ def _judged(
     origins = _desired(files, subject.desired) if subject.desired else {}
     live, opaque = _live(subject, files)
     bindings = origins.keys() if live is None else live
-    version = subject.live.kafka_version if subject.live else ASSUMED_VERSION
+    version = subject.live.kafka_version if subject.live else DECLARED_VERSION
     before = Authorizer(bindings, subject.super_users, subject.default_allow, version, opaque=opaque)
-    judge = UsageAnalysis(subject.cluster, question, before, _after(subject, before, frozenset(bindings), origins))
+    after = _after(subject, before, frozenset(bindings), origins)
+    judge = UsageAnalysis(subject.cluster, question, before, after, subject.claimed)
     for (_, event), found in counted:
         if event is None:
             judge.note(found)

@@ -23,7 +23,6 @@ from reconciler.adapters.spark.tables import (
 from reconciler.fleet import (
     BUCKET_ROWS,
     Bucket,
-    QuotaWish,
     Reading,
     Row,
     ScopeMembership,
@@ -35,7 +34,22 @@ from reconciler.fleet import (
     whose,
 )
 from reconciler.fleet.store import StoreFiles
-from reconciler.model import ClusterState, Declaration, DesiredState, DesiredTopic, FrozenMap, Origin, Scope, Topic
+from reconciler.model import (
+    AclBinding,
+    ClusterState,
+    Declaration,
+    DesiredItem,
+    DesiredState,
+    DesiredTopic,
+    FrozenMap,
+    Listing,
+    Origin,
+    Scope,
+    Topic,
+    is_reserved,
+    standing_bridges,
+    without_harmless,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +77,12 @@ class Place:
 
 
 def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> Reading:
-    """Write a live state; the header counts the rows that ``scope`` owns and ignores."""
+    """Write a live state; the header counts the rows that ``scope`` owns and ignores.
+
+    Sentinels and markers are no rows, for they grant nobody anything. The header has them, so that drift finds them.
+    """
+    leftovers = _own(state.bindings)
+    state = without_harmless(state)
     standing = {row_of(binding): whose(scope, binding) for binding in state.bindings}
     parts = in_buckets(standing, bucket_count(len(standing), place.bucket_rows))
     buckets = tuple(_live_bucket(part, standing, place, number) for number, part in enumerate(parts))
@@ -79,11 +98,27 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
         unreadable_topics=state.unreadable_topics,
         acl_gap=state.acl_gap,
         topic_gap=state.topic_gap,
-        quotas=None if state.quotas is None else tuple(sorted(state.quotas)),
-        quota_gap=state.quota_gap,
+        listings=_as_read(state.listings),
         kafka_version=state.kafka_version,
+        leftovers=tuple(sorted(leftovers)),
     )
     return _with_topics(reading, (_topic(topic) for topic in state.topics.values()), state.topics.values(), place)
+
+
+def _own(bindings: frozenset[AclBinding]) -> frozenset[AclBinding]:
+    """What is on reserved names, and what markers there call a bridge."""
+    reserved = frozenset(binding for binding in bindings if is_reserved(binding.pattern.name))
+    return reserved | standing_bridges(bindings) if reserved else reserved
+
+
+def _as_read(listings: Mapping[str, Listing[Any]]) -> Mapping[str, Listing[Any]]:
+    """What a reading keeps: not what our login may do, for another one may apply the plan."""
+    return FrozenMap({kind: Listing(listing.items, listing.gap) for kind, listing in listings.items()})
+
+
+def _as_compared(wish: DesiredItem[Any]) -> DesiredItem[Any]:
+    """What a comparison needs of a declaration: whether there is to be none, whatever the reason."""
+    return DesiredItem(wish.item, Declaration(wish.declaration.origin), absent=wish.goes)
 
 
 def write_desired(desired: DesiredState, scope: Scope, place: Place, taken: str) -> Reading:
@@ -98,10 +133,7 @@ def write_desired(desired: DesiredState, scope: Scope, place: Place, taken: str)
         scope=scope_digest(scope),
         buckets=tuple(_desired_bucket(part, origins, place, number) for number, part in enumerate(parts)),
         topic_count=len(desired.topics),
-        wanted_quotas=tuple(
-            QuotaWish(item.quota, item.declaration.origin, item.absent or entity not in desired.quotas)
-            for entity, item in sorted({**desired.expired_quotas, **desired.quotas}.items(), key=lambda pair: pair[0])
-        ),
+        wanted={kind: {key: _as_compared(one) for key, one in items.items()} for kind, items in desired.listed.items()},
     )
     if desired.expired:
         expired = {row_of(binding): str(item.origin) for binding, item in desired.expired.items()}
@@ -123,8 +155,7 @@ def read_live(files: StoreFiles, reading: Reading) -> ClusterState:
         unreadable_topics=reading.unreadable_topics,
         acl_gap=reading.acl_gap,
         topic_gap=reading.topic_gap,
-        quotas=None if reading.quotas is None else frozenset(reading.quotas),
-        quota_gap=reading.quota_gap,
+        listings=reading.listings,
         kafka_version=reading.kafka_version,
     )
 

@@ -12,6 +12,9 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
+from reconciler.adapters.child_environment import child_environment
+from reconciler.model import FrozenMap
+
 LOCAL: Final = "local[*]"
 _QUIET = """\
 rootLogger.level = error
@@ -26,13 +29,25 @@ appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
 """
 
 
+#: What configures Spark, Java and Hadoop, and the engines in Spark's tasks.
+_OF_SPARK: Final = (
+    *("SPARK_", "PYSPARK_", "_PYSPARK_", "JAVA_", "JDK_", "HADOOP_", "YARN_", "KRB5", "KUBE"),
+    *("CLASSPATH", "ARROW_", "POLARS_", "OMP_"),
+)
+
+
 @contextmanager
 def spark_session(
-    master: str | None = None, *, ui: bool = False, more: Mapping[str, str] | None = None
+    master: str | None = None,
+    *,
+    ui: bool = False,
+    more: Mapping[str, str] | None = None,
+    secrets: Mapping[str, str] = FrozenMap(),
 ) -> Iterator[SparkSession]:
     """A session that ends with the block; one that is there already is used as it is and stays.
 
-    Without ``master`` what spark-submit says counts, and without that all cores of this machine.
+    Without ``master`` what spark-submit says counts, and without that all cores of this machine. Of our environment
+    the JVM and its workers get what they need to run, and ``secrets``: what tasks have to know to log in somewhere.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -62,7 +77,8 @@ def spark_session(
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         # Tells of an interruption at length.
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
-        session = _started(builder, os.path.join(scratch, "stderr"))
+        with _environment({**child_environment(*_OF_SPARK), **secrets}):
+            session = _started(builder, os.path.join(scratch, "stderr"))
         if threading.current_thread() is threading.main_thread():
             # PySpark's own handler asks the JVM in the middle of another answer, and tells of it at length.
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -70,6 +86,24 @@ def spark_session(
             yield session
         finally:
             session.stop()
+
+
+@contextmanager
+def _environment(given: Mapping[str, str]) -> Iterator[None]:
+    """Our environment is only what is ``given``; what is set meanwhile stays.
+
+    PySpark starts the JVM with the environment as it is, and the JVM its workers with its own: there is no other way
+    to say what they get.
+    """
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        added = {name: value for name, value in os.environ.items() if given.get(name) != value}
+        os.environ.clear()
+        os.environ.update({**before, **added})
 
 
 def _started(builder: Any, log: str) -> SparkSession:

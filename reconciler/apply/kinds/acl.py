@@ -21,6 +21,7 @@ from reconciler.model import (
     is_reserved,
     resource_of,
 )
+from reconciler.model.naming import ticked
 from reconciler.plan import Step, bindings_after, describe, touched_bindings
 from reconciler.plan.overlap import pattern_indexes
 from reconciler.ports import ReadRequest
@@ -114,7 +115,7 @@ def revert(step: Step, draft: UndoDraft) -> Iterator[str]:
     if isinstance(step.change, Create):
         draft.bindings.pop(binding, None)
     elif _expired(step, binding, draft):
-        yield f"“{describe(step.change)}” stays: the grant has expired"
+        yield f"{ticked(describe(step.change))} stays: the grant has expired"
     else:
         wanted = draft.declared.bindings.get(binding)
         draft.bindings[binding] = wanted._replace(origin=draft.origin) if wanted else Declaration(draft.origin)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from reconciler.model import (
     AclBinding,
@@ -10,11 +10,10 @@ from reconciler.model import (
     Change,
     ClusterState,
     Declaration,
-    DesiredQuota,
+    DesiredItem,
     DesiredState,
     DesiredTopic,
     Origin,
-    QuotaEntity,
     ResourceType,
     Scope,
 )
@@ -55,7 +54,11 @@ class UndoDraft:
     origin: Origin
     bindings: dict[AclBinding, Declaration] = field(default_factory=dict)
     topics: dict[str, DesiredTopic] = field(default_factory=dict)
-    quotas: dict[QuotaEntity, DesiredQuota] = field(default_factory=dict)
+    listed: dict[str, dict[Any, DesiredItem[Any]]] = field(default_factory=dict)
+
+    def want(self, wish: DesiredItem[Any]) -> None:
+        """Adds a resource of a listed kind, or that it must not exist."""
+        self.listed.setdefault(wish.item.KIND, {})[wish.item.key] = wish
 
 
 class Kind(Protocol):

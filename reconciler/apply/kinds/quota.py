@@ -1,7 +1,6 @@
 """Client quotas: how many go into a request, and how a change is reverted."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from reconciler.apply.kinds.interface import Moved, Right, UndoDraft
@@ -9,17 +8,17 @@ from reconciler.model import (
     CLUSTER_NAME,
     AclOperation,
     Change,
-    ClientQuota,
     ClusterState,
     Create,
     Declaration,
     Delete,
-    DesiredQuota,
+    DesiredItem,
     ResourceType,
     Scope,
     Update,
     resource_of,
 )
+from reconciler.model.kinds.quota import ClientQuota
 from reconciler.plan import Step
 from reconciler.ports import ReadRequest
 
@@ -32,7 +31,8 @@ _MAX_QUOTAS: Final = 500
 
 def request(changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
     """All quotas, where one changes: Kafka lists them in one answer."""
-    return replace(request, quotas=any(isinstance(resource_of(change), ClientQuota) for change in changes))
+    touched = any(isinstance(resource_of(change), ClientQuota) for change in changes)
+    return request.also(ClientQuota.KIND) if touched else request
 
 
 def batches(steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
@@ -48,8 +48,8 @@ def pause_after(change: Change, seconds: float) -> float:
 
 def outside(change: Change, scope: Scope) -> str | None:
     """The entity, if it is not in scope."""
-    entity = resource_of(change).entity
-    return None if scope.owns_quota(entity, declared=True) else f"quota of {entity}"
+    quota: ClientQuota = resource_of(change)
+    return None if scope.owns_listed(quota, declared=True) else quota.subject
 
 
 def foreign_changes(moved: Moved) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def is_recreated(change: Change, live: ClusterState) -> bool:
 
 def lacking_right(live: ClusterState) -> str | None:
     """ALTER_CONFIGS on the cluster (KIP-546)."""
-    return "ALTER_CONFIGS on CLUSTER kafka-cluster" if live.may_alter_quotas is False else None
+    return "ALTER_CONFIGS on CLUSTER kafka-cluster" if live.listing(ClientQuota).may_alter is False else None
 
 
 def right(change: Change) -> Right | None:
@@ -79,15 +79,14 @@ def keep(draft: UndoDraft) -> None:
 def revert(step: Step, draft: UndoDraft) -> Iterator[str]:
     """Put the limits back that were there before, unless somebody has changed them since."""
     quota: ClientQuota = resource_of(step.change)
-    now = next((one for one in draft.live.quotas or () if one.entity == quota.entity), None)
+    live, declared = draft.live.listing(ClientQuota), draft.declared.of(ClientQuota).get(quota.key)
     after = None if isinstance(step.change, Delete) else quota
-    if quota.entity in draft.declared.expired_quotas:
-        yield f"quota of {quota.entity} stays: it has expired"
-    elif draft.live.quotas is None:
-        yield f"quota of {quota.entity} stays: {draft.live.quota_gap or 'the quotas were not read'}"
-    elif now != after:
-        yield f"quota of {quota.entity} stays: somebody has changed it since"
+    if declared is not None and declared.expired:
+        yield f"{quota.subject} stays: it has expired"
+    elif live.items is None:
+        yield f"{quota.subject} stays: {live.gap or 'the quotas were not read'}"
+    elif live.by_key.get(quota.key) != after:
+        yield f"{quota.subject} stays: somebody has changed it since"
     else:
         before = step.change.before if isinstance(step.change, Update | Delete) else ClientQuota(quota.entity)
-        absent = isinstance(step.change, Create)
-        draft.quotas[quota.entity] = DesiredQuota(before, Declaration(draft.origin), absent)
+        draft.want(DesiredItem(before, Declaration(draft.origin), absent=isinstance(step.change, Create)))

@@ -1,9 +1,9 @@
-"""What a comparison asks of a kind of resource. Each other module of this folder is one kind and has this function."""
+"""What a comparison asks of a kind of resource. Each other module here is one kind and has these functions."""
 
 from typing import Protocol
 
 from reconciler.diff.difference import Comparison, DiffRules
-from reconciler.model import ClusterState, DesiredState, Scope
+from reconciler.model import Change, ClusterState, DesiredState, Scope
 
 
 class Kind(Protocol):
@@ -11,4 +11,12 @@ class Kind(Protocol):
 
     def differences(self, desired: DesiredState, live: ClusterState, scope: Scope, rules: DiffRules) -> Comparison:
         """What differs between the two states of this kind; what ``scope`` does not own never does."""
+        ...
+
+    def objection(self, change: Change, desired: DesiredState, rules: DiffRules) -> str | None:
+        """What the manifests say against a change that was planned earlier, in words for a person.
+
+        ``None``: nothing, or the change is of another kind. What has merely expired by now is no objection: that is
+        refused by its last day.
+        """
         ...

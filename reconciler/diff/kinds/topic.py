@@ -3,7 +3,7 @@
 Only what is set on the topic itself is compared, in Kafka's normal form, so that no difference is eternal.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -26,6 +26,7 @@ from reconciler.model import (
     Update,
     collision_key,
     normal_form,
+    refusal_of,
 )
 
 _FEWER: Final = "Kafka cannot remove partitions; create a new topic, copy the records, and move the clients to it"
@@ -34,6 +35,7 @@ _REPLICAS: Final = (
     "run kafka-reassign-partitions.sh --execute --throttle with it, then --verify until it is done"
 )
 _FIRST_MOVE: Final = "new partitions get as many replicas as the topic has: move the replicas first"
+_UNDECLARED: Final = "no manifest declares it: declare it, ignore it, or set pruneTopics to plan its deletion"
 _INTERNAL: Final = "Kafka keeps this topic for itself; it is never deleted"
 
 
@@ -41,12 +43,13 @@ def differences(desired: DesiredState, live: ClusterState, scope: Scope, rules: 
     """Declared topics by name, then those to be pruned; topics that could not be read are skipped."""
     changes: list[DeclaredChange] = []
     skipped: list[Skipped] = []
+    # Those that could not be read exist all the same: a new topic must not collide with them either.
     taken = {collision_key(name): name for name in (*live.topics, *live.unreadable_topics)}
     for name, wanted in sorted(desired.topics.items()):
         if reason := live.unreadable_topics.get(name):
             skipped.append(Skipped(SkipReason.UNREADABLE, f"topic {name}", reason, origin=wanted.origin))
             continue
-        for change in _changes(wanted, live.topics.get(name), rules.ignore_configs):
+        for change in _accepted(_changes(wanted, live.topics.get(name), rules.ignore_configs), live.kafka_version):
             possible = _without_collision(change, taken, desired)
             if isinstance(possible, Impossible):
                 skipped.append(_impossible(possible, wanted))
@@ -55,10 +58,12 @@ def differences(desired: DesiredState, live: ClusterState, scope: Scope, rules: 
                 if isinstance(possible, Create):
                     # Kafka itself does not look for collisions among the topics of one request.
                     taken[collision_key(name)] = name
-    if rules.prune_topics:
+    if Topic.KIND in rules.prune:
         # What cannot be removed are Kafka's own topics: nobody declared that they should go.
         pruned = (change for change in _pruned(desired, live, scope) if not isinstance(change, Impossible))
         changes.extend(map(DeclaredChange, pruned))
+    elif rules.report_topics:
+        skipped.extend(_undeclared(desired, live, scope))
     return Comparison(tuple(changes), tuple(skipped))
 
 
@@ -77,9 +82,54 @@ def _without_collision(change: Change, taken: dict[str, str], desired: DesiredSt
     return change
 
 
+def _accepted(changes: Iterable[Change], version: tuple[int, int] | None) -> Iterator[Change]:
+    """The changes without configs that brokers of this release refuse, each of which is impossible.
+
+    A release that is not known refuses nothing here: the plan says so (``plan.review.topic_warnings``).
+    """
+    for change in changes:
+        match change:
+            case Create(Topic() as topic):
+                refused = [why for name, value in topic.configs.items() if (why := _why(name, value, version))]
+                yield Impossible("topic", topic.name, "absent", "exists", ". ".join(refused)) if refused else change
+            case Update(TopicConfigs() as before, TopicConfigs() as after):
+                kept = dict(after.configs)
+                for name, value in after.configs.items():
+                    if value is not None and (why := _why(name, value, version)):
+                        old = before.configs[name]
+                        yield Impossible(f"config {name}", after.name, "not set" if old is None else old, value, why)
+                        del kept[name]
+                if kept:
+                    was = {name: before.configs[name] for name in kept}
+                    yield Update(replace(before, configs=was), replace(after, configs=kept))
+            case _:
+                yield change
+
+
+def _why(name: str, value: str, version: tuple[int, int] | None) -> str | None:
+    """Why brokers of a release refuse a config; ``None`` where they do not, or where the release is not known."""
+    refusal = refusal_of(name, normal_form(name, value))
+    if refusal is None or version is None or version < refusal.since:
+        return None
+    return f"Kafka since {refusal.release} refuses {name}: {refusal.reason}; {refusal.advice}"
+
+
 def _impossible(change: Impossible, wanted: DesiredTopic) -> Skipped:
     subject = f"topic {change.name}: {change.what} {change.before} → {change.after}"
     return Skipped(SkipReason.IMPOSSIBLE, subject, change.reason, change, wanted.origin)
+
+
+def _undeclared(desired: DesiredState, live: ClusterState, scope: Scope) -> Iterator[Skipped]:
+    """Topics that a scope holds and nobody declares.
+
+    An item with ``topics`` limits ACLs too. So it speaks of the topics themselves only where manifests declare some:
+    whoever manages nothing but ACLs does not answer for topics.
+    """
+    if not scope.holds_topics or not desired.topics:
+        return
+    for name in sorted({*live.topics, *live.unreadable_topics} - desired.topics.keys() - INTERNAL_TOPICS):
+        if scope.owns_topic(name, declared=False):
+            yield Skipped(SkipReason.UNDECLARED, f"topic {name}", _UNDECLARED)
 
 
 def _pruned(desired: DesiredState, live: ClusterState, scope: Scope) -> Iterator[Change]:
@@ -110,6 +160,7 @@ def _removal(live: Topic) -> Change:
 
 
 def _partitions(wanted: Topic, live: Topic) -> Iterator[Change]:
+    # None is the broker's default, which counts only when a topic is made, or a count that could not be read.
     if wanted.num_partitions is None or live.num_partitions is None or wanted.num_partitions == live.num_partitions:
         return
     before, after = live.num_partitions, wanted.num_partitions
@@ -129,6 +180,7 @@ def _replicas(wanted: Topic, live: Topic) -> Iterator[Change]:
     if after is not None and before is not None and after != before:
         yield Impossible("replication factor", live.name, str(before), str(after), _REPLICAS)
     elif wanted.replica_assignments is not None and live.replica_assignments is not None:
+        # As far as both have partitions: another number of them is a difference of its own.
         for number, (new, old) in enumerate(zip(wanted.replica_assignments, live.replica_assignments, strict=False)):
             if new != old:
                 what = f"replicas of partition {number}"
@@ -144,6 +196,7 @@ def _configs(wanted: Topic, live: Topic, ignored: Collection[str]) -> Iterator[C
     after: dict[str, str | None] = {}
     for key in sorted({*wanted.configs, *live.configs}):
         new, old = wanted.configs.get(key), live.configs.get(key)
+        # Tools that move replicas set throttles on topics and remove them: that manifests are silent is no wish.
         silent = new is None and (key in THROTTLE_CONFIGS or key in ignored)
         if (
             silent
@@ -154,3 +207,32 @@ def _configs(wanted: Topic, live: Topic, ignored: Collection[str]) -> Iterator[C
         before[key], after[key] = old, None if new is None else normal_form(key, new)
     if after:
         yield Update(TopicConfigs(live.name, before, live.topic_id), TopicConfigs(live.name, after, live.topic_id))
+
+
+def objection(change: Change, desired: DesiredState, rules: DiffRules) -> str | None:
+    """A topic to create or alter has to be declared so; one to delete has to be declared absent, or pruned."""
+    match change:
+        case Create(Topic() as topic):
+            return None if _declared(topic.name, desired) == topic else "to be declared so"
+        case Update(_, TopicPartitions(name, count)):
+            wanted = _declared(name, desired)
+            return None if wanted is not None and wanted.num_partitions == count else "to be declared so"
+        case Update(_, TopicConfigs(name, configs)):
+            wanted = _declared(name, desired)
+            return None if wanted is not None and _wants(wanted, configs) else "to be declared so"
+        case Delete(Topic() as topic):
+            declared = desired.topics.get(topic.name)
+            gone = Topic.KIND in rules.prune if declared is None else declared.absent
+            return None if gone else "to be declared absent"
+    return None
+
+
+def _declared(name: str, desired: DesiredState) -> Topic | None:
+    wanted = desired.topics.get(name)
+    return None if wanted is None or wanted.absent else wanted.topic
+
+
+def _wants(wanted: Topic, configs: Mapping[str, str | None]) -> bool:
+    """Whether every config is declared with this value, or, for ``None``, not declared."""
+    declared = {key: normal_form(key, value) for key, value in wanted.configs.items()}
+    return all(declared.get(key) == (value and normal_form(key, value)) for key, value in configs.items())

@@ -5,7 +5,14 @@ Bytes and bindings in, values out; ``adapters.spark`` finds and opens log files 
 
 from reconciler.fleet.usage.binding_use import BindingUse, BindingUses
 from reconciler.fleet.usage.clock import Window
-from reconciler.fleet.usage.cluster import ClusterUsage, UnexpectedDecision, UsageAnalysis, UsageQuestion
+from reconciler.fleet.usage.cluster import (
+    NOTHING_CLAIMED,
+    ClaimedUsageFacts,
+    ClusterUsage,
+    UnexpectedDecision,
+    UsageAnalysis,
+    UsageQuestion,
+)
 from reconciler.fleet.usage.counts import EventCount, UnreadableLines
 from reconciler.fleet.usage.coverage import Coverage
 from reconciler.fleet.usage.denials import Denial, DeniedAccess
@@ -18,8 +25,10 @@ from reconciler.fleet.usage.summary import Summary, summary_of
 
 __all__ = [
     "MAX_LINE",
+    "NOTHING_CLAIMED",
     "BindingUse",
     "BindingUses",
+    "ClaimedUsageFacts",
     "ClusterUsage",
     "Coverage",
     "Denial",

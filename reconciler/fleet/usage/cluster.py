@@ -39,7 +39,8 @@ class ClusterUsage:
     ``cannot_say`` says why no ALLOW can be called unused, else it is empty. ``unexpected`` are accesses with another
     outcome in the log than by the current bindings: rights or settings have changed, or a declared setting is wrong;
     ``unexpected_count`` counts all of them. ``gone`` are bindings that logs name and that no longer exist.
-    ``undeclared_super_users`` are super users for the brokers, but not in the Cluster document.
+    ``undeclared_super_users`` are super users for the brokers, but not in the Cluster document. ``claims`` are facts
+    that only the manifests state: the result is reckoned without them.
     """
 
     cluster: str
@@ -59,15 +60,49 @@ class ClusterUsage:
     unexpected: tuple[UnexpectedDecision, ...] = ()
     unexpected_count: int = 0
     undeclared_super_users: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
     replay: ReplayResult | None = None
+
+
+class ClaimedUsageFacts(NamedTuple):
+    """Facts about access that only the manifests state: whoever proposes a change must not decide by them."""
+
+    super_users: frozenset[str] = frozenset()
+    default_allow: bool | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Each fact as a setting of the brokers."""
+        users = f"super.users={';'.join(sorted(self.super_users))}" if self.super_users else ""
+        flag = "" if self.default_allow is None else f"allow.everyone.if.no.acl.found={str(self.default_allow).lower()}"
+        return tuple(filter(None, (users, flag)))
+
+    def doubted(self, authorizer: Authorizer) -> Authorizer:
+        """The authorizer by which no claim makes a change look smaller: its super users are ordinary principals."""
+        return authorizer.doubting(self.super_users, default_allow=self.default_allow is not None)
+
+
+NOTHING_CLAIMED: Final = ClaimedUsageFacts()
 
 
 class UsageAnalysis:
     """Collects the counted decisions of one cluster, in any order, and returns what they show."""
 
-    def __init__(self, cluster: str, question: UsageQuestion, authorizer: Authorizer, after: Authorizer | None) -> None:
+    def __init__(
+        self,
+        cluster: str,
+        question: UsageQuestion,
+        authorizer: Authorizer,
+        after: Authorizer | None,
+        claimed: ClaimedUsageFacts = NOTHING_CLAIMED,
+    ) -> None:
         """``authorizer`` has the bindings to analyse; ``after`` has the bindings after a change."""
-        self._cluster, self._question, self._authorizer = cluster, question, authorizer
+        self._cluster, self._question, self._claimed = cluster, question, claimed
+        self._declared_super_users = authorizer.super_users
+        # A refusal in a log shows by itself that no default permits it: only a claim to the contrary is doubted here.
+        self._refusing = authorizer.doubting(claimed.super_users, default_allow=claimed.default_allow is True)
+        self._authorizer = authorizer = claimed.doubted(authorizer)
+        after = None if after is None else claimed.doubted(after)
         self._used = BindingUseCollector(authorizer.bindings, authorizer.kafka_version)
         self._denials = Denials()
         self._replaying = None if after is None else Replayer(authorizer, after)
@@ -120,11 +155,12 @@ class UsageAnalysis:
             unused=tuple((binding, origins.get(binding, "")) for binding in uses.unused),
             gone=tuple(gone[:_SHOWN]),
             opaque=len(self._authorizer.sources.opaque),
-            denials=tuple(self._denials.repeated(self._question.repeats, self._authorizer)),
+            denials=tuple(self._denials.repeated(self._question.repeats, self._refusing)),
             dropped_denials=self._denials.dropped,
             unexpected=tuple(UnexpectedDecision(event, tally) for event, tally in unexpected[:_SHOWN]),
             unexpected_count=len(unexpected),
-            undeclared_super_users=tuple(sorted(self._super_users - self._authorizer.super_users)[:_SHOWN]),
+            undeclared_super_users=tuple(sorted(self._super_users - self._declared_super_users)[:_SHOWN]),
+            claims=self._claimed.words,
             replay=None if self._replaying is None else self._replaying.result(),
         )
 

@@ -13,6 +13,7 @@ from reconciler.fleet.usage.counts import EventCount
 from reconciler.fleet.usage.event import Event
 from reconciler.manifest.parts.principals import principal_problem
 from reconciler.model import (
+    ANONYMOUS,
     CLUSTER_NAME,
     WILDCARD,
     AccessControlEntry,
@@ -24,6 +25,8 @@ from reconciler.model import (
     is_reserved,
     topic_name_problem,
 )
+from reconciler.model.characters import is_visible
+from reconciler.model.naming import binding_name
 
 #: With more hosts than this a person has to choose the hosts of a grant.
 MOST_HOSTS: Final = 8
@@ -116,7 +119,8 @@ def _propose(denial: Denial, authorizer: Authorizer) -> Denial:
         if decision.allowed is None:
             told.append("something unknown about the cluster could change the answer")
         elif decision.rule is DecisionRule.DENY:
-            told.append(f"a DENY decides, and no grant goes beyond it: {decision.binding}")
+            denials = ", ".join(map(binding_name, decision.bindings[:1]))
+            told.append(f"a DENY decides, and no grant goes beyond it: {denials}")
         elif not decision.allowed:
             missing.append(request.host)
     if told:
@@ -139,11 +143,11 @@ def _no_grant(refused: DeniedAccess) -> str:
     problem = principal_problem(principal, may_be_everyone=False)
     if problem is not None:
         return problem.message
-    if principal == "User:ANONYMOUS":
-        return "User:ANONYMOUS is every client without a login"
+    if principal == ANONYMOUS:
+        return f"{ANONYMOUS} is every client without a login"
     if name == WILDCARD:
         return "a grant on the name * means every name"
-    if not name or not name.isprintable() or name != name.strip() or is_reserved(name):
+    if not name or not is_visible(name) or name != name.strip() or is_reserved(name):
         return "no manifest can name this resource"
     if kind is ResourceType.TOPIC and topic_name_problem(name):
         return "Kafka has no topics of such a name"

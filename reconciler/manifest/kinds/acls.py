@@ -4,15 +4,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind, Loaded
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import Day, ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Text
+from reconciler.manifest.parts.flow import declare_flow
 from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
-from reconciler.manifest.parts.resources import PatternTable, Resources
+from reconciler.manifest.parts.resources import Names, PatternTable, Resources
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration, declare_principals, declare_rule
+from reconciler.manifest.parts.short_form import SHORT_FORM, OwnedTopics, ShortForm, declare_short_form, owned_topics
 from reconciler.manifest.parts.waivers import LintWaiver, WaiveField, declare_lint_waivers
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.findings import Trouble
 from reconciler.manifest.reader.nodes import MappingNode, SequenceNode
 from reconciler.model import Origin
 
@@ -31,9 +35,18 @@ class RuleItem(Resources):
         description="A built-in role, or the name of a Role document; it takes the resources.",
         examples=["consumer"],
     )
+    reads: Names | None = Field(
+        None,
+        description="With role streams or ksqldb: the input topics, consumed in the groups of the rule.",
+        examples=[["payments.orders"]],
+    )
+    writes: Names | None = Field(
+        None, description="With role streams or ksqldb: the output topics.", examples=[["fraud.alerts"]]
+    )
     hosts: OneOrMoreTexts | None = Field(
         None,
-        description="Addresses as the broker sees them; IPv6 in full. Without it, every host.",
+        description="Addresses as the broker sees them, IPv6 in full; from Kafka 4.4 on also ranges such as "
+        "10.0.0.0/8. Without it, every host.",
         examples=[["10.0.0.7"]],
     )
     expires: Day | None = Field(None, description="The last day on which the rule holds.", examples=["2027-01-31"])
@@ -41,8 +54,10 @@ class RuleItem(Resources):
     ticket: Text | None = Field(None, description="Where the rule was agreed.", examples=["SEC-1204"])
 
 
-class AclsSpec(ManifestModel):
-    """Principals and their rules."""
+class AclsSpec(ShortForm):
+    """Principals and their rules, or a short form of them."""
+
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": [field]} for field in ("rules", *SHORT_FORM)]})
 
     clusters: ClustersField = None
     principal: Text | None = Field(
@@ -54,6 +69,7 @@ class AclsSpec(ManifestModel):
         examples=[["User:a", "User:b"]],
     )
     rules: list[RuleItem] = Field(
+        default_factory=list,
         description="The rules. Each expands to one binding for each principal, host, operation and name.",
         examples=[[{"allow": "READ", "topics": ["payments.orders"]}]],
     )
@@ -74,11 +90,17 @@ class AclsDocument(ManifestModel):
 
 @dataclass(frozen=True, slots=True)
 class AclsDeclaration:
-    """A document's heading and rules."""
+    """A document's heading and rules, and the topics that it says its principals have for themselves."""
 
     heading: Heading
     rules: tuple[RuleDeclaration, ...]
     waivers: tuple[LintWaiver, ...] = ()
+    owned: tuple[OwnedTopics, ...] = ()
+
+
+_NOTHING = Trouble(
+    Code.MISSING_FIELD, "the field 'rules' is missing here", "add rules, or the short form: owns, reads and writes"
+)
 
 
 def declare_acls(document: Document, table: PatternTable) -> AclsDeclaration | None:
@@ -88,17 +110,20 @@ def declare_acls(document: Document, table: PatternTable) -> AclsDeclaration | N
     if not isinstance(document.root.get("spec"), MappingNode):
         return None
     principals = declare_principals(spec, findings)
+    if not spec.keys.keys() & {"rules", *SHORT_FORM}:
+        findings.add(_NOTHING, spec)
     nodes = spec.get("rules")
     rule_nodes = nodes.items if isinstance(nodes, SequenceNode) else []
-    rules = []
+    rules = list(declare_short_form(spec, principals, table, findings))
     for index, node in enumerate(rule_nodes):
         if isinstance(node, MappingNode):
             want = model.spec.rules[index] if model else None
             rule = declare_rule(node, want, principals, table.named(node, findings), findings)
-            rules += [rule] if rule else []
+            rules += [rule, *declare_flow(node, rule, table, findings)] if rule else []
     places = frozenset(_places(rules)) if "waive" in spec.values else None
     waivers = declare_lint_waivers(spec.get("waive"), model.spec.waive if model else None, table, findings, places)
-    return AclsDeclaration(document.heading, tuple(rules), waivers) if model else None
+    owned = owned_topics(spec, table, findings)
+    return AclsDeclaration(document.heading, tuple(rules), waivers, owned) if model else None
 
 
 def _places(rules: list[RuleDeclaration]) -> Iterator[Origin]:

@@ -1,20 +1,22 @@
 """What a kind of document is: the model of its documents, their declaration, and what they want of one cluster."""
 
 import datetime
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, TypeVar
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from reconciler.manifest.parts.bindings import BindingTable
 from reconciler.manifest.parts.built_in_roles import BUILT_IN_ROLES
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import ManifestModel
+from reconciler.manifest.parts.outside import OutsideScope
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.roles import RoleDeclaration, use_problem
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
-from reconciler.manifest.reader.findings import Findings
-from reconciler.model import DesiredQuota, DesiredTopic, QuotaEntity
+from reconciler.manifest.reader.codes import Code
+from reconciler.manifest.reader.findings import Findings, Trouble
+from reconciler.model import DesiredItem, DesiredTopic
 
 D = TypeVar("D")
 
@@ -33,6 +35,7 @@ class Loaded:
     """Every document of every file, for the checks between documents.
 
     ``templates`` are the headings of documents with variables: what they declare is known for each cluster only.
+    ``unfilled`` are those of them that can be read as they are written, their variables as text.
     ``complete`` is false if a document could not be read, so that a name which seems unknown may be in that one.
     """
 
@@ -41,6 +44,7 @@ class Loaded:
     complete: bool
     paths: Collection[str]
     findings_of: Callable[[str], Findings]
+    unfilled: Sequence[Declared] = ()
 
     def of(self, declared: type[D]) -> list[D]:
         """The documents of one kind."""
@@ -70,23 +74,52 @@ class DesiredBuilder:
     findings_of: Callable[[str], Findings]
     bindings: BindingTable
     topics: Mapping[str, DesiredTopic] = field(default_factory=dict)
-    quotas: dict[QuotaEntity, DesiredQuota] = field(default_factory=dict)
-    expired_quotas: dict[QuotaEntity, DesiredQuota] = field(default_factory=dict)
+    listed: dict[str, dict[Any, DesiredItem[Any]]] = field(default_factory=dict)
+    outside: OutsideScope = field(init=False)
+    _first: dict[tuple[str, Hashable], DesiredItem[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Nothing is outside yet."""
+        self.outside = OutsideScope(self.cluster, self.findings_of)
+
+    def check_scope(self) -> None:
+        """Reports what was added and is not in the cluster's scope, once all of it is known."""
+        self.bindings.check_scope(self.outside)
+        self.outside.report_ignored()
 
     def of(self, declared: type[D]) -> list[D]:
         """The documents of one kind."""
         return [item for item in self.documents if isinstance(item, declared)]
+
+    def want(self, wish: DesiredItem[Any], identity: Hashable) -> None:
+        """Adds a resource of a listed kind; reports it if it is declared twice, or outside the cluster's scope.
+
+        ``identity`` is the same for two resources that Kafka takes for one, however each is written.
+        """
+        item, origin, expires = wish.item, wish.declaration.origin, wish.declaration.expires
+        findings = self.findings_of(origin.file)
+        earlier = self._first.setdefault((item.KIND, identity), wish)
+        if earlier is not wish:
+            trouble = Trouble(Code.CONFLICTING_ITEM, f"the {item.subject} is declared twice", "keep one of them")
+            findings.add_at(trouble, origin, related=[earlier.declaration.origin])
+        elif not self.cluster.scope.owns_listed(item, declared=True):
+            advice = f"{item.KIND} are in scope by items with principals alone; those without a user by {{any: true}}"
+            self.outside.add(origin, f"the {item.subject}", lambda selector: selector.selects_listed(item), advice)
+        over = expires is not None and expires < self.as_of
+        self.listed.setdefault(item.KIND, {})[item.key] = replace(wish, expired=over)
 
 
 class Kind(Protocol):
     """One kind of document. ``name`` is what a document calls it; ``model`` gives its fields and its JSON Schema.
 
     ``takes_variables``: whether ``${vars.name}`` can be used in the spec. Not where a document sets the variables.
+    ``code_fields``: the fields whose texts are code, into which no value is put.
     """
 
     name: ClassVar[str]
     model: ClassVar[type[ManifestModel]]
     takes_variables: ClassVar[bool] = True
+    code_fields: ClassVar[frozenset[str]] = frozenset()
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts a document; ``None`` after reporting problems that leave none."""

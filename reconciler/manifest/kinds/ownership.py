@@ -21,7 +21,9 @@ from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, paired
 from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean, one_of
-from reconciler.model import AclOperation, NameSelector, Origin, ResourcePattern, path_glob
+from reconciler.model import AclOperation, AclPermissionType, NameSelector, Origin, ResourcePattern, path_glob
+
+PermissionName = Literal["ALLOW", "DENY"]
 
 
 class ConsentItem(Resources):
@@ -29,6 +31,18 @@ class ConsentItem(Resources):
 
     to: Text = Field(description="The team that may.", examples=["payments"])
     operations: OneOrMoreOperations = Field(description="The operations that it may name.", examples=[["READ"]])
+    permissions: list[PermissionName] = Field(
+        default=["ALLOW"],
+        min_length=1,
+        description="What its bindings may do: ALLOW, DENY or both. Without it, ALLOW.",
+        examples=[["ALLOW", "DENY"]],
+    )
+    principals: Names | None = Field(
+        None,
+        description="For which principals, in the forms of names. Without it, those that the team owns: a consent is "
+        "not a right to grant access to others.",
+        examples=[["User:analytics"]],
+    )
     reason: Text | None = Field(None, description="Why.", examples=["settlement reads the ledger"])
     expires: Day | None = Field(None, description="The last day on which it counts.", examples=["2027-01-31"])
 
@@ -97,7 +111,8 @@ _EMPTY = Trouble(Code.OWNERSHIP_FORM, "the document declares nothing", "add owne
 class ConsentDeclaration:
     """The word of ``team`` that files of ``to`` may declare these operations on these patterns.
 
-    ``own_file`` if it is in ``spec.consents``: then it counts only if the file is one of the team's.
+    ``own_file`` if it is in ``spec.consents``: then it counts only if the file is one of the team's. ``principals`` is
+    ``None`` for those that ``to`` owns.
     """
 
     team: str
@@ -109,6 +124,8 @@ class ConsentDeclaration:
     own_file: bool
     expires: datetime.date | None = None
     reason: str | None = None
+    permissions: tuple[AclPermissionType, ...] = (AclPermissionType.ALLOW,)
+    principals: NameSelector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +177,17 @@ def check_teams(
     """Reports consents of or to unknown teams, and warns of teams whose globs match no file."""
     paths = tuple(paths)
     teams = {owner.team for document in documents for owner in document.owners}
+    # With a team whose name comes from a variable, any name may be one.
+    any_name = any("${" in team for team in teams)
     for consent in (consent for document in documents for consent in document.consents):
         for team, place in ((consent.team, consent.team_origin), (consent.to, consent.origin)):
-            if team not in teams:
+            if team not in teams and not any_name and "${" not in team:
                 advice = did_you_mean(team, teams, one_of(teams) if teams else "declare it under owners")
                 trouble = Trouble(Code.OWNERSHIP_FORM, f"there is no team {quoted(team)}", advice)
                 findings_of(place.file).add_at(trouble, place)
     with_files = {owner.team for document in documents for owner in document.owners if owner.files_of(paths)}
     for owner in (owner for document in documents for owner in document.owners):
-        if owner.team not in with_files:
+        if owner.team not in with_files and not any("${" in glob for glob in owner.files):
             with_files.add(owner.team)
             trouble = Trouble(
                 Code.OWNER_WITHOUT_FILES,
@@ -196,6 +215,7 @@ def _consent(
     patterns = _patterns(node, table, findings)
     kinds = [pattern.resource_type for pattern in patterns]
     operations = named_operations(node.get("operations"), kinds, findings)
+    principals = principal_names(node.get("principals"), findings)
     if not node.keys.keys() & FIELDS.keys():
         findings.add(_RESOURCE, node)
     if item is not None:
@@ -203,7 +223,17 @@ def _consent(
         to = node.get("to") or node
         origin, team_origin = findings.origin(to), findings.origin(node.get("team") or to)
         yield ConsentDeclaration(
-            team, item.to, operations, patterns, origin, team_origin, own_file, item.expires, item.reason
+            team,
+            item.to,
+            operations,
+            patterns,
+            origin,
+            team_origin,
+            own_file,
+            item.expires,
+            item.reason,
+            tuple(AclPermissionType[name] for name in item.permissions),
+            principals,
         )
 
 
@@ -230,5 +260,6 @@ class OwnershipKind(Kind):
 
     def check(self, loaded: Loaded) -> None:
         """Reports unknown teams, and warns of teams without files; only if every document could be read."""
-        if loaded.complete and not any(heading.kind == self.name for heading in loaded.templates):
-            check_teams(loaded.of(OwnershipDeclaration), loaded.paths, loaded.findings_of)
+        unfilled = [item for item in loaded.unfilled if isinstance(item, OwnershipDeclaration)]
+        if loaded.complete and len(unfilled) == sum(heading.kind == self.name for heading in loaded.templates):
+            check_teams([*loaded.of(OwnershipDeclaration), *unfilled], loaded.paths, loaded.findings_of)

@@ -29,27 +29,16 @@ from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, paired
 from reconciler.manifest.reader.source import quoted
-from reconciler.model import (
-    CLIENT_ID,
-    DEFAULT_NAME,
-    IP,
-    QUOTA_KEYS,
-    USER,
-    ClientQuota,
-    Declaration,
-    DesiredQuota,
-    QuotaEntity,
-)
+from reconciler.model import Declaration, DesiredItem
+from reconciler.model.kinds.quota import CLIENT_ID, DEFAULT_NAME, IP, QUOTA_KEYS, USER, ClientQuota, QuotaEntity
 
-#: The name of the kind.
-QUOTAS: Final = "Quotas"
 #: The field of an item for each part of an entity.
 _FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
-_NOBODY = Trouble(Code.QUOTA_FORM, "the quota names no entity", "add user, clientId, both, or ip")
-_NOTHING = Trouble(Code.QUOTA_FORM, "the quota limits nothing", "add limits, or absent: true")
-_ABSENT = Trouble(Code.QUOTA_FORM, "an absent quota has no limits and no end", "remove limits and expires, or absent")
-_WITH_IP = Trouble(Code.QUOTA_FORM, "Kafka does not combine ip with user or clientId", "make two items of it")
-_TRUE = Trouble(Code.QUOTA_FORM, "only true makes sense here", "remove the field")
+_NOBODY = Trouble(Code.ITEM_FORM, "the quota names no entity", "add user, clientId, both, or ip")
+_NOTHING = Trouble(Code.ITEM_FORM, "the quota limits nothing", "add limits, or absent: true")
+_ABSENT = Trouble(Code.ITEM_FORM, "an absent quota has no limits and no end", "remove limits and expires, or absent")
+_WITH_IP = Trouble(Code.ITEM_FORM, "Kafka does not combine ip with user or clientId", "make two items of it")
+_TRUE = Trouble(Code.ITEM_FORM, "only true makes sense here", "remove the field")
 
 
 class QuotaLimits(ManifestModel):
@@ -152,43 +141,28 @@ class QuotasDeclaration:
     """A document's heading and quotas."""
 
     heading: Heading
-    quotas: tuple[DesiredQuota, ...]
+    quotas: tuple[DesiredItem[ClientQuota], ...]
 
 
 class QuotasKind(Kind):
     """Client quotas."""
 
-    name = QUOTAS
+    name = "Quotas"
     model = QuotasDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
         model = document.validated(QuotasDocument)
-        quotas: list[DesiredQuota] = []
+        quotas: list[DesiredItem[ClientQuota]] = []
         for node, item in paired(document.spec.get("quotas"), model.spec.quotas if model else None):
             quotas += _quotas(node, item, document.findings)
         return QuotasDeclaration(document.heading, tuple(quotas)) if model else None
 
     def collect(self, builder: DesiredBuilder) -> None:
-        """Adds every quota; reports entities declared twice, and those outside the cluster's scope."""
-        first: dict[tuple[tuple[str, str], ...], DesiredQuota] = {}
-        cluster = builder.cluster
-        for item in (quota for document in builder.of(QuotasDeclaration) for quota in document.quotas):
-            entity, origin = item.quota.entity, item.declaration.origin
-            findings = builder.findings_of(origin.file)
-            earlier = first.setdefault(_spelling(entity), item)
-            if earlier is not item:
-                trouble = Trouble(
-                    Code.CONFLICTING_QUOTA, f"the quota of {entity} is declared twice", "keep one of them"
-                )
-                findings.add_at(trouble, origin, related=[earlier.declaration.origin])
-            elif not cluster.scope.owns_quota(entity, declared=True):
-                message = f"the quota of {entity} is outside the scope of the cluster {cluster.name}"
-                advice = "quotas are in scope by items with principals alone; those without a user by {any: true}"
-                findings.add_at(Trouble(Code.OUTSIDE_SCOPE, message, advice), origin, related=[cluster.origin])
-            expires = item.declaration.expires
-            over = expires is not None and expires < builder.as_of
-            (builder.expired_quotas if over else builder.quotas)[entity] = item
+        """Adds every quota."""
+        for document in builder.of(QuotasDeclaration):
+            for wish in document.quotas:
+                builder.want(wish, _spelling(wish.item.entity))
 
 
 def _spelling(entity: QuotaEntity) -> tuple[tuple[str, str], ...]:
@@ -196,7 +170,7 @@ def _spelling(entity: QuotaEntity) -> tuple[tuple[str, str], ...]:
     return tuple((kind, (right_form(name) or name) if kind == IP else name) for kind, name in entity.parts)
 
 
-def _quotas(node: MappingNode, item: QuotaItem | None, findings: Findings) -> Iterator[DesiredQuota]:
+def _quotas(node: MappingNode, item: QuotaItem | None, findings: Findings) -> Iterator[DesiredItem[ClientQuota]]:
     names = {kind: _names(kind, node.get(field), findings) for kind, field in _FIELDS.items()}
     given = [field for field in _FIELDS.values() if field in node.values]
     if not given:
@@ -211,7 +185,7 @@ def _quotas(node: MappingNode, item: QuotaItem | None, findings: Findings) -> It
     declaration = Declaration(findings.origin(place), item.reason, item.ticket, item.expires)
     for user, client_id, ip in product(*(names[kind] or (None,) for kind in (USER, CLIENT_ID, IP))):
         entity = QuotaEntity.of(user, client_id, ip)
-        yield DesiredQuota(ClientQuota(entity, wanted), declaration, item.absent)
+        yield DesiredItem(ClientQuota(entity, wanted), declaration, item.absent)
 
 
 def _check_limits(node: MappingNode, findings: Findings, *, of_ip: bool) -> None:
@@ -227,7 +201,7 @@ def _check_limits(node: MappingNode, findings: Findings, *, of_ip: bool) -> None
         if key in QUOTA_KEYS and QUOTA_KEYS[key].of_ip != of_ip:
             message = f"Kafka has no {key} for {'an address' if of_ip else 'users and client ids'}"
             fitting = ", ".join(name for name, about in QUOTA_KEYS.items() if about.of_ip == of_ip)
-            findings.add(Trouble(Code.QUOTA_FORM, message, f"it takes {fitting}"), place)
+            findings.add(Trouble(Code.ITEM_FORM, message, f"it takes {fitting}"), place)
 
 
 def _names(kind: str, node: Node | None, findings: Findings) -> tuple[str, ...]:
@@ -241,15 +215,15 @@ def _names(kind: str, node: Node | None, findings: Findings) -> tuple[str, ...]:
 def _name_problem(kind: str, text: str) -> Trouble | None:
     """Why no client can have that name (``ClientQuotaControlManager.validateEntity``); ``None`` if one can."""
     if not text:
-        return Trouble(Code.QUOTA_FORM, f"Kafka takes no empty {kind}", "write a name, or {default: true}")
+        return Trouble(Code.ITEM_FORM, f"Kafka takes no empty {kind}", "write a name, or {default: true}")
     if text == "*":
         message = "Kafka knows no wildcard in quotas: this is a quota of somebody called *"
-        return Trouble(Code.QUOTA_FORM, message, "write {default: true}")
+        return Trouble(Code.ITEM_FORM, message, "write {default: true}")
     if kind == USER and text.lower().startswith("user:"):
         message = f"{quoted(text)}: quotas name a user without the type of the principal"
-        return Trouble(Code.QUOTA_FORM, message, f"write {text[5:]}")
+        return Trouble(Code.ITEM_FORM, message, f"write {text[5:]}")
     if kind == IP and right_form(text) is None:
-        return Trouble(Code.QUOTA_FORM, f"{quoted(text)} is not an IP address", "write the address of one host")
+        return Trouble(Code.ITEM_FORM, f"{quoted(text)} is not an IP address", "write the address of one host")
     return None
 
 

@@ -59,7 +59,7 @@ class RoleDocument(ManifestModel):
     )
 
 
-_FORM = Trouble(Code.RULE_FORM, "exactly one of allow and deny is expected in a role's rule")
+_FORM = Trouble(Code.RULE_FORM, "exactly one of allow and deny is expected in a role's rule", "write one of them")
 _RESOURCE = Trouble(Code.RULE_FORM, "the rule names no resource", "add topics: $topics, or another resource")
 
 
@@ -82,7 +82,7 @@ def declare_role(document: Document, table: PatternTable) -> RoleDeclaration | N
                 findings.add(_FORM, node)
             elif not node.keys.keys() & FIELDS.keys():
                 findings.add(_RESOURCE, node)
-            rules += [RoleRule(action, takes, names)] if action else []
+            rules += [RoleRule(action, takes, names, findings.origin(node))] if action else []
     for kind, place in parameters.items():
         if kind not in used:
             advice = f"use it, as {FIELD_OF[kind]}: ${FIELD_OF[kind]}, or remove it"

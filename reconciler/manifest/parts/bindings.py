@@ -6,15 +6,19 @@ from typing import Final, NamedTuple
 
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.grants import EntryTable, Grant, grants, size_of
+from reconciler.manifest.parts.outside import OutsideScope
 from reconciler.manifest.parts.roles import RoleDeclaration, use_problem
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.model import AclBinding, Declaration, Origin, ResourcePattern
+from reconciler.model import AclBinding, Declaration, Origin, ResourcePattern, Selector
 
 #: Kafka's own limits are lower: a controller with so many ACLs no longer keeps up.
 MAX_BINDINGS: Final = 1_000_000
 _FOREVER = datetime.date.max
+_OUTSIDE: Final = (
+    "a binding is in scope only if its whole pattern is; widen the scope, or limit the document's clusters"
+)
 
 
 class Roles(NamedTuple):
@@ -103,8 +107,8 @@ class BindingTable:
         if _rank(declaration) < _rank(first):
             self._declared[binding] = declaration
 
-    def check_scope(self) -> None:
-        """Reports bindings that the cluster's scope does not let us own."""
+    def check_scope(self, outside: OutsideScope) -> None:
+        """Names the bindings that the cluster's scope does not let us own."""
         scope = self._cluster.scope
         if scope.include is None and not scope.exclude and not scope.ignore:
             return
@@ -114,16 +118,8 @@ class BindingTable:
             if key not in owned:
                 owned[key] = scope.owns(binding)
                 if not owned[key]:
-                    self._report_outside(binding, declaration)
-
-    def _report_outside(self, binding: AclBinding, declaration: Declaration) -> None:
-        ignored = self._cluster.scope.ignores(binding)
-        reason = "is ignored by" if ignored else "is outside the scope of"
-        message = f"{binding.entry.principal} on {binding.pattern} {reason} the cluster {self._cluster.name}"
-        advice = "a binding is in scope only if its whole pattern is; widen the scope, or limit the document's clusters"
-        origin = declaration.origin
-        trouble = Trouble(Code.OUTSIDE_SCOPE, message, advice)
-        self._findings_of(origin.file).add_at(trouble, origin, related=[self._cluster.origin])
+                    what = f"{binding.entry.principal} on {binding.pattern}"
+                    outside.add(declaration.origin, what, _selects(binding), _OUTSIDE)
 
     def on(self, as_of: datetime.date) -> tuple[dict[AclBinding, Declaration], dict[AclBinding, Declaration]]:
         """What is wanted on that day, and what has expired before it."""
@@ -135,6 +131,10 @@ class BindingTable:
         if not expired:
             return self._declared, expired
         return {key: value for key, value in self._declared.items() if key not in expired}, expired
+
+
+def _selects(binding: AclBinding) -> Callable[[Selector], bool]:
+    return lambda item: item.selects(binding)
 
 
 def _rank(declaration: Declaration) -> tuple[int, Declaration]:

@@ -1,7 +1,10 @@
 """The roles that need no ``Role`` document. ``docs/manifests.md`` says what each is for.
 
-Sources: ``AclCommand`` for producer and consumer, less CREATE, because topics are declared; Kafka's documentation of
-Streams and Connect security; KIP-98 for transactions, KIP-618 for Connect's, KIP-382 for the mirror.
+Sources: ``AclCommand`` for producer and consumer, less CREATE, because topics are declared; KIP-932 for consumers in
+share groups, who need the same; Kafka's documentation of Streams and Connect security; KIP-98 for transactions, KIP-618
+for Connect's, KIP-875 for resetting a sink's offsets (``alterConsumerGroupOffsets`` asks READ on the group,
+``deleteConsumerGroups`` DELETE); KIP-382 for the mirror, KIP-716 for where it keeps offset-syncs; Confluent's "Schema
+Registry Security Overview", and ksqlDB's "Configure Authorization of ksqlDB with Kafka ACLs".
 """
 
 from collections.abc import Mapping
@@ -10,7 +13,7 @@ from typing import Final
 
 from reconciler.manifest.parts.operations import Permission
 from reconciler.manifest.parts.roles import RoleDeclaration, RoleRule
-from reconciler.model import CLUSTER_NAME, AclOperation, AclPermissionType, ResourcePattern, ResourceType
+from reconciler.model import CLUSTER_NAME, AclOperation, AclPermissionType, PatternType, ResourcePattern, ResourceType
 
 _O = AclOperation
 _TOPIC, _GROUP, _CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
@@ -25,9 +28,20 @@ def _on(kind: ResourceType, *operations: AclOperation) -> RoleRule:
 _PRODUCE = _on(_TOPIC, _O.WRITE, _O.DESCRIBE)
 _TRANSACT = _on(_TRANSACTION, _O.WRITE, _O.DESCRIBE)
 _JOIN = _on(_GROUP, _O.READ, _O.DESCRIBE)
-_IDEMPOTENT = RoleRule(
-    Permission(AclPermissionType.ALLOW, (_O.IDEMPOTENT_WRITE,)), (), (ResourcePattern(_CLUSTER, CLUSTER_NAME),)
-)
+_INTERNAL_OFFSETS = ResourcePattern(_TOPIC, "__consumer_offsets")
+_INTERNAL_TRANSACTIONS = ResourcePattern(_TOPIC, "__transaction_state")
+_THE_CLUSTER = ResourcePattern(_CLUSTER, CLUSTER_NAME)
+#: MirrorMaker 2 calls its topics so on the source, ``mm2-offset-syncs.TARGET.internal``.
+_OFFSET_SYNCS = ResourcePattern(_TOPIC, "mm2-offset-syncs.", PatternType.PREFIXED)
+
+
+def _to(patterns: tuple[ResourcePattern, ...], *operations: AclOperation) -> RoleRule:
+    """Allows operations on what the role itself names."""
+    return RoleRule(Permission(AclPermissionType.ALLOW, operations), (), patterns)
+
+
+_IDEMPOTENT = _to((_THE_CLUSTER,), _O.IDEMPOTENT_WRITE)
+_SEE = (_O.DESCRIBE, _O.DESCRIBE_CONFIGS)
 _KEEP = (_O.READ, _O.WRITE, _O.CREATE, _O.DESCRIBE, _O.DESCRIBE_CONFIGS)
 _RUN = (_O.CREATE, _O.ALTER, _O.DESCRIBE, _O.DESCRIBE_CONFIGS, _O.ALTER_CONFIGS)
 
@@ -42,7 +56,51 @@ _ROLES = (
     RoleDeclaration("consumer", (_TOPIC, _GROUP), (), (_on(_TOPIC, _O.READ, _O.DESCRIBE), _on(_GROUP, _O.READ))),
     RoleDeclaration("streams", (_TOPIC, _GROUP), (_TRANSACTION,), (_on(_TOPIC, *_KEEP, _O.DELETE), _JOIN, _TRANSACT)),
     RoleDeclaration("connect", (_TOPIC, _GROUP), (_TRANSACTION,), (_on(_TOPIC, *_KEEP), _JOIN, _TRANSACT)),
+    RoleDeclaration(
+        "connect-sink",
+        (_TOPIC, _GROUP),
+        (),
+        (_on(_TOPIC, _O.READ, _O.DESCRIBE), _on(_GROUP, _O.READ, _O.DESCRIBE, _O.DELETE)),
+    ),
+    RoleDeclaration(
+        "mirror-source",
+        (_TOPIC, _GROUP),
+        (),
+        (_on(_TOPIC, _O.READ, *_SEE), _on(_GROUP, _O.DESCRIBE), _to((_OFFSET_SYNCS,), *_KEEP)),
+    ),
     RoleDeclaration("mirror", (_TOPIC, _GROUP), (), (_on(_TOPIC, *_KEEP, _O.ALTER, _O.ALTER_CONFIGS), _JOIN)),
+    RoleDeclaration(
+        "schema-registry",
+        (_TOPIC, _GROUP),
+        (),
+        (_on(_TOPIC, *_KEEP), _on(_GROUP, _O.READ), _to((_INTERNAL_OFFSETS,), _O.DESCRIBE)),
+    ),
+    RoleDeclaration(
+        "ksqldb",
+        (_TOPIC, _GROUP),
+        (_TRANSACTION,),
+        (
+            _on(_TOPIC, *_KEEP, _O.DELETE, _O.ALTER, _O.ALTER_CONFIGS),
+            _on(_GROUP, _O.READ, _O.DESCRIBE, _O.DELETE),
+            _TRANSACT,
+            _to((_THE_CLUSTER,), _O.DESCRIBE_CONFIGS),
+            _to((_INTERNAL_OFFSETS, _INTERNAL_TRANSACTIONS), _O.DESCRIBE),
+        ),
+    ),
+    # Names, configs, offsets and lag, and no data.
+    RoleDeclaration(
+        "monitor",
+        (_TOPIC, _GROUP),
+        (),
+        (_on(_TOPIC, *_SEE), _on(_GROUP, _O.DESCRIBE), _to((_THE_CLUSTER,), *_SEE)),
+    ),
+    # As monitor, with the data of topics.
+    RoleDeclaration(
+        "viewer",
+        (_TOPIC, _GROUP),
+        (),
+        (_on(_TOPIC, _O.READ, *_SEE), _on(_GROUP, _O.DESCRIBE), _to((_THE_CLUSTER,), *_SEE)),
+    ),
     RoleDeclaration(
         "admin",
         (),

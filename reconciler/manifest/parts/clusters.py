@@ -1,14 +1,14 @@
 """A declared cluster, as the planner, the adapters and the other kinds see it."""
 
 import datetime
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from reconciler.manifest.parts.document import Heading
 from reconciler.manifest.parts.topic_defaults import Layer
 from reconciler.manifest.parts.waivers import LintWaiver
-from reconciler.model import FrozenMap, Origin, Scope, Selector
+from reconciler.model import NO_SOURCES, FactSources, FrozenMap, Origin, Scope, Selector
 
 DEFAULT_BARRIER_WAIT: Final = 2.0
 DEFAULT_BARRIER_TIMEOUT: Final = 30.0
@@ -25,22 +25,42 @@ class Acknowledgement:
     origin: Origin
 
 
+#: A mass deletion is a mistake more often than a wish, so without a word about it this is refused.
+DEFAULT_DELETE_PERCENT: Final = 20
+#: Of few bindings, some are soon a large share: so many may go by default.
+DEFAULT_PERCENT_ABOVE: Final = 10
+
+
 class Limits(NamedTuple):
-    """How much one plan may delete; ``None`` where nothing is said."""
+    """How much one plan may delete; ``None`` where nothing is said.
+
+    The share counts where more than ``percent_above`` bindings go.
+    """
 
     max_deletes: int | None = None
     max_delete_percent: int | None = None
+    percent_above: int | None = None
+
+    @property
+    def effective(self) -> "Limits":
+        """The limits with what holds where nothing is said: a share that is said holds from the first binding on."""
+        if self.max_delete_percent is not None:
+            return self._replace(percent_above=self.percent_above or 0)
+        above = DEFAULT_PERCENT_ABOVE if self.percent_above is None else self.percent_above
+        return self._replace(max_delete_percent=DEFAULT_DELETE_PERCENT, percent_above=above)
 
 
 NO_LIMITS: Final = Limits()
 
 
-class ProbeDeclaration(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ProbeDeclaration:
     """As whom every broker is asked what it enforces; ``client`` is as written, ``seconds`` how long they may take."""
 
     principal: str
     client: Mapping[str, str] = FrozenMap()
     seconds: float = DEFAULT_BARRIER_TIMEOUT
+    client_origins: Mapping[str, Origin] = field(default=FrozenMap(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +68,9 @@ class ClusterDeclaration:
     """One declared cluster. ``client`` values are as written: ``${env:…}`` is not read here.
 
     ``allow_everyone_if_no_acl_found`` is ``None`` where unknown; ``barrier_wait`` is in seconds.
+    ``guardrail`` is the place of the guardrails' document that holds it, if any: its terms are then the tighter ones.
+    ``ignore_origins`` are the items of ``ignore`` in its document, each with its place.
+    ``fact_origins`` are the places of the facts that are written, by field; ``sources`` say whose word each fact is.
     """
 
     name: str
@@ -62,17 +85,32 @@ class ClusterDeclaration:
     scope: Scope = Scope()
     limits: Limits = NO_LIMITS
     barrier_wait: float = DEFAULT_BARRIER_WAIT
-    prune_topics: bool = False
+    prune: frozenset[str] = frozenset()
     ignore_configs: tuple[str, ...] = ()
     acknowledgements: tuple[Acknowledgement, ...] = ()
     vars: Mapping[str, str] = FrozenMap()
+    var_origins: Mapping[str, Origin] = field(default=FrozenMap(), compare=False)
     protect: tuple[Selector, ...] = ()
     inter_broker_principals: tuple[str, ...] = ()
     waivers: tuple[LintWaiver, ...] = ()
     brokers: tuple[int, ...] = ()
     probe: ProbeDeclaration | None = None
     topic_defaults: tuple[Layer, ...] = ()
-    prune_quotas: bool = False
+    fact_origins: Mapping[str, Origin] = FrozenMap()
+    sources: FactSources = NO_SOURCES
+    guardrail: Origin | None = None
+    ignore_origins: tuple[tuple[Selector, Origin], ...] = field(default=(), compare=False)
+
+    def ignoring(self, selects: Callable[[Selector], bool]) -> Origin | None:
+        """The place of the first item of ``ignore`` that selects something; ``None`` where none does."""
+        item = next(filter(selects, self.scope.ignore), None)
+        # One that the guardrails add is not written in the cluster's own document.
+        return None if item is None else dict(self.ignore_origins).get(item, self.guardrail or self.origin)
+
+    @property
+    def scope_origins(self) -> tuple[Origin, ...]:
+        """The places that say what is in scope."""
+        return (self.origin,) if self.guardrail is None else (self.origin, self.guardrail)
 
     @property
     def heading(self) -> Heading:

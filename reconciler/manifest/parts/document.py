@@ -1,7 +1,7 @@
 """One document: its envelope, checked before its kind's model sees it."""
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -11,10 +11,23 @@ from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode
 from reconciler.manifest.reader.source import quoted
-from reconciler.manifest.reader.suggest import did_you_mean, one_of
+from reconciler.manifest.reader.suggest import nearest, one_of
 from reconciler.model import FrozenMap, Origin
 
 M = TypeVar("M", bound=BaseModel)
+
+#: What people look for under a kind that there is not, and that no other kind's name is like.
+_ELSEWHERE: Final = FrozenMap(
+    {
+        "user": "Acls says what a principal may do, and Quotas limits it; logins and passwords are not declared here",
+        "kafkauser": "Acls says what a principal may do; `reconciler convert strimzi` converts this document",
+        "kafkatopic": "Topics declares topics; `reconciler convert strimzi` converts this document",
+        "group": "a group is not declared; Acls grants READ on it",
+    }
+)
+#: So alike has a kind to be that it may have been meant: User is not Cluster.
+_ALIKE: Final = 0.75
+_FIELDS: Final = ("apiVersion", "kind", "metadata", "spec")
 
 
 class Heading(NamedTuple):
@@ -60,7 +73,10 @@ def open_document(root: Node, findings: Findings, kinds: Collection[str]) -> Doc
     """Reads the envelope; ``None`` after reporting that it is not a manifest of one of ``kinds``."""
     if not isinstance(root, MappingNode):
         message = "a manifest is a mapping with apiVersion, kind, metadata and spec"
-        findings.add(Trouble(Code.NOT_A_MANIFEST, message), root)
+        advice = f"begin it with apiVersion: {API_VERSION}, or keep this file out of the directory"
+        findings.add(Trouble(Code.NOT_A_MANIFEST, message, advice), root)
+        return None
+    if _is_foreign(root, findings, kinds):
         return None
     _check_api_version(root, findings)
     kind = _kind(root, findings, kinds)
@@ -80,9 +96,33 @@ def open_document(root: Node, findings: Findings, kinds: Collection[str]) -> Doc
     )
 
 
+def _is_foreign(root: MappingNode, findings: Findings, kinds: Collection[str]) -> bool:
+    """Reports a document of another tool: none of its fields is a mistake, it only lies in the wrong directory."""
+    version, kind = root.text("apiVersion"), root.text("kind")
+    own = API_VERSION.partition("/")[0]
+    if version is None or kind in kinds or "/" not in version or version.startswith(own):
+        return False
+    message = f"this document is for {quoted(version)}, another tool than this one"
+    advice = "keep it out of this directory; `reconciler convert` reads the files of several tools"
+    findings.add(Trouble(Code.NOT_A_MANIFEST, message, advice), root.values["apiVersion"])
+    return True
+
+
+def _is_misspelt(root: MappingNode, field: str, findings: Findings) -> bool:
+    """Reports a key that is all but ``field``, in whose place it stands."""
+    for key in root.keys.values():
+        if key.plain not in _FIELDS and nearest(key.plain, (field,), alike=_ALIKE):
+            message = f"there is no field {quoted(key.plain)} here"
+            findings.add(Trouble(Code.UNKNOWN_FIELD, message, f"did you mean {field!r}?"), key)
+            return True
+    return False
+
+
 def _check_api_version(root: MappingNode, findings: Findings) -> None:
     advice = f"write apiVersion: {API_VERSION}"
     found = root.get("apiVersion")
+    if found is None and _is_misspelt(root, "apiVersion", findings):
+        return
     if found is None:
         findings.add(Trouble(Code.API_VERSION, "the field 'apiVersion' is missing", advice), root)
         if "kind" in root.keys:
@@ -94,7 +134,8 @@ def _check_api_version(root: MappingNode, findings: Findings) -> None:
 def _kind(root: MappingNode, findings: Findings, kinds: Collection[str]) -> str | None:
     found = root.get("kind")
     if found is None:
-        findings.add(Trouble(Code.UNKNOWN_KIND, "the field 'kind' is missing", one_of(kinds)), root)
+        if not _is_misspelt(root, "kind", findings):
+            findings.add(Trouble(Code.UNKNOWN_KIND, "the field 'kind' is missing", one_of(kinds)), root)
         return None
     kind = found.plain
     if not isinstance(kind, str):
@@ -102,7 +143,8 @@ def _kind(root: MappingNode, findings: Findings, kinds: Collection[str]) -> str 
     elif kind in kinds:
         return kind
     elif not findings.marks(found):
-        advice = did_you_mean(kind, kinds, one_of(kinds))
+        meant = nearest(kind, kinds, alike=_ALIKE)
+        advice = f"did you mean {meant!r}?" if meant else _ELSEWHERE.get(kind.lower().removesuffix("s"), one_of(kinds))
         findings.add(Trouble(Code.UNKNOWN_KIND, f"there is no kind {quoted(kind)}", advice), found)
     return None
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from reconciler.manifest.parts.operations import Permission
 from reconciler.manifest.parts.roles import RoleDeclaration
 from reconciler.manifest.parts.rules import DeclaredPatterns, RoleUse, RuleDeclaration
-from reconciler.model import AccessControlEntry
+from reconciler.model import AccessControlEntry, Origin
 
 
 class Grant(NamedTuple):
@@ -65,6 +65,14 @@ def _role_grants(rule: RuleDeclaration, use: RoleUse, role: RoleDeclaration, tab
     for part in role.rules:
         entries = table.entries(rule, part.permission)
         for kind in part.takes:
-            yield Grant(entries, rule.patterns.get(kind, ()), written=False)
+            yield Grant(entries, _brought(rule.patterns.get(kind, ()), part.origin), written=False)
         if part.names:
-            yield Grant(entries, tuple((pattern, use.declaration) for pattern in part.names), written=False)
+            named = tuple((pattern, use.declaration) for pattern in part.names)
+            yield Grant(entries, _brought(named, part.origin), written=False)
+
+
+def _brought(patterns: DeclaredPatterns, role: Origin | None) -> DeclaredPatterns:
+    """The same with the place of the role's rule: who edits that decides as much as who uses the role."""
+    if role is None:
+        return patterns
+    return tuple((pattern, declaration._replace(role=role)) for pattern, declaration in patterns)

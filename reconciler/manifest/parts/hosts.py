@@ -1,6 +1,7 @@
-"""Hosts that a connection can have: ``*`` or the exact text of Java's ``InetAddress.getHostAddress()``.
+"""Hosts that a connection can have: ``*``, the exact text of Java's ``InetAddress.getHostAddress()``, or a range.
 
-Up to Kafka 4.3 anything else is accepted and never matches, so that a DENY on it denies nobody.
+Brokers before 4.4 accept any other text, ranges too, and never match it, so that a DENY on it denies nobody. A plan
+refuses ranges where the cluster is older; here nothing is known of the cluster.
 """
 
 from reconciler.manifest.reader.codes import Code
@@ -16,8 +17,7 @@ def host_problem(text: str) -> Trouble | None:
     if not text.strip():
         return Trouble(Code.HOST, "a host cannot be empty", "write an address, or omit hosts for every host")
     if "/" in text:
-        message = f"{quoted(text)} is an address range: before 4.4 Kafka takes it for a text that no address equals"
-        return Trouble(Code.HOST, message, "list each address")
+        return _range_problem(text)
     right = right_form(text.strip())
     if right is None:
         message = f"{quoted(text)} is not an IP address: Kafka compares addresses, never host names or patterns"
@@ -27,6 +27,22 @@ def host_problem(text: str) -> Trouble | None:
             f"the host {quoted(text)} never matches: Kafka compares texts, and brokers write this address otherwise"
         )
         return Trouble(Code.HOST, message, f"write {right}")
+    return None
+
+
+def _range_problem(text: str) -> Trouble | None:
+    """Why a text with a slash is no range that a reviewer can read, as ``CidrUtils`` of Kafka 4.4 reads it."""
+    from reconciler.model.addresses import ip_range  # noqa: PLC0415  (needed by few manifests)
+
+    found = ip_range(text)
+    if found is None:
+        advice = "write 10.0.0.0/8 or fe80::/10: an address, a slash, and how many of its bits count"
+        return Trouble(Code.HOST, f"{quoted(text)} is not a range of addresses", advice)
+    if found.first > found.last:
+        return Trouble(Code.HOST, f"no connection comes from {quoted(text)}", "write the addresses that are meant")
+    if str(found) != text:
+        # Brokers store the text as it is and ignore the bits after the length: 10.0.0.5/8 reads like one address.
+        return Trouble(Code.HOST, f"{quoted(text)} means all of {found}", f"write {found}")
     return None
 
 

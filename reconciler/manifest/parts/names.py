@@ -17,6 +17,7 @@ from reconciler.model import (
     is_reserved,
     topic_name_problem,
 )
+from reconciler.model.characters import is_visible
 
 #: A field of a rule or selector, and the resources it names.
 FIELDS: Final = RESOURCE_FIELDS
@@ -73,7 +74,7 @@ def _other_problem(kind: ResourceType, text: str, pattern_type: PatternType) -> 
     if text[0] < WILDCARD:
         message = f"{quoted(text)} begins with a character below '*': an ACL on such a name can hang brokers"
         return Trouble(Code.HANGING_NAME, message, "rename the resource, or cover it with another pattern")
-    if not text.isprintable():
+    if not is_visible(text):
         return Trouble(Code.DEAD_NAME, f"{quoted(text)} contains a line break or a tab", "write the name on one line")
     if kind is ResourceType.USER and pattern_type is PatternType.LITERAL:
         return principal_problem(text, may_be_everyone=False)

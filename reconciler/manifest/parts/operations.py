@@ -75,5 +75,5 @@ def operation_problem(operation: AclOperation, kind: ResourceType) -> Trouble | 
     if operation is AclOperation.ALL or operation in SUPPORTED_OPERATIONS[kind]:
         return None
     supported = sorted(known.name for known in SUPPORTED_OPERATIONS[kind])
-    message = f"{kind.name} has no operation {operation.name}: nothing ever asks for it"
+    message = f"{kind.name} has no operation {operation.name}: Kafka never checks it there"
     return Trouble(Code.UNSUPPORTED_OPERATION, message, f"it has {', '.join(supported)} and ALL")

@@ -6,6 +6,7 @@ from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Trouble
 from reconciler.manifest.reader.source import quoted
 from reconciler.model import WILDCARD_PRINCIPAL
+from reconciler.model.characters import is_visible
 
 #: Stands for a star that is a pattern, while the rest of a text is checked as a principal.
 _STAR: Final = "\u2217"
@@ -17,11 +18,11 @@ def principal_problem(text: str, *, may_be_everyone: bool = True) -> Trouble | N
         return None if may_be_everyone else _NOT_EVERYONE
     principal_type, colon, name = text.partition(":")
     if not colon:
-        message = f"{quoted(text)} is not a principal: it has no type and colon"
+        message = f"{quoted(text)} is not a principal: a principal is Type:name"
         return Trouble(Code.PRINCIPAL, message, f"write User:{text.strip()}" if text.strip() else "write User:name")
     if not name.strip():
         return Trouble(Code.PRINCIPAL, f"the principal {quoted(text)} has no name", f"write {principal_type}:name")
-    if not text.isprintable() or text != text.strip() or name != name.lstrip() or not principal_type.isalnum():
+    if not is_visible(text) or text != text.strip() or name != name.lstrip() or not principal_type.isalnum():
         message = f"the principal {quoted(text)} has spaces or other characters that no principal has"
         return Trouble(Code.PRINCIPAL, message, "Kafka compares every character; write Type:name")
     if principal_type != "User" and principal_type.lower() == "user":

@@ -1,4 +1,4 @@
-"""Rates as quotas spell them: ``10MiB/s``, ``200%``, ``2.5/s``, or the bare number that Kafka stores."""
+"""Rates as a limit of a client is written: ``10MiB/s``, ``200%``, ``2.5/s``, or the bare number that Kafka stores."""
 
 import re
 from functools import partial
@@ -9,15 +9,15 @@ from pydantic import BeforeValidator, WithJsonSchema
 from reconciler.manifest.parts import units
 from reconciler.manifest.parts.fields import VARIABLE_PATTERN, reading
 from reconciler.manifest.reader.source import quoted
-from reconciler.model import MAX_QUOTA
+from reconciler.model.kinds.quota import MAX_LIMIT
 
 _DECIMAL = re.compile(r"(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,9})?", re.ASCII)
 _BYTES: Final = {f"{unit}/s": size for unit, size in units.BYTES.items()}
 
 
 def _positive(number: float) -> float:
-    if not 0 < number <= MAX_QUOTA:
-        raise ValueError(f"{number:g} is out of range: write a number above 0, {MAX_QUOTA} at most")
+    if not 0 < number <= MAX_LIMIT:
+        raise ValueError(f"{number:g} is out of range: write a number above 0, {MAX_LIMIT} at most")
     return number
 
 
@@ -44,7 +44,7 @@ def _whole(text: str) -> float:
 
 
 def _limit_schema(pattern: str) -> WithJsonSchema:
-    number: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_QUOTA}
+    number: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_LIMIT}
     return WithJsonSchema(
         {"anyOf": [number, {"type": "string", "pattern": f"^[0-9.]+ ?{pattern}$|{VARIABLE_PATTERN}"}]}
     )

@@ -69,7 +69,7 @@ class Resources(ManifestModel):
     )
 
 
-_FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expected here")
+_FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expected here", "keep one of them")
 _ONLY_TRUE = Trouble(Code.RULE_FORM, "only true makes sense here", "remove the field")
 
 
@@ -114,6 +114,10 @@ class PatternTable:
             elif form == "prefix" and isinstance(value, ScalarNode):
                 found += self._all(kind, [value], PatternType.PREFIXED, findings, spelled_out=False)
         return found
+
+    def prefixes(self, kind: ResourceType, nodes: list[ScalarNode], findings: Findings) -> list[Named]:
+        """The patterns of texts that are prefixes wherever they are written."""
+        return self._all(kind, nodes, PatternType.PREFIXED, findings, spelled_out=False)
 
     def _only_true(self, kind: ResourceType, name: str, node: Node, findings: Findings) -> list[Named]:
         if not isinstance(node, ScalarNode) or node.plain != "true":

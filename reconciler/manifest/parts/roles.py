@@ -12,7 +12,7 @@ from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Trouble
 from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean, one_of
-from reconciler.model import ResourcePattern, ResourceType
+from reconciler.model import Origin, ResourcePattern, ResourceType
 
 #: The field of a rule that names a resource type.
 FIELD_OF: Final = {kind: field for field, kind in FIELDS.items()}
@@ -20,11 +20,15 @@ FIELD_OF: Final = {kind: field for field, kind in FIELDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class RoleRule:
-    """What a role does to the resources it takes (``takes``) and to those it names itself (``names``)."""
+    """What a role does to the resources it takes (``takes``) and to those it names itself (``names``).
+
+    ``origin`` is its place, ``None`` in a built-in role.
+    """
 
     permission: Permission
     takes: tuple[ResourceType, ...]
     names: tuple[ResourcePattern, ...] = ()
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,8 @@ def use_problem(rule: RuleDeclaration, use: RoleUse, roles: Mapping[str, RoleDec
     advice = f"{role.name} takes {takes}"
     missing = [FIELD_OF[kind] for kind in role.required if kind not in given]
     if missing:
-        return Trouble(Code.ROLE_PARAMETERS, f"the role {role.name} needs {' and '.join(missing)}", advice)
+        message = f"the role {role.name} needs {' and '.join(missing)}"
+        return Trouble(Code.ROLE_PARAMETERS, message, f"add {' and '.join(missing)} to the rule: {advice}")
     surplus = sorted(FIELD_OF[kind] for kind in given.difference(role.required, role.optional))
     if surplus:
         return Trouble(Code.ROLE_PARAMETERS, f"the role {role.name} does not take {' or '.join(surplus)}", advice)

@@ -1,17 +1,19 @@
 """Rules on resources, as ``Acls`` and the grants of ``Topics`` write them, every value checked."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
+from typing import Final, Protocol
 
 from reconciler.manifest.parts.hosts import host_problem
+from reconciler.manifest.parts.names import FIELDS
 from reconciler.manifest.parts.operations import Permission, permission
 from reconciler.manifest.parts.principals import principal_problem
 from reconciler.manifest.parts.resources import Named
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, scalars
+from reconciler.manifest.reader.suggest import nearest
 from reconciler.model import WILDCARD, Declaration, Origin, ResourcePattern, ResourceType
 
 #: Patterns, each with the place that declares it.
@@ -22,6 +24,7 @@ _RESOURCE = Trouble(
     Code.RULE_FORM, "the rule names no resource", "add topics, groups, transactionalIds or cluster: true"
 )
 _PRINCIPAL = Trouble(Code.RULE_FORM, "exactly one of principal and principals is expected here")
+_ACTIONS: Final = ("allow", "deny", "role")
 
 
 class RuleTerms(Protocol):
@@ -64,9 +67,17 @@ class RuleDeclaration:
 def declare_principals(spec: MappingNode, findings: Findings) -> tuple[str, ...]:
     """The principals under ``principal`` or ``principals``; problems are reported."""
     one, many = spec.get("principal"), spec.get("principals")
-    if (one is None) == (many is None):
-        findings.add(_PRINCIPAL, spec.keys["principals"] if many is not None else spec)
+    if one is not None and many is not None:
+        findings.add(_PRINCIPAL._replace(advice="remove one of them"), spec.keys["principals"])
+    elif one is None and many is None and not _misspelt(spec, ("principal", "principals"), findings):
+        findings.add(_PRINCIPAL._replace(advice="write principal: User:name"), spec)
     return checked_texts(one if one is not None else many, principal_problem, findings)
+
+
+def _misspelt(node: MappingNode, fields: Iterable[str], findings: Findings) -> bool:
+    """Whether one of ``fields`` is there but for its spelling, which is reported as an unknown field already."""
+    known = [*fields]
+    return any(findings.marks(key) and nearest(key.plain, known) for key in node.keys.values())
 
 
 def checked_texts(node: Node | None, check: Callable[[str], Trouble | None], findings: Findings) -> tuple[str, ...]:
@@ -95,9 +106,13 @@ def declare_rule(
     """One rule on what it names; ``None`` after reporting problems that leave none."""
     allowed = permission(node, list(named), findings)
     role = node.get("role")
-    if sum(field in node.values for field in ("allow", "deny", "role")) != 1:
-        findings.add(_ACTION, node)
-    elif not named and role is None:
+    actions = sum(field in node.values for field in _ACTIONS)
+    if actions != 1:
+        if actions:
+            findings.add(_ACTION._replace(advice="make a rule of each"), node)
+        elif not _misspelt(node, _ACTIONS, findings):
+            findings.add(_ACTION._replace(advice="add what the rule does, such as allow: READ"), node)
+    elif not named and role is None and not _misspelt(node, FIELDS, findings):
         findings.add(_RESOURCE, node)
     hosts = checked_texts(node.values["hosts"], host_problem, findings) if "hosts" in node.values else (WILDCARD,)
     if model is None:

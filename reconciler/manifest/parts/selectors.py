@@ -1,18 +1,20 @@
 """The items of scope, ignore, protect, waivers and owners as selectors."""
 
+from collections.abc import Iterable
+
 from reconciler.manifest.parts.names import FIELDS
 from reconciler.manifest.parts.principals import principal_problem
 from reconciler.manifest.parts.resources import Named, PatternTable
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
-from reconciler.model import NameSelector, PatternType, ResourceType, Scope, Selector
+from reconciler.model import NameSelector, Origin, PatternType, ResourceType, Scope, Selector
 
 _EMPTY = Trouble(Code.SELECTOR_FORM, "this item selects nothing", "name principals, or one kind of resource, or both")
 _TWO = Trouble(
     Code.SELECTOR_FORM, "an item speaks of one kind of resource: no binding is of two", "make an item of each"
 )
-_FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expected here")
+_FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expected here", "keep one of them")
 
 
 def declare_scope(spec: MappingNode, table: PatternTable, findings: Findings) -> Scope:
@@ -29,6 +31,15 @@ def declare_selectors(node: Node | None, table: PatternTable, findings: Findings
     """A list of selectors; problems are reported."""
     items = node.items if isinstance(node, SequenceNode) else []
     return tuple(declare_selector(item, table, findings) for item in items if isinstance(item, MappingNode))
+
+
+def with_origins(
+    selectors: Iterable[Selector], node: Node | None, findings: Findings
+) -> tuple[tuple[Selector, Origin], ...]:
+    """``selectors``, which are those of this list, each with its place."""
+    items = node.items if isinstance(node, SequenceNode) else []
+    places = (findings.origin(item) for item in items if isinstance(item, MappingNode))
+    return tuple(zip(selectors, places, strict=True))
 
 
 def declare_selector(

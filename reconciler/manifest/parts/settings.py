@@ -9,7 +9,7 @@ from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
 from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean
-from reconciler.model import TOPIC_CONFIGS, ConfigType, normal_form
+from reconciler.model import RETIRED_CONFIGS, TOPIC_CONFIGS, ConfigType, contradiction, normal_form, refusal_of
 
 _DOUBLE = re.compile(r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,17})?(?:[eE]-?[0-9]{1,2})?", re.ASCII)
 _INT = (-(2**31), 2**31 - 1)
@@ -53,13 +53,22 @@ def declare_settings(node: Node | None, findings: Findings) -> dict[str, str]:
             trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.3 has no topic setting {quoted(name)}", advice)
             findings.add(trouble, node.keys[name], severity="warning")
         settings[name] = _setting(name, value, findings)
+        if (refusal := refusal_of(name, settings[name])) is not None:
+            message = f"Kafka since {refusal.release} refuses {name}: {refusal.reason}"
+            advice = f"{refusal.advice}, unless the cluster is older: plan asks it for its release"
+            place = node.keys[name] if name in RETIRED_CONFIGS else value
+            findings.add(Trouble(Code.REFUSED_SETTING, message, advice), place, severity="warning")
+    if (why := contradiction(settings)) is not None:
+        findings.add(Trouble(Code.SETTING_VALUE, why, "make the first the smaller one"), node)
     return settings
 
 
 def _setting(name: str, node: ScalarNode | SequenceNode, findings: Findings) -> str:
     config_type = TOPIC_CONFIGS.get(name, ConfigType.STRING)
     if isinstance(node, SequenceNode) and config_type is not ConfigType.LIST:
-        findings.add(Trouble(Code.SETTING_VALUE, f"{name} takes a single value, not a list"), node)
+        findings.add(
+            Trouble(Code.SETTING_VALUE, f"{name} takes a single value, not a list", "write one, without brackets"), node
+        )
         return ""
     text = ",".join(item.plain.strip() for item in scalars(node))
     try:

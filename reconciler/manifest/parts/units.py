@@ -20,8 +20,8 @@ def integer(text: str) -> int:
     if _INTEGER.fullmatch(text):
         return int(text)
     bare = text.strip().replace("_", "").replace(",", "").lstrip("+")
-    advice = f": write {int(bare)}" if re.fullmatch(r"-?[0-9]{1,19}", bare, re.ASCII) else ""
-    raise ValueError(f"{quoted(text)} is not a whole number{advice}")
+    advice = f"write {int(bare)}" if re.fullmatch(r"-?[0-9]{1,19}", bare, re.ASCII) else "write digits alone, such as 6"
+    raise ValueError(f"{quoted(text)} is not a whole number: {advice}")
 
 
 def in_range(number: int, low: int, high: int) -> int:
@@ -48,7 +48,7 @@ def day(text: str) -> datetime.date:
         try:
             return datetime.date.fromisoformat(text)
         except ValueError:
-            raise ValueError(f"{text} is not a date") from None
+            raise ValueError(f"{text} is not a date: write a day that its month has") from None
     raise ValueError(f"{quoted(text)} is not a date: write YYYY-MM-DD")
 
 

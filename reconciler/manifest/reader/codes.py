@@ -22,6 +22,9 @@ class Code(StrEnum):
     TOO_DEEP = "KR011"
     NO_VALUE = "KR012"
     KEY_IS_NO_TEXT = "KR013"
+    MORE_PROBLEMS = "KR014"
+    NOT_NORMALISED = "KR015"
+    FILE_NOT_READ = "KR016"
 
     NOT_A_MANIFEST = "KR020"
     API_VERSION = "KR021"
@@ -33,6 +36,7 @@ class Code(StrEnum):
     WRONG_VALUE = "KR028"
     VARIABLE_FORM = "KR029"
     UNSET_VARIABLE = "KR030"
+    VARIABLE_VALUE = "KR031"
 
     PRINCIPAL = "KR040"
     DEAD_PRINCIPAL = "KR041"
@@ -46,6 +50,7 @@ class Code(StrEnum):
     RULE_FORM = "KR049"
     DUPLICATE_BINDING = "KR050"
     TOO_MANY_BINDINGS = "KR051"
+    EXPIRED_RULE = "KR052"
 
     UNKNOWN_ROLE = "KR060"
     ROLE_PARAMETERS = "KR061"
@@ -59,6 +64,7 @@ class Code(StrEnum):
     INTERNAL_TOPIC = "KR074"
     ABSENT_TOPIC = "KR075"
     REPLICA_ASSIGNMENT = "KR076"
+    REFUSED_SETTING = "KR077"
 
     OUTSIDE_SCOPE = "KR080"
     UNKNOWN_CLUSTER = "KR081"
@@ -66,6 +72,10 @@ class Code(StrEnum):
     EXPIRED_ACKNOWLEDGEMENT = "KR083"
     ADDRESS = "KR084"
     FLEET_WAVE = "KR085"
+    CONTRADICTED_FACT = "KR086"
+    CLEAR_TEXT = "KR087"
+    REFERENCE_IN_MANIFEST = "KR088"
+    PRUNES_NOTHING = "KR089"
 
     TEST_FORM = "KR090"
     EXPIRED_WAIVER = "KR091"
@@ -74,8 +84,8 @@ class Code(StrEnum):
     POLICY_FORM = "KR094"
     EXPRESSION = "KR095"
 
-    QUOTA_FORM = "KR100"
-    CONFLICTING_QUOTA = "KR101"
+    ITEM_FORM = "KR100"
+    CONFLICTING_ITEM = "KR101"
 
 
 #: What each code is about, in a few words.
@@ -85,7 +95,7 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.OUTSIDE_ROOT: "a file is outside the manifests' root",
         Code.FILE_TOO_LARGE: "a file is too large",
         Code.NO_MANIFESTS: "there are no manifests",
-        Code.FORBIDDEN_CHARACTER: "a control, bidirectional or invisible character",
+        Code.FORBIDDEN_CHARACTER: "a character that a reviewer cannot see or tell",
         Code.YAML_SYNTAX: "the text is not YAML",
         Code.ANCHOR_OR_ALIAS: "an anchor or an alias",
         Code.TAG: "a tag",
@@ -94,6 +104,9 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.TOO_DEEP: "the nesting is too deep",
         Code.NO_VALUE: "a key or a list item has no value",
         Code.KEY_IS_NO_TEXT: "a key is not a text",
+        Code.MORE_PROBLEMS: "more problems than are shown",
+        Code.NOT_NORMALISED: "a text is not in Unicode's composed form",
+        Code.FILE_NOT_READ: "a file that looks like manifests is not read",
         Code.NOT_A_MANIFEST: "a document is not a manifest",
         Code.API_VERSION: "the apiVersion is missing or unsupported",
         Code.UNKNOWN_KIND: "the kind is missing or unknown",
@@ -102,8 +115,9 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.UNKNOWN_FIELD: "a field is unknown",
         Code.WRONG_SHAPE: "a mapping, a list or a single value is expected",
         Code.WRONG_VALUE: "a value is of the wrong type or out of range",
-        Code.VARIABLE_FORM: "a variable is not a whole value",
+        Code.VARIABLE_FORM: "a variable is malformed, or not allowed here",
         Code.UNSET_VARIABLE: "a variable is not set by the cluster",
+        Code.VARIABLE_VALUE: "a variable has a value that cannot be put there",
         Code.PRINCIPAL: "a text is not a principal",
         Code.DEAD_PRINCIPAL: "a principal that cannot exist",
         Code.HOST: "a host that no connection can have",
@@ -116,6 +130,7 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.RULE_FORM: "a rule is incomplete or contradicts itself",
         Code.DUPLICATE_BINDING: "one binding is declared in two places",
         Code.TOO_MANY_BINDINGS: "a rule multiplies to more bindings than any cluster holds",
+        Code.EXPIRED_RULE: "a rule has expired",
         Code.UNKNOWN_ROLE: "a role is unknown",
         Code.ROLE_PARAMETERS: "a role's parameters do not fit",
         Code.BUILT_IN_ROLE: "a built-in role cannot be redefined",
@@ -127,19 +142,24 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.INTERNAL_TOPIC: "Kafka manages this topic itself",
         Code.ABSENT_TOPIC: "an absent topic has properties",
         Code.REPLICA_ASSIGNMENT: "a replica assignment contradicts itself, or counts are given as well",
+        Code.REFUSED_SETTING: "a topic config that newer brokers refuse",
         Code.OUTSIDE_SCOPE: "a declaration is outside the cluster's scope",
         Code.UNKNOWN_CLUSTER: "a cluster is not declared",
         Code.SELECTOR_FORM: "a selector is empty, or names two kinds of resource",
         Code.EXPIRED_ACKNOWLEDGEMENT: "an acknowledgement has expired",
         Code.ADDRESS: "a bootstrap server is not host:port",
         Code.FLEET_WAVE: "a fleet wave is declared twice, or has no cluster",
+        Code.CONTRADICTED_FACT: "a manifest contradicts the operator's file",
+        Code.CLEAR_TEXT: "a secret is written in clear text",
+        Code.REFERENCE_IN_MANIFEST: "a manifest refers to a secret",
+        Code.PRUNES_NOTHING: "pruneTopics without topics in the scope",
         Code.TEST_FORM: "an access test is incomplete or contradicts itself",
         Code.EXPIRED_WAIVER: "a waiver has expired",
         Code.OWNERSHIP_FORM: "an owner or a consent is incomplete, or names an unknown team",
         Code.OWNER_WITHOUT_FILES: "a team has no files",
         Code.POLICY_FORM: "a policy rule is incomplete or contradicts itself",
         Code.EXPRESSION: "an expression of a policy cannot be compiled",
-        Code.QUOTA_FORM: "a quota is incomplete or contradicts itself",
-        Code.CONFLICTING_QUOTA: "one quota is declared in two places",
+        Code.ITEM_FORM: "a declared resource is incomplete or contradicts itself",
+        Code.CONFLICTING_ITEM: "one resource is declared in two places",
     }
 )

@@ -5,7 +5,7 @@ syntax error the rest of the file is unknown; the documents before it are kept.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import yaml
 from yaml._yaml import CParser
@@ -19,15 +19,21 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from reconciler.manifest.reader.characters import describe, forbidden_in, report_forbidden
+from reconciler.manifest.reader.characters import report_forbidden, text_trouble
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from reconciler.manifest.reader.source import quoted
+from reconciler.manifest.reader.syntax import TEMPLATE, report_syntax
 from reconciler.model import Origin
 
 #: The deepest manifest there is has eight levels.
 MAX_DEPTH: Final = 32
+#: What one file may hold, so that no file takes longer than some seconds: a rule with one topic has six values, so
+#: this is more than a cluster's controller bears.
+MAX_LINES: Final = 1_000_000
+MAX_VALUES: Final = 1_000_000
+MAX_DOCUMENTS: Final = 100_000
 
 _ANCHOR = Trouble(Code.ANCHOR_OR_ALIAS, "anchors and aliases are not allowed", "write the value out where it is used")
 _TAG = Trouble(Code.TAG, "tags are not allowed", "remove it: the field decides how its value is read")
@@ -37,26 +43,47 @@ _NO_VALUE = Trouble(Code.NO_VALUE, "there is no value", 'give one, remove the fi
 _DEEP = Trouble(Code.TOO_DEEP, f"more than {MAX_DEPTH} levels of nesting", "no manifest needs them")
 
 
-class _TooDeepError(Exception):
-    """Ends the reading of a file."""
+class _UnreadableError(Exception):
+    """Ends the reading of a file, after a problem has been reported."""
 
 
 def read_documents(findings: Findings) -> Iterator[Node]:
-    """The documents of a file that are not empty, one by one; ``findings.cut_short`` tells that some were lost."""
-    if report_forbidden(findings):
+    """The documents of a file that are not empty, one by one; ``findings.cut_short`` tells that some were lost.
+
+    After so many errors that further ones are only counted, the rest of the file is not read.
+    """
+    if _has_too_many_lines(findings) or report_forbidden(findings):
         findings.cut_short = True
         return
     try:
-        yield from _Composer(findings).documents()
-    except _TooDeepError:
+        for root in _Composer(findings).documents():
+            if findings.is_full:
+                findings.cut_short = True
+                return
+            yield root
+    except _UnreadableError:
         findings.cut_short = True
     except yaml.MarkedYAMLError as error:
         findings.cut_short = True
-        _report_syntax(findings, error)
+        report_syntax(findings, error)
     except yaml.YAMLError as error:
         findings.cut_short = True
         place = Origin(findings.source.path, 1, 1)
         findings.add_at(Trouble(Code.YAML_SYNTAX, f"this is not YAML: {_first_line(error)}"), place, 1)
+
+
+def _has_too_many_lines(findings: Findings) -> bool:
+    """Reports a file of more than :data:`MAX_LINES`; a carriage return alone ends a line for YAML, too."""
+    text = findings.source.text
+    number = text.count("\n") + text.count("\r") - text.count("\r\n") + 1
+    if number > MAX_LINES:
+        trouble = _too_large(f"the file has {number:,} lines, more than {MAX_LINES:,}")
+        findings.add_at(trouble, Origin(findings.source.path, 1, 1), 1)
+    return number > MAX_LINES
+
+
+def _too_large(message: str) -> Trouble:
+    return Trouble(Code.FILE_TOO_LARGE, message, "split it")
 
 
 class _Composer:
@@ -64,12 +91,19 @@ class _Composer:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
+        self._left, self._documents = MAX_VALUES + 1, 0
         self._next: Callable[[], Any] = CParser(findings.source.text).get_event
 
     def documents(self) -> Iterator[Node]:
         """Each document that is not empty."""
         while not isinstance(event := self._next(), StreamEndEvent):
             if isinstance(event, DocumentStartEvent):
+                self._documents += 1
+                if self._documents > MAX_DOCUMENTS:
+                    mark: Any = event.start_mark
+                    self._end(
+                        f"the file has more than {MAX_DOCUMENTS:,} documents", MappingNode(mark.line, mark.column)
+                    )
                 root = self._next()
                 if type(root) is not ScalarEvent or root.value or root.style or root.anchor or root.tag:
                     yield self._node(root, 0)
@@ -83,16 +117,18 @@ class _Composer:
         if kind is AliasEvent:
             node = ScalarNode("", mark.line, mark.column, event.end_mark.column - mark.column)
             self._findings.add(_ANCHOR, node)
+            self._count(node)
             return node
         if kind is SequenceStartEvent:
             node = SequenceNode(mark.line, mark.column)
         else:
             node = MappingNode(mark.line, mark.column)
+        self._count(node)
         if event.anchor is not None or event.tag is not None:
             self._findings.add(_ANCHOR if event.anchor is not None else _TAG, node)
         if depth == MAX_DEPTH:
             self._findings.add(_DEEP, node)
-            raise _TooDeepError
+            raise _UnreadableError
         if isinstance(node, SequenceNode):
             self._fill_sequence(node, depth + 1)
         else:
@@ -103,16 +139,23 @@ class _Composer:
         mark, end, value = event.start_mark, event.end_mark, event.value
         line, column = mark.line, mark.column
         node = ScalarNode(value, line, column, end.column - column if end.line == line else 0)
-        if event.style == '"':
-            self._check_escapes(node)
+        self._count(node)
+        if event.style == '"' or not value.isascii():
+            trouble = text_trouble(value, escapes=event.style == '"')
+            if trouble is not None:
+                self._findings.add(trouble, node)
         if event.anchor is not None or event.tag is not None:
             self._findings.add(_ANCHOR if event.anchor is not None else _TAG, node)
         return node
 
-    def _check_escapes(self, node: ScalarNode) -> None:
-        for _, character in forbidden_in(node.plain):
-            message = f"{describe(character)}, is not allowed in a manifest, nor as an escape"
-            self._findings.add(Trouble(Code.FORBIDDEN_CHARACTER, message, "remove it"), node)
+    def _count(self, node: Node) -> None:
+        self._left -= 1
+        if not self._left:
+            self._end(f"the file has more than {MAX_VALUES:,} values", node)
+
+    def _end(self, message: str, node: Node) -> NoReturn:
+        self._findings.add(_too_large(message), node)
+        raise _UnreadableError
 
     def _fill_sequence(self, node: SequenceNode, depth: int) -> None:
         items, plain, following = node.items, node.plain, self._next
@@ -143,36 +186,14 @@ class _Composer:
             plain.setdefault(text, value.plain)
 
     def _other_key(self, event: Any, depth: int) -> ScalarNode:
+        mark = event.start_mark
+        if self._findings.line(mark.line + 1)[max(0, mark.column - 1) : mark.column + 1] == "{{":
+            # As YAML this is a mapping for a key; nobody means that, and everything in it would be a problem.
+            self._findings.add(TEMPLATE, MappingNode(mark.line, mark.column - 1))
+            raise _UnreadableError
         node = self._node(event, depth)
         self._findings.add(_KEY, node)
         return ScalarNode("", node.line, node.column, node.length)
-
-
-def _report_syntax(findings: Findings, error: yaml.MarkedYAMLError) -> None:
-    """One problem where libyaml stumbled, or where the construct began if that is the end of the file."""
-    path = findings.source.path
-    places = [
-        Origin(path, mark.line + 1, mark.column + 1) for mark in (error.problem_mark, error.context_mark) if mark
-    ] or [Origin(path, 1, 1)]
-    if len(places) > 1 and not findings.line(places[0].line).strip():
-        places.reverse()
-    words = ": ".join(part for part in (error.context, error.problem) if part)
-    trouble = Trouble(Code.YAML_SYNTAX, f"this is not YAML: {words}", _syntax_advice(words, places[0], findings))
-    findings.add_at(trouble, places[0], 1, related=[place for place in places[1:] if place != places[0]])
-
-
-def _syntax_advice(words: str, place: Origin, findings: Findings) -> str:
-    if "cannot start any token" in words and "\t" in findings.line(place.line)[: place.column]:
-        return "indent with spaces: YAML does not allow tabs there"
-    if "cannot start any token" in words:
-        return "put the text in quotes"
-    if "scanning an alias" in words:
-        return "put '*' in quotes, or write {any: true} for every name"
-    if "parsing a flow" in words and "${" in findings.line(place.line):
-        return "inside braces and brackets, put ${…} in quotes"
-    if "mapping values are not allowed" in words:
-        return "put the text in quotes if ': ' belongs to it, or check the indentation"
-    return ""
 
 
 def _first_line(error: Exception) -> str:

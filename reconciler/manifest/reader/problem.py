@@ -1,12 +1,15 @@
 """A problem in a manifest, with its place, and how it is shown."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from reconciler.manifest.reader.codes import Code
 from reconciler.model import Origin
 
 Severity = Literal["error", "warning"]
+#: So many problems are shown of all files together; a build server's log and a reader end before that.
+MOST_PROBLEMS: Final = 1_000
 #: A longer line is shown around the mark only.
 _WIDTH: Final = 120
 
@@ -15,7 +18,8 @@ _WIDTH: Final = 120
 class Problem:
     """One problem. ``length`` is how many characters from the origin's column are meant, at least 1.
 
-    ``line_text`` is the line with secrets masked; ``related`` are other places that have to do with it.
+    ``line_text`` is the line with secrets masked; ``related`` are other places that have to do with it. A line that
+    counts problems instead of showing them stands for ``more`` of them.
     """
 
     code: str
@@ -26,14 +30,18 @@ class Problem:
     advice: str = ""
     related: tuple[Origin, ...] = ()
     severity: Severity = "error"
+    more: int = 0
 
     def __lt__(self, other: "Problem") -> bool:
-        """By place, then code, then words."""
-        return (self.origin, self.code, self.message) < (other.origin, other.code, other.message)
+        """By place, then code, then words; a count stands after what it counts on from."""
+        return self._order() < other._order()
+
+    def _order(self) -> tuple[object, ...]:
+        return self.origin.file, self.more > 0, self.origin, self.code, self.message
 
 
 class ManifestError(Exception):
-    """The manifests cannot be used; ``problems`` are all of them, sorted, each once."""
+    """The manifests cannot be used; ``problems`` are sorted, each once, the first thousand and a count of the rest."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         """Sorts."""
@@ -46,8 +54,47 @@ class ManifestError(Exception):
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Sorted by place; what is said twice of one place is said once."""
-    return tuple(sorted({(p.origin, p.code, p.message): p for p in problems}.values()))
+    """Sorted by place; what is said twice of one place is said once.
+
+    At most :data:`MOST_PROBLEMS` are shown, errors before warnings; a line at the end counts the others of all files.
+    """
+    found = sorted(_once(problems))
+    told = [problem for problem in found if not problem.more]
+    if len(told) <= MOST_PROBLEMS:
+        return tuple(found)
+    told.sort(key=lambda problem: problem.severity != "error")
+    others = told[MOST_PROBLEMS:] + [problem for problem in found if problem.more]
+    severity: Severity = "error" if any(problem.severity == "error" for problem in others) else "warning"
+    last = more_problems(min(others).origin, problem_count(others), "the manifests", severity)
+    return (*sorted(told[:MOST_PROBLEMS]), last)
+
+
+def _once(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Each problem once, and one count of a file's others.
+
+    A file is read for each cluster, and what is wrong with it is mostly wrong for all of them. Which problems a count
+    stands for is not kept, so the largest one counts: all of them together would count one problem several times.
+    """
+    counts: dict[tuple[str, Severity], Problem] = {}
+    told: dict[tuple[Origin, str, str], Problem] = {}
+    for problem in problems:
+        if problem.more:
+            key = (problem.origin.file, problem.severity)
+            counts[key] = max(counts.get(key, problem), problem, key=lambda one: one.more)
+        else:
+            told[problem.origin, problem.code, problem.message] = problem
+    yield from (*told.values(), *counts.values())
+
+
+def problem_count(problems: Iterable[Problem]) -> int:
+    """How many there are, those that are only counted among them."""
+    return sum(problem.more or 1 for problem in problems)
+
+
+def more_problems(first: Origin, number: int, where: str, severity: Severity) -> Problem:
+    """The line that stands for ``number`` problems that are not shown, the first of them at ``first``."""
+    message = f"and {number:,} more {'problem' if number == 1 else 'problems'} in {where}"
+    return Problem(Code.MORE_PROBLEMS, first, message, severity=severity, more=number)
 
 
 def render_problem(problem: Problem) -> str:

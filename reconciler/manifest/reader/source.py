@@ -1,7 +1,11 @@
 """The text of one manifest file, and what of its lines may be shown."""
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Final, NamedTuple
+
+from reconciler.model.characters import is_visible, replace_unsafe
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 #: Settings whose values are secrets, and the colon after them, or the sign of equality of a properties file.
@@ -11,15 +15,13 @@ _SECRET = re.compile(
     r"""[\w.\-]{0,100}["']?[ \t]{0,100}[:=][ \t]*""",
     re.IGNORECASE,
 )
-_REFERENCE = re.compile(r"""(["']?)\$\{[^{}"']{1,200}\}\1[ \t]*(?=[,}#]|$)""")
+_REFERENCE = re.compile(
+    r"""(["']?)\$\{(?:env:[^{}"':]{1,200}|(?:file|dir):[^{}"']{1,200}:[^{}"':]{1,200})\}\1[ \t]*(?=[,}#]|$)"""
+)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' + r"'(?:[^']|'')*'(?!')")
 #: A line that begins a field, or a document.
 _FIELD = re.compile(r"""[ ]*(?:-[ ]+)*["']?[\w.\-]+["']?[ \t]*:(?:\s|$)|---\s*$""")
-#: What a terminal or a reader could take for something else.
-_UNSHOWABLE = re.compile(
-    "[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
-    "\ufff0-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
-)
+_ASCII_UNSHOWABLE: Final = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 _REPLACEMENT: Final = "\ufffd"
 _SHOWN: Final = 80
 
@@ -36,24 +38,47 @@ def lines_of(text: str) -> list[str]:
     return _BREAK.split(text)
 
 
-def showable_lines(text: str) -> list[str]:
+class ShowableLines:
+    """The lines of a text as they may be shown, made as far as they are asked for."""
+
+    def __init__(self, text: str) -> None:
+        """Starts before the first line."""
+        self._text = text
+        self._shown: list[str] = []
+        self._rest: Iterator[str] | None = None
+
+    def nearest(self, number: int) -> tuple[int, str]:
+        """The line of that number, from 1, and its number; the first or the last one for a number outside."""
+        if self._rest is None:
+            self._rest = showable_lines(self._text)
+        self._shown.extend(islice(self._rest, max(0, max(number, 1) - len(self._shown))))
+        found = min(max(number, 1), len(self._shown))
+        return found, self._shown[found - 1]
+
+
+def showable_lines(text: str) -> Iterator[str]:
     """The lines with the values of secret settings masked and unshowable characters replaced, lengths unchanged.
 
     A secret that goes on over several lines is masked to its end: to its closing quote, and to the next line that is
     a field and not indented deeper than the secret's own.
     """
-    shown = []
     indent_of_secret, open_quote = -1, ""
     for line in lines_of(text):
         ends = indent_of_secret < 0 or (_FIELD.match(line) and _indent(line) <= indent_of_secret)
         if open_quote or not ends:
-            shown.append("*" * len(line))
+            yield "*" * len(line)
             open_quote = "" if open_quote in line else open_quote
             continue
         masked, open_quote, found = _masked(line)
         indent_of_secret = _indent(line) if found else -1
-        shown.append(_UNSHOWABLE.sub(_REPLACEMENT, masked))
-    return shown
+        yield _showable(masked)
+
+
+def _showable(line: str) -> str:
+    """The line with a replacement for each character that is unsafe to show; tabs stay, columns stay true."""
+    if line.isascii():
+        return _ASCII_UNSHOWABLE.sub(_REPLACEMENT, line)
+    return replace_unsafe(line, lambda character: character if character == "\t" else _REPLACEMENT)
 
 
 def _indent(line: str) -> int:
@@ -77,7 +102,13 @@ def _masked(line: str) -> tuple[str, str, bool]:
     return line, "", found
 
 
+def _repr(text: str) -> str:
+    """As Python writes a text with only visible characters, whatever its version takes for one."""
+    quote = '"' if "'" in text and '"' not in text else "'"
+    return quote + text.replace("\\", "\\\\").replace(quote, f"\\{quote}") + quote
+
+
 def quoted(text: str) -> str:
     """``text`` in quotes for a message: one line, nothing unshowable, at most 80 characters of it."""
     shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-    return repr(shown) if shown.isprintable() else ascii(shown)
+    return _repr(shown) if is_visible(shown) else ascii(shown)

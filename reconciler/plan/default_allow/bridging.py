@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from reconciler.model import (
+    BRIDGED_TYPES,
     WILDCARD,
     AclBinding,
     AclPermissionType,
@@ -31,13 +32,14 @@ from reconciler.plan.overlap import PatternIndex, pattern_indexes
 from reconciler.plan.proposal import Terms, bindings_after
 from reconciler.plan.step import Step
 
-#: CLUSTER never; the client cannot write the others.
-_BRIDGED: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 _NEW_NAMES: Final = "names that do not exist yet cannot be bridged"
 _UNKNOWN_NAMES: Final = "which names exist is not known, so none can be bridged"
 _BREAKING: Final = "brokers may fail or hang on a binding whose name begins so"
 _HIDDEN_NAMES: Final = "topics may be hidden from us, and those cannot be bridged"
 _NO_PROBE: Final = "without a barrier probe default-allow cannot be observed, so nothing is bridged"
+_OPAQUE: Final = "ACLs of kinds that the client cannot name hide default-allow from the probe, so nothing is bridged"
+#: The names of the topics by which a probe observes default-allow, one of each run.
+_ASKED: Final = ResourcePattern(ResourceType.TOPIC, "__kr-flag.", PatternType.PREFIXED)
 _NO_PATTERNS: Final = PatternIndex(())
 
 
@@ -56,15 +58,26 @@ def bridges(live: ClusterState, steps: Sequence[Step], terms: Terms) -> Bridges:
         *_Sweep(ground, Side.CLOSING, change.closed, olds, _Holders(after, olds)).results(),
         *_Sweep(ground, Side.OPENING, change.opened, news, _Holders(before, news)).results(),
     ]
-    if terms.probe is None:  # nobody could observe default-allow
+    if (reason := _unobservable(live, old, terms)) is not None:
         found = [
-            Unbridged(item.pattern, item.side, _NO_PROBE, item.principals) if isinstance(item, Bridge) else item
+            Unbridged(item.pattern, item.side, reason, item.principals) if isinstance(item, Bridge) else item
             for item in found
         ]
     return Bridges(
         tuple(sorted(item for item in found if isinstance(item, Bridge))),
         tuple(sorted(item for item in found if isinstance(item, Unbridged))),
     )
+
+
+def _unobservable(live: ClusterState, covering: Iterable[ResourcePattern], terms: Terms) -> str | None:
+    """Why no run could observe default-allow now, so that it would put up no bridge."""
+    if terms.probe is None:
+        return _NO_PROBE
+    # As the probe does: it asks about a topic that nothing covers, and then covers it.
+    if live.opaque:
+        return _OPAQUE
+    hiding = min((pattern for pattern in covering if pattern.contains(_ASKED)), default=None)
+    return None if hiding is None else f"bindings on {hiding} hide default-allow from the probe, so nothing is bridged"
 
 
 class _Holders:
@@ -120,9 +133,10 @@ class _Ground:
     def barred(self, pattern: ResourcePattern) -> str | None:
         """Why ``pattern`` may not be bridged."""
         facts, scope = self.terms.facts, self.terms.scope
+        # ALLOW ALL on the cluster would let everyone alter ACLs: lockout protection keeps us and brokers in instead.
         if pattern.resource_type is ResourceType.CLUSTER:
             return "the cluster itself is never bridged"
-        if pattern.resource_type not in _BRIDGED:
+        if pattern.resource_type not in BRIDGED_TYPES:
             return f"{pattern.resource_type.name} resources are never bridged"
         if any(_speaks_of(selector, pattern) for selector in facts.protect):
             return "protected names are never bridged"
@@ -153,6 +167,7 @@ class _Sweep:
     def results(self) -> Iterator[Bridge | Unbridged]:
         whole: set[ResourcePattern] = set()
         partly: list[tuple[ResourcePattern, str]] = []
+        # A bridge on a wide pattern keeps the patterns inside it open too, so those come later and need none.
         for pattern in sorted(self.changing, key=_widest_first):
             if not whole.isdisjoint(_containing(pattern)):
                 continue

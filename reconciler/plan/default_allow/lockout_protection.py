@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from reconciler.model import AclBinding, AclPermissionType, Change, ClusterState, ResourcePattern, ResourceType
 from reconciler.plan.coverage import opaque_patterns
+from reconciler.plan.facts import Facts
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
-from reconciler.plan.review.transition import Facts
 
 
 def lockout_protection(

@@ -25,7 +25,7 @@ from reconciler.codec import (
     word,
 )
 from reconciler.codec.values import BINDING, ORIGIN, RESOURCE_TYPE
-from reconciler.model import WILDCARD, AclOperation
+from reconciler.model import WILDCARD, AclOperation, FactSource
 from reconciler.plan.review.access_change import AccessChange, ExemptPrincipal
 from reconciler.plan.review.callouts import Callout
 from reconciler.plan.review.effects import Effect, EffectKind
@@ -92,7 +92,13 @@ CONSEQUENCE: Final[Record[AccessChange]] = record(
         field("count", COUNT, "How many there are.", 3, attr="topic_count"),
         field("first", TEXTS, "The first of them by name.", attr="topics"),
     ),
-    field("reading", nullable(word("least", "most")), "null: certain, whatever nobody declared.", "least"),
+    field("reading", nullable(word("least", "most", "perhaps")), "null: certain, whatever is not known.", "least"),
+    field(
+        "superUser",
+        nullable(by_value(FactSource)),
+        "Who states that the principal is a super user, so that no ACL limits it; null: nobody.",
+        "manifests",
+    ),
 )
 #: A principal whose own bindings keep a row about everybody else from it.
 EXCEPTION: Final[Record[ExemptPrincipal]] = record(

@@ -30,9 +30,11 @@ from reconciler.codec.values import ORIGIN
 from reconciler.diff import Skipped, SkipReason
 from reconciler.model import Change
 from reconciler.plan.default_allow.bridge import Bridge, Bridges, Unbridged
+from reconciler.plan.facts import Facts
 from reconciler.plan.file.access import CALLOUT, CONSEQUENCE, EFFECT, EXCEPTION
 from reconciler.plan.file.conditional import CONDITIONAL, PHASE, PHASE_TITLES, UNBRIDGED, Conditional, conditional_steps
-from reconciler.plan.file.terms import ACKNOWLEDGEMENT, COUNTS, COVERAGE, OPTIONS, TERMS
+from reconciler.plan.file.guardrails import GUARDRAILS
+from reconciler.plan.file.terms import ACKNOWLEDGEMENT, COUNTS, COVERAGE, FACTS, OPTIONS, TERMS
 from reconciler.plan.file.topics import TOPIC_REVIEW
 from reconciler.plan.kinds import CHANGE, STEP_CHANGE, with_reason
 from reconciler.plan.proposal import Plan, Terms
@@ -66,6 +68,13 @@ _STEP_FIELDS: Final = (
         "reason", nullable(ANY_TEXT), "Why it is wanted, as its declaration says; null: it does not.", "nightly loads"
     ),
     field("ticket", nullable(ANY_TEXT), "The ticket that its declaration names; null: none.", "OPS-42"),
+    field(
+        "role",
+        nullable(ORIGIN),
+        "The rule of a Role document that names the operation; null: none does.",
+        "roles.yaml:8:7",
+        default=None,
+    ),
     derived(
         "destructive", BOOLEAN, "Whether somebody may lose access or data.", False, get=lambda step: step.destructive
     ),
@@ -106,6 +115,7 @@ SKIPPED: Final[Record[Skipped]] = record(
 def _plan(
     cluster_name: str,
     terms: Terms,
+    facts: Facts,
     items: tuple[_Item, ...],
     conditional: tuple[Conditional, ...],
     unbridged: tuple[Unbridged, ...],
@@ -115,7 +125,7 @@ def _plan(
         name: parts.pop(name) for name in ("access_changes", "exceptions", "callouts", "more_principals", "denials")
     }
     return Plan(
-        terms=replace(terms, cluster=cluster_name),
+        terms=replace(terms, cluster=cluster_name, facts=facts),
         steps=tuple(item.step for item in items),
         access=AccessReview(effects=tuple(item.effect for item in items), **review),
         bridges=Bridges(tuple(item for item in conditional if isinstance(item, Bridge)), unbridged),
@@ -134,6 +144,12 @@ PLAN: Final[Record[Plan]] = record(
     field(
         "sourceCommit", nullable(TEXT), "The commit of the manifests; null where they are in no repository.", "0123abc"
     ),
+    field(
+        "createdAt",
+        nullable(text(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")),
+        "When the plan was made, in UTC; null: nobody said. In no id, but in the file's.",
+        f"{_DAY}T08:00:00Z",
+    ),
     group(
         "cluster",
         "The cluster that was read.",
@@ -145,6 +161,7 @@ PLAN: Final[Record[Plan]] = record(
     field("asOf", DATE, "The day that decides what has expired.", _DAY),
     field("options", OPTIONS, "What the command line asked for."),
     field("terms", TERMS, "The facts and limits that the plan was made under."),
+    field("facts", FACTS, "What no API tells of the cluster, and who states it.", get=lambda plan: plan.terms.facts),
     field(
         "acknowledgements",
         array(ACKNOWLEDGEMENT, lines=True),
@@ -177,6 +194,11 @@ PLAN: Final[Record[Plan]] = record(
         get=lambda plan: plan.bridges.unbridged,
     ),
     field("warnings", array(ANY_TEXT, lines=True), "What a reviewer should know, in words."),
+    field(
+        "loginWarnings",
+        array(ANY_TEXT, lines=True),
+        "What the login that planned may not do, in words. In no id: a review may plan with fewer rights.",
+    ),
     field("coverage", COVERAGE, "Patterns that get or lose their only binding, which default-allow makes matter."),
     derived(
         "accessChange",
@@ -222,6 +244,7 @@ PLAN: Final[Record[Plan]] = record(
         "What a reviewer should not miss.",
         get=lambda plan: plan.access.callouts,
     ),
+    field("guardrails", GUARDRAILS, "The rules that judged the plan, and what the proposal changes about them."),
     field("topics", TOPIC_REVIEW, "The review of topic steps."),
     field(
         "left", array(SKIPPED, lines=True), "Differences that are not changed, each with the reason.", attr="skipped"

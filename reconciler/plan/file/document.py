@@ -1,13 +1,15 @@
 """A plan as canonical JSON: one top-level field a line, one list item a line, the digest of all that last.
 
-``formatVersion`` keeps Terraform's rule: a reader ignores what it does not know in a newer minor version, and
-refuses another major version. The file holds no address and no setting of a client.
+A file is read only if it is, byte for byte, what this program writes for the plan in it: an id binds the whole
+document, so a reader must not skip a field that it does not know and show less than is approved. The file holds no
+address and no setting of a client.
 """
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, Final, NamedTuple, Never
 
 from reconciler.codec import (
     Lines,
@@ -20,19 +22,18 @@ from reconciler.codec import (
     known_minor,
     load,
     record,
-    same,
     schema_text,
     text,
 )
 from reconciler.model import Change
+from reconciler.model.collector import without_collector
 from reconciler.model.escape import escape_invisible_json
 from reconciler.plan.file.codec import PLAN, STEP
-from reconciler.plan.file.identity import ChangeDigest
-from reconciler.plan.kinds import CHANGE, describe, kind_of
+from reconciler.plan.file.identity import PlanDigest, bound
+from reconciler.plan.kinds import describe, kind_of
 from reconciler.plan.proposal import Plan
-from reconciler.plan.step import Step, id_of
+from reconciler.plan.step import Step
 
-T = TypeVar("T")
 FORMAT_VERSION: Final = "1.0"
 _DIGEST_LINE = re.compile(r',\n"digest":"(sha256:[0-9a-f]{64})"\n}\n')
 
@@ -61,13 +62,13 @@ _DOCUMENT: Final[Record[_Document]] = record(
     field(
         "changeId",
         text("^change-[0-9a-f]{64}$"),
-        "The ordered changes with what they expect; equal on clusters in the same state.",
+        "All that planId binds, less names and counts of one cluster; equal on clusters in the same state.",
         f"change-{'0' * 64}",
     ),
     field(
         "planId",
         text("^plan-[0-9a-f]{64}$"),
-        "The change id with cluster, scope, options, acknowledgements and topic ids.",
+        "The id to approve: of all that a reviewer sees and apply uses.",
         f"plan-{'0' * 64}",
     ),
     flat(PLAN, "plan"),
@@ -76,44 +77,73 @@ _DOCUMENT: Final[Record[_Document]] = record(
 
 def plan_text(plan: Plan) -> str:
     """The file's text: byte for byte the same for the same plan."""
-    document, items = _written(plan, _line)
-    return seal(escape_invisible_json("{\n" + ",\n".join(_lines(document, items))))
+    digest = PlanDigest()
+    with without_collector():
+        fields = {name: "".join(pieces) for name, pieces in _written(_Document("", "", plan), digest)}
+    change, whole = _remember(plan, digest)
+    fields |= {"changeId": f'"changeId":"{change}"', "planId": f'"planId":"{whole}"'}
+    return seal("{\n" + ",\n".join(fields.values()))
 
 
 def parse_plan(text: str) -> Plan:
     """The plan that :func:`plan_text` wrote; raises :class:`PlanFileError`."""
-    verify_digest(text)
-    try:
-        document = load(text)
-    except SchemaError as error:
-        raise PlanFileError(f"not a saved plan: {error}") from error
-    return plan_from_json(document)
+    end = verify_digest(text)
+    with without_collector():
+        try:
+            found = _read(load(text))
+        except SchemaError as error:
+            raise PlanFileError(f"not a saved plan: {error}") from error
+        digest = PlanDigest()
+        if not _is_text_of(found, text, end, digest):
+            _refuse(found, load(text))
+        _check_ids(found, digest)
+    return found.plan
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """The plan as JSON values, without the digest; what ``--output json`` prints."""
-    document, items = _written(plan, same)
-    return document | items
+    with without_collector():
+        return _values(_Document("", "", plan), PlanDigest())
 
 
 def plan_from_json(document: Mapping[str, Any]) -> Plan:
-    """The plan of a document as :func:`plan_to_json` gives it; raises :class:`PlanFileError`.
+    """The plan of a document that has the fields of :func:`plan_to_json`; raises :class:`PlanFileError`.
 
     Guards' refusals are no part of it.
     """
-    try:
-        known_minor(document, FORMAT_VERSION)
-        change, whole, plan = _DOCUMENT.read(document)
-        found = _ids(plan, document["steps"])
-    except SchemaError as error:
-        raise PlanFileError(f"not a plan of format {FORMAT_VERSION}: {error}") from error
-    if (change, whole) != found:
-        raise PlanFileError("the plan's ids do not belong to its steps: the file was altered")
-    if list(plan.steps) != sorted(plan.steps, key=lambda step: step.phase):
-        raise PlanFileError("the steps are in an illegal order: the file was altered")
-    if (twice := _touched_twice(plan.steps)) is not None:
-        raise PlanFileError(f"two steps touch one thing, “{describe(twice)}” is the second: the file was altered")
-    return plan
+    with without_collector():
+        found, digest = _read(document), PlanDigest()
+        _check_values(document, _values(found, digest))
+        _check_ids(found, digest)
+    return found.plan
+
+
+def ids(plan: Plan) -> tuple[str, str]:
+    """The change id and the plan id, for the price of one: all of the plan is written for them, once."""
+    if plan.known_ids is not None:
+        return plan.known_ids
+    digest = PlanDigest()
+    with without_collector():
+        for _, pieces in _written(_Document("", "", plan), digest):
+            for _ in pieces:
+                pass
+    return _remember(plan, digest)
+
+
+def change_id(plan: Plan) -> str:
+    """``change-…``: as :func:`plan_id`, less what names and counts one cluster; equal on clusters in the same state."""
+    return ids(plan)[0]
+
+
+def plan_id(plan: Plan) -> str:
+    """``plan-…``: the id to approve, of everything but what ``reconciler.plan.file.identity.NOT_BOUND`` lists."""
+    return ids(plan)[1]
+
+
+def differences(plan: Plan, other: Plan) -> tuple[str, ...]:
+    """The places in the documents of two plans, one for each field, where something differs that ids bind."""
+    here, there = (bound(plan_to_json(one)) for one in (plan, other))
+    return tuple(_difference(name, here[name], there[name]) for name in here if here[name] != there[name])
 
 
 def step_to_json(step: Step) -> dict[str, Any]:
@@ -138,56 +168,123 @@ def body_digest(body: str) -> str:
     return "sha256:" + hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def verify_digest(text: str) -> None:
-    """Raises :class:`PlanFileError` where the text is not what was saved."""
+def verify_digest(text: str) -> int:
+    """Where the digest's line begins; raises :class:`PlanFileError` where the text is not what was saved."""
     match = list(_DIGEST_LINE.finditer(text))
     if not match or match[-1].end() != len(text):
         raise PlanFileError("not a saved plan, or its end is missing: there is no digest on its last line")
     if body_digest(text[: match[-1].start()]) != match[-1].group(1):
         raise PlanFileError("the file was altered after it was written: its digest does not match")
+    return match[-1].start()
 
 
-def _written(plan: Plan, form: Callable[[Any], T]) -> tuple[dict[str, Any], dict[str, list[T]]]:
-    """The document, and apart from it, by field, what ``form`` makes of each item that has a line of its own.
+def _read(document: Mapping[str, Any]) -> _Document:
+    """The plan with the ids that the document says; raises :class:`PlanFileError`."""
+    try:
+        known_minor(document, FORMAT_VERSION)
+        found = _DOCUMENT.read(document)
+    except SchemaError as error:
+        raise PlanFileError(f"not a plan of format {FORMAT_VERSION}: {error}") from error
+    # Ids show that a file is what was approved. These two show that what was approved is a plan, whoever wrote it.
+    steps = found.plan.steps
+    if list(steps) != sorted(steps, key=lambda step: step.phase):
+        raise PlanFileError("the steps are in an illegal order: the file was altered")
+    if (twice := _touched_twice(steps)) is not None:
+        raise PlanFileError(f"two steps touch one thing, “{describe(twice)}” is the second: the file was altered")
+    return found
 
-    The ids are taken from the steps as they are written, one at a time.
+
+def _is_text_of(found: _Document, text: str, end: int, digest: PlanDigest) -> bool:
+    """Whether ``text`` up to ``end`` is, byte for byte, what this program writes for the plan in it.
+
+    What follows from other fields (ids of steps, whether one is destructive) is then what follows from them, nothing
+    is there that was not read, and no value has a second spelling that would have another id.
     """
-    document: dict[str, Any] = _DOCUMENT.write(_Document("", "", plan))
-    lines = {name: value.items for name, value in document.items() if isinstance(value, Lines)}
-    changes = ChangeDigest()
-    lines["steps"] = _added(lines["steps"], changes)
-    items = {name: [form(item) for item in found] for name, found in lines.items()}
-    document["changeId"], document["planId"] = changes.ids(plan)
-    return document, items
+    at, between = 0, "{\n"
+    # The same pass computes the ids, because to write 150,000 steps is what takes the time.
+    for _, pieces in _written(found, digest):
+        for piece in chain((between,), pieces):  # one at a time: all of them are another file in memory
+            if not text.startswith(piece, at):
+                return False
+            at += len(piece)
+        between = ",\n"
+    return at == end
 
 
-def _ids(plan: Plan, steps: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
-    """The ids of a plan that was read of ``steps``; raises :class:`SchemaError` where theirs are not right."""
-    changes = ChangeDigest()
-    for index, (step, found) in enumerate(zip(plan.steps, steps, strict=True)):
-        written = CHANGE.write(step.change)
-        if id_of(written) != found["id"]:
-            raise SchemaError("is not the id of this change", f"steps[{index}].id")
-        changes.add(int(step.phase), written)
-    return changes.ids(plan)
+def _refuse(found: _Document, document: Mapping[str, Any]) -> Never:
+    """Say in which place a document is not what this program writes for the plan in it."""
+    written = _values(found, PlanDigest())
+    _check_values(document, written)
+    if unknown := sorted(document.keys() - written.keys() - {"digest"}):
+        raise PlanFileError(f"it has fields that this version does not know and could not show: {', '.join(unknown)}")
+    raise PlanFileError("it says what a plan says, and spells it otherwise than this version: the file was altered")
 
 
-def _added(steps: Iterable[dict[str, Any]], changes: ChangeDigest) -> Iterator[dict[str, Any]]:
-    for step in steps:
-        changes.add(step["phase"], step)
-        yield step
+def _check_values(document: Mapping[str, Any], written: Mapping[str, Any]) -> None:
+    """What follows from other fields must be what follows from them."""
+    for name, value in written.items():
+        if document.get(name) != value and name not in ("changeId", "planId"):
+            place = _difference(name, document.get(name), value)
+            raise PlanFileError(f"{place} is not what follows from the rest of the plan: the file was altered")
 
 
-def _line(item: Any) -> str:
-    return f" {canonical(item)}"
+def _check_ids(found: _Document, digest: PlanDigest) -> None:
+    if (found.change_id, found.plan_id) != _remember(found.plan, digest):
+        raise PlanFileError("the plan's ids do not belong to its content: the file was altered")
 
 
-def _lines(document: Mapping[str, Any], items: Mapping[str, list[str]]) -> Iterator[str]:
-    for key, value in document.items():
-        if (found := items.get(key)) is None:
-            yield f'"{key}":{canonical(value)}'
-        else:
-            yield '"{}":[\n{}\n]'.format(key, ",\n".join(found)) if found else f'"{key}":[]'
+def _difference(place: str, found: Any, expected: Any) -> str:
+    """The first place at which two JSON values differ."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for key in {**expected, **found}:
+            if key not in found or key not in expected or found[key] != expected[key]:
+                return _difference(f"{place}.{key}", found.get(key), expected.get(key))
+    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        for index, (one, other) in enumerate(zip(found, expected, strict=True)):
+            if one != other:
+                return _difference(f"{place}[{index}]", one, other)
+    return place
+
+
+def _written(document: _Document, digest: PlanDigest) -> Iterator[tuple[str, Iterator[str]]]:
+    """Each field of the file with its text in pieces, a list's item by item; ``digest`` gets what is written."""
+    for name, value in _DOCUMENT.write(document).items():
+        yield name, _pieces(name, value, digest)
+
+
+def _pieces(name: str, value: Any, digest: PlanDigest) -> Iterator[str]:
+    if not isinstance(value, Lines):
+        text = canonical(value)
+        digest.field(name, value, text)
+        yield f'"{name}":{escape_invisible_json(text)}'
+        return
+    digest.begin(name)
+    first = between = f'"{name}":[\n '
+    for item in value.items:
+        text = canonical(item)
+        digest.item(name, item, text)
+        yield between + escape_invisible_json(text)
+        between = ",\n "
+    yield f'"{name}":[]' if between is first else "\n]"
+
+
+def _values(document: _Document, digest: PlanDigest) -> dict[str, Any]:
+    """The document with its ids; ``digest`` gets what is written."""
+    written: dict[str, Any] = {}
+    for name, value in _DOCUMENT.write(document).items():
+        written[name] = list(value.items) if isinstance(value, Lines) else value
+        again = Lines(iter(written[name])) if isinstance(value, Lines) else value
+        for _ in _pieces(name, again, digest):
+            pass
+    written["changeId"], written["planId"] = _remember(document.plan, digest)
+    return written
+
+
+def _remember(plan: Plan, digest: PlanDigest) -> tuple[str, str]:
+    """The ids of a plan that ``digest`` has seen all of."""
+    # A plan is frozen and so is all that it holds: what was computed once stays true.
+    object.__setattr__(plan, "known_ids", digest.ids())
+    return digest.ids()
 
 
 def _touched_twice(steps: Iterable[Step]) -> Change | None:

@@ -1,7 +1,6 @@
 """In JSON: the terms, options and acknowledgements that a plan was made under, and what was looked at."""
 
-from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from reconciler.codec import (
     ANY_TEXT,
@@ -10,6 +9,7 @@ from reconciler.codec import (
     NUMBER,
     TEXT,
     TEXTS,
+    Field,
     Record,
     array,
     by_value,
@@ -17,13 +17,16 @@ from reconciler.codec import (
     nullable,
     record,
 )
-from reconciler.codec.scope import SCOPE
+from reconciler.codec.kinds import PRUNE_FIELDS
+from reconciler.codec.objects import snake
+from reconciler.codec.scope import SCOPE, SELECTORS
 from reconciler.codec.values import PATTERN
+from reconciler.model import FactSource, FactSources
 from reconciler.plan.coverage import CoverageChange
+from reconciler.plan.facts import Facts
 from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
 from reconciler.plan.proposal import Counts, Options, Terms
 from reconciler.plan.refusal import Guard
-from reconciler.plan.review.transition import Facts
 from reconciler.plan.selection import Selection
 
 ACKNOWLEDGEMENT: Final[Record[GuardAcknowledgement]] = record(
@@ -34,8 +37,8 @@ ACKNOWLEDGEMENT: Final[Record[GuardAcknowledgement]] = record(
 )
 
 
-def _options(allow_deletes: bool, only: tuple[str, ...], exclude: tuple[str, ...]) -> Options:
-    return Options(allow_deletes, Selection(only, exclude))
+def _options(allow_deletes: bool, only: tuple[str, ...], exclude: tuple[str, ...], undo: bool) -> Options:
+    return Options(allow_deletes, Selection(only, exclude), undo)
 
 
 OPTIONS: Final[Record[Options]] = record(
@@ -43,15 +46,30 @@ OPTIONS: Final[Record[Options]] = record(
     field("allowDeletes", BOOLEAN, "Whether deletions were asked for.", False),
     field("only", TEXTS, "What the plan was restricted to.", attr="selection.only"),
     field("exclude", TEXTS, "What was left out.", attr="selection.exclude"),
+    field("undo", BOOLEAN, "Whether it reverts what was applied, whatever the manifests declare.", False),
 )
 _LIMIT: Final = nullable(COUNT)
 _LIMITS: Final[Record[DeleteLimits]] = record(
     DeleteLimits,
     field("maxDeletes", _LIMIT, "The largest number of bindings and topics that may be deleted; null: no limit.", 200),
     field("maxDeletePercent", _LIMIT, "The largest share of live bindings that may be deleted; null: no limit.", 20),
+    field("percentAbove", COUNT, "The share counts where more bindings than this go.", 10),
 )
+
+
+def _prune(name: str, kind: str) -> Field:
+    words = f"Whether {kind} that no manifest declares are planned to be deleted."
+    return field(name, BOOLEAN, words, False, get=lambda terms: kind in terms.prune)
+
+
+def _terms(**stated: Any) -> Terms:
+    # The name stands beside the terms: what is planned for two clusters in one state has one change id.
+    prune = frozenset(kind for name, kind in PRUNE_FIELDS.items() if stated.pop(snake(name)))
+    return Terms(cluster="", prune=prune, **stated)
+
+
 TERMS: Final[Record[Terms]] = record(
-    partial(Terms, cluster="", facts=Facts()),
+    _terms,
     field("scope", SCOPE, "What the manifests answer for."),
     field(
         "allowEveryoneIfNoAclFound",
@@ -61,8 +79,7 @@ TERMS: Final[Record[Terms]] = record(
         attr="default_allow",
     ),
     field("limits", _LIMITS, "How much a plan may delete."),
-    field("pruneTopics", BOOLEAN, "Whether topics that no manifest declares are planned to be deleted.", False),
-    field("pruneQuotas", BOOLEAN, "Whether quotas that no manifest declares are deleted.", False),
+    *(_prune(name, kind) for name, kind in PRUNE_FIELDS.items()),
     field("ignoreConfigs", TEXTS, "Configs of topics that are left alone."),
     field("barrierWaitSeconds", NUMBER, "The fixed wait, where no probe is declared.", 2, attr="barrier_wait"),
     field(
@@ -74,6 +91,28 @@ TERMS: Final[Record[Terms]] = record(
     ),
     field("barrierSeconds", NUMBER, "How long one barrier may take.", 30),
     field("brokers", array(COUNT), "Ids of the brokers that a barrier waits for."),
+)
+_SOURCE: Final = by_value(FactSource)
+_SOURCES: Final[Record[FactSources]] = record(
+    FactSources,
+    field("principal", _SOURCE, "Of our own principal.", "operator"),
+    field("superUsers", _SOURCE, "Of the super users.", "operator"),
+    field("allowEveryoneIfNoAclFound", _SOURCE, "Of the setting in terms.", "operator", attr="default_allow"),
+    field("interBrokerPrincipals", _SOURCE, "Of the brokers' principals; manifests may add some.", "operator"),
+    field("brokers", _SOURCE, "Of the brokers in terms.", "operator"),
+    field("barrier", _SOURCE, "Of how terms wait between phases.", "operator"),
+    field("protect", _SOURCE, "Of what is protected; manifests may add to it.", "operator"),
+    field("limits", _SOURCE, "Of the limits in terms; manifests may tighten them.", "operator"),
+    field("acknowledge", _SOURCE, "Of the acknowledgements that were not given on the command line.", "operator"),
+)
+#: What no API tells of the cluster, and who states it.
+FACTS: Final[Record[Facts]] = record(
+    Facts,
+    field("principal", nullable(TEXT), "The principal that plans and applies; null: not stated.", "User:reconciler"),
+    field("interBrokerPrincipals", TEXTS, "The principals that the brokers connect to each other as."),
+    field("superUsers", TEXTS, "The brokers' super.users, as stated."),
+    field("protect", SELECTORS, "Names and principals whose access no plan may change."),
+    field("sources", _SOURCES, "Who states each: the operator's file, the manifests alone, or nobody."),
 )
 _COUNT_WORDS: Final = {
     "liveBindings": "Live bindings.",

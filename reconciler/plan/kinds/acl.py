@@ -20,7 +20,7 @@ from reconciler.model import (
     ResourceType,
     Selector,
 )
-from reconciler.plan.kinds.interface import PhaseContext
+from reconciler.plan.kinds.interface import LackingRight, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Refusal
@@ -62,15 +62,6 @@ def touched_binding(change: Change) -> AclBinding | None:
     return None
 
 
-def acl_changes(changes: Iterable[Change]) -> list[AclChange]:
-    """Those that create or delete a binding, in order."""
-    return [
-        change
-        for change in changes
-        if isinstance(change, Create | Delete) and isinstance(change.after or change.before, AclBinding)
-    ]
-
-
 def created_bindings(changes: Iterable[Change]) -> list[AclBinding]:
     """The bindings that changes create, in order."""
     return [c.after for c in changes if isinstance(c, Create) and isinstance(c.after, AclBinding)]
@@ -99,6 +90,7 @@ def is_destructive(change: Change) -> bool:
 def phase(change: Change, context: PhaseContext) -> Phase:
     """DENYs come before ALLOWs and go after them; what a deleted topic is covered by waits for the deletion."""
     (pattern, entry), created = _binding(change), isinstance(change, Create)
+    # In its own phase it would come after the first binding on the cluster, which shuts out us and the brokers.
     if AclBinding(pattern, entry) in context.lockout_protection:
         return Phase.CREATE_FIRST if created else Phase.DELETE_LAST
     allows = entry.permission_type is AclPermissionType.ALLOW
@@ -106,6 +98,7 @@ def phase(change: Change, context: PhaseContext) -> Phase:
         return Phase.CREATE_ALLOW if allows else Phase.CREATE_DENY
     if not allows:
         return Phase.DELETE_DENY
+    # While the topic lives, this ALLOW is what keeps default-allow from opening it to everybody.
     waits = pattern.resource_type is ResourceType.TOPIC and any(map(pattern.matches, context.opened))
     return Phase.DELETE_WAITING_ALLOW if waits else Phase.DELETE_ALLOW
 
@@ -113,6 +106,11 @@ def phase(change: Change, context: PhaseContext) -> Phase:
 def observe(change: Change, live: ClusterState) -> Observed:
     """Bindings cannot be stale: they are there or they are not."""
     return DONE if (_binding(change) in live.bindings) is isinstance(change, Create) else PENDING
+
+
+def lacking_right(live: ClusterState) -> LackingRight | None:
+    """ALTER on the cluster."""
+    return LackingRight("change ACLs", "ALTER") if live.may_alter_acls is False else None
 
 
 def refusals(change: Change) -> Iterator[Refusal]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from reconciler.codec import Codec
 from reconciler.model import AclBinding, Change, ClusterState, Selector
@@ -23,6 +23,13 @@ class PhaseContext:
     lockout_protection: Collection[AclBinding] = ()
     vanishing: TopicReach = field(default_factory=lambda: TopicReach(()))
     opened: tuple[str, ...] = ()
+
+
+class LackingRight(NamedTuple):
+    """``what`` our login may not do, in words, for lack of the ``right`` on the cluster."""
+
+    what: str
+    right: str
 
 
 class Kind(Protocol):
@@ -68,6 +75,10 @@ class Kind(Protocol):
 
     def observe(self, change: Change, live: ClusterState) -> Observed:
         """The change against a live state: still to do, done, or stale."""
+        ...
+
+    def lacking_right(self, live: ClusterState) -> LackingRight | None:
+        """What our login may not do to this kind, if the cluster told so."""
         ...
 
     def refusals(self, change: Change) -> Iterator[Refusal]:

@@ -19,7 +19,7 @@ from reconciler.model import (
     Update,
     data_loss,
 )
-from reconciler.plan.kinds.interface import PhaseContext
+from reconciler.plan.kinds.interface import LackingRight, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
 from reconciler.plan.observed_topic import observed_configs, observed_creation, observed_id, observed_partitions
 from reconciler.plan.phase import Phase
@@ -151,6 +151,13 @@ def grown_topics(changes: Iterable[Change]) -> list[str]:
     return [change.after.name for change in changes if isinstance(change.after, TopicPartitions)]
 
 
+def configs_set(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:
+    """Topic, config and value, for each that is set when a topic is created or altered."""
+    for after in (change.after for change in changes):
+        if isinstance(after, Topic | TopicConfigs):
+            yield from ((after.name, key, value) for key, value in after.configs.items() if value is not None)
+
+
 def touched_names(changes: Iterable[Change]) -> tuple[str, ...]:
     """The names of the topics that changes touch, each once, in order of first mention."""
     names = (name_of(change) for change in changes if isinstance(change.after or change.before, TYPES))
@@ -184,6 +191,11 @@ def phase(change: Change, context: PhaseContext) -> Phase:
         case Update(_, TopicConfigs()):
             return Phase.DELETE_TOPIC if losses(change) else Phase.ALTER_CONFIGS
     raise TypeError(f"{change!r} is not a step on a topic")
+
+
+def lacking_right(live: ClusterState) -> LackingRight | None:
+    """Not asked: the rights on topics differ from topic to topic, and brokers validate each change."""
+    return None
 
 
 def refusals(change: Change) -> Iterator[Refusal]:
@@ -223,12 +235,14 @@ def broker_defaults(change: Change) -> Iterator[str]:
         case Update(TopicConfigs(_, before), TopicConfigs(_, after)):
             yield from (name for name in after if after[name] is None or before[name] is None)
         case Delete():
+            # A client that still uses the topic would bring it back, empty and with the broker's defaults.
             yield AUTO_CREATE
 
 
 def observe(change: Change, live: ClusterState) -> Observed:
     """Whether the topic still is as the change expects it, or already as it leaves it."""
     name = name_of(change)
+    # First of all: a topic that could not be read is not among the topics, and would look deleted.
     if reason := live.unreadable_topics.get(name):
         return Observed(StepState.UNREADABLE, f"topic {name}", "readable", reason)
     topic = live.topics.get(name)

@@ -6,11 +6,12 @@ The rows are exact over all names, principals and hosts there could be (``reconc
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, NamedTuple
 
 from reconciler.access import AccessDifference, DifferenceRow, NameSet, Region, Witness, supported
 from reconciler.access.operations import IMPLICATIONS
-from reconciler.model import AclOperation, AclPermissionType, ResourceType
+from reconciler.model import AclOperation, AclPermissionType, FactSource, ResourceType
 
 #: Principals outside the change that are followed one by one; the rest are counted.
 MAX_REACHED: Final = 200
@@ -27,8 +28,10 @@ class AccessChange:
     """One row: on these names, from these hosts, this principal (``None``: everybody else) gains and loses this.
 
     ``topics`` are the first of the topics that exist, or will, among the names; ``topic_count`` is how many.
-    ``reading`` is ``None`` where the row is certain; ``least`` or ``most`` where it holds only if what nobody declared
-    (default-allow, entries that cannot be named) is as strict, or as permissive, as possible.
+    ``reading`` is ``None`` where the row is certain; ``least`` or ``most`` where it holds only if default-allow, which
+    is not established, is off, or on; ``perhaps`` where entries that cannot be named, or hosts in doubt, decide.
+    ``super_user`` says who states that the principal is a super user, whom no ACL limits: the row counts for the day on
+    which the brokers' ``super.users`` no longer holds it.
     """
 
     principal: str | None
@@ -40,6 +43,7 @@ class AccessChange:
     topics: tuple[str, ...] = ()
     topic_count: int = 0
     reading: str | None = None
+    super_user: FactSource | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -132,6 +136,11 @@ def _access_change(row: DifferenceRow, topics: Sequence[str]) -> AccessChange:
 
 def operations_words(operations: Sequence[AclOperation], kind: ResourceType) -> str:
     """``READ, WRITE``: without what they imply, and ``everything`` where a resource type has no others."""
+    return _operations_words(tuple(operations), kind)
+
+
+@cache  # asked several times of each of 100,000 rows, which have a few dozen answers
+def _operations_words(operations: tuple[AclOperation, ...], kind: ResourceType) -> str:
     if len(operations) >= _MANY and supported(kind, _NEWEST) <= set(operations):
         return "everything"
     implied = {IMPLICATIONS[operation] for operation in operations if operation in IMPLICATIONS}

@@ -3,16 +3,19 @@
 Only what a reviewer saw may be granted: apply computes the access changes again and holds them against these.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from reconciler.access import AccessDifference
 from reconciler.model import ClusterState, DesiredState
+from reconciler.plan.facts import NO_FACTS, Facts
 from reconciler.plan.review.access_change import AccessChange, ExemptPrincipal, access_changes, exceptions, reached
 from reconciler.plan.review.callouts import Callout, callouts, interruptions
+from reconciler.plan.review.confusable import confusable
 from reconciler.plan.review.effects import Effect, effects
 from reconciler.plan.review.proof import Violation
+from reconciler.plan.review.renames import renames
 from reconciler.plan.review.transition import Transition
 from reconciler.plan.step import Step
 
@@ -70,6 +73,7 @@ def review(
     steps: Sequence[Step],
     live: ClusterState,
     desired: DesiredState,
+    facts: Facts = NO_FACTS,
     moments: Sequence[Violation] = (),
 ) -> AccessReview:
     """The review of ``steps``, which make of ``live`` what ``found`` says; ``moments`` is what their proof told."""
@@ -79,8 +83,17 @@ def review(
         {name for name, topic in desired.topics.items() if not topic.absent} | live.topics.keys() | live.topic_names
     )
     plain = difference_review(found.difference, sorted(topics))
+    rows = tuple(_of_super_users(plain.access_changes, facts))
     return replace(
         plain,
+        access_changes=rows,
         effects=effects(steps, found, desired),
-        callouts=(*interruptions(moments), *callouts(plain.access_changes, desired)),
+        callouts=callouts(rows, desired, (*interruptions(moments), *renames(rows), *confusable(live, desired))),
     )
+
+
+def _of_super_users(rows: Iterable[AccessChange], facts: Facts) -> Iterator[AccessChange]:
+    """The rows, those of stated super users tagged."""
+    known = frozenset(facts.super_users)
+    for row in rows:
+        yield replace(row, super_user=facts.sources.super_users) if row.principal in known else row

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from reconciler.model import INTERNAL_TOPICS, AclOperation, DesiredState, ResourceType
+from reconciler.model import ANONYMOUS, INTERNAL_TOPICS, AclOperation, DesiredState, FactSource, ResourceType
+from reconciler.model.naming import as_name
 from reconciler.plan.phase import TITLES
 from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, operations_words
 from reconciler.plan.review.proof import Violation
@@ -24,17 +25,52 @@ class Callout:
     text: str
 
 
-def callouts(rows: Iterable[AccessChange], desired: DesiredState) -> tuple[Callout, ...]:
-    """All that stand out, sorted, each once."""
+#: The gravest first: whoever floods a review with harmless grants cannot push these out of what is shown.
+_GRAVITY: Final = (
+    *("cluster-alter", "impersonation", "everyone", "wildcard"),
+    *("internal-topic", "labelled", "super-user", "cluster"),
+)
+#: Grants of no more than this are shown last, on whatever names.
+_MILD: Final = frozenset({AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS})
+#: So many principals of whom the same is said are counted, and this many of them named.
+_FOLDED: Final = 4
+_NAMED: Final = 3
+
+
+def callouts(
+    rows: Iterable[AccessChange], desired: DesiredState, moments: Iterable[Callout] = ()
+) -> tuple[Callout, ...]:
+    """All that stand out, each once, the gravest first; ``moments`` are those of :func:`interruptions`.
+
+    What is said of many principals alike is said once, with their number.
+    """
     labelled = sorted(
         (name, f"{key}={value}") for name, topic in desired.topics.items() for key, value in topic.labels.items()
     )
-    found: set[Callout] = set()
+    alike: dict[tuple[bool, int, str, str], dict[str, Callout]] = {}
     for row in rows:
         if row.gained:
-            found.update(_of_row(row))
-            found.update(_labelled(row, labelled))
-    return tuple(sorted(found))
+            mild = row.principal is not None and _MILD.issuperset(row.gained)
+            for found in (*_of_row(row), *_labelled(row, labelled), *_of_super_user(row)):
+                said = found.text.removeprefix(f"{as_name(found.principal)} gains ")
+                alike.setdefault((mild, _GRAVITY.index(found.rule), found.rule, said), {})[found.principal] = found
+    grave, light = (
+        [one for key in sorted(alike) if key[0] is mild for one in _folded(key[3], alike[key])]
+        for mild in (False, True)
+    )
+    return (*grave, *moments, *light)
+
+
+def _folded(said: str, found: dict[str, Callout]) -> Iterator[Callout]:
+    """One callout of many principals, if the same is said of many."""
+    principals = sorted(found)
+    first = found[principals[0]]
+    if len(principals) < _FOLDED or said == first.text:
+        yield from (found[principal] for principal in principals)
+        return
+    named = ", ".join(map(as_name, principals[:_NAMED]))
+    text = f"{len(principals):,} principals gain {said}: {named} and {len(principals) - _NAMED:,} more"
+    yield replace(first, text=text)
 
 
 def interruptions(moments: Iterable[Violation]) -> tuple[Callout, ...]:
@@ -44,9 +80,9 @@ def interruptions(moments: Iterable[Violation]) -> tuple[Callout, ...]:
             Callout(
                 INTERRUPTED,
                 moment.principal,
-                f"after “{TITLES[moment.phase]}”, {moment.principal} is refused {moment.operation.name} on "
-                f"{moment.resource_type.name} {moment.name} for a moment: what permits it before and after are rights "
-                "on two resources, and the one goes before the other comes",
+                f"after “{TITLES[moment.phase]}”, {as_name(moment.principal)} is refused {moment.operation.name} on "
+                f"{moment.resource_type.name} {as_name(moment.name)} for a moment: what permits it before and after "
+                "are rights on two resources, and the one goes before the other comes",
             )
             for moment in moments
         )
@@ -55,24 +91,47 @@ def interruptions(moments: Iterable[Violation]) -> tuple[Callout, ...]:
 
 def _of_row(row: AccessChange) -> Iterator[Callout]:
     who = row.principal or EVERYBODY_ELSE
+    name = EVERYBODY_ELSE if row.principal is None else as_name(row.principal)
     kind = row.region.resource_type
     operations = operations_words(row.gained, kind)
     certain = "" if row.reading is None else ", depending on what is not known about the cluster"
     if row.principal is None:
         yield Callout("everyone", who, f"whoever has no ACL of its own gains {operations} on {row.region}{certain}")
+    if row.principal == ANONYMOUS:
+        yield Callout("everyone", who, f"{name}, whoever connects without a login, gains {operations} on {row.region}")
+    if kind is ResourceType.USER and AclOperation.CREATE_TOKENS in row.gained:
+        text = f"{name} gains CREATE_TOKENS on {row.region}: with a token one logs in as that user{certain}"
+        yield Callout("impersonation", who, text)
+    if kind is ResourceType.CLUSTER and AclOperation.CLUSTER_ACTION in row.gained:
+        text = f"{name} gains CLUSTER_ACTION on the cluster, by which a broker reads every topic{certain}"
+        yield Callout("impersonation", who, text)
     if kind is ResourceType.CLUSTER:
         if AclOperation.ALTER in row.gained:
-            text = f"{who} gains ALTER on the cluster, the right to change every ACL, and so anything{certain}"
+            text = f"{name} gains ALTER on the cluster, the right to change every ACL, and so anything{certain}"
             yield Callout("cluster-alter", who, text)
         elif row.gained != (AclOperation.IDEMPOTENT_WRITE,):
-            yield Callout("cluster", who, f"{who} gains {operations} on the cluster{certain}")
+            yield Callout("cluster", who, f"{name} gains {operations} on the cluster{certain}")
     elif not row.region.names.text:
-        text = f"{who} gains {operations} on {row.region}, those that come later included{certain}"
+        text = f"{name} gains {operations} on {row.region}, including future ones{certain}"
         yield Callout("wildcard", who, text)
     if kind is ResourceType.TOPIC and _RECORDS.intersection(row.gained):
         internal = sorted(name for name in INTERNAL_TOPICS if row.region.contains(name))
         if internal:
-            yield Callout("internal-topic", who, f"{who} gains {operations} on {', '.join(internal)}{certain}")
+            yield Callout("internal-topic", who, f"{name} gains {operations} on {', '.join(internal)}{certain}")
+
+
+def _of_super_user(row: AccessChange) -> Iterator[Callout]:
+    """What a stated super user gains: one callout for each, however many rows it has."""
+    if row.principal is not None and row.super_user is not None:
+        yield Callout(
+            "super-user", row.principal, f"{as_name(row.principal)} gains access {while_super_user(row.super_user)}"
+        )
+
+
+def while_super_user(source: FactSource) -> str:
+    """What a grant to a stated super user is worth, and whose word that is."""
+    claimed = ", which only the manifests say" if source is FactSource.MANIFESTS else ""
+    return f"without effect only while the brokers' super.users holds it{claimed}"
 
 
 def _labelled(row: AccessChange, labelled: Iterable[tuple[str, str]]) -> Iterator[Callout]:
@@ -82,6 +141,7 @@ def _labelled(row: AccessChange, labelled: Iterable[tuple[str, str]]) -> Iterato
         return
     counts = Counter(label for name, label in labelled if row.region.contains(name))
     who, words = row.principal or EVERYBODY_ELSE, operations_words(operations, ResourceType.TOPIC)
+    name = EVERYBODY_ELSE if row.principal is None else as_name(row.principal)
     for label, count in counts.items():
         topics = "1 topic" if count == 1 else f"{count:,} topics"
-        yield Callout("labelled", who, f"{who} gains {words} on {topics} with {label}")
+        yield Callout("labelled", who, f"{name} gains {words} on {topics} with {as_name(label)}")

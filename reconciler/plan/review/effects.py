@@ -76,6 +76,7 @@ def _effect(
     binding: AclBinding, created: bool, rows: "_TransitionRows", covering: "_Covers", desired: DesiredState
 ) -> Effect:
     allow = binding.entry.permission_type is AclPermissionType.ALLOW
+    # First: the last binding on a name takes from one principal and gives to all, and the line should say the worse.
     if not created and rows.opens(binding):
         return Effect(EffectKind.WIDENS)
     if rows.touch(binding, gained=allow is created):
@@ -90,8 +91,6 @@ def _effect(
                 return Effect(EffectKind.WIDENS)
     if created and rows.closes(binding):
         return Effect(EffectKind.NARROWS)
-    if not created and rows.opens(binding, perhaps=True):
-        return Effect(EffectKind.WIDENS)
     other = covering.cover(binding)
     if other is None:
         return Effect(EffectKind.NO_EFFECT)
@@ -126,27 +125,28 @@ class _TransitionRows:
         return any(
             _speaks_of(binding, spoken, row, row.gained if gained else row.lost)
             and _from_one_host(binding.entry.host, row.hosts, version)
-            for row in self._near(binding)
+            for row in self._near(binding, spoken)
         )
 
-    def opens(self, binding: AclBinding, *, perhaps: bool = False) -> bool:
-        """Whether names that it leaves are then open to everybody: more than it takes from one principal."""
-        worlds = self._found.after.interpretations
-        return _uncovered(worlds.most if perhaps else worlds.least, binding)
+    def opens(self, binding: AclBinding) -> bool:
+        """Whether names that it leaves are then, perhaps, open to everybody: more than it takes from one principal."""
+        return _uncovered(self._found.after.interpretations.most, binding)
 
     def closes(self, binding: AclBinding) -> bool:
         """Whether names that it comes to are, perhaps, open to everybody before."""
         return _uncovered(self._found.before.interpretations.most, binding)
 
-    def _near(self, binding: AclBinding) -> Iterator[DifferenceRow]:
+    def _near(self, binding: AclBinding, spoken: Set[AclOperation]) -> Iterator[DifferenceRow]:
         """The rows that a binding may have a share in; what CLUSTER grants on topics and the other way included."""
-        index = self._of(binding.entry.principal)
-        yield from index.overlapping(binding.pattern)
-        match binding.pattern.resource_type:
-            case ResourceType.CLUSTER:
-                yield from index.on(ResourceType.TOPIC)
-            case ResourceType.TOPIC:
-                yield from index.on(ResourceType.CLUSTER)
+        index, host = self._of(binding.entry.principal), binding.entry.host
+        one = None if host == WILDCARD or "/" in host else host
+        yield from index.overlapping(binding.pattern, one)
+        # There may be a row for each of hundreds of hosts, so they are looked at only if they can matter.
+        kind = binding.pattern.resource_type
+        if kind is ResourceType.CLUSTER and not spoken.isdisjoint(_ON_EVERY_TOPIC):
+            yield from index.on(ResourceType.TOPIC, one)
+        elif kind is ResourceType.TOPIC and AclOperation.WRITE in spoken:
+            yield from index.on(ResourceType.CLUSTER, one)
 
     def _of(self, principal: str) -> RowIndex:
         """A principal's rows; those of ``User:*`` are everybody's."""
@@ -207,6 +207,7 @@ class _Covers:
 
     def cover(self, binding: AclBinding) -> AclBinding | None:
         """The smallest other binding that covers ``binding`` by itself, or ``None``."""
+        # A binding of User:* covers one of a single principal, and nothing else of another principal does.
         principals = dict.fromkeys((binding.entry.principal, WILDCARD_PRINCIPAL))
         found = (other for principal in principals for other in self._candidates(binding, principal))
         return min((other for other in found if other != binding and _covers(other, binding)), default=None)

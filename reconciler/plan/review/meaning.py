@@ -20,8 +20,10 @@ from reconciler.model import (
     ResourceType,
     Selector,
 )
+from reconciler.model.naming import as_name, binding_name
+from reconciler.plan.facts import Facts
 from reconciler.plan.refusal import Guard, Refusal, refusal
-from reconciler.plan.review.transition import Facts, Transition
+from reconciler.plan.review.transition import Transition
 
 #: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
 _ANY_OTHER_HOST: Final = "192.0.2.1"
@@ -35,31 +37,38 @@ def meaning_refusals(found: Transition | None, facts: Facts) -> tuple[Refusal, .
         return ()
     bindings = found.before.bindings.union(found.created)
     return (
-        *_lockouts(found.before, found.after, facts, bindings),
+        *_lockouts(found, facts, bindings),
         *_protected(found.difference, facts),
         *_cluster_alter(found.difference),
         *_broken(found.after),
     )
 
 
-def _lockouts(
-    before: Authorizer, after: Authorizer, facts: Facts, bindings: Collection[AclBinding]
-) -> Iterator[Refusal]:
-    """Who holds now what it needs on the cluster, and would hold it no longer, or not for certain."""
+def _lockouts(found: Transition, facts: Facts, bindings: Collection[AclBinding]) -> Iterator[Refusal]:
+    """Who holds now what it needs on the cluster, and would hold it no longer, or not for certain.
+
+    Default-allow is taken as it is stated, and as it is established.
+    """
+    after = found.stated.with_changes(found.created, found.deleted)
+    transitions = dict.fromkeys([(found.before, found.after), (found.stated, after)])
     needs: list[tuple[str, tuple[AclOperation, ...]]] = [(name, _BROKERS) for name in facts.inter_broker_principals]
     if facts.principal is not None:
         needs.append((facts.principal, _OWN))
     for principal, operations in needs:
+        # Brokers ask no ACL about a super user. One that only manifests call so may be none, and could be locked out.
+        if principal in facts.established_super_users:
+            continue
         lost = [
             operation.name
             for operation in operations
             if any(
                 _permits(before, principal, host, operation) and not _permits(after, principal, host, operation)
+                for before, after in transitions
                 for host in _hosts(bindings, principal, after.kafka_version)
             )
         ]
         if lost:
-            yield refusal(Guard.LOCKOUT, principal, f"{principal} would lose {', '.join(lost)} on the cluster")
+            yield refusal(Guard.LOCKOUT, principal, f"{as_name(principal)} would lose {', '.join(lost)} on the cluster")
 
 
 def _permits(authorizer: Authorizer, principal: str, host: str, operation: AclOperation) -> bool:
@@ -86,14 +95,15 @@ def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Refusal]:
         return
     told = (*difference.rows, *difference.exceptions, *difference.reached_with_exceptions())
     own = _OwnRows(told)
-    super_users = difference.before.super_users & difference.after.super_users
+    super_users = frozenset(facts.established_super_users)
     found: dict[str, Refusal] = {}
     for selector in facts.protect:
         for row in told:
             if (row.gained or row.lost) and _touches(selector, row, own, super_users):
                 who = row.principal or "everybody else"
+                said = who if row.principal is None else as_name(who)
                 name = who if selector.names is None else f"{row.region}"
-                found.setdefault(name, refusal(Guard.PROTECTED, name, f"changes what {who} may do on {row.region}"))
+                found.setdefault(name, refusal(Guard.PROTECTED, name, f"changes what {said} may do on {row.region}"))
     yield from found.values()
 
 
@@ -151,7 +161,7 @@ def _cluster_alter(difference: AccessDifference) -> Iterator[Refusal]:
     if str(ANY_HOST) not in everybody:
         gaining += [row for row in difference.reached() if _alters(row) and str(row.hosts) not in everybody]
     for principal in dict.fromkeys(row.principal or WILDCARD_PRINCIPAL for row in gaining):
-        message = f"{principal} would gain ALTER on the cluster, and with it the right to change every ACL"
+        message = f"{as_name(principal)} would gain ALTER on the cluster, and with it the right to change every ACL"
         yield refusal(Guard.CLUSTER_ALTER, principal, message)
 
 
@@ -162,4 +172,6 @@ def _alters(row: DifferenceRow) -> bool:
 def _broken(after: Authorizer) -> Iterator[Refusal]:
     """Bindings that make brokers fail or hang, and that still exist after the plan."""
     for binding in after.broker_defects.bindings:
-        yield refusal(Guard.BROKEN_BINDING, str(binding), f"a broker may fail or hang on {binding}, which stays")
+        yield refusal(
+            Guard.BROKEN_BINDING, str(binding), f"a broker may fail or hang on {binding_name(binding)}, which stays"
+        )

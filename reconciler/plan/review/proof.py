@@ -19,6 +19,7 @@ from reconciler.access.decision import AccessRequest
 from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
 from reconciler.access.names import shortest_name
 from reconciler.access.questions import instead
+from reconciler.access.work import Work
 from reconciler.model import AclBinding, AclOperation, ResourceType
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.phase import TITLES, Phase
@@ -63,23 +64,27 @@ class UnsafeOrderError(Exception):
         self.violation = violation
 
 
-def prove(before: Authorizer, steps: Iterable[Step], *, default_allow: bool | None) -> tuple[Violation, ...]:
+def prove(
+    before: Authorizer, steps: Iterable[Step], *, default_allow: bool | None, work: Work | None = None
+) -> tuple[Violation, ...]:
     """Raise :class:`UnsafeOrderError` if some state between phases breaks the law; steps may be in any order.
 
     Returns the interruptions of what an API permits by either of two rights: the first of each principal, operation and
     resource type.
     """
+    work = work or Work()
     states = list(_states(before, steps))
+    # With one phase of ACLs there is no state between: the only moment after it is the end.
     if len(states) < 2:
         return ()
     after = states[-1][1]
     told: dict[tuple[str, AclOperation, ResourceType], Violation] = {}
     for phase, state in states[:-1]:
-        first, second = _all_rows(compare_access(before, state)), _all_rows(compare_access(state, after))
+        first, second = (_all_rows(compare_access(*pair, work=work)) for pair in ((before, state), (state, after)))
         judge = _Judge(phase, before, state, after)
-        judge.settle(_TOO_OPEN, _suspicions(first, second, _TOO_OPEN))
+        judge.settle(_TOO_OPEN, _suspicions(first, second, _TOO_OPEN, work))
         if default_allow is False:
-            for found in judge.settle(_INTERRUPTED, _suspicions(first, second, _INTERRUPTED)):
+            for found in judge.settle(_INTERRUPTED, _suspicions(first, second, _INTERRUPTED, work)):
                 told.setdefault((found.principal, found.operation, found.resource_type), found)
     return tuple(told.values())
 
@@ -109,7 +114,9 @@ def _all_rows(difference: AccessDifference) -> tuple[DifferenceRow, ...]:
     return (*difference.rows, *difference.reached())
 
 
-def _suspicions(first: Iterable[DifferenceRow], second: Iterable[DifferenceRow], kind: str) -> Iterator[_Ask]:
+def _suspicions(
+    first: Iterable[DifferenceRow], second: Iterable[DifferenceRow], kind: str, work: Work
+) -> Iterator[_Ask]:
     """One request for each pair of rows that share a name, an operation and possibly a connection.
 
     Too open may be what is gained first and lost later, interrupted what is lost first and gained later.
@@ -119,6 +126,7 @@ def _suspicions(first: Iterable[DifferenceRow], second: Iterable[DifferenceRow],
     for row in first:
         if moved(row):
             for other in index.overlapping(pattern_of(row.region)):
+                work.spend(1)
                 yield from _shared(row, other, moved(row) & back(other))
 
 

@@ -3,9 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reconciler.model import AclPermissionType, ClusterState, PatternType, ResourceType
+from reconciler.model import (
+    AclPermissionType,
+    ClusterState,
+    PatternType,
+    ResourceType,
+    refusal_of,
+)
+from reconciler.model.naming import as_name
 from reconciler.plan.kinds.acl import deleted_bindings
-from reconciler.plan.kinds.topic import AUTO_CREATE, deleted_topics, grown_topics
+from reconciler.plan.kinds.topic import AUTO_CREATE, configs_set, deleted_topics, grown_topics
 from reconciler.plan.overlap import TopicReach
 from reconciler.plan.proposal import Terms, bindings_after
 from reconciler.plan.step import Step
@@ -19,12 +26,25 @@ def topic_warnings(steps: Sequence[Step], live: ClusterState, terms: Terms) -> I
     yield from _orphans(steps, live)
     yield from _without_acls(steps, live, terms)
     yield from _compacted(steps, live)
+    if live.kafka_version is None:
+        yield from _perhaps_refused(steps)
     deleted = _deleted(steps)
     if deleted and live.broker_defaults.get(AUTO_CREATE) == "true":
         yield (
             f"brokers make topics that clients ask for ({AUTO_CREATE}): a client that still uses "
             f"{_names(sorted(deleted))} brings it back, empty; apply looks again after the deletion"
         )
+
+
+def _perhaps_refused(steps: Sequence[Step]) -> Iterator[str]:
+    """Configs that some releases refuse, where nobody told the cluster's: apply may stop at them."""
+    found: dict[str, list[str]] = {}
+    for topic, name, value in configs_set(step.change for step in steps):
+        if (refusal := refusal_of(name, value)) is not None:
+            why = f"Kafka since {refusal.release} refuses {name}: {refusal.reason}"
+            found.setdefault(why, []).append(topic)
+    for why, topics in sorted(found.items()):
+        yield f"{why}; the cluster's release is not known, so the brokers may refuse {_names(sorted(set(topics)))}"
 
 
 def _deleted(steps: Sequence[Step]) -> set[str]:
@@ -36,14 +56,18 @@ def _orphans(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
     deleted = _deleted(steps)
     if not deleted:
         return
-    left: dict[str, int] = {}
+    left: dict[str, list[str]] = {}
     for binding in bindings_after(live.bindings, steps):
         resource_type, name, pattern_type = binding.pattern
         if resource_type is ResourceType.TOPIC and pattern_type is PatternType.LITERAL and name in deleted:
-            left[name] = left.get(name, 0) + 1
-    for name, count in sorted(left.items()):
-        stay = "1 binding that names it stays" if count == 1 else f"{count} bindings that name it stay"
-        yield f"topic {name} goes, but {stay}: a topic of that name that is made later is open to them"
+            entry = binding.entry
+            said = f"{as_name(entry.principal)} {entry.permission_type.name} {entry.operation.name}"
+            left.setdefault(name, []).append(said)
+    for name, entries in sorted(left.items()):
+        stay = "1 binding that names it stays" if len(entries) == 1 else f"{len(entries):,} bindings that name it stay"
+        shown = sorted(entries)[:_NAMED]
+        more = f" and {len(entries) - len(shown):,} more" if len(entries) > len(shown) else ""
+        yield f"topic {as_name(name)} goes, but {stay}, for a new topic of that name: {', '.join(shown)}{more}"
 
 
 def _without_acls(steps: Sequence[Step], live: ClusterState, terms: Terms) -> Iterator[str]:
@@ -54,7 +78,7 @@ def _without_acls(steps: Sequence[Step], live: ClusterState, terms: Terms) -> It
         for binding in deleted_bindings(step.change for step in steps)
         if binding.entry.permission_type is allow
     ]
-    if not gone or terms.default_allow is not False:  # otherwise the change of coverage says it
+    if not gone or terms.established_default_allow is not False:  # otherwise the change of coverage says it
         return
     reached = TopicReach(gone)
     after = TopicReach(
@@ -73,11 +97,11 @@ def _compacted(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
         topic = live.topics.get(name)
         if topic is not None and "compact" in topic.configs.get("cleanup.policy", default):
             yield (
-                f"topic {name} is compacted: of a key whose records go to another partition from now on, the old "
-                "partition keeps its last record forever"
+                f"topic {as_name(name)} is compacted: of a key whose records go to another partition from now on, the "
+                "old partition keeps its last record forever"
             )
 
 
 def _names(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return ", ".join(map(as_name, names[:_NAMED])) + more

@@ -1,38 +1,44 @@
 """The authorizer before and after a plan's steps: what guards, the access review and the proof have in common."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from reconciler.access import AccessDifference, Authorizer, compare_access
-from reconciler.model import AclBinding, ClusterState, Selector, is_reserved
+from reconciler.access.work import Work, work_for
+from reconciler.model import AclBinding, ClusterState, is_reserved
+from reconciler.plan.facts import Facts
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.step import Step
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the declaration says of principals: our own, the brokers', super users, and what must not change."""
-
-    principal: str | None = None
-    inter_broker_principals: tuple[str, ...] = ()
-    super_users: tuple[str, ...] = ()
-    protect: tuple[Selector, ...] = ()
-
-
 @dataclass(frozen=True)
 class Transition:
-    """What steps do to a state's bindings. Names under ``__kr.`` are ours for a moment, and mean nothing here."""
+    """What steps do to a state's bindings. Names under ``__kr.`` are ours for a moment, and mean nothing here.
+
+    ``before`` and ``after`` have no super users and only the default-allow that is established, so that no row is
+    missing for a fact that may be untrue: a binding of a super user means something as soon as the brokers'
+    ``super.users`` changes. ``stated`` is ``before`` with default-allow as it is stated.
+    """
 
     before: Authorizer
     after: Authorizer
     created: tuple[AclBinding, ...]
     deleted: tuple[AclBinding, ...]
+    stated: Authorizer
+    #: Shared by all that is asked about the transition: the proof compares it moment by moment.
+    work: Work = field(default_factory=Work)
 
     @cached_property
     def difference(self) -> AccessDifference:
         """Who gains and who loses what; computed once, when it is first asked for."""
-        return compare_access(self.before, self.after)
+        return compare_access(self.before, self.after, work=self.work)
+
+
+def authorizer_of(live: ClusterState, default_allow: bool | None) -> Authorizer:
+    """What the bindings of a state mean but for those on reserved names; super users are reckoned like anybody."""
+    lasting = [binding for binding in live.bindings if not is_reserved(binding.pattern.name)]
+    return Authorizer(lasting, (), default_allow, live.kafka_version, opaque=live.opaque)
 
 
 def transition(
@@ -41,8 +47,13 @@ def transition(
     """The transition from ``live``, on all live bindings whatever the scope is; ``None`` if no binding is touched."""
     changes = [step.change for step in steps]
     created, deleted = created_bindings(changes), deleted_bindings(changes)
+    # Authorizers of a large cluster are slow to build: a plan that moves topics alone needs none.
     if not created and not deleted:
         return None
-    lasting = [binding for binding in live.bindings if not is_reserved(binding.pattern.name)]
-    before = Authorizer(lasting, facts.super_users, default_allow, live.kafka_version, opaque=live.opaque)
-    return Transition(before, before.with_changes(created, deleted), tuple(created), tuple(deleted))
+    established = facts.established_default_allow(default_allow)
+    stated = before = authorizer_of(live, established)
+    # Mostly they are the same, and one authorizer serves for both.
+    if established is not default_allow:
+        stated = authorizer_of(live, default_allow)
+    after, work = before.with_changes(created, deleted), work_for(len(created) + len(deleted))
+    return Transition(before, after, tuple(created), tuple(deleted), stated, work)

@@ -6,12 +6,16 @@ for every host between them.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from reconciler.access import Region
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.region import less
 from reconciler.plan.review.access_change import AccessChange
 from reconciler.plan.review.access_review import AccessReview
+
+#: Readings of gains that need not be: only if all unknown is permissive, and only for some truths.
+_POSSIBLE: Final = ("most", "perhaps")
 
 
 def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChange]:
@@ -68,8 +72,8 @@ def _reviewed(row: AccessChange, rows: Sequence[AccessChange]) -> bool:
 
 
 def _stands_for(reviewed: AccessChange, row: AccessChange) -> bool:
-    """Whether a reviewed row includes another: a gain only if all unknown is permissive is no certain one."""
-    return reviewed.reading != "most" or row.reading == "most"
+    """Whether a reviewed row includes another: a gain that somebody reviewed as possible is no certain one."""
+    return reviewed.reading not in _POSSIBLE or row.reading in _POSSIBLE
 
 
 def _within(region: Region, others: Sequence[Region]) -> bool:

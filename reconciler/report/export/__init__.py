@@ -6,5 +6,6 @@ Whatever a manifest cannot say is returned, and stands as a comment where a read
 from reconciler.report.export.cluster import cluster_document
 from reconciler.report.export.manifests import Export, export_manifests
 from reconciler.report.export.proof import differences
+from reconciler.report.export.style import ExportStyle
 
-__all__ = ["Export", "cluster_document", "differences", "export_manifests"]
+__all__ = ["Export", "ExportStyle", "cluster_document", "differences", "export_manifests"]

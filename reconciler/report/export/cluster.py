@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from reconciler.manifest import document_name_problem
+from reconciler.manifest import DEFAULT_DELETE_PERCENT, DEFAULT_PERCENT_ABOVE, document_name_problem
 from reconciler.report.export.expressible import text_problem
 from reconciler.report.export.yaml_text import document_head, one_or_list, scalar
 
@@ -37,4 +37,10 @@ def cluster_document(
         lines += one_or_list("superUsers", super_users, 2, always_list=True)
     if default_allow is not None:
         lines.append(f"  allowEveryoneIfNoAclFound: {str(default_allow).lower()}")
+    # What holds anyway, where somebody looks who has to raise it.
+    lines += [
+        "  limits:",
+        f"    maxDeletePercent: {DEFAULT_DELETE_PERCENT}",
+        f"    percentAbove: {DEFAULT_PERCENT_ABOVE}",
+    ]
     return "\n".join(lines) + "\n"

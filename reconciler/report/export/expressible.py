@@ -4,7 +4,6 @@ Kafka accepts texts that no connection has, that break or hang brokers, or that 
 do not. The rules are those of the manifests' reader; a property test holds the two together.
 """
 
-import re
 from typing import Final
 
 from reconciler.manifest import right_form, setting_problem
@@ -25,12 +24,9 @@ from reconciler.model import (
     is_reserved,
     topic_name_problem,
 )
+from reconciler.model.addresses import ip_range
+from reconciler.model.characters import composed, is_visible
 
-# Characters that count as printable and yet show nothing.
-_UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
-    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]",
-)
 _VARIABLE: Final = "${"
 
 
@@ -95,6 +91,9 @@ def _principal_problem(text: str) -> str | None:
 
 
 def _host_problem(host: str) -> str | None:
+    found = ip_range(host)
+    if found is not None and found.first <= found.last:
+        return None if str(found) == host else f"a manifest writes {found} for that range"
     return None if host == WILDCARD or _as_java_writes_it(host) else "no connection has that host: it matches nobody"
 
 
@@ -120,6 +119,8 @@ def topic_problem(topic: Topic) -> str | None:
 
 def text_problem(text: str) -> str | None:
     """Why a reviewer could not see all of ``text``, or what a manifest reads as a variable; ``None`` if it is fine."""
-    if not text.isprintable() or _UNSEEN.search(text):
+    if not is_visible(text):
         return "it holds a control, bidirectional or invisible character"
+    if composed(text) != text:
+        return "it is not in Unicode's composed form"
     return "it reads like a variable" if _VARIABLE in text else None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from reconciler.model.escape import escape_invisible
+from reconciler.model.characters import is_visible
 
 #: The longest line that is filled; a longer list gets a line for each item.
 WIDTH: Final = 100
@@ -68,6 +68,6 @@ def comment(text: str) -> str:
 
 
 def _escape(letter: str) -> str:
-    if letter.isalnum() and letter.isprintable() and escape_invisible(letter) == letter:
+    if letter.isalnum() and is_visible(letter):
         return letter
     return letter.encode("unicode_escape").decode("ascii")

@@ -12,7 +12,7 @@ LIMIT: Final = 60_000
 
 def write(report: Report, options: FormatOptions) -> str:
     """At most 60,000 characters."""
-    return document(report, options.marker or default_marker(report), LIMIT, _utf16)
+    return document(report, options.marker or default_marker(report), LIMIT, _utf16, options.on_cut)
 
 
 def _utf16(text: str) -> int:

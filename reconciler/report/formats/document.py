@@ -3,7 +3,7 @@
 from typing import Any
 
 from reconciler.access.hosts import ANY_HOST
-from reconciler.plan import EVERYBODY_ELSE, AccessChange, Plan, change_id, operations_words, plan_id
+from reconciler.plan import EVERYBODY_ELSE, AccessChange, Plan, ids, operations_words
 from reconciler.report.formats.escaping import json_text
 from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.results import Check, Finding, Report, plan_verdict, verdict
@@ -44,17 +44,19 @@ def access_summary(row: AccessChange) -> dict[str, Any]:
         "gained": operations_words(row.gained, kind),
         "lost": operations_words(row.lost, kind),
         "certain": row.reading is None,
+        "superUser": None if row.super_user is None else str(row.super_user),
     }
 
 
 def plan_summary(plan: Plan, *, drift: bool) -> dict[str, Any]:
     """A plan's ids, verdict and counts."""
     counts = step_counts(plan)
+    change, whole = ids(plan)
     found = plan_verdict(plan, drift=drift)
     return {
         "cluster": plan.terms.cluster,
-        "planId": plan_id(plan),
-        "changeId": change_id(plan),
+        "planId": whole,
+        "changeId": change,
         "verdict": found.words,
         "tone": str(found.tone),
         "accessChange": str(plan.access.trend),

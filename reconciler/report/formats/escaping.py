@@ -14,6 +14,8 @@ _PLAIN_CODE: Final = re.compile(r"[\w.:*/,=+() -]*", re.ASCII)
 #: Words that mean nothing to Markdown, GitHub or GitLab; ``GH-1`` and anything like a commit would.
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*|[0-9]{1,3}(?:,[0-9]{3})*|[0-9]{1,6}", re.ASCII)
 _COMMIT: Final = re.compile(r"[0-9a-fA-F]{6,}")
+#: A name where a word begins: in backticks, or in quotes with escapes.
+_NAME: Final = re.compile(r"""(?<![^\s(])(`[^`]+`|'(?:[^'\\]|\\.)+'(?!\w)|"(?:[^"\\]|\\.)+"(?!\w))""")
 _PUNCTUATED: Final = re.compile(r"(\(?)(.*?)([,;:.)]*)", re.DOTALL)
 #: What a spreadsheet takes for the beginning of a formula.
 _FORMULA: Final = ("=", "+", "-", "@")
@@ -43,11 +45,31 @@ def markdown_element(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """A sentence in Markdown: plain words as they are, every other word as code.
+    """A sentence in Markdown: a name in backticks or quotes as one code, plain words as they are, others as code.
 
-    Not by numbers alone: mentions and references are looked for in the finished text, except in code.
+    A name cannot close what it stands in (``reconciler.model.naming``; quotes are as Python writes them), so it is one
+    thing whatever it holds. Not by numbers alone: mentions and references are looked for in the finished text, except
+    in code.
     """
-    return " ".join(map(_word, safe(text).split())) or markdown_element("")
+    pieces = names_apart(safe(text))
+    shown = [markdown_code(bare_name(piece)) if number % 2 else _words(piece) for number, piece in enumerate(pieces)]
+    return "".join(shown).strip() or markdown_element("")
+
+
+def names_apart(text: str) -> list[str]:
+    """What a sentence says and the names in it by turns: words, a name with its backticks or quotes, words."""
+    return _NAME.split(text)
+
+
+def bare_name(text: str) -> str:
+    """A name without its backticks; quotes stay, because they belong to what they hold."""
+    return text[1:-1] if text[0] == "`" else text
+
+
+def _words(text: str) -> str:
+    """The words between two names, with the blanks around them."""
+    words = " ".join(map(_word, text.split()))
+    return f"{' ' if text[:1].isspace() else ''}{words}{' ' if words and text[-1:].isspace() else ''}"
 
 
 def _word(word: str) -> str:

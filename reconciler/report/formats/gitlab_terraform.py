@@ -12,7 +12,7 @@ def write(report: Report, _: FormatOptions) -> str:
     fleets = [fleet.totals for fleet in report.fleets]
     counts = {
         "create": sum(one.create for one in plans) + sum(one.creates for one in fleets),
-        "update": sum(one.update for one in plans) + sum(one.topics for one in fleets),
+        "update": sum(one.update for one in plans) + sum(one.others for one in fleets),
         "delete": sum(one.delete for one in plans) + sum(one.deletes for one in fleets),
     }
     return json_text(counts) + "\n"

@@ -1,11 +1,16 @@
 """What a report format is. Each is one module of this folder and one line of ``FORMATS``."""
 
 import datetime
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from reconciler.report.results import Report
 from reconciler.report.style import Style, plain
+
+
+def _nobody_asks(shown: int, rows: int) -> None:
+    """Nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +19,8 @@ class FormatOptions:
 
     ``made`` is when the results were made, with a time zone. ``manifests`` is the directory of the manifests, as a path
     from the repository's root. ``marker`` names the pull request's comment and its analysis in code scanning. ``style``
-    colours text for a terminal.
+    colours text for a terminal. Where a format shows fewer rows of access than there are, ``on_cut`` is called with
+    both numbers: only the writer of a format knows what had no room.
     """
 
     version: str
@@ -22,6 +28,7 @@ class FormatOptions:
     manifests: str = ""
     marker: str = ""
     style: Style = plain
+    on_cut: Callable[[int, int], None] = _nobody_asks
 
 
 class Format(Protocol):

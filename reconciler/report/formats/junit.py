@@ -6,15 +6,21 @@ A doubt is a failure, as it is for the exit status; what is accepted or a warnin
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import Final
 
+from reconciler.report.access_digest import access_digest
 from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.results import Check, CheckStatus, Level, Report
-from reconciler.report.style import safe
+from reconciler.report.style import counted, safe
+
+#: Lines of access in the one case that has them, and their characters: a test report is no place for thousands.
+_MOST_ACCESS: Final = 80
+_ROOM_OF_ACCESS: Final = 20_000
 
 
-def write(report: Report, _: FormatOptions) -> str:
+def write(report: Report, options: FormatOptions) -> str:
     """One suite for each cluster and kind of check."""
-    checks = sorted([*report.checks, *_errors(report)], key=_suite)
+    checks = sorted([*report.checks, *_errors(report), *_access(report, options)], key=_suite)
     root = ET.Element("testsuites", {"name": "reconciler", **_counts(checks)})
     for (where, group), found in groupby(checks, key=_suite):
         _add_suite(root, f"{group}: {where}" if where else group, list(found))
@@ -29,6 +35,19 @@ def _errors(report: Report) -> Iterator[Check]:
             name = " ".join(filter(None, (one.rule, one.subject or str(one.place or ""))))
             lines = tuple(line for line in (*one.details, one.advice) if line)
             yield Check("Errors", name, one.cluster, CheckStatus.FAILED, one.message, lines, one.place)
+
+
+def _access(report: Report, options: FormatOptions) -> Iterator[Check]:
+    """What each plan changes about access: it stops nothing, so it is skipped, with the gravest rows as the reason."""
+    for plan in report.all_plans:
+        found = access_digest([plan], most=_MOST_ACCESS, room=_ROOM_OF_ACCESS)
+        if not found.lines:
+            continue
+        if found.cut:
+            options.on_cut(found.shown, found.rows)
+        message = f"{found.cut}, the gravest first" if found.cut else counted(found.rows, "row") + " of access"
+        cluster = plan.terms.cluster
+        yield Check("Access", f"access of {cluster}", cluster, CheckStatus.WARNED, message, found.lines)
 
 
 def _suite(check: Check) -> tuple[str, str]:

@@ -7,4 +7,4 @@ from reconciler.report.results import Report
 
 def write(report: Report, options: FormatOptions) -> str:
     """The whole page."""
-    return page(report, options.version)
+    return page(report, options.version, options.made)

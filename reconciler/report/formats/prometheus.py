@@ -22,7 +22,7 @@ from reconciler.report.style import safe
 _FLEET: Final = {
     "creates": ("bindings_missing", "Declared bindings that are not there"),
     "deletes": ("bindings_undeclared", "Bindings in scope that nobody declared"),
-    "topics": ("topics_and_quotas_different", "Changes that topics and client quotas need"),
+    "others": ("other_resources_different", "Changes that topics and other kinds than ACLs need"),
     "left": ("differences_left", "Differences that no plan removes"),
     "owned": ("bindings_in_scope", "Live bindings in scope"),
 }

@@ -5,16 +5,17 @@ that move. Messages are plain text; SARIF's embedded links need brackets, which 
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.access.lint import RULES
+from reconciler.report.access_digest import access_digest
 from reconciler.report.formats.escaping import json_text
 from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.places import location, location_uri
 from reconciler.report.results import Finding, Level, Report
-from reconciler.report.style import safe
+from reconciler.report.style import counted, safe
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 #: GitHub refuses a run with more.
@@ -23,6 +24,11 @@ MOST_RESULTS: Final = 25_000
 _MOST_TEXT: Final = 1000
 #: GitHub keeps 255 characters of a rule's id.
 _MOST_ID: Final = 255
+_ACCESS: Final = "access"
+#: Lines about access, and their characters: what a person reads to the end. GitHub limits the texts of rules and the
+#: size of a log, not the message of a result.
+_MOST_ACCESS: Final = 400
+_ROOM_OF_ACCESS: Final = 40_000
 _SEVERITY: Final = {Level.ERROR: "8.0", Level.WARNING: "5.0", Level.NOTE: "2.0"}
 
 
@@ -32,7 +38,8 @@ def write(report: Report, options: FormatOptions) -> str:
     GitHub takes what stands before the last slash for the category, and lets a later log of a category replace an
     earlier one.
     """
-    found = [*report.open_findings, *report.waived_findings]
+    # Access first: what a log has no room for are the lightest findings, and never this.
+    found = [*_access(report, options), *report.open_findings, *report.waived_findings]
     kept = found[:MOST_RESULTS]
     name = options.marker
     rules = sorted({(_rule_id(one), one.name) for one in kept})
@@ -59,9 +66,24 @@ def write(report: Report, options: FormatOptions) -> str:
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
 
 
+def _access(report: Report, options: FormatOptions) -> Iterator[Finding]:
+    """One result for each plan that changes access: its callouts and the gravest rows."""
+    for plan in report.all_plans:
+        found = access_digest([plan], most=_MOST_ACCESS, room=_ROOM_OF_ACCESS)
+        if not found.lines:
+            continue
+        if found.cut:
+            options.on_cut(found.shown, found.rows)
+        level = Level.WARNING if plan.access.callouts else Level.NOTE
+        message = f"{found.cut}, the gravest first" if found.cut else counted(found.rows, "row") + " of access"
+        yield Finding(_ACCESS, _ACCESS, level, message, cluster=plan.terms.cluster, details=found.lines)
+
+
 def fingerprint(finding: Finding) -> str:
     """The same for the same matter: rule, cluster, subject, and the message where nothing else tells them apart."""
-    about = (finding.rule, finding.cluster, finding.subject, finding.message)
+    # Who dismisses one plan's access must not dismiss that of the next.
+    details = finding.details if finding.rule == _ACCESS else ()
+    about = (finding.rule, finding.cluster, finding.subject, finding.message, *details)
     return hashlib.sha256("\0".join(about).encode("utf-8", "replace")).hexdigest()
 
 
@@ -106,14 +128,17 @@ def _message(finding: Finding) -> str:
     cluster = f" (cluster {finding.cluster})" if finding.cluster else ""
     subject = f"{finding.subject}: " if finding.subject else ""
     lines = [f"{subject}{finding.message}{cluster}", *finding.details, finding.advice]
-    return _escaped(". ".join(line for line in lines if line))
+    # The digest of access says itself what it leaves out, and must not lose its end unsaid. Its lines are as long as
+    # its room, and as many full stops.
+    most = _MOST_TEXT + (_ROOM_OF_ACCESS + 2 * _MOST_ACCESS if finding.rule == _ACCESS else 0)
+    return _escaped(". ".join(line for line in lines if line), most)
 
 
-def _escaped(text: str) -> str:
+def _escaped(text: str, most: int = _MOST_TEXT) -> str:
     """Plain text: a bracket would begin a link, a brace a placeholder."""
     shown = safe(text)
-    if len(shown) > _MOST_TEXT:
-        shown = shown[: _MOST_TEXT - 1] + "…"
+    if len(shown) > most:
+        shown = shown[: most - 1] + "…"
     shown = shown.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     return shown.replace("{", "{{").replace("}", "}}")
 

@@ -28,13 +28,37 @@ class Section:
     opening: str = ""
     closing: str = ""
     weight: int = 1
+    #: How much each row says of what is counted over all sections, and how much that is altogether; see :func:`fitted`.
+    amounts: Sequence[int] = ()
+    total: int = 0
 
 
-def fitted(head: str, sections: Sequence[Section], tail: str, limit: int, measure: Measure = len) -> str:
-    """Head, sections and tail in at most ``limit``; head and tail have to fit.
+#: Words for what is shown of all that is counted.
+Counted: TypeAlias = Callable[[int, int], str]
 
-    Where not even all titles do, the last sections are counted only.
+
+def fitted(
+    head: str,
+    sections: Sequence[Section],
+    tail: str,
+    limit: int,
+    measure: Measure = len,
+    counted_words: Counted | None = None,
+) -> tuple[str, int, int]:
+    """Head, sections and tail in at most ``limit``; head and tail have to fit. Also what is shown, and of how much.
+
+    Where not even all titles do, the last sections are counted only. Where less is shown than the ``total`` of the
+    sections, ``counted_words`` follow the head.
     """
+    total = sum(section.total for section in sections)
+    text, shown = _fitted(head, sections, tail, limit, measure)
+    if counted_words is None or shown == total:
+        return text, shown, total
+    text, shown = _fitted(head, sections, tail, limit - measure(counted_words(total, total)), measure)
+    return head + counted_words(shown, total) + text.removeprefix(head), shown, total
+
+
+def _fitted(head: str, sections: Sequence[Section], tail: str, limit: int, measure: Measure) -> tuple[str, int]:
     bare = list(accumulate((measure(_bare(section)) for section in sections), initial=0))
     room = limit - measure(head) - measure(tail)
     if bare[-1] > room:
@@ -44,7 +68,7 @@ def fitted(head: str, sections: Sequence[Section], tail: str, limit: int, measur
     room -= bare[len(sections)]
     shares = _shares([_wanted(section, measure) for section in sections], [one.weight for one in sections], room)
     parts = [_filled(section, share, measure) for section, share in zip(sections, shares, strict=True)]
-    return "".join((head, *parts, tail))
+    return "".join((head, *(text for text, _ in parts), tail)), sum(amount for _, amount in parts)
 
 
 def _left_out(sections: int) -> str:
@@ -77,15 +101,16 @@ def _shares(wanted: Sequence[int], weights: Sequence[int], room: int) -> list[in
     return given
 
 
-def _filled(section: Section, share: int, measure: Measure) -> str:
-    used, kept = 0, []
-    for row in section.rows:
-        used += measure(row)
-        if used > share:
-            break
-        kept.append(row)
+def _filled(section: Section, share: int, measure: Measure) -> tuple[str, int]:
+    """The section with what fits, and the amount of it; a row too long for the room does not take others with it."""
+    used, amount, kept = 0, 0, []
+    for index, row in enumerate(section.rows):
+        if used + (size := measure(row)) <= share:
+            used += size
+            kept.append(row)
+            amount += section.amounts[index] if section.amounts else 0
     missing = len(section.rows) - len(kept)
     if not kept:
-        return section.heading + (section.left_out(missing) if missing else "")
+        return section.heading + (section.left_out(missing) if missing else ""), 0
     text = section.heading + section.opening + "".join(kept) + section.closing
-    return text + (section.left_out(missing) if missing else "")
+    return text + (section.left_out(missing) if missing else ""), amount

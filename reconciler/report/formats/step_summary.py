@@ -10,9 +10,9 @@ from reconciler.report.results import Report
 LIMIT: Final = 1024 * 1024 - 4096
 
 
-def write(report: Report, _: FormatOptions) -> str:
+def write(report: Report, options: FormatOptions) -> str:
     """At most 1 MiB of UTF-8."""
-    return document(report, default_marker(report), LIMIT, _utf8)
+    return document(report, default_marker(report), LIMIT, _utf8, options.on_cut)
 
 
 def _utf8(text: str) -> int:

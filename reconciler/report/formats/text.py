@@ -1,11 +1,17 @@
 """A report as text for a terminal or a job's log: the verdict, then each plan as ``plan`` prints it, then the rest."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from reconciler.plan.guardrail_review import NO_GUARDRAILS
 from reconciler.report.fleet_text import drift_lines
+from reconciler.report.folding import FEW, lines_shown
 from reconciler.report.formats.interface import FormatOptions
+from reconciler.report.lint_text import group_lines
 from reconciler.report.plan_text import plan_lines
 from reconciler.report.results import CheckStatus, Finding, Level, Report, Tone, verdict
+from reconciler.report.results.finding_groups import finding_groups
+from reconciler.report.review_text import rows_cut
 from reconciler.report.style import Style, plain, safe
 
 _TONES = {Tone.STOP: "error", Tone.CAUTION: "warn", Tone.CALM: "add"}
@@ -14,6 +20,9 @@ _LEVELS = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
 
 def write(report: Report, options: FormatOptions) -> str:
     """The lines of the report."""
+    for plan in report.all_plans:
+        if plan.steps and (cut := rows_cut(plan.access)):
+            options.on_cut(*cut)
     return "".join(f"{line}\n" for line in report_lines(report, options.style))
 
 
@@ -21,10 +30,15 @@ def report_lines(report: Report, style: Style = plain, *, expand: bool = False) 
     """The lines, without line ends."""
     found = verdict(report)
     yield style(_TONES[found.tone], found.words)
+    if report.guardrail_findings:
+        yield ""
+        yield style("title", "Guardrails changed")
+    for one in report.guardrail_findings:
+        yield from _finding_lines(one, style)
     for plans, drift in ((report.plans, False), (report.drifts, True)):
         for plan in plans:
             yield ""
-            yield from plan_lines(plan, style, expand=expand, drift=drift)
+            yield from plan_lines(replace(plan, guardrails=NO_GUARDRAILS), style, expand=expand, drift=drift)
     for fleet in report.fleets:
         yield ""
         yield from drift_lines(fleet, style)
@@ -33,19 +47,22 @@ def report_lines(report: Report, style: Style = plain, *, expand: bool = False) 
         yield ""
         counts = ", ".join(f"{report.standings[one]:,} {one}" for one in CheckStatus if report.standings[one])
         yield style("title", f"Checks: {counts}")
-    for check in broken:
+    shown = broken[: lines_shown(len(broken), expand=expand)]
+    for check in shown:
         yield (
             style("error" if check.standing.stops else "warn", f"  {check.standing}")
             + f"  {safe(check.name)}"
             + style("dim", f"  {safe(check.where)}")
         )
         yield from (f"    {safe(line)}" for line in (check.message, *check.lines))
-    told = [one for one in report.open_findings if not one.checked and not one.rule.startswith("left-")]
+    if broken[len(shown) :]:
+        yield f"  and {len(broken) - len(shown):,} more, which the HTML page and JSON have"
+    told = report.other_findings
     if told:
         yield ""
         yield style("title", f"Findings ({len(told):,})")
-    for one in told:
-        yield from _finding_lines(one, style)
+    for group in finding_groups(told):
+        yield from (f"  {line}" for line in group_lines(group, style, None if expand else FEW))
 
 
 def _finding_lines(one: Finding, style: Style) -> Iterator[str]:

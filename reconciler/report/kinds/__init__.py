@@ -4,9 +4,9 @@ from typing import Final
 
 from reconciler.model import Change, Create, Delete, Impossible
 from reconciler.report.kinds import acl, quota, topic
-from reconciler.report.kinds.interface import Detail, Kind, Words
+from reconciler.report.kinds.interface import Alike, Detail, Kind, Words
 
-__all__ = ["KINDS", "VERBS", "Detail", "Kind", "Words", "kind_of", "sign_of"]
+__all__ = ["KINDS", "VERBS", "Alike", "Detail", "Kind", "Words", "kind_of", "sign_of"]
 
 KINDS: Final[tuple[Kind, ...]] = (acl, topic, quota)
 #: What a sign in front of a step means.

@@ -3,15 +3,31 @@
 from collections.abc import Hashable, Sequence
 from typing import Final
 
-from reconciler.model import AclBinding, Change
+from reconciler.model import (
+    INTERNAL_TOPICS,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    Change,
+    Delete,
+    PatternType,
+    ResourceType,
+)
+from reconciler.model.naming import as_name
 from reconciler.plan import TopicReview, touched_binding, touched_bindings
-from reconciler.report.kinds.interface import Words
-from reconciler.report.words import binding_words
+from reconciler.report.kinds.interface import Alike, Words
+from reconciler.report.words import binding_words, pattern_words
 
 TYPES: Final = (AclBinding,)
 NOUN: Final = "binding"
 METRIC: Final = "acl"
 ACTIONS: Final = {"CreateAcl": "create", "DeleteAcl": "delete"}
+
+_HARMLESS_ON_CLUSTER: Final = frozenset(
+    {AclOperation.IDEMPOTENT_WRITE, AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS}
+)
 
 
 def shared(change: Change) -> Hashable:
@@ -20,9 +36,58 @@ def shared(change: Change) -> Hashable:
     return None if binding is None else (binding.pattern, binding.entry[:2], binding.entry.permission_type)
 
 
-def alike(change: Change) -> Hashable:
-    """Never: each binding is somebody's access."""
-    return None
+def alike(changes: Sequence[Change]) -> Alike:
+    """Operations, permission and sort of pattern: names, principals and hosts may differ."""
+    bindings = touched_bindings(changes)
+    kind, _, pattern_type = bindings[0].pattern
+    principal, host, _, permission = bindings[0].entry
+    sort = ("every",) if bindings[0].pattern.is_wildcard else (pattern_type,)
+    everybody, anywhere = principal == WILDCARD_PRINCIPAL, host == WILDCARD
+    operations = tuple(binding.entry.operation for binding in bindings)
+    gravity = min(_gravity(change, binding) for change, binding in zip(changes, bindings, strict=True))
+    return Alike(gravity, (kind, *sort, permission, operations, everybody, anywhere))
+
+
+def _gravity(change: Change, binding: AclBinding) -> int:
+    """The cluster, everybody, all names, what opens, internal topics, what narrows, prefixes, single names."""
+    pattern, entry = binding.pattern, binding.entry
+    if pattern.resource_type is ResourceType.CLUSTER:
+        return 6 if entry.operation in _HARMLESS_ON_CLUSTER else 0
+    if entry.principal == WILDCARD_PRINCIPAL:
+        return 1
+    if pattern.is_wildcard:
+        return 2
+    if isinstance(change, Delete) and entry.permission_type is AclPermissionType.DENY:
+        return 3
+    if pattern.resource_type is ResourceType.TOPIC and any(map(pattern.matches, INTERNAL_TOPICS)):
+        return 3
+    if isinstance(change, Delete) or entry.permission_type is AclPermissionType.DENY:
+        return 4
+    return 7 if pattern.pattern_type is PatternType.LITERAL else 6
+
+
+def many(changes: Sequence[Change], text: str) -> str:
+    """``10,500 bindings: 80 principals ALLOW READ on 700 TOPIC names``."""
+    bindings = touched_bindings(changes)
+    entry = bindings[0].entry
+    operations = ", ".join(dict.fromkeys(binding.entry.operation.name for binding in bindings))
+    who = {binding.entry.principal for binding in bindings}
+    patterns = {binding.pattern for binding in bindings}
+    hosts = {binding.entry.host for binding in bindings} - {WILDCARD}
+    kind, _, pattern_type = bindings[0].pattern
+    names = "names" if pattern_type is PatternType.LITERAL else "prefixes"
+    on = pattern_words(bindings[0].pattern) if len(patterns) == 1 else f"{len(patterns):,} {kind.name} {names}"
+    subject = as_name(entry.principal) if len(who) == 1 else f"{len(who):,} principals"
+    where = f" from {entry.host if len(hosts) == 1 else f'{len(hosts):,} hosts'}" if hosts else ""
+    said = f"{subject} {entry.permission_type.name} {operations} on {on}{where}"
+    return f"{len(bindings):,} bindings: {said}"
+
+
+def name(changes: Sequence[Change]) -> str:
+    """``User:a on TOPIC payments``."""
+    (pattern, entry), *_ = touched_bindings(changes)
+    host = "" if entry.host == WILDCARD else f" from {entry.host}"
+    return f"{as_name(entry.principal)} on {pattern_words(pattern)}{host}"
 
 
 def words(changes: Sequence[Change], review: TopicReview) -> Words:

@@ -15,11 +15,22 @@ class Detail(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Changes in words. ``about`` is a principal or the name of a resource, ``text`` does not begin with a sign."""
+    """Changes in words. ``about`` is a principal or the name of a resource, ``text`` does not begin with a sign.
+
+    ``notes`` hold for every change of this sort, whatever its name.
+    """
 
     about: str
     text: str
     details: tuple[Detail, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Alike(NamedTuple):
+    """``gravity`` is 0 for what a reviewer must see first; ``shape`` is equal where changes differ in names only."""
+
+    gravity: int
+    shape: Hashable
 
 
 class Kind(Protocol):
@@ -49,8 +60,16 @@ class Kind(Protocol):
         """Changes next to each other that have this in common share a line; ``None``: this one has its own."""
         ...
 
-    def alike(self, change: Change) -> Hashable:
-        """What very many changes have in common that are shown once; ``None``: this one is always shown."""
+    def alike(self, changes: Sequence[Change]) -> Alike:
+        """How grave changes that share a line are, and what very many such lines have in common that share another."""
+        ...
+
+    def many(self, changes: Sequence[Change], text: str) -> str:
+        """The words for changes of one shape, how many they are first; ``text`` is what the first ones are called."""
+        ...
+
+    def name(self, changes: Sequence[Change]) -> str:
+        """How changes that share a line are told from others of their shape."""
         ...
 
     def words(self, changes: Sequence[Change], review: TopicReview) -> Words:

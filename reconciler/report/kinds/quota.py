@@ -1,11 +1,17 @@
 """Client quotas in reports: whose limit it is, and what it is before and after."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final
 
-from reconciler.model import QUOTA_KEYS, Change, ClientQuota, Create, Delete, resource_of
+from reconciler.model import (
+    Change,
+    Create,
+    Delete,
+    resource_of,
+)
+from reconciler.model.kinds.quota import QUOTA_KEYS, ClientQuota, values_of
 from reconciler.plan import TopicReview
-from reconciler.report.kinds.interface import Detail, Words
+from reconciler.report.kinds.interface import Alike, Detail, Words
 
 TYPES: Final = (ClientQuota,)
 NOUN: Final = "quota"
@@ -20,24 +26,32 @@ def shared(change: Change) -> Hashable:
     return None
 
 
-def alike(change: Change) -> Hashable:
+def alike(changes: Sequence[Change]) -> Alike:
     """The limits before and after."""
-    return tuple(_values(change.before).items()), tuple(_values(change.after).items())
+    before, after = values_of(changes[0].before), values_of(changes[0].after)
+    gravity = 4 if isinstance(changes[0], Delete) else 6
+    return Alike(gravity, (tuple(before.items()), tuple(after.items())))
+
+
+def many(changes: Sequence[Change], text: str) -> str:
+    """``300 quotas``."""
+    return f"{len(changes):,} quotas"
+
+
+def name(changes: Sequence[Change]) -> str:
+    """``user alice``."""
+    return str(resource_of(changes[0]).entity)
 
 
 def words(changes: Sequence[Change], review: TopicReview) -> Words:
     """``quota of user alice``, and a line for each limit that is set, altered or removed."""
     change = changes[0]
     entity = resource_of(change).entity
-    before, after = _values(change.before), _values(change.after)
+    before, after = values_of(change.before), values_of(change.after)
     role = "add" if isinstance(change, Create) else "remove" if isinstance(change, Delete) else "change"
     moved = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
     lines = tuple(Detail(role, f"{key}{_sides(key, before.get(key), after.get(key))}") for key in moved)
     return Words(entity.principal or str(entity), f"quota of {entity}", lines)
-
-
-def _values(side: object) -> Mapping[str, float]:
-    return side.values if isinstance(side, ClientQuota) else {}
 
 
 def _sides(key: str, before: float | None, after: float | None) -> str:
@@ -56,4 +70,4 @@ def limit(key: str, value: float) -> str:
     if unit == "bytes/s":
         size = next(((name, number) for name, number in _SIZES if value >= number and value % number == 0), None)
         return f"{value:.0f} ({value / size[1]:.0f}{size[0]})" if size else f"{value:.0f} bytes/s"
-    return f"{value:g}{unit if unit == '%' else f' {unit}'}"
+    return f"{value:g}{unit if unit in ('', '%') else f' {unit}'}"

@@ -14,10 +14,11 @@ from reconciler.model import (
     TopicUse,
     Update,
     readable,
+    resource_of,
 )
 from reconciler.plan import TopicReview, losses
 from reconciler.plan.kinds.topic import PARTITIONS, REPLICAS
-from reconciler.report.kinds.interface import Detail, Words
+from reconciler.report.kinds.interface import Alike, Detail, Words
 from reconciler.report.style import counted
 
 TYPES: Final = (Topic, TopicPartitions, TopicConfigs, Impossible)
@@ -32,10 +33,7 @@ ACTIONS: Final = {
 
 _SIZES: Final = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 _GROUPS_NAMED: Final = 5
-_KEYS_MOVE: Final = (
-    "records with the same key may go to another partition than before:",
-    "across the change, readers may see records of one key out of order",
-)
+_KEYS_MOVE: Final = "records with the same key may go to another partition, and across the change be read out of order"
 
 
 def shared(change: Change) -> Hashable:
@@ -43,16 +41,33 @@ def shared(change: Change) -> Hashable:
     return None
 
 
-def alike(change: Change) -> Hashable:
-    """What is set on the topic; ``None`` where records or the topic are lost."""
-    match change:
+def alike(changes: Sequence[Change]) -> Alike:
+    """What is set on the topic; where it or its records are lost, that."""
+    match changes[0]:
         case Create(Topic() as topic):
-            return topic.num_partitions, topic.replication_factor, topic.replica_assignments, *topic.configs.items()
+            assigned = topic.num_partitions, topic.replication_factor, topic.replica_assignments
+            return Alike(7, ("create", assigned, *topic.configs.items()))
+        case Delete():
+            return Alike(0, "delete")
         case Update(TopicPartitions(_, before), TopicPartitions(_, after, _, assignments)):
-            return before, after, assignments
-        case Update(TopicConfigs(_, old), TopicConfigs(_, new)) if not losses(change):
-            return tuple(old.items()), tuple(new.items())
-    return None
+            return Alike(5, ("partitions", before, after, assignments))
+        case Update(TopicConfigs(_, old), TopicConfigs(_, new)) as change:
+            lost = losses(change)
+            return Alike(1 if lost else 6, ("configs", tuple(old.items()), tuple(new.items()), tuple(lost)))
+        case Impossible(what, _, before, after):
+            return Alike(2, (what, before, after))
+    raise TypeError(f"{changes[0]!r} is not a change of a topic")
+
+
+def many(changes: Sequence[Change], text: str) -> str:
+    """``2,000 topics: 3 partitions, 1 replica``: what the first one is called, with their number for its name."""
+    return text.replace(f"topic {name(changes)}", f"{len(changes):,} topics", 1).replace("its records", "their records")
+
+
+def name(changes: Sequence[Change]) -> str:
+    """Its name."""
+    change = changes[0]
+    return change.name if isinstance(change, Impossible) else str(resource_of(change).name)
 
 
 def words(changes: Sequence[Change], review: TopicReview) -> Words:
@@ -67,8 +82,7 @@ def words(changes: Sequence[Change], review: TopicReview) -> Words:
             return Words(topic.name, f"topic {topic.name} and all its records", lines)
         case Update(TopicPartitions(name, before), TopicPartitions(_, after, _, assignments)):
             on = "" if assignments is None else f" on brokers {_brokers(assignments)}"
-            lines = tuple(Detail("dim", line) for line in _KEYS_MOVE)
-            return Words(name, f"topic {name}: partitions {before} → {after}{on}", lines)
+            return Words(name, f"topic {name}: partitions {before} → {after}{on}", notes=(_KEYS_MOVE,))
         case Update(TopicConfigs(name, old), TopicConfigs(_, new)) as change:
             sides = ((key, _value(key, old[key], review), _value(key, value, review)) for key, value in new.items())
             configs = (Detail("change", f"{key}: {before} → {after}") for key, before, after in sides)

@@ -1,6 +1,7 @@
 """The page's text: a template, its style and its script in one file, under a policy that permits these two only."""
 
 import base64
+import datetime
 import hashlib
 from collections.abc import Callable
 from functools import cache
@@ -10,24 +11,26 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reconciler.report.formats.escaping import unformulaic
+from reconciler.report.access_lines import PRINCIPALS_SHOWN
+from reconciler.report.formats.escaping import bare_name, names_apart, unformulaic
 from reconciler.report.page import changes, heat_map
 from reconciler.report.page.view import page_view
 from reconciler.report.results import Report
 from reconciler.report.style import counted, safe
 
 
-def page(report: Report, version: str) -> str:
-    """The whole page. Nothing in it is fetched, and nothing but its own script may run."""
+def page(report: Report, version: str, made: datetime.datetime | None = None) -> str:
+    """The whole page, ``made`` at that moment. Nothing in it is fetched, and nothing but its own script may run."""
     style, script = _file("page.css"), _file("page.js")
     template = _environment().get_template("page.html")
     return template.render(
         view=page_view(report),
         version=version,
+        made="" if made is None else f"{made.astimezone(datetime.UTC):%Y-%m-%d %H:%M} UTC",
         policy=content_policy(style, script),
         style=Markup(style),  # noqa: S704 - a file of this package
         script=Markup(script),  # noqa: S704 - a file of this package
-        cell={"width": changes.CELL_WIDTH, "height": changes.CELL_HEIGHT},
+        cell={"height": changes.CELL_HEIGHT},
         heat_cell={"width": heat_map.CELL_WIDTH, "height": heat_map.CELL_HEIGHT},
     )
 
@@ -67,6 +70,7 @@ def _environment() -> Environment:
         "number": _number,
     }
     environment.filters.update(filters)
+    environment.globals["principals_shown"] = PRINCIPALS_SHOWN
     return environment
 
 
@@ -79,9 +83,9 @@ def _number(value: int) -> str:
 
 
 def _coded(text: str) -> Markup:
-    """A sentence, with what stands between backticks as code; whatever is in it is escaped."""
-    parts = unformulaic(text).split("`")
-    if len(parts) % 2 == 0:
-        return escape("`".join(parts))
+    """A sentence, with the names in it as code; whatever is in it is escaped."""
+    parts = names_apart(unformulaic(text))
     code = Markup("<code>{}</code>")
-    return Markup().join(code.format(part) if number % 2 else escape(part) for number, part in enumerate(parts))
+    return Markup().join(
+        code.format(bare_name(part)) if number % 2 else escape(part) for number, part in enumerate(parts)
+    )

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from reconciler.plan import TITLES, Phase, Plan, change_id
-from reconciler.report.access_lines import AccessLine, access_lines
+from reconciler.model.naming import with_points
+from reconciler.plan import TITLES, Phase, Plan, plan_id
+from reconciler.report.access_lines import AccessLine, ordered_lines
 from reconciler.report.page.changes import Changes, changes_of
 from reconciler.report.page.heat_map import HeatMap, heat_map
 from reconciler.report.results import Check, CheckStatus, Finding, Report, Verdict, plan_verdict, verdict
+from reconciler.report.results.finding_groups import FindingGroup, finding_groups
 from reconciler.report.results.fleet import FleetCluster, FleetReport
 from reconciler.report.results.notes import Note, plan_notes
 from reconciler.report.results.report import StepCounts, step_counts
 from reconciler.report.results.verdict import plan_counts
-from reconciler.report.step_lines import StepLine, step_lines
-from reconciler.report.words import pattern_words
+from reconciler.report.skipped_lines import SkippedGroup, skipped_groups
+from reconciler.report.step_lines import StepLine, note_lines, step_lines
 
 #: A principal with more rows gets several portions, so that a page of principals stays small whatever they hold.
 ROWS_OF_A_PORTION: Final = 100
@@ -41,6 +43,7 @@ class PhaseView:
     phase: Phase
     title: str
     lines: tuple[StepLine, ...]
+    notes: tuple[tuple[int, str], ...]
     first: int
     barrier: bool
 
@@ -60,13 +63,18 @@ class PlanView:
     losing: int
     changes: Changes | None
     phases: tuple[PhaseView, ...]
-    coverage: tuple[tuple[str, tuple[str, ...]], ...]
     notes: tuple[Note, ...]
+    skipped: tuple[SkippedGroup, ...]
 
     @property
     def id(self) -> str:
         """What a reviewer approves."""
-        return change_id(self.plan)
+        return plan_id(self.plan)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reviewer should know."""
+        return (*self.plan.warnings, *self.plan.login_warnings)
 
     @property
     def uncertain(self) -> bool:
@@ -91,8 +99,9 @@ class PageView:
     title: str
     verdict: Verdict
     plans: tuple[PlanView, ...]
+    guardrails: tuple[Finding, ...]
     refusals: tuple[Finding, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[FindingGroup, ...]
     waived: tuple[Finding, ...]
     checks: tuple[Check, ...]
     passed: tuple[Check, ...]
@@ -104,14 +113,15 @@ class PageView:
 def page_view(report: Report) -> PageView:
     """The view of a report."""
     plans = [*((plan, False) for plan in report.plans), *((plan, True) for plan in report.drifts)]
-    told = [one for one in report.open_findings if not one.checked]
+    told = report.other_findings
     levels = Counter(str(one.level) for one in told)
     return PageView(
         _title(report),
         verdict(report),
         tuple(_plan_view(number, plan, drift=drift) for number, (plan, drift) in enumerate(plans, 1)),
+        report.guardrail_findings,
         tuple(one for one in report.open_findings if one.rule.startswith("guard-")),
-        tuple(told),
+        tuple(finding_groups(told)),
         report.waived_findings,
         tuple(check for check in report.broken_checks if not check.told_elsewhere),
         tuple(one for one in report.checks if one.standing is CheckStatus.PASSED and one.group != "Fleet"),
@@ -144,19 +154,22 @@ def _plan_view(number: int, plan: Plan, *, drift: bool) -> PlanView:
         plan_verdict(plan, drift=drift),
         plan_counts(plan),
         step_counts(plan),
-        tuple(portions(access_lines(rows))),
+        tuple(portions(ordered_lines(rows))),
         len({row.principal for row in rows if row.gained}),
         len({row.principal for row in rows if row.lost}),
         changes_of(rows),
         tuple(_phases(plan)),
-        tuple(_coverage(plan)),
-        tuple(plan_notes(plan)),
+        tuple(plan_notes(plan, expand=True)),
+        tuple(skipped_groups(plan, fold=False)),
     )
 
 
 def portions(lines: Iterable[AccessLine]) -> Iterator[Portion]:
-    """Lines by principal, in their order; no portion has more than a hundred."""
-    for who, group in groupby(lines, key=lambda line: line.who):
+    """Lines by principal, each where its first line is; no portion has more than a hundred."""
+    found: dict[str, list[AccessLine]] = {}
+    for line in lines:
+        found.setdefault(with_points(line.who), []).append(line)
+    for who, group in found.items():
         rows = tuple(group)
         gains = sum(row.sign == "+" for row in rows)
         parts = -(-len(rows) // ROWS_OF_A_PORTION)
@@ -167,18 +180,11 @@ def portions(lines: Iterable[AccessLine]) -> Iterator[Portion]:
 
 def _phases(plan: Plan) -> Iterator[PhaseView]:
     first = 1
-    found = [(phase, tuple(lines)) for phase, lines in groupby(step_lines(plan), key=lambda line: line.phase)]
+    found = [
+        (phase, tuple(lines)) for phase, lines in groupby(step_lines(plan, fold=False), key=lambda line: line.phase)
+    ]
     for number, (phase, lines) in enumerate(found):
         following = [later for later, _ in found[number + 1 :]]
         awaited = bool(following) and any(phase <= barrier < following[0] for barrier in plan.barriers)
-        yield PhaseView(phase, TITLES[phase], lines, first, awaited)
+        yield PhaseView(phase, TITLES[phase], lines, tuple(note_lines(lines)), first, awaited)
         first += len(lines)
-
-
-def _coverage(plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for words, patterns in (
-        ("gets its first binding: closed to everybody else if default-allow is on", plan.coverage.closed),
-        ("loses its last binding: open to everybody if default-allow is on", plan.coverage.opened),
-    ):
-        if patterns:
-            yield words, tuple(map(pattern_words, patterns))

@@ -6,7 +6,10 @@ from itertools import groupby
 from typing import Final
 
 from reconciler.access import Via
+from reconciler.manifest import Meaning
 from reconciler.model import AclBinding
+from reconciler.model.naming import as_name, binding_name, ticked
+from reconciler.plan.guardrail_review import GuardrailReview
 from reconciler.report.results.documents import (
     BreachEntry,
     ChecksEntry,
@@ -18,6 +21,7 @@ from reconciler.report.results.documents import (
 from reconciler.report.results.finding import Check, CheckStatus, Finding, Level
 from reconciler.report.results.lint_findings import idle_waivers, waived_words
 from reconciler.report.style import counted
+from reconciler.report.words import host_words
 
 #: What a claim that did not hold is called as a rule: by what came of it, never by its name.
 _CLAIM_RULES: Final = {"failed": "access-test", "undecided": "access-test-undecided", "waived": "access-test"}
@@ -34,15 +38,23 @@ def agreed_findings(agreed: ChecksEntry, cluster: str) -> Iterator[Finding]:
     for claim in agreed.claims:
         if claim.standing != "passed":
             yield _claim_finding(claim, cluster)
-    for change in agreed.guardrails:
-        rule = f"guardrail-{change.meaning}"
-        level = Level.NOTE if change.meaning == "tighter" else Level.WARNING
-        yield Finding(rule, rule, level, change.message, place=change.place)
+    yield from guardrail_findings(agreed.guardrails, cluster)
     for breach in agreed.breaches or ():
         yield _ownership_finding(breach, cluster)
     if agreed.policies is not None:
         yield from (_policy_finding(form, cluster) for form in agreed.policies.findings)
         yield from idle_waivers(agreed.policies.idle_waivers, cluster)
+
+
+def guardrail_findings(review: GuardrailReview, cluster: str) -> Iterator[Finding]:
+    """What a proposal changes about its judges, and where they hold although it does."""
+    for change in review.changes:
+        rule = f"guardrail-{change.meaning}"
+        level = Level.NOTE if change.meaning is Meaning.TIGHTER else Level.WARNING
+        yield Finding(rule, rule, level, change.words, place=change.origin)
+    for notice in review.notices:
+        details = () if notice.related is None else (f"compare {as_name(str(notice.related))}",)
+        yield Finding(notice.rule, notice.rule, Level.WARNING, notice.message, "", cluster, "", notice.origin, details)
 
 
 def agreed_checks(agreed: ChecksEntry, cluster: str, basis: str) -> Iterator[Check]:
@@ -116,7 +128,7 @@ def _ownership_checks(breaches: tuple[BreachEntry, ...], cluster: str) -> Iterat
 def _policy_finding(form: PolicyEntry, cluster: str) -> Finding:
     level = Level.ERROR if form.stops else Level.WARNING
     message = f"undecided: {form.message}" if form.standing == "undecided" else form.message
-    details = (form.reason,) if form.reason else ()
+    details = (ticked(form.reason),) if form.reason else ()
     waived = waived_words(form.waiver) if form.standing == "waived" else ""
     subject = f"topic {form.topic}"
     return Finding(
@@ -131,8 +143,8 @@ def _policy_checks(policies: PoliciesEntry, cluster: str) -> Iterator[Check]:
     for rule, group in groupby(ordered, key=_rule_name):
         found = list(group)
         broken += 1
-        lines = tuple(f"topic {form.topic} at {form.place}: {form.message}" for form in found)
-        message = found[0].reason or counted(len(found), "finding")
+        lines = tuple(f"topic {as_name(form.topic)} at {as_name(str(form.place))}: {form.message}" for form in found)
+        message = ticked(found[0].reason) if found[0].reason else counted(len(found), "finding")
         standing = min((_policy_standing(form) for form in found), key=tuple(CheckStatus).index)
         yield Check("TopicPolicy", rule, cluster, standing, message, lines, found[0].place)
     if policies.rules > broken:
@@ -165,7 +177,7 @@ def _standing(claim: ClaimEntry) -> CheckStatus:
 
 def _broken(claim: ClaimEntry) -> Iterator[str]:
     for glob in claim.about_nobody:
-        yield f"no known principal matches {glob}, so the claim covers nobody"
+        yield f"no known principal matches {as_name(glob)}, so the claim covers nobody"
     if claim.witness is not None:
         yield from _witness(claim.witness, may=claim.claim != "must", certain=not claim.reason)
     if claim.reason:
@@ -174,14 +186,15 @@ def _broken(claim: ClaimEntry) -> Iterator[str]:
 
 def _witness(witness: WitnessEntry, *, may: bool, certain: bool) -> Iterator[str]:
     verb = f"{'' if certain else 'perhaps '}{'may' if may else 'may not'}"
-    resource = f"{witness.resource_type} {witness.resource_name}"
-    yield f"but {witness.principal} {verb} {witness.operation} {resource} from {witness.host}"
+    resource = f"{witness.resource_type} {as_name(witness.resource_name)}"
+    host = host_words(witness.host, {binding.entry.host for binding in witness.bindings})
+    yield f"but {as_name(witness.principal)} {verb} {witness.operation} {resource} from {host}"
     because = _BECAUSE.get(witness.via or "")
     if because:
         yield because
-    yield from (f"by {binding}" for binding in witness.bindings)
+    yield from (f"by {binding_name(binding)}" for binding in witness.bindings)
     if witness.origins:
-        yield f"declared at {', '.join(witness.origins)}"
+        yield f"declared at {', '.join(map(as_name, witness.origins))}"
 
 
 def _mending(claim: ClaimEntry) -> Iterator[str]:
@@ -193,4 +206,4 @@ def _mending(claim: ClaimEntry) -> Iterator[str]:
 
 
 def _changes(verb: str, bindings: Iterable[AclBinding]) -> Iterator[str]:
-    yield from (f"{verb} {binding}" for binding in bindings)
+    yield from (f"{verb} {binding_name(binding)}" for binding in bindings)

@@ -19,13 +19,16 @@ from reconciler.codec import (
 )
 from reconciler.codec.values import BINDING, ORIGIN
 from reconciler.plan import Guard, Refusal
+from reconciler.plan.file.guardrails import GUARDRAILS
+from reconciler.plan.guardrail_review import NO_GUARDRAILS
 from reconciler.report.results.documents import (
     BreachEntry,
     ChecksEntry,
     ClaimEntry,
     ConsentEntry,
+    DeclaredBinding,
+    DeclaredTopic,
     FailedOutput,
-    GuardrailEntry,
     LintedState,
     LintEntry,
     LintOutput,
@@ -94,6 +97,13 @@ LINT: Final[Record[LintOutput]] = record(
                 _IDLE,
                 field("ignored", COUNT, "Findings about bindings that somebody else manages.", 0, default=0),
                 field("implied", COUNT, "Findings about a DESCRIBE that READ or WRITE implies.", 0, default=0),
+                field(
+                    "condition",
+                    nullable(ANY_TEXT),
+                    "What has to be true for these findings, and only the manifests say.",
+                    "if the brokers' super.users has User:admin",
+                    default=None,
+                ),
             )
         ),
         "One for each state that was looked at.",
@@ -131,12 +141,15 @@ CLAIM: Final[Record[ClaimEntry]] = record(
     field("mending", nullable(_REMEDIATION), "Bindings that would make it hold.", default=None),
     _WAIVED,
 )
+_GUARDRAILS: Final = field(
+    "guardrails", GUARDRAILS, "What judged the manifests besides themselves.", default=NO_GUARDRAILS, omit=True
+)
 TEST: Final[Record[TestOutput]] = record(
     TestOutput,
     field("passed", BOOLEAN, "Whether no claim failed.", True),
     field(
         "clusters",
-        array(record(TestedState, _CLUSTER, _BASIS, field("claims", array(CLAIM), "The claims."))),
+        array(record(TestedState, _CLUSTER, _BASIS, field("claims", array(CLAIM), "The claims."), _GUARDRAILS)),
         "One for each state that was looked at.",
     ),
 )
@@ -155,12 +168,6 @@ _CONSENT: Final[Record[ConsentEntry]] = record(
     field("team", TEXT, "The team that gives it.", "ledger"),
     field("to", TEXT, "The team that it is given to.", "payments"),
     field("reason", ANY_TEXT, "Why, as declared.", "settlement reads the ledger", default=""),
-    _MESSAGE,
-)
-_GUARDRAIL: Final[Record[GuardrailEntry]] = record(
-    GuardrailEntry,
-    _PLACE,
-    field("meaning", TEXT, "Whether the rules refuse more (tighter), less (looser), or that is unclear.", "looser"),
     _MESSAGE,
 )
 _POLICY_ENTRY: Final[Record[PolicyEntry]] = record(
@@ -196,13 +203,27 @@ CHECKS: Final[Record[ChecksEntry]] = record(
     field("breaches", nullable(array(_BREACH)), "Breaches of ownership.", default=None, omit=True),
     field("policies", nullable(_POLICIES), "Topics and topic policies.", default=None, omit=True),
     field("consents", array(_CONSENT), "The consents that something declared relies on.", default=(), omit=True),
-    field("guardrails", array(_GUARDRAIL), "What differs from the guardrails of --base.", default=(), omit=True),
+    _GUARDRAILS,
+)
+_DECLARED: Final[Record[DeclaredBinding]] = record(
+    DeclaredBinding,
+    field("binding", BINDING, "The binding, variables and roles resolved."),
+    _PLACE,
+    field("role", ORIGIN, "The rule of the Role that names the operation.", "roles.yaml:7:7", default=None, omit=True),
+)
+_DECLARED_TOPIC: Final[Record[DeclaredTopic]] = record(
+    DeclaredTopic,
+    field("name", TEXT, "The topic.", "prod.orders"),
+    _PLACE,
+    field("absent", BOOLEAN, "Whether it must not exist.", False, default=False),
 )
 _VALIDATED: Final[Record[ValidatedEntry]] = record(
     ValidatedEntry,
     field("bindings", COUNT, "How many bindings are declared.", 40, default=0),
     field("topics", COUNT, "How many topics are declared.", 4, default=0),
     field("expired", COUNT, "How many bindings have expired.", 0, default=0),
+    field("declared", array(_DECLARED), "Each binding, with --expand.", default=(), omit=True),
+    field("declaredTopics", array(_DECLARED_TOPIC), "Each topic, with --expand.", default=(), omit=True),
     flat(CHECKS, "checks"),
 )
 _PROBLEM: Final[Record[ProblemEntry]] = record(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.model import AclBinding, Origin
+from reconciler.plan.guardrail_review import NO_GUARDRAILS, GuardrailReview
 from reconciler.report.results.finding import Level
 
 
@@ -47,6 +48,7 @@ class LintedState:
     idle_waivers: tuple[Origin, ...]
     ignored: int = 0
     implied: int = 0
+    condition: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class TestedState:
     cluster: str
     basis: str
     claims: tuple[ClaimEntry, ...]
+    guardrails: GuardrailReview = NO_GUARDRAILS
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +138,6 @@ class ConsentEntry:
     team: str
     to: str
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class GuardrailEntry:
-    """A difference between the guardrails of a proposal and those of its base."""
-
-    place: Origin
-    meaning: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,17 +195,37 @@ class ChecksEntry:
     breaches: tuple[BreachEntry, ...] | None = None
     policies: PoliciesEntry | None = None
     consents: tuple[ConsentEntry, ...] = ()
-    guardrails: tuple[GuardrailEntry, ...] = ()
+    guardrails: GuardrailReview = NO_GUARDRAILS
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredBinding:
+    """A binding, and where it is declared; ``role`` is the rule of a ``Role`` document that names the operation."""
+
+    binding: AclBinding
+    place: Origin
+    role: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredTopic:
+    """The name of a topic, and where it is declared."""
+
+    name: str
+    place: Origin
+    absent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ValidatedEntry:
-    """One cluster: how much is declared, and what was checked."""
+    """One cluster: how much is declared, and what was checked; with ``--expand``, each binding and topic."""
 
     checks: ChecksEntry
     bindings: int = 0
     topics: int = 0
     expired: int = 0
+    declared: tuple[DeclaredBinding, ...] = ()
+    declared_topics: tuple[DeclaredTopic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

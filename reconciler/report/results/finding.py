@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from reconciler.model import Origin
+from reconciler.model import AclBinding, Origin
 
 
 class Level(StrEnum):
@@ -41,7 +41,8 @@ class Finding:
     """One finding. ``rule`` is stable (``KA001``, ``KR012``, ``guard-lockout``), ``name`` its slug.
 
     ``cluster`` is empty where it is about the manifests themselves; ``place`` is ``None`` where nothing declares it.
-    ``waived`` says why and until when it is accepted. ``checked``: a check of the same report says it, too.
+    ``waived`` says why and until when it is accepted. ``checked``: a check of the same report says it, too. ``binding``
+    is what ``subject`` spells, where it is about one.
     """
 
     rule: str
@@ -55,6 +56,12 @@ class Finding:
     details: tuple[str, ...] = ()
     waived: str = ""
     checked: bool = False
+    binding: AclBinding | None = None
+
+    @property
+    def about_guardrails(self) -> bool:
+        """Whether it is about a change of the rules that judge the change."""
+        return self.rule.startswith("guardrail-")
 
 
 @dataclass(frozen=True, slots=True)

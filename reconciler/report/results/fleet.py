@@ -52,14 +52,14 @@ class FleetCluster:
 
     @property
     def words(self) -> str:
-        """``2 bindings missing, 1 change of topics or quotas``; why it is not known; or that it is as declared."""
+        """``2 bindings missing, 1 change of topics or others``; why it is not known; or that it is as declared."""
         if self.failure is not None:
             return f"not known: {self.failure.code}: {' '.join(self.failure.message.split())}"
         counts = self.counts or DriftCounts()
         found = (
             (counts.creates, "binding", "missing"),
             (counts.deletes, "binding", "undeclared"),
-            (counts.topics, "change", "of topics or quotas"),
+            (counts.others, "change", "of topics or others"),
             (counts.left, "difference", "that no plan removes"),
         )
         return ", ".join(f"{counted(number, noun)} {what}" for number, noun, what in found if number) or "as declared"
@@ -136,9 +136,9 @@ def fleet_report(
 
 def _differences(item: ClusterDrift, details: Details, shown: int) -> Iterator[FleetDifference]:
     changes, left = details(item)
-    for change, origin in changes[:shown]:
-        words = kind_of(change).words([change], TopicReview())
-        yield FleetDifference(sign_of(change), words.text, "" if origin is None else str(origin))
+    for found in changes[:shown]:
+        words = kind_of(found.change).words([found.change], TopicReview())
+        yield FleetDifference(sign_of(found.change), words.text, "" if found.origin is None else str(found.origin))
     for one in left[:shown]:
         yield FleetDifference("!", f"{one.subject}: {one.detail}", "" if one.origin is None else str(one.origin))
 

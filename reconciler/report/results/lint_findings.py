@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from reconciler.model import Origin
+from reconciler.model.naming import as_name, binding_name, ticked
 from reconciler.report.results.documents import LintEntry, ProblemEntry, WaiverEntry
 from reconciler.report.results.finding import Finding, Level
 
@@ -18,9 +19,16 @@ def lint_finding(form: LintEntry, cluster: str) -> Finding:
         cluster,
         str(form.binding),
         form.place,
-        (*form.evidence, *(f"see also {binding}" for binding in form.related)),
+        tuple(_details(form)),
         waived_words(form.waiver),
+        binding=form.binding,
     )
+
+
+def _details(form: LintEntry) -> Iterator[str]:
+    if form.evidence:
+        yield f"for example: {', '.join(form.evidence)}"
+    yield from (f"see also {name}" for name in map(binding_name, form.related) if name not in form.message)
 
 
 def idle_waivers(places: Iterable[Origin], cluster: str) -> Iterator[Finding]:
@@ -33,7 +41,7 @@ def idle_waivers(places: Iterable[Origin], cluster: str) -> Iterator[Finding]:
 def problem_finding(problem: ProblemEntry) -> Finding:
     """A problem in a manifest."""
     place = Origin(problem.file, problem.line, problem.column)
-    details = tuple(f"see also {other}" for other in problem.related)
+    details = tuple(f"see also {as_name(str(other))}" for other in problem.related)
     return Finding(
         problem.code,
         problem.code.lower(),
@@ -49,5 +57,5 @@ def waived_words(waiver: WaiverEntry | None) -> str:
     """Until when it is accepted, and why; nothing where nobody accepts it."""
     if waiver is None:
         return ""
-    ticket = f", {waiver.ticket}" if waiver.ticket else ""
-    return f"accepted until {waiver.expires}: {waiver.reason}{ticket}"
+    ticket = f", {as_name(waiver.ticket)}" if waiver.ticket else ""
+    return f"accepted until {waiver.expires}: {ticked(waiver.reason)}{ticket}"

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from reconciler.model.naming import as_name
 from reconciler.plan import EVERYBODY_ELSE, Plan
-from reconciler.plan.review.irreversible import irreversible
 from reconciler.report.bridge_text import closing_lines, opening_lines
+from reconciler.report.coverage_words import coverage_words
+from reconciler.report.irreversible_lines import irreversible_lines
 from reconciler.report.style import plain, safe
 from reconciler.report.validation_text import validation_lines
 from reconciler.report.words import accepted_words
@@ -20,20 +22,24 @@ class Note:
     items: tuple[str, ...] = ()
 
 
-def plan_notes(plan: Plan) -> Iterator[Note]:
-    """All notes, in the order in which the plan's text has them."""
-    exempt = [f"{one.principal} on {one.region.describe()}" for one in plan.access.exceptions]
+def plan_notes(plan: Plan, *, expand: bool = False) -> Iterator[Note]:
+    """All notes, in the order in which the plan's text has them; with ``expand`` each has all its lines."""
+    exempt = [f"{as_name(one.principal)} on {one.region.describe()}" for one in plan.access.exceptions]
     if exempt:
         yield Note(f"What happens to {EVERYBODY_ELSE} does not happen to these", tuple(map(safe, exempt)))
     said = chain(
-        opening_lines(plan, plain),
-        closing_lines(plan, plain),
+        opening_lines(plan, plain, expand=expand),
+        closing_lines(plan, plain, expand=expand),
         validation_lines(plan.topics.validation),
     )
     yield from _grouped(said)
-    sentences = tuple(map(safe, irreversible(plan.steps)))
+    sentences = [
+        sentence + (f": {', '.join(names)}{f' and {unnamed:,} more' if unnamed else ''}" if names else "")
+        for sentence, names, unnamed in irreversible_lines(plan, expand=expand)
+    ]
     if sentences:
-        yield Note("Cannot be undone", sentences)
+        yield Note("Cannot be undone", tuple(map(safe, sentences)))
+    yield from (Note(title, tuple(map(safe, patterns))) for title, patterns in coverage_words(plan))
     if plan.acknowledgements:
         yield Note("Accepted", tuple(safe(accepted_words(one)) for one in plan.acknowledgements))
 

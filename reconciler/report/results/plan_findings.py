@@ -1,20 +1,40 @@
 """Findings and checks of a plan, what guards refuse and what stays; and of a command that ended without a result."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
 from reconciler.diff import SkipReason
 from reconciler.plan import Plan
 from reconciler.report.results.documents import FailedOutput
 from reconciler.report.results.finding import Check, CheckStatus, Finding, Level
+from reconciler.report.verification_text import NOT_VERIFIED, VERIFY
 
 #: What a person has to look at; the others are what was asked for.
 _LEVELS: Final = {
     SkipReason.IMPOSSIBLE: Level.WARNING,
     SkipReason.UNREADABLE: Level.WARNING,
     SkipReason.UNSUPPORTED: Level.WARNING,
+    SkipReason.LEFTOVER: Level.WARNING,
+    SkipReason.UNDECLARED: Level.WARNING,
 }
+
+
+def verification_findings(plan: Plan, document: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """What nobody has verified of a plan that comes from a file; nothing for what a command has just printed."""
+    rule, cluster, found = "plan-not-verified", plan.terms.cluster, document.get("verification")
+    if found is None:
+        if "digest" not in document:
+            return ()
+        return (Finding(rule, rule, Level.WARNING, NOT_VERIFIED, VERIFY, cluster),)
+    found = found if isinstance(found, dict) else {}
+    if found.get("verified") is True:
+        return ()
+    places = found.get("differences") or []
+    if not places:
+        return (Finding(rule, rule, Level.WARNING, NOT_VERIFIED, VERIFY, cluster),)
+    message = "not the plan that the manifests give for this cluster now; these differ: " + ", ".join(map(str, places))
+    return (Finding(rule, rule, Level.ERROR, message, "plan again", cluster),)
 
 
 def guard_findings(plan: Plan) -> tuple[Finding, ...]:

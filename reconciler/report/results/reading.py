@@ -21,6 +21,7 @@ from reconciler.report.results.plan_findings import (
     guard_checks,
     guard_findings,
     left_findings,
+    verification_findings,
 )
 from reconciler.report.results.report import Report
 
@@ -72,6 +73,7 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
     return Report(
         plans=(plan,),
         findings=(
+            *verification_findings(plan, document),
             *guard_findings(plan),
             *answer_findings(plan),
             *agreed_findings(agreed, cluster),
@@ -94,7 +96,12 @@ def _lint_report(form: LintOutput) -> Report:
 
 
 def _test_report(form: TestOutput) -> Report:
-    report = _agreed_report([(state.cluster, state.basis, ChecksEntry(state.claims)) for state in form.clusters])
+    report = _agreed_report(
+        [
+            (state.cluster, state.basis, ChecksEntry(state.claims, guardrails=state.guardrails))
+            for state in form.clusters
+        ]
+    )
     return _as_said(report, well=form.passed)
 
 

@@ -43,6 +43,20 @@ class Report:
         return tuple(sorted(found, key=_order))
 
     @property
+    def guardrail_findings(self) -> tuple[Finding, ...]:
+        """What the proposal changes about the rules that judge it, and where they hold although it does."""
+        return tuple(one for one in self.open_findings if one.about_guardrails)
+
+    @property
+    def other_findings(self) -> tuple[Finding, ...]:
+        """Open findings that neither a check nor a plan tells, and that are not about guardrails."""
+        return tuple(
+            one
+            for one in self.open_findings
+            if not one.checked and not one.about_guardrails and not one.rule.startswith("left-")
+        )
+
+    @property
     def waived_findings(self) -> tuple[Finding, ...]:
         """Findings that somebody has accepted for a while."""
         return tuple(sorted((one for one in self.findings if one.waived), key=_order))

@@ -1,5 +1,6 @@
 """The first line of every report: may this go ahead, and what does it do to access."""
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -47,11 +48,18 @@ def verdict(report: Report) -> Verdict:
     if _spoilt(report):
         tone = Tone.STOP
         parts.append(_spoilt(report))
+    if report.guardrail_findings:
+        # What a change does is judged by these rules: a calm verdict of theirs says nothing once they are loosened.
+        parts.append(_guardrails_changed(report))
+        if tone is Tone.CALM and any(one.level is not Level.NOTE for one in report.guardrail_findings):
+            tone = Tone.CAUTION
     if len(found) == 1:
         parts.append(found[0].words)
     elif found:
         parts.append(_many(report, found))
-    levels = [one.level for one in report.open_findings if not one.rule.startswith("left-")]
+    levels = [
+        one.level for one in report.open_findings if not one.rule.startswith("left-") and not one.about_guardrails
+    ]
     if tone is Tone.CALM and any(level is not Level.NOTE for level in levels):
         tone = Tone.CAUTION
         counts = [counted(levels.count(level), level) for level in LEVELS if level in levels]
@@ -65,7 +73,7 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
     """The verdict on one plan, or on one drift report."""
     if drift:
         count = len(plan.steps) + len(plan.skipped)
-        if not count and plan.warnings:
+        if not count and (plan.warnings or plan.login_warnings):
             # Where nothing differs, warnings tell of what could not be seen: a doubt is never a pass.
             return Verdict(Tone.CAUTION, "As far as it could be seen, the cluster is as declared: see the warnings")
         if not count:
@@ -79,12 +87,14 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
                 Tone.CAUTION,
                 f"Nothing that this plan is allowed to do: {counted(len(plan.skipped), 'difference')} not changed",
             )
+        if plan.terms.claims:
+            return Verdict(Tone.CAUTION, "Nothing to do, as far as facts hold that only the manifests state")
         return Verdict(Tone.CALM, "Nothing to do")
     change = plan.access.trend
     narrow = change in (AccessTrend.NONE, AccessTrend.NARROWING) and not any(step.destructive for step in plan.steps)
     words = _ACCESS[change]
     if any(row.reading for row in plan.access.access_changes):
-        words += ", in part depending on cluster settings that are not declared"
+        words += ", in part depending on cluster settings that are not known"
     return Verdict(Tone.CALM if narrow else Tone.CAUTION, words)
 
 
@@ -108,6 +118,14 @@ def _spoilt(report: Report) -> str:
     if errors:
         parts.append(counted(errors, "error"))
     return ", ".join(parts)
+
+
+def _guardrails_changed(report: Report) -> str:
+    """``Guardrails changed: 2 looser, 1 unclear``."""
+    meanings = Counter(one.rule.removeprefix("guardrail-") for one in report.guardrail_findings)
+    known = [meaning for meaning in ("looser", "unclear", "tighter") if meanings[meaning]]
+    parts = [f"{meanings.pop(meaning):,} {meaning}" for meaning in known]
+    return "Guardrails changed: " + ", ".join([*parts, *([f"{meanings.total():,} held"] if meanings else [])])
 
 
 def _many(report: Report, found: list[Verdict]) -> str:

@@ -10,6 +10,7 @@ from reconciler.fleet.store import FleetStore
 from reconciler.workflow.fleet.members import MemberConnections, file_readers, live_readers
 from reconciler.workflow.fleet.performing import ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
 from reconciler.workflow.fleet.planning import PlannedFleet, plan_fleet
+from reconciler.workflow.fleet.querying import FleetAnswer, FleetQuestion, ask_fleet, basis_of
 from reconciler.workflow.fleet.runs import (
     Wanted,
     drift_fleet,
@@ -19,20 +20,24 @@ from reconciler.workflow.fleet.runs import (
     wanted,
 )
 from reconciler.workflow.fleet.saved import check_new, read_fleet_plan, save_fleet_plan
-from reconciler.workflow.fleet.session import spark
+from reconciler.workflow.fleet.session import spark, task_secrets
 
 __all__ = [
     "ApplyTerms",
     "BatchBegun",
     "CollectionLimits",
+    "FleetAnswer",
     "FleetApply",
     "FleetEvent",
+    "FleetQuestion",
     "FleetStore",
     "GateClosed",
     "MemberConnections",
     "PlannedFleet",
     "SnapshotSource",
     "Wanted",
+    "ask_fleet",
+    "basis_of",
     "check_new",
     "drift_fleet",
     "file_readers",
@@ -45,5 +50,6 @@ __all__ = [
     "store_at",
     "stored_run",
     "take",
+    "task_secrets",
     "wanted",
 ]

@@ -16,6 +16,8 @@ from reconciler.fleet.access_reach import reaches
 from reconciler.fleet.store import FleetStore
 from reconciler.manifest import ClusterDeclaration, Manifests
 from reconciler.model import AclOperation, ClusterState, ResourcePattern
+from reconciler.workflow.states import as_established
+from reconciler.workflow.terms import claimed_super_users
 
 Answer: TypeAlias = tuple[list[str], list[list[Any]]]
 Unit: TypeAlias = "tuple[Reading, ClusterDeclaration | None]"
@@ -68,6 +70,15 @@ def _judge(reading: Reading, declaration: "ClusterDeclaration | None", store: Fl
     return state, authorizer
 
 
+def _established_default(authorizer: Authorizer, declaration: "ClusterDeclaration | None") -> Authorizer:
+    return authorizer if declaration is None else as_established(authorizer, declaration)
+
+
+def _claimed_by(declaration: "ClusterDeclaration | None") -> frozenset[str]:
+    """The super users that only the manifests state: there, whoever proposes a change would answer the question."""
+    return frozenset() if declaration is None else frozenset(claimed_super_users(declaration))
+
+
 class NotWholeError(Exception):
     """What is missing could change every answer."""
 
@@ -83,7 +94,10 @@ def _reaches(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Itera
     for reading, declaration in units:
         try:
             state, authorizer = _judge(reading, declaration, store)
-            rows = list(reaches(authorizer, state.topics))
+            claimed = _claimed_by(declaration)
+            # Super users as declared: their rows say that they reach everything, and whether that is certain.
+            declared = reaches(_established_default(authorizer, declaration), state.topics)
+            rows = [row._replace(certain=row.certain and row.principal not in claimed) for row in declared]
         except Exception as error:  # one cluster's trouble must not hide the others
             yield json.dumps([reading.cluster, None, None, None, [_why(error)], None, None, False])
             continue
@@ -96,7 +110,8 @@ def _holders(units: Sequence[Unit], attempt: str, *, store: FleetStore, question
     for reading, declaration in units:
         try:
             _, authorizer = _judge(reading, declaration, store)
-            found = who_can(authorizer, question.operation, question.pattern)
+            claimed = _claimed_by(declaration)
+            found = who_can(_established_default(authorizer, declaration), question.operation, question.pattern)
         except Exception as error:  # one cluster's trouble must not hide the others
             yield json.dumps([reading.cluster, "", f"not known: {_why(error)}", "", False])
             continue
@@ -107,4 +122,4 @@ def _holders(units: Sequence[Unit], attempt: str, *, store: FleetStore, question
             admin = [reading.cluster, row.principal or "everybody else", "(may ALTER the cluster)", str(row.hosts)]
             yield json.dumps([*admin, row.certain], ensure_ascii=False)
         for name in sorted(found.super_users):
-            yield json.dumps([reading.cluster, name, "(super user)", "*", True], ensure_ascii=False)
+            yield json.dumps([reading.cluster, name, "(super user)", "*", name not in claimed], ensure_ascii=False)

@@ -1,13 +1,15 @@
 """The process that applies one cluster's plan for a fleet: a task on stdin, a result in a file."""
 
 import json
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from reconciler.adapters.atomic_write import write_atomically
+from reconciler.adapters.process_memory import forbid_core_dumps
 from reconciler.apply import Outcome, Result
 from reconciler.workflow.applying import ApplyOptions, apply_plan
 from reconciler.workflow.attendant import Unattended, stoppable
@@ -18,7 +20,7 @@ from reconciler.workflow.records import RecordOptions
 
 @dataclass(frozen=True, slots=True)
 class ChildTask:
-    """What to apply, and where the result goes; paths are absolute."""
+    """What to apply, and where the result goes; paths are absolute. ``environment`` holds secrets: it comes by pipe."""
 
     plan_file: str
     manifests: str
@@ -27,6 +29,8 @@ class ChildTask:
     journal: str | None
     operator: str | None
     connection: ConnectionOptions
+    guardrails: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def text(self) -> str:
         """As JSON."""
@@ -37,7 +41,8 @@ class ChildTask:
         """The inverse of :meth:`text`."""
         fields: dict[str, Any] = json.loads(text)
         given = fields.pop("connection")
-        connection = ConnectionOptions(given["connections"], tuple(given["allow_env"]), tuple(given["secrets_dirs"]))
+        lists = {name: tuple(given[name]) for name in ("allow_env", "secrets_dirs")}
+        connection = ConnectionOptions(**{**given, **lists})
         return cls(**fields, connection=connection)
 
 
@@ -70,10 +75,12 @@ class _Child(Unattended):
 
 def main() -> None:
     """Apply, and write the result."""
+    forbid_core_dumps()
     task = ChildTask.parse(sys.stdin.read())
+    os.environ.update(task.environment)
     try:
         records = RecordOptions(task.journal, operator=task.operator)
-        options = ApplyOptions(task.plan_id, records)
+        options = ApplyOptions(task.plan_id, records, guardrails=task.guardrails)
         result = apply_plan(task.plan_file, task.manifests, None, task.connection, options, attendant=_Child())
         ended = _ended(result)
     except WorkflowError as error:

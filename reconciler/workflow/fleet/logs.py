@@ -12,14 +12,15 @@ from reconciler.adapters.spark.log_files import LogPart, directories, find_parts
 from reconciler.adapters.spark.log_reading import LogFindings, LoggedCluster, read_logs
 from reconciler.fleet import FleetRun
 from reconciler.fleet.store import FleetStore
-from reconciler.fleet.usage import ClusterUsage, UsageQuestion
-from reconciler.manifest import Manifests
+from reconciler.fleet.usage import ClaimedUsageFacts, ClusterUsage, UsageQuestion
+from reconciler.manifest import ClusterDeclaration, Manifests
 from reconciler.model import AclBinding
 from reconciler.plan import Plan, created_bindings, deleted_bindings, parse_plan
 from reconciler.workflow.fleet.runs import Wanted
 from reconciler.workflow.fleet.saved import FLEET_FILE, read_fleet_plan
 from reconciler.workflow.planning import saved_plan
 from reconciler.workflow.reasons import RequestError, StaleError, WorkflowError
+from reconciler.workflow.states import claimed_facts
 
 #: Bindings that a plan adds, and those that it takes away, by cluster.
 Changes: TypeAlias = dict[str, tuple[tuple[AclBinding, ...], tuple[AclBinding, ...]]]
@@ -150,12 +151,19 @@ def _subjects_of(judged: _Judged, clusters: Sequence[str]) -> tuple[list[LoggedC
                 scope=declaration.scope,
                 super_users=frozenset(declaration.super_users),
                 default_allow=declaration.allow_everyone_if_no_acl_found,
+                claimed=claimed_usage_facts(declaration),
                 to_desired=judged.replay,
             )
             subjects.append(
                 _changed(subject if reading is None else replace(subject, cluster_id=reading.cluster_id), judged)
             )
     return subjects, failed
+
+
+def claimed_usage_facts(declaration: ClusterDeclaration) -> ClaimedUsageFacts:
+    """The facts of a cluster that only its manifests state."""
+    claimed = claimed_facts(declaration)
+    return ClaimedUsageFacts(claimed.super_users, claimed.default_allow)
 
 
 def _changed(subject: LoggedCluster, judged: _Judged) -> LoggedCluster:

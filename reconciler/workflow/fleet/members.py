@@ -3,14 +3,15 @@
 import datetime
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError
 from reconciler.adapters.spark.collecting import SnapshotSource
+from reconciler.codec.kinds import LISTED
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, TopicsDeclaration, desired_state
-from reconciler.model import ClusterState, Scope, without_own
+from reconciler.model import ClusterState, Scope
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow.clusters import Target, live
 from reconciler.workflow.options import ConnectionOptions
@@ -85,7 +86,7 @@ def everywhere(connection: ConnectionOptions) -> ConnectionOptions:
     """Paths that mean the same wherever a task runs."""
     connections = None if connection.connections is None else str(Path(connection.connections).resolve())
     places = tuple(str(Path(place).resolve()) for place in connection.secrets_dirs)
-    return ConnectionOptions(connections, connection.allow_env, places)
+    return replace(connection, connections=connections, secrets_dirs=places)
 
 
 @contextmanager
@@ -100,13 +101,13 @@ def opened_member(declaration: ClusterDeclaration, members: MemberConnections) -
 
 
 def read_live(declaration: ClusterDeclaration, members: MemberConnections, names: tuple[str, ...]) -> ClusterState:
-    """Everything of one cluster; raises :class:`ClusterError`."""
+    """Everything of one cluster, also what runs have there for their own use; raises :class:`ClusterError`."""
     request = ReadRequest(
-        topic_names=names, principal=declaration.principal, super_users=declaration.super_users, quotas=True
+        topic_names=names, principal=declaration.principal, super_users=declaration.super_users, listings=LISTED
     )
     try:
         with opened_member(declaration, members) as target:
-            return without_own(target.cluster.read(request))
+            return target.cluster.read(request)
     except WorkflowError as error:
         raise ClusterError("connection_unusable", error.message, error.advice) from error
 
@@ -114,6 +115,6 @@ def read_live(declaration: ClusterDeclaration, members: MemberConnections, names
 def read_file(file: str) -> ClusterState:
     """The state in a snapshot file; raises :class:`ClusterError`."""
     try:
-        return without_own(SnapshotCluster(Path(file)).read(ReadRequest(quotas=True)))
+        return SnapshotCluster(Path(file)).read(ReadRequest(listings=LISTED))
     except SnapshotError as error:
         raise ClusterError("invalid_snapshot", f"{Path(file).name}: {error}") from error

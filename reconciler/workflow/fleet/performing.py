@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,6 +20,7 @@ from typing import Final, TypeAlias
 from pyspark import Broadcast
 from pyspark.sql import SparkSession
 
+from reconciler.adapters.child_environment import child_environment, secret_environment
 from reconciler.adapters.spark.tasks import run_tasks
 from reconciler.fleet import (
     ApplyRecord,
@@ -44,6 +45,8 @@ from reconciler.workflow.options import ConnectionOptions
 _CHILD: Final = "from reconciler.workflow.fleet.child import main; main()"
 #: Seconds that a process gets to finish the batch in flight after it was asked to stop.
 _GRACE: Final = 90.0
+#: The directories of a task's copies; a cluster's own files there end in ``.json`` and ``.result``.
+MANIFESTS, GUARDRAILS = "manifests", "guardrails"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,16 @@ class MemberJob:
 
 @dataclass(frozen=True, slots=True)
 class ApplyTerms:
-    """What every apply of a fleet has in common: how many at once in a task, and how many seconds for one cluster."""
+    """What every apply of a fleet has in common: how many at once in a task, and how many seconds for one cluster.
+
+    ``guardrails`` are the texts that held the plans when they were made, and hold them again.
+    """
 
     connection: ConnectionOptions
     at_once: int = 4
     timeout: float = 3600.0
     operator: str | None = None
+    guardrails: tuple[Source, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +177,18 @@ def apply_members(
 ) -> Iterator[str]:
     """One record for each cluster, in order."""
     with tempfile.TemporaryDirectory(prefix="reconciler-fleet-") as scratch:
-        manifests = Path(scratch, "manifests")
-        for source in texts.value:
-            target = manifests / source.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(source.text, encoding="utf-8", newline="")
+        _copy(texts.value, Path(scratch, MANIFESTS))
+        _copy(terms.guardrails or (), Path(scratch, GUARDRAILS))
         with ThreadPoolExecutor(terms.at_once) as pool:
             for record in pool.map(lambda job: _apply_one(job, Path(scratch), terms), jobs):
                 yield apply_record_text(record)
+
+
+def _copy(sources: Iterable[Source], directory: Path) -> None:
+    for source in sources:
+        target = directory / source.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(source.text, encoding="utf-8", newline="")
 
 
 def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
@@ -186,12 +197,14 @@ def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
     kept = os.path.isdir(os.path.dirname(job.journal))
     task = ChildTask(
         str(plan),
-        str(scratch / "manifests"),
+        str(scratch / MANIFESTS),
         str(result),
         job.plan_id,
         job.journal if kept else None,
         terms.operator,
         terms.connection,
+        None if terms.guardrails is None else str(scratch / GUARDRAILS),
+        secret_environment(terms.connection.allow_env),
     )
     process = subprocess.Popen(
         # Safe path: else a json.py where the task runs would be run.
@@ -200,7 +213,7 @@ def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
         stdout=subprocess.DEVNULL,
         text=True,
         encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env={**child_environment(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     stopped = ""
     try:

@@ -12,11 +12,13 @@ from pyspark.sql import SparkSession
 from reconciler import __version__
 from reconciler.adapters.spark.compiling import loaded
 from reconciler.adapters.spark.tasks import in_time, reason, run_tasks, task_count
-from reconciler.fleet import Failure, Fleet, FleetPlan, Member, PlannedWave, limit_refusals, partition
+from reconciler.fleet import Failure, Fleet, FleetPlan, Member, PlannedWave, limit_refusals, partition, same_cluster
 from reconciler.manifest import Manifests, Source
-from reconciler.plan import Plan, change_id, file_digest, plan_id, plan_text
+from reconciler.plan import Plan, file_digest, ids, plan_text
 from reconciler.workflow.checks import checks_of
+from reconciler.workflow.connections import as_operator_says
 from reconciler.workflow.fleet.members import MemberConnections, opened_member
+from reconciler.workflow.guardrails import held_by
 from reconciler.workflow.options import PlanOptions, today
 from reconciler.workflow.planning import plan_on
 from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
@@ -26,8 +28,8 @@ from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
 class MemberPlan:
     """What came of planning one cluster: a plan as ``text``, nothing to do, or by ``reason`` why there is no plan.
 
-    A reason is ``refused`` (a guard), ``disagreed`` (a check), ``not_planned``, ``timed_out`` or ``unexpected``.
-    ``seconds`` is the estimated time of applying it.
+    A reason is ``refused`` (a guard), ``disagreed`` (a check), ``same_cluster`` (another one answers with this
+    ``cluster_id``), ``not_planned``, ``timed_out`` or ``unexpected``. ``seconds`` is the estimated time of applying it.
     """
 
     cluster: str
@@ -40,11 +42,15 @@ class MemberPlan:
     reason: str = ""
     message: str = ""
     advice: str = ""
+    cluster_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanTerms:
-    """What every task needs to plan: manifests, options, the commit that the driver sees, seconds to wait."""
+    """What every task needs to plan: manifests, options, the commit that the driver sees, seconds to wait.
+
+    ``guardrails`` are the texts that hold the manifests: their directory need not be where a task runs.
+    """
 
     texts: "Broadcast[tuple[Source, ...]]"
     connections: MemberConnections
@@ -52,6 +58,7 @@ class PlanTerms:
     commit: str | None
     at_once: int = 4
     timeout: float = 300.0
+    guardrails: "Broadcast[tuple[Source, ...]] | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +84,45 @@ def plan_fleet(
     commit: str | None = None,
     at_once: int = 4,
     timeout: float = 300.0,
+    guardrails: Sequence[Source] | None = None,
 ) -> PlannedFleet:
     """Compare every cluster of ``fleet`` with the manifests in ``sources``; nothing is written.
 
     ``at_once`` clusters are planned side by side in a task, each in at most ``timeout`` seconds. A cluster that cannot
-    be planned is in ``plan.failures`` with the reason; the others are planned.
+    be planned is in ``plan.failures`` with the reason; the others are planned. ``guardrails`` are the manifests in
+    ``options.guardrails``, which hold the others.
     """
     shared = session.sparkContext.broadcast(tuple(sources))
-    terms = PlanTerms(shared, connections, options, commit, at_once, timeout)
+    judging = None if guardrails is None else session.sparkContext.broadcast(tuple(guardrails))
+    terms = PlanTerms(shared, connections, options, commit, at_once, timeout, judging)
     lists = partition(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
     lines = run_tasks(session, lists, partial(plan_members, terms=terms))
-    made = [MemberPlan(**json.loads(line)) for line in lines]
+    made = _told_apart([MemberPlan(**json.loads(line)) for line in lines])
     day = (options.as_of or today()).isoformat()
     return PlannedFleet(assembled(fleet, made, day, commit), {one.cluster: one.text for one in made if one.text})
 
 
+def _told_apart(made: Sequence[MemberPlan]) -> list[MemberPlan]:
+    """Without a plan for clusters that are one under several names: none of their connections is believed."""
+    found = same_cluster({one.cluster: one.cluster_id for one in made})
+    return [
+        MemberPlan(one.cluster, reason=why.code, message=why.message, advice=why.advice)
+        if (why := found.get(one.cluster)) is not None
+        else one
+        for one in made
+    ]
+
+
 def plan_members(clusters: Sequence[str], attempt: str, *, terms: PlanTerms) -> Iterator[str]:
     """One :class:`MemberPlan` for each cluster, as a line of JSON."""
-    manifests = loaded(terms.texts.value)
+    try:
+        manifests = as_operator_says(loaded(terms.texts.value), None, terms.connections.connection)
+        if terms.guardrails is not None:
+            manifests = held_by(manifests, terms.guardrails.value, terms.options.guardrails or "")
+    except WorkflowError as error:
+        told = [MemberPlan(name, reason="not_planned", message=f"{error}") for name in clusters]
+        yield from (json.dumps(dataclasses.asdict(one), ensure_ascii=False) for one in told)
+        return
     for name, made in in_time(clusters, lambda name: _plan_one(name, manifests, terms), terms.at_once, terms.timeout):
         late = f"no plan in {terms.timeout:g} s"
         found = made or MemberPlan(name, reason="timed_out", message=late, advice="Is it reachable from here?")
@@ -105,16 +133,18 @@ def _plan_one(name: str, manifests: Manifests, terms: PlanTerms) -> MemberPlan:
     try:
         with opened_member(manifests.clusters[name], terms.connections) as target:
             planned = plan_on(target, manifests, "", terms.options)
+        answered = planned.live.cluster_id
         if checks_of(planned).stops:
             advice = "plan this cluster alone: that shows which of AccessTests, Ownership, TopicPolicy"
-            return MemberPlan(name, reason="disagreed", message="policy checks failed", advice=advice)
+            message = "policy checks failed"
+            return MemberPlan(name, reason="disagreed", message=message, advice=advice, cluster_id=answered)
     except PlanRefusedError as error:
         return MemberPlan(name, reason="refused", message=error.message, advice=error.advice)
     except WorkflowError as error:
         return MemberPlan(name, reason="not_planned", message=error.message, advice=error.advice)
     except Exception as error:  # one cluster's trouble, whatever it is, must not end the others
         return MemberPlan(name, reason="unexpected", message=reason(error))
-    return _planned(name, replace(planned.plan, source_commit=terms.commit))
+    return replace(_planned(name, replace(planned.plan, source_commit=terms.commit)), cluster_id=answered)
 
 
 def _planned(name: str, plan: Plan) -> MemberPlan:
@@ -124,8 +154,8 @@ def _planned(name: str, plan: Plan) -> MemberPlan:
     if not plan.steps:
         return MemberPlan(name)
     deletes = sum(step.change.after is None for step in plan.steps)
-    ids = plan_id(plan), change_id(plan)
-    return MemberPlan(name, plan_text(plan), *ids, len(plan.steps), deletes, plan.estimated_seconds)
+    change, whole = ids(plan)
+    return MemberPlan(name, plan_text(plan), whole, change, len(plan.steps), deletes, plan.estimated_seconds)
 
 
 def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | None) -> FleetPlan:

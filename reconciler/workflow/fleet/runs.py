@@ -11,7 +11,6 @@ from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.spark.collecting import CollectionLimits, SnapshotSource, carried, collect
 from reconciler.adapters.spark.comparing import Rules, compare_fleet
 from reconciler.adapters.spark.compiling import compile_desired
-from reconciler.diff import DiffRules
 from reconciler.fleet import (
     Fleet,
     FleetDrift,
@@ -20,12 +19,15 @@ from reconciler.fleet import (
     Reading,
     UnknownFleetError,
     fleet_of,
+    told_apart,
 )
 from reconciler.fleet.store import FleetStore, NoRunError
 from reconciler.manifest import Manifests, Source
+from reconciler.workflow.connections import as_operator_says
 from reconciler.workflow.manifests import checked, read_sources
-from reconciler.workflow.options import today
+from reconciler.workflow.options import ConnectionOptions, today
 from reconciler.workflow.reasons import NoStoredRunError, UnknownFleetNameError, WorkflowError
+from reconciler.workflow.terms import terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,18 @@ class Wanted:
     as_of: datetime.date
 
 
-def wanted(path: str, name: str | None = None, as_of: datetime.date | None = None) -> Wanted:
-    """The fleet that the manifests below ``path`` declare, or the one called ``name`` where there are several."""
+def wanted(
+    path: str,
+    name: str | None = None,
+    as_of: datetime.date | None = None,
+    connection: ConnectionOptions = ConnectionOptions(),
+) -> Wanted:
+    """The fleet that the manifests below ``path`` declare, or the one called ``name`` where there are several.
+
+    The facts of the connections file count, and a manifest that contradicts them is a problem.
+    """
     sources = read_sources(path)
-    manifests = checked(sources)
+    manifests = as_operator_says(checked(sources, below=path), path, connection)
     return Wanted(sources, manifests, fleet_in(manifests, name), as_of or today())
 
 
@@ -91,15 +101,16 @@ def take(
 def drift_fleet(session: SparkSession, store: FleetStore, run: FleetRun, given: Wanted) -> FleetDrift:
     """How the clusters of a run differ from what is wanted, as the store keeps it too; nothing is asked of any cluster.
 
-    A cluster of which nothing is known is in ``failed`` with the reason, one that was not seen whole in ``doubtful``.
+    What runs left counts as it does in a single drift, by the time at which the cluster was read. A cluster of which
+    nothing is known is in ``failed`` with the reason, one that was not seen whole in ``doubtful``.
     """
     rules = {
-        name: Rules(cluster.scope, DiffRules(cluster.prune_topics, cluster.ignore_configs, cluster.prune_quotas))
+        name: Rules(cluster.scope, terms(cluster).diff_rules, cluster.allow_everyone_if_no_acl_found)
         for name, cluster in given.manifests.clusters.items()
     }
     desired = compile_desired(session, store, given.sources, given.fleet.clusters, given.as_of)
     name = f"{run.id}-{desired.id[:12]}"
-    drift = compare_fleet(session, store, desired, run, rules, name)
+    drift = compare_fleet(session, store, desired, told_apart(run), rules, name)
     store.keep_drift(name, drift)
     return drift
 

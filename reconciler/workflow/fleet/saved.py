@@ -13,8 +13,9 @@ from reconciler.fleet import (
     fleet_plan_text,
     parse_apply_records,
     parse_fleet_plan,
+    same_cluster,
 )
-from reconciler.plan import plan_id
+from reconciler.plan import ids
 from reconciler.workflow.fleet.planning import PlannedFleet
 from reconciler.workflow.planning import saved_plan
 from reconciler.workflow.reasons import RequestError, StaleError, WorkflowError
@@ -50,14 +51,18 @@ def read_fleet_plan(directory: Path) -> tuple[FleetPlan, dict[str, str]]:
         raise StaleError(f"{directory / FLEET_FILE}: {error}", "plan again") from error
     except (OSError, UnicodeDecodeError) as error:
         raise WorkflowError(f"{directory / FLEET_FILE} cannot be read: {error}") from error
-    texts = {}
+    texts, answered = {}, {}
     for member in plan.members:
         file = directory / member.file
         found, _ = saved_plan(str(file))
-        if plan_id(found) != member.plan_id or found.terms.cluster != member.cluster:
+        if ids(found) != (member.change_id, member.plan_id) or found.terms.cluster != member.cluster:
             message = f"{member.file} is not the plan that {FLEET_FILE} names for cluster {member.cluster}"
             raise StaleError(message, "plan again")
         texts[member.cluster] = file.read_text(encoding="utf-8")
+        answered[member.cluster] = found.cluster_id
+    if same := same_cluster(answered):
+        first = min(same.values())
+        raise StaleError(f"{first.cluster} {first.message}", first.advice)
     return plan, texts
 
 

@@ -1,21 +1,55 @@
 """A Spark session for a use case; what fails in it is a reason like any other."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from reconciler.adapters.child_environment import secret_environment, store_environment
 from reconciler.adapters.spark.session import spark_session
+from reconciler.model import FrozenMap
+from reconciler.workflow.connections import read_connections
+from reconciler.workflow.options import ConnectionOptions
 from reconciler.workflow.reasons import WorkflowError
+
+#: The SASL mechanism whose signer reads AWS credentials from the environment.
+_SIGNED: Final = "AWS_MSK_IAM"
+
+
+def task_secrets(places: Iterable[str] = (), connection: ConnectionOptions | None = None) -> dict[str, str]:
+    """The variables of our environment that tasks need to log in: to the stores at ``places``, and to clusters.
+
+    ``connection`` is ``None`` where tasks connect to no cluster.
+    """
+    found = store_environment() if any("://" in place for place in places) else {}
+    if connection is not None:
+        of_aws = _signs_for_aws(connection)
+        secret = secret_environment(connection.allow_env)
+        found |= {name: value for name, value in secret.items() if of_aws or name in connection.allow_env}
+    return found
+
+
+def _signs_for_aws(connection: ConnectionOptions) -> bool:
+    """Whether some cluster takes AWS credentials; of clusters that only manifests describe, nothing is known here."""
+    if connection.connections is None:
+        return connection.trust_manifests
+    known = read_connections(connection.connections).values()
+    return any(_SIGNED in (*one.client.values(), *one.barrier_client.values()) for one in known)
 
 
 @contextmanager
-def spark(master: str | None = None, *, ui: bool = False) -> Iterator[SparkSession]:
-    """A session on ``master``, as spark-submit says, or on all cores; with ``ui``, with Spark's own web page."""
+def spark(
+    master: str | None = None, *, ui: bool = False, secrets: Mapping[str, str] = FrozenMap()
+) -> Iterator[SparkSession]:
+    """A session on ``master``, as spark-submit says, or on all cores; with ``ui``, with Spark's own web page.
+
+    Spark's processes inherit no secret: what tasks have to log in with is in ``secrets``, see :func:`task_secrets`.
+    """
     try:
-        with spark_session(master, ui=ui) as session:
+        with spark_session(master, ui=ui, secrets=secrets) as session:
             yield session
     except (PySparkException, Py4JError) as error:
         raise WorkflowError(

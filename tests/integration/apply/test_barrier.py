@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.adapters.sandbox import Sandbox
-from tests.integration.main_job import Job, job
+from tests.integration.main_job import Job, add_probe, job
 
 pytestmark = pytest.mark.broker
 
@@ -30,9 +30,7 @@ def _with_probe(team: Job, broker: Sandbox) -> Job:
     cluster = team.directory / "cluster.yaml"
     text = cluster.read_text().replace("{wait: 100ms}", "{principal: User:acl-probe, timeout: 10s}")
     cluster.write_text(text + "  brokers: [1]\n")
-    login = json.dumps({"sasl.username": "acl-probe", "sasl.password": broker.users["acl-probe"]})
-    with team.connections.open("a") as file:
-        file.write(f"  barrier: {{client: {login}}}\n")
+    add_probe(team.connections, broker)
     team.write("team.yaml", TEAM)
     applied = team.run("apply", "--yes")
     assert applied.status == 0, applied.err

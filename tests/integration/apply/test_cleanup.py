@@ -19,7 +19,9 @@ def test_cleanup_removes_what_a_killed_run_left(team: Job, broker: Sandbox) -> N
     left = (*start_sentinels(run, "User:acl-probe"), *deny_sentinels(barrier_name(run, 1), "User:acl-probe"))
     with connect(settings_of(broker.settings("admin"))) as admin:
         admin.send(creations(left))
-        assert team.run("drift").status == 0, "reserved names are no drift"
+        drifted = team.run("drift")
+        assert drifted.status == 2, "nothing of a dead run is hidden"
+        assert "left by a run that is over" in drifted.out
         refused = team.run("cleanup", "--run", run)
         assert refused.status == 64, "no terminal to ask on"
         cleaned = team.run("cleanup", "--run", run, "--yes")
@@ -27,4 +29,5 @@ def test_cleanup_removes_what_a_killed_run_left(team: Job, broker: Sandbox) -> N
         assert f"Left by run {run}, begun" in cleaned.out
         bindings = admin.read(ReadRequest(all_topics=False)).bindings
         assert not [binding for binding in bindings if is_reserved(binding.pattern.name) and run in str(binding)]
+        assert team.run("drift").status == 0
         assert "Nothing is left" in team.run("cleanup", "--run", run, "--yes").out

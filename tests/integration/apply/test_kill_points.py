@@ -61,7 +61,7 @@ def _seen(cluster: KafkaCluster, start: ClusterState, patience_seconds: float = 
 
 
 def _finished(cluster: KafkaCluster, plan: Plan, file: Path) -> ClusterState:
-    with RecordFile(f"{file}.journal", alone=True) as journal:
+    with RecordFile(f"{file}.journal") as journal:
         live = cluster.read(ReadRequest())
         world = ApplyEnvironment(cluster, SystemClock(), Silent(), identity=Identity("second"), journal=journal)
         result = perform(plan, live, check(plan, live, plan.terms), world)

@@ -163,7 +163,7 @@ class _Run:
         action = yaml.safe_load((self.directory / "workspace/reconciler/action.yml").read_text(encoding="utf-8"))
         assert with_.keys() <= action["inputs"].keys()
         inputs = {**{name: one.get("default", "") for name, one in action["inputs"].items()}, **with_}
-        inner = {"inputs": inputs, "runner": self.context["runner"]}
+        inner = {"inputs": inputs, "runner": self.context["runner"], "github": self.context["github"]}
         status, outputs = 0, dict[str, str]()
         for step in action["runs"]["steps"]:
             if step["name"] == "Install":

@@ -6,13 +6,17 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from reconciler.adapters.demo_state import BINDINGS, TOPICS
 from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import run
 from reconciler.model import ClusterState
+from reconciler.workflow.approving import approve
 from tests.integration.ci.player import ROOT, git
 
 _REPORTS = {"comment.md", "summary.md", "reconciler.sarif", "junit.xml", "report.html"}
@@ -26,9 +30,16 @@ class Pipeline:
         self.checkout, self.out, self.directory = directory / "checkout", directory / "out", directory
         shutil.copytree(ROOT / "examples" / "acls", self.checkout / "kafka" / "prod")
         git(self.checkout, "init", "--quiet")
+        self.base = self.commit()
         state = ClusterState("demo", frozenset(BINDINGS), {topic.name: topic for topic in TOPICS})
         self.snapshot = directory / "live.json"
         self.snapshot.write_text(snapshot_text(state, BrokerFacts(broker_ids=(1,))), encoding="utf-8")
+
+    def commit(self) -> str:
+        """Commits everything; the commit's id."""
+        git(self.checkout, "add", "--all")
+        git(self.checkout, "commit", "--quiet", "--allow-empty", "-m", "a change")
+        return git(self.checkout, "rev-parse", "HEAD")
 
     def run(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
         environment = {
@@ -38,6 +49,7 @@ class Pipeline:
             "CI": "true",
             "MANIFESTS": "kafka/prod",
             "OUT": str(self.out),
+            "GUARDRAILS": "none",
             "GITHUB_OUTPUT": str(self.directory / "output"),
             **variables,
         }
@@ -58,7 +70,9 @@ class Pipeline:
 
     @property
     def here(self) -> dict[str, str]:
-        return {"CLUSTER": "demo", "SNAPSHOT": str(self.snapshot), "OPTIONS": "--allow-deletes\n\n"}
+        facts = str(ROOT / "examples" / "operator.yaml")
+        where = {"CLUSTER": "demo", "SNAPSHOT": str(self.snapshot), "CONNECTIONS": facts}
+        return {**where, "OPTIONS": "--allow-deletes\n\n"}
 
 
 @pytest.fixture
@@ -111,6 +125,75 @@ def test_options_of_plan_that_change_its_status_do_not_keep_what_was_approved_fr
     done = pipeline.run("apply", PLAN_ID=pipeline.outputs["plan-id"], **here)
     assert done.returncode == 0, done.stderr
     assert pipeline.run("drift", **pipeline.here).returncode == 0
+
+
+class _Signed(NamedTuple):
+    """A plan file with as many signatures as asked, and the variables that demand two."""
+
+    plan: Path
+    variables: dict[str, str]
+
+
+def _signed(pipeline: Pipeline, *people: str) -> _Signed:
+    assert pipeline.run("plan", **pipeline.here).returncode == 0
+    place = pipeline.directory / "approved"
+    place.mkdir()
+    plan = Path(shutil.copy(pipeline.out / "plan.json", place / "plan.json"))
+    signers = pipeline.directory / "allowed_signers"
+    with signers.open("w", encoding="utf-8") as file:
+        for name in ("alice", "bob"):
+            key = Ed25519PrivateKey.generate()
+            private = place / name
+            private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+            public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+            file.write(f'{name}@example.com namespaces="kafka-reconciler-plan" {public}\n')
+            if name in people:
+                approve(str(plan), str(private))
+    variables = {"PLAN": str(plan), "REQUIRE_APPROVALS": "2", "ALLOWED_SIGNERS": str(signers)}
+    return _Signed(plan, {**pipeline.here, **variables})
+
+
+def test_a_plan_that_two_people_signed_is_applied(pipeline: Pipeline) -> None:
+    signed = _signed(pipeline, "alice", "bob")
+    done = pipeline.run("apply", **signed.variables)
+    assert done.returncode == 0, done.stderr
+    assert pipeline.run("drift", **pipeline.here).returncode == 0
+    assert (pipeline.out / "comment.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("people", "more"),
+    [
+        (("alice",), {}),
+        (("alice", "bob"), {"NOT_AUTHOR": "bob@example.com\n"}),
+        (("alice", "bob"), {"PLAN_ID": "plan-" + "0" * 64}),
+    ],
+    ids=["one", "an author", "another id"],
+)
+def test_a_plan_that_too_few_people_signed_is_not_applied(
+    pipeline: Pipeline, people: tuple[str, ...], more: dict[str, str]
+) -> None:
+    signed = _signed(pipeline, *people)
+    before = pipeline.snapshot.read_text(encoding="utf-8")
+    assert pipeline.run("apply", **{**signed.variables, **more}).returncode in (4, 5)
+    assert pipeline.snapshot.read_text(encoding="utf-8") == before
+
+
+def test_approvals_that_could_not_hold_are_refused(pipeline: Pipeline) -> None:
+    signed = _signed(pipeline, "alice", "bob")
+    own = shutil.copy(pipeline.directory / "allowed_signers", pipeline.checkout / "allowed_signers")
+    kept = shutil.copy(signed.plan, pipeline.out / "signed.json")
+    for change in (
+        {"ALLOWED_SIGNERS": str(own)},
+        {"ALLOWED_SIGNERS": ""},
+        {"REQUIRE_APPROVALS": ""},
+        {"REQUIRE_APPROVALS": "0"},
+        {"PLAN": ""},
+        {"PLAN": str(kept)},
+    ):
+        done = pipeline.run("apply", **{**signed.variables, "PLAN_ID": "plan-" + "0" * 64, **change})
+        assert done.returncode == 64, (change, done.stderr)
+        assert signed.plan.exists()
 
 
 def test_without_a_cluster_only_what_needs_none_is_checked(pipeline: Pipeline) -> None:

@@ -18,7 +18,16 @@ _KNOWN = set(re.findall(r"^#   ([A-Z_]+) +\w", (ROOT / "action" / "arguments.sh"
 _KNOWN |= {"PLAN_ID", "GITHUB_OUTPUT", "CI"}
 
 
-@pytest.mark.parametrize("name", ["gitlab-ci.yml", "Jenkinsfile", "reconciler-drift.sh"])
+_PIPELINES = [
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "gitlab-ci.yml",
+    "Jenkinsfile",
+    "reconciler-drift.sh",
+]
+
+
+@pytest.mark.parametrize("name", _PIPELINES)
 def test_an_example_runs_scripts_that_are_there_with_variables_that_they_read(name: str) -> None:
     text = (_EXAMPLES / name).read_text(encoding="utf-8")
     scripts = set(re.findall(r"action/(\w+\.sh)", text))
@@ -27,6 +36,14 @@ def test_an_example_runs_scripts_that_are_there_with_variables_that_they_read(na
     for line in text.splitlines():
         if re.search(r"action/\w+\.sh", line) and not line.lstrip().startswith(("#", "//")):
             assert set(re.findall(r"\b([A-Z_]{2,})=", line)) <= _KNOWN, line
+
+
+@pytest.mark.parametrize("name", ["azure-pipelines.yml", "bitbucket-pipelines.yml"])
+def test_an_example_is_yaml_and_judges_a_change_by_the_commit_before_it(name: str) -> None:
+    text = (_EXAMPLES / name).read_text(encoding="utf-8")
+    assert isinstance(yaml.safe_load(text), dict)
+    assert "git fetch --quiet origin" in text
+    assert "BASE=" in text
 
 
 def test_gitlab_gives_credentials_to_jobs_of_the_project_only() -> None:

@@ -104,8 +104,12 @@ class Story:
         event = {"sha": head, "ref": "refs/pull/7/merge", "event": {"pull_request": pull}}
         return self.player.play("plan", event, cluster="prod", environment="kafka-read", snapshot="snapshots/prod.json")
 
+    def pushed(self, commit: str) -> dict[str, object]:
+        before = git(self.origin, "rev-parse", f"{commit}^1")
+        return {"sha": commit, "ref": "refs/heads/main", "event": {"before": before}}
+
     def merged(self, commit: str, options: str = "") -> dict[str, Played]:
-        event = {"sha": commit, "ref": "refs/heads/main"}
+        event = self.pushed(commit)
         environments = {"plan-environment": "kafka-read", "environment": "kafka-prod"}
         return self.player.play("apply", event, cluster="prod", options=options, **environments)
 
@@ -187,7 +191,7 @@ def test_from_a_proposal_to_the_fix_of_a_change_by_hand(story: Story) -> None:
 
 
 def _applied_by_hand(story: Story, commit: str) -> int:
-    event = {"sha": commit, "ref": "refs/heads/main"}
+    event = story.pushed(commit)
     environments = {"plan-environment": "kafka-read", "environment": "kafka-prod", "parity": ""}
     played = story.player.play("apply", event, cluster="prod", options="--allow-deletes", **environments)
     return 0 if _results(played) == {"plan": "success", "apply": "success"} else 1

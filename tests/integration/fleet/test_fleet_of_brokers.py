@@ -2,13 +2,23 @@
 
 import json
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from reconciler.adapters.kafka.cluster import KafkaCluster, connect
+from reconciler.adapters.kafka.secret_source import SecretSource
+from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.cli.main import run
+from reconciler.model import Create, Delete
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.plan.file.identity import ONE_CLUSTER, bound
+from reconciler.ports import AnswerStatus, ReadRequest
+from tests.integration.main_job import password_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +35,7 @@ spec:
   superUsers: [User:admin, User:reconciler]
   allowEveryoneIfNoAclFound: false
   barrier: {{wait: 100ms}}
-  scope: {{include: [{{topics: {{prefix: {prefix}}}}}]}}
+  scope: {{include: [{{topics: {{prefix: {prefix}}}}}, {{principals: {{prefix: "User:{prefix}"}}}}]}}
 ---
 """
 FLEET = """\
@@ -53,6 +63,15 @@ kind: Topics
 metadata: {{name: team}}
 spec: {{topics: [{{name: {prefix}orders, partitions: 1, replicationFactor: {replicas}}}]}}
 """
+QUOTA = f"""\
+apiVersion: reconciler/v1
+kind: Quotas
+metadata: {{name: team}}
+spec: {{quotas: [{{user: {PREFIX}orders, limits: {{producer_byte_rate: 2MiB/s}}}}]}}
+"""
+TEAM_ENTITY = QuotaEntity.of(f"{PREFIX}orders")
+LIVE_LIMITS = {"producer_byte_rate": 2**20, "request_percentage": 50}
+DECLARED_LIMITS = {"producer_byte_rate": 2 * 2**20}
 
 
 class World:
@@ -71,7 +90,9 @@ class World:
             + FLEET,
         )
         self.connections = directory / "connections.yaml"
-        self.connections.write_text("---\n".join(_connection(name, *found) for name, found in brokers.items()))
+        self.connections.write_text(
+            "---\n".join(_connection(directory, name, *found) for name, found in brokers.items())
+        )
 
     def write(self, name: str, text: str) -> None:
         (self.directory / "manifests" / name).write_text(text, encoding="utf-8")
@@ -88,10 +109,12 @@ class World:
         return run(["fleet", command, *where, *arguments[command == "apply" :], *places, *reach, "--output", "json"])
 
 
-def _connection(name: str, sandbox: Sandbox | None, user: str) -> str:
+def _connection(directory: Path, name: str, sandbox: Sandbox | None, user: str) -> str:
     settings = sandbox.settings(user) if sandbox else {"bootstrap.servers": f"127.0.0.1:{_closed_port()}"}
     servers = settings.pop("bootstrap.servers")
     settings["request.timeout.ms"] = "5000" if sandbox is None else "60000"
+    if "sasl.password" in settings:
+        settings["sasl.password"] = password_file(directory, f"{name}-{user}", settings["sasl.password"])
     client = "".join(f"    {key}: {value!r}\n" for key, value in settings.items())
     head = f"apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: {name}}}\nspec:\n"
     return f"{head}  bootstrapServers: ['{servers}']\n  client:\n{client}"
@@ -138,6 +161,8 @@ def test_a_fleet_from_snapshot_to_apply(world: World, tmp_path: Path, capsys: py
     members = [member for wave in waves for member in wave["members"]]
     assert [member["cluster"] for member in members] == ["canary", "second"]
     # Both stand in the same state and get the same change: one approval covers them.
+    canary, second = (json.loads(Path(out, member["file"]).read_text()) for member in members)
+    assert _but_for_the_cluster(canary) == _but_for_the_cluster(second)
     [change] = {member["change_id"] for member in members}
 
     assert world.fleet("apply", out, "--require-id", change) == 2
@@ -161,6 +186,54 @@ def test_a_fleet_from_snapshot_to_apply(world: World, tmp_path: Path, capsys: py
     after = {item["cluster"]: item for item in document()["clusters"]}
     assert after["canary"]["counts"]["creates"] == after["second"]["counts"]["creates"] == 0
     assert after["gone"]["failure"]["code"] == "not_read"
+
+
+def _but_for_the_cluster(plan: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in bound(plan).items() if name not in (*ONE_CLUSTER, "digest")}
+
+
+@contextmanager
+def admin(sandbox: Sandbox) -> Iterator[KafkaCluster]:
+    settings = sandbox.settings("admin")
+    with connect(client_settings(settings.pop("bootstrap.servers"), settings, SecretSource())) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def throttled(broker: Sandbox, broker_3_9: Sandbox) -> Iterator[list[KafkaCluster]]:
+    """Brokers that limit the team otherwise than it declares; afterwards they do not limit it."""
+    with admin(broker) as first, admin(broker_3_9) as second:
+        for cluster in (first, second):
+            assert cluster.send([Create(ClientQuota(TEAM_ENTITY, LIVE_LIMITS))])[0].status is AnswerStatus.DONE
+        yield [first, second]
+        for cluster in (first, second):
+            cluster.send([Delete(ClientQuota(TEAM_ENTITY, {**LIVE_LIMITS, **DECLARED_LIMITS}))])
+
+
+def limits_of_team(cluster: KafkaCluster) -> dict[str, float]:
+    request = ReadRequest(acls=False, all_topics=False, listings=[ClientQuota.KIND])
+    quotas = cluster.read(request).listing(ClientQuota).items or ()
+    return {key: value for quota in quotas if quota.entity == TEAM_ENTITY for key, value in quota.values.items()}
+
+
+def test_a_quota_that_differs_is_found_in_the_store_and_set_in_waves(
+    world: World, throttled: list[KafkaCluster], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def differences() -> list[int]:
+        """Of topics and quotas, as the store knows the two clusters that can be read."""
+        assert world.fleet("snapshot", "--cluster", "canary", "--cluster", "second") == 0
+        capsys.readouterr()
+        world.fleet("drift")
+        counts = {row["cluster"]: row["counts"] for row in json.loads(capsys.readouterr().out)["clusters"]}
+        return [counts["canary"]["others"], counts["second"]["others"]]
+
+    world.write("quota.yaml", QUOTA)
+    assert differences() == [1, 1]
+    out = str(tmp_path / "plans")
+    assert world.fleet("plan", "--out", out) == 1
+    assert world.fleet("apply", out, "--yes", "--wait") == 0
+    assert [limits_of_team(cluster) for cluster in throttled] == [DECLARED_LIMITS] * 2
+    assert differences() == [0, 0]
 
 
 def test_a_wave_that_failed_keeps_the_next_from_beginning(

@@ -46,7 +46,7 @@ def taken(directory: Path) -> list[TourStep]:
     }
     (directory / "snapshots").mkdir()
     for name, (bindings, found) in states.items():
-        text = snapshot_text(ClusterState(f"id-{name}", frozenset(bindings), found))
+        text = snapshot_text(ClusterState("sandbox", frozenset(bindings), found))  # the same cluster, twice
         (directory / "snapshots" / f"{name}.json").write_text(text, encoding="utf-8")
     tour = FleetTour(directory, lambda style, text: None)
     tour.prepare(EXAMPLE)

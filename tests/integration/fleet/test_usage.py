@@ -38,6 +38,12 @@ MANIFESTS: Final = "".join(
     "  scope: {include: [{principals: [User:a]}]}\n---\n"
     for name in ("full", "quiet", "silent")
 )
+#: What the manifests say too: else it would be a claim, on which no result relies.
+OPERATOR: Final = "".join(
+    f"apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: {name}}}\n"
+    "spec: {allowEveryoneIfNoAclFound: false, superUsers: [User:root]}\n---\n"
+    for name in ("full", "quiet", "silent")
+)
 ACLS: Final = """\
 apiVersion: reconciler/v1
 kind: Acls
@@ -84,6 +90,7 @@ class Logs:
         for name in ("manifests", "live", "logs"):
             (directory / name).mkdir()
         (directory / "manifests" / "all.yaml").write_text(MANIFESTS + ACLS, encoding="utf-8")
+        (directory / "operator.yaml").write_text(OPERATOR, encoding="utf-8")
         for name in ("full", "quiet", "silent"):
             text = snapshot_text(ClusterState(f"id-{name}", LIVE))
             (directory / "live" / f"{name}.json").write_text(text, encoding="utf-8")
@@ -101,7 +108,8 @@ class Logs:
 
     def text(self, *arguments: str) -> tuple[int, str]:
         self.capsys.readouterr()
-        status = run(["fleet", "usage", *self.where, "--logs", str(self.directory / "logs"), *arguments])
+        facts = ["--connections", str(self.directory / "operator.yaml")]
+        status = run(["fleet", "usage", *self.where, *facts, "--logs", str(self.directory / "logs"), *arguments])
         return status, self.capsys.readouterr().out
 
     def ask(self, *arguments: str) -> tuple[int, dict[str, Any]]:

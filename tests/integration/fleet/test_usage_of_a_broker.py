@@ -148,12 +148,15 @@ def test_the_log_of_a_broker_is_told_as_it_was(
         state = happened(sandbox)
         log = tmp_path / "node.log"
         log.write_bytes(sandbox.files(sandbox.nodes[0]).log.read_bytes())
-    (tmp_path / "real.yaml").write_text(CLUSTER, encoding="utf-8")
+    (tmp_path / "manifests").mkdir()
+    for file in ("manifests/real.yaml", "operator.yaml"):
+        (tmp_path / file).write_text(CLUSTER, encoding="utf-8")
     (tmp_path / "real.json").write_text(snapshot_text(state), encoding="utf-8")
-    where = [str(tmp_path / "real.yaml"), "--store", str(tmp_path / "store")]
+    where = [str(tmp_path / "manifests"), "--store", str(tmp_path / "store")]
     assert run(["fleet", "snapshot", *where, "--snapshots", str(tmp_path), "--output", "json"]) == 0
     capsys.readouterr()
-    logs = ["--logs", f"real={log}", "--output", "json", "--replay"]
+    operator = ["--connections", str(tmp_path / "operator.yaml")]
+    logs = ["--logs", f"real={log}", *operator, "--output", "json", "--replay"]
     assert run(["fleet", "usage", *where, *logs]) == 3
     (found,) = json.loads(capsys.readouterr().out)["clusters"]
     # Every decision of the broker is the one that its bindings explain.

@@ -1,8 +1,10 @@
 """Connections to the session's brokers, and a way to put ACLs there that confluent-kafka cannot name."""
 
+import os
+import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -78,3 +80,16 @@ def raw_acls(broker: Sandbox) -> Iterator[Callable[[Sequence[RawAcl]], None]]:
         filters = [messages.DeleteAclsRequest.DeleteAclsFilter(*acl) for acl in put]
         send(messages.DeleteAclsRequest(filters=filters, min_version=3))
     client.close()
+
+
+@contextmanager
+def frozen(sandbox: Sandbox) -> Iterator[None]:
+    """The broker takes requests and answers none."""
+    pid = sandbox.nodes[0].pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)

@@ -4,6 +4,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from reconciler.adapters.kafka.listing import AclReader
 from reconciler.adapters.kafka.settings import ClientSettings, SecretSource, client_settings
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
 from reconciler.ports import ClusterError, ReadRequest
-from tests.integration.kafka.conftest import Connect, settings_of
+from tests.integration.kafka.conftest import Connect, frozen, settings_of
 
 pytestmark = pytest.mark.broker
 
@@ -115,6 +116,45 @@ def test_a_wrong_password_is_told_at_once_and_not_shown(secure: Sandbox) -> None
     assert "kafka-wrong" not in str(refused.value)
 
 
+def test_a_wrong_protocol_or_mechanism_is_told_in_our_words(secure: Sandbox) -> None:
+    """All at once: where librdkafka tries again, each takes five seconds."""
+    plain, tls = secure.settings("admin"), secure.settings("admin", tls=True)
+    login = {key: value for key, value in plain.items() if key.startswith("sasl.")}
+    trust = {key: value for key, value in tls.items() if key.startswith("ssl.")}
+    sasl, sasl_ssl, ssl = (found["bootstrap.servers"] for found in (plain, tls, secure.certificate_settings()))
+    cases: list[tuple[str, dict[str, str], str, str]] = [
+        (sasl, {"security.protocol": "SSL", **trust}, "does not speak TLS on this port", "SASL_PLAINTEXT with a login"),
+        (sasl, {"security.protocol": "SASL_SSL", **trust, **login}, "does not speak TLS", "TLS listener"),
+        (
+            sasl,
+            {"security.protocol": "PLAINTEXT"},
+            "this port may ask for a login (SASL)",
+            "SASL_PLAINTEXT, and sasl.mechanism",
+        ),
+        (
+            sasl_ssl,
+            {"security.protocol": "SSL", **trust},
+            "this port may ask for a login (SASL)",
+            "SASL_SSL, and sasl.mechanism",
+        ),
+        (sasl_ssl, {"security.protocol": "SASL_PLAINTEXT", **login}, "this port may speak TLS", "to SASL_SSL."),
+        (ssl, {"security.protocol": "PLAINTEXT"}, "this port may speak TLS", "to SSL, or SASL_SSL with a login"),
+        (ssl, {"security.protocol": "SSL", **trust}, "asks for a client certificate", "ssl.keystore.location"),
+        (ssl, {"security.protocol": "SASL_SSL", **trust, **login}, "asks for a client certificate", "certificate"),
+    ]
+
+    def told(address: str, client: dict[str, str]) -> tuple[str, str]:
+        with pytest.raises(ClusterError) as refused:
+            reads(client_settings(address, client, SecretSource()))
+        return refused.value.message, refused.value.advice
+
+    with ThreadPoolExecutor(len(cases)) as pool:
+        found = list(pool.map(told, [case[0] for case in cases], [case[1] for case in cases]))
+    for (_, client, words, cure), (message, advice) in zip(cases, found, strict=True):
+        assert words in message, (client["security.protocol"], message)
+        assert cure in advice, (client["security.protocol"], advice)
+
+
 def test_an_unknown_authority_is_told(secure: Sandbox) -> None:
     properties = secure.settings("admin", tls=True)
     del properties["ssl.ca.location"]
@@ -157,6 +197,19 @@ def test_a_port_that_never_answers_is_told(protocol: str) -> None:
     assert refused.value.code in ("_TIMED_OUT", "_TRANSPORT")
     assert refused.value.advice
     assert time.monotonic() - started < 60
+
+
+def test_a_broker_that_falls_silent_is_named_with_what_to_do(sandbox_root: Path) -> None:
+    with running(SandboxSpec(name="silent"), root=sandbox_root) as sandbox:
+        settings = settings_of({**sandbox.settings("admin"), "request.timeout.ms": "3000"})
+        with connect(settings) as cluster:
+            cluster.read(ONLY_ACLS)
+            with frozen(sandbox), pytest.raises(ClusterError) as silent:
+                cluster.read(ReadRequest())
+    assert silent.value.code == "_TIMED_OUT"
+    assert f"broker 1 at {sandbox.bootstrap}: Timed out" in str(silent.value)
+    assert "this broker is up" in silent.value.advice
+    assert "run the same command again" in silent.value.advice
 
 
 def test_what_the_client_refuses_is_told_without_the_value() -> None:

@@ -11,7 +11,8 @@ from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import ClientSettings, client_settings
 from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import ClientQuota, Create, Delete, QuotaEntity, effective, levels
+from reconciler.model import Create, Delete
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, limits
 from reconciler.ports import AnswerStatus, ReadRequest
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # its way of reading its own files
@@ -20,7 +21,7 @@ with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # i
 
 pytestmark = pytest.mark.broker
 
-QUOTAS = ReadRequest(acls=False, all_topics=False, quotas=True)
+QUOTAS = ReadRequest(acls=False, all_topics=False, listings=[ClientQuota.KIND])
 KEY = "controller_mutation_rate"
 USER, CLIENT = "admin", "judged"
 #: So many partitions at once; the token bucket of a rate holds that of 11 seconds (``quota.window.num``).
@@ -71,8 +72,8 @@ def enforced_rate(sandbox: Sandbox, turn: int) -> float:
 
 def settled(cluster: KafkaCluster, expected: Callable[[frozenset[ClientQuota]], bool]) -> None:
     end = time.monotonic() + 30
-    while not ((state := cluster.read(QUOTAS)).quotas is not None and expected(state.quotas)):
-        assert time.monotonic() < end, state
+    while not ((found := cluster.read(QUOTAS).listing(ClientQuota)).items is not None and expected(found.items)):
+        assert time.monotonic() < end, found
     time.sleep(1)  # a broker publishes quotas to itself after the metadata that it shows
 
 
@@ -84,7 +85,7 @@ def test_the_broker_takes_the_quota_that_our_precedence_names(broker: Sandbox, c
     try:
         while quotas:
             settled(cluster, lambda found: {one for one in found if one.entity in ours} == set(quotas))
-            winner = effective(quotas, levels(USER, CLIENT))[KEY]
+            winner = limits(quotas, levels(USER, CLIENT))[KEY][0]
             assert winner == quotas[0]
             bucket = tuple(kind for kind, _ in winner.entity.parts)
             turns[bucket] += 1
@@ -98,11 +99,12 @@ def test_quotas_that_may_not_be_read_are_said_to_be_unread(broker: Sandbox) -> N
     with connect(settings_of(broker, "nobody")) as cluster:
         state = cluster.read(QUOTAS)
         refused = cluster.send([Create(ClientQuota(QuotaEntity.of("x"), {KEY: 1}))])
-    assert state.quotas is None
-    assert state.quota_gap is not None
-    assert "DESCRIBE_CONFIGS" in state.quota_gap
+    listing = state.listing(ClientQuota)
+    assert listing.items is None
+    assert listing.gap is not None
+    assert "DESCRIBE_CONFIGS" in listing.gap
     assert [(one.status, one.code) for one in refused] == [(AnswerStatus.FAILED, "CLUSTER_AUTHORIZATION_FAILED")]
 
 
 def test_whether_we_may_alter_them_is_known_beforehand(cluster: KafkaCluster) -> None:
-    assert cluster.read(QUOTAS).may_alter_quotas is True
+    assert cluster.read(QUOTAS).listing(ClientQuota).may_alter is True

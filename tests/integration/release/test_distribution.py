@@ -3,6 +3,7 @@
 import email
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.model import ClusterState
+from tests.integration.commands_page import every_command
 
 _ROOT = Path(__file__).parents[3]
 _BIN = Path(sys.executable).parent
@@ -57,15 +59,33 @@ def test_the_wheel_holds_the_package_and_what_it_needs_as_data(wheel: Path) -> N
         names = set(archive.namelist())
         [metadata] = [name for name in names if name.endswith("METADATA")]
         head = email.message_from_bytes(archive.read(metadata))
-    packaged = {name for name in names if ".dist-info/" not in name}
+    packaged = {name for name in names if ".dist-info/" not in name and ".data/" not in name}
     tracked = {str(path.relative_to(_ROOT)) for path in _ROOT.glob("reconciler/**/*") if path.suffix != ".pyc"}
     data = {f"reconciler/cli/examples/{path.name}" for path in (_ROOT / "examples" / "acls").glob("*.yaml")}
     assert packaged == {name for name in tracked if (_ROOT / name).is_file()} | data
-    assert {"reconciler/py.typed", "reconciler/cli/starting/acls.yaml"} <= packaged
+    assert {"reconciler/py.typed", "reconciler/cli/starting/access.yaml"} <= packaged
     assert (head["Name"], head["License-Expression"]) == ("kafka-reconciler", "Apache-2.0")
     assert head["Requires-Python"] == ">=3.11"
     assert "Typing :: Typed" in head.get_all("Classifier", [])
     assert "# Reconciler" in head.get_payload()
+
+
+def test_the_wheel_has_a_man_page_for_each_command(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        pages = {
+            name.rpartition("/")[2].removesuffix(".1"): archive.read(name).decode()
+            for name in archive.namelist()
+            if ".data/data/share/man/man1/" in name
+        }
+    assert pages.keys() == {f"reconciler {command}".strip().replace(" ", "-") for command in every_command()}
+    for name, page in pages.items():
+        assert re.findall(r"^\.SH (.*)$", page, re.MULTILINE)[:3] == ["NAME", "SYNOPSIS", "DESCRIPTION"]
+        assert f"\n.SH NAME\n{name}".replace("-", "\\-") in page
+        known = re.compile(r"\.(TH|SH|TP|B|PP|nf|fi)\b")
+        assert all(known.match(line) for line in page.splitlines() if line.startswith((".", "'"))), name
+    plan = pages["reconciler-plan"]
+    assert ".B \\-c, \\-\\-cluster NAME\nA declared cluster, or snapshot:FILE" in plan
+    assert ".TP\n.B 130\n" in plan
 
 
 def test_the_sdist_holds_what_a_build_needs_and_nothing_private(dist: Path) -> None:
@@ -86,6 +106,7 @@ def test_the_wheel_works_where_nothing_of_development_is(clean: Path, tmp_path: 
     plan = _ran(program, "plan", str(tmp_path / "manifests"), "--cluster", f"snapshot:{snapshot}", "--output", "json")
     assert json.loads(plan)["planId"].startswith("plan-")
     _ran(program, "init", str(tmp_path / "started"))
+    assert "valid" in _ran(program, "validate", str(tmp_path / "started" / "manifests"))
     foreign = "import importlib.util as u, sys; sys.exit(any(map(u.find_spec, ('pytest', 'hypothesis', 'mypy'))))"
     _ran(str(clean / "bin" / "python"), "-c", foreign)
     _ran(str(clean / "bin" / "python"), "-m", "pip", "check")
@@ -100,7 +121,7 @@ def test_commands_that_need_an_extra_say_which(clean: Path) -> None:
         timeout=60,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert "pip install '.[fleet]' in a clone" in done.stderr
+    assert "pip install './reconciler[fleet]' beside your clone" in done.stderr
 
 
 def _pins(lock: str) -> dict[str, str]:

@@ -24,6 +24,7 @@ from reconciler.model import (
 )
 
 _EXAMPLES: Final = Path(__file__).parents[3] / "examples"
+_OPERATOR: Final = ("--connections", str(_EXAMPLES / "operator.yaml"))
 _DAY: Final = ("--as-of", "2026-11-21", "--output", "json")
 #: What somebody would try, in the name of a principal.
 HOSTILE: Final = (
@@ -64,11 +65,11 @@ def example_documents(directory: Path) -> dict[str, Any]:
     shutil.copytree(_EXAMPLES / "acls", directory / "acls")
     shutil.copytree(_EXAMPLES / "access", directory / "access")
     live = _snapshot(directory / "live.json", BINDINGS)
-    acls = str(directory / "acls")
+    reach = (str(directory / "acls"), "--cluster", live, *_OPERATOR)
     return {
-        "plan": printed("plan", acls, "--cluster", live, "--allow-deletes"),
-        "drift": printed("drift", acls, "--cluster", live),
-        "lint": printed("lint", acls, "--cluster", live),
+        "plan": printed("plan", *reach, "--allow-deletes"),
+        "drift": printed("drift", *reach),
+        "lint": printed("lint", *reach),
         "test": printed("test", str(directory / "access")),
         "validate": printed("validate", str(directory / "access")),
     }
@@ -85,7 +86,7 @@ def hostile_documents(directory: Path) -> dict[str, Any]:
     cluster.write_text(text.replace("maxDeletes: 20", "maxDeletes: 1"), encoding="utf-8")
     (acls / "guardrails.yaml").write_text(_GUARDRAILS, encoding="utf-8")
     live = _snapshot(directory / "live.json", {*BINDINGS, *hostile_bindings()})
-    reach = (str(acls), "--cluster", live)
+    reach = (str(acls), "--cluster", live, *_OPERATOR)
     return {
         "plan": printed("plan", *reach, "--allow-deletes"),
         "lint": printed("lint", *reach),

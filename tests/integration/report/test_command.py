@@ -125,7 +125,7 @@ def test_a_plan_whose_steps_are_not_its_own_is_refused(
     file = tmp_path / "plan.json"
     file.write_text(json.dumps({**documents["plan"], "steps": documents["plan"]["steps"][1:]}), encoding="utf-8")
     assert run(["report", str(file)]) == Exit.ERROR
-    assert "do not belong to its steps" in capsys.readouterr().err
+    assert "do not belong to its content" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from reconciler.plan import plan_id
 from reconciler.report.access_lines import access_lines
 from reconciler.report.formats.comment import LIMIT as COMMENT_LIMIT
 from reconciler.report.formats.step_summary import LIMIT as SUMMARY_LIMIT
@@ -29,7 +30,7 @@ def test_a_comment_says_something_of_everything(large: Report) -> None:
     assert "49,500 bindings to create, 500 bindings to delete" in text
     for heading in ("What stands out", "Access", "Checks that did not pass", "<summary>Findings", "in order</summary>"):
         assert heading in text
-    assert re.search(r"<code>change&#45;[0-9a-f]{64}</code>|`change-[0-9a-f]{64}`", text)
+    assert f"`{plan_id(large.plans[0])}`" in text
     assert text.count("<details>") == text.count("</details>")
     _nothing_is_lost(text, large)
 
@@ -62,17 +63,19 @@ def test_sarif_stays_within_what_code_scanning_takes(large: Report) -> None:
     (run,) = json.loads(FORMATS["sarif.json"](large))["runs"]
     assert len(run["results"]) == 25_000
     (notification,) = run["invocations"][0]["toolExecutionNotifications"]
-    assert notification["message"]["text"].startswith("1 more")
+    assert notification["message"]["text"].startswith("2 more")
     schema = json.loads((Path(__file__).parents[2] / "schemas/sarif-2.1.0.json").read_text(encoding="utf-8"))
     few = {**run, "results": run["results"][:50]}
     jsonschema.Draft4Validator(schema).validate({"version": "2.1.0", "runs": [few]})
 
 
 def test_a_message_stays_short(large: Report) -> None:
-    header, section = (block["text"]["text"] for block in json.loads(FORMATS["slack.json"](large))["blocks"])
+    header, section, access = (block["text"]["text"] for block in json.loads(FORMATS["slack.json"](large))["blocks"])
     assert len(header) <= 150
     assert len(section) <= 3000
-    assert "488 more of what stands out" in section
+    assert len(access) <= 3000
+    assert re.match(r"\d+ of [\d,]+ rows of access shown", access)
+    assert "callouts more" in access
 
 
 def test_events_are_all_there(large: Report) -> None:

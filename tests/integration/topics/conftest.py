@@ -15,6 +15,7 @@ from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
 from reconciler.cli.main import run
 from reconciler.ports import ReadRequest
+from tests.integration.main_job import connections_file
 from tests.integration.topics.java_classes import compiled
 from tests.verbs import deletions
 
@@ -95,8 +96,7 @@ def asked_3_9(policed_3_9: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def _asking(sandbox: Sandbox, root: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
-    connections = root / "connections.yaml"
-    connections.write_text(sandbox.connections.read_text(encoding="utf-8").replace(sandbox.name, "policed"))
+    connections = connections_file(root / "connections.yaml", sandbox, "reconciler", name="policed")
 
     def ask(
         manifests: str, *arguments: str, cluster: str = CLUSTER, expect_json: bool = True, saved: bool = False

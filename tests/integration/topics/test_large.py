@@ -13,6 +13,7 @@ from reconciler.cli.main import run
 from reconciler.model import TOPIC_CONFIGS, ClusterState, ConfigType, Topic
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import settings_of
+from tests.integration.main_job import connections_file
 from tests.verbs import creations
 
 _OF_TYPE = {
@@ -108,8 +109,7 @@ def test_five_thousand_topics_on_a_broker(
     spec = SandboxSpec(name="c", users=generated_users("admin", "reconciler"), heap="1500m")
     with running(spec, root=sandbox_root) as sandbox:
         fill(sandbox, names, configs)
-        connections = tmp_path / "connections.yaml"
-        connections.write_text(sandbox.connections.read_text(encoding="utf-8").replace("name: many", "name: c"))
+        connections = connections_file(tmp_path / "connections.yaml", sandbox, "reconciler", name="c")
         lines = plan(directory, "c", capsys, "--connections", str(connections))
     assert "Nothing to do." in lines
 

@@ -12,6 +12,7 @@ from reconciler.cli.main import run
 from reconciler.model import TOPIC_CONFIGS, ConfigType, Topic
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
+from tests.integration.main_job import connections_file
 from tests.verbs import creations
 
 pytestmark = pytest.mark.broker
@@ -112,6 +113,4 @@ def test_every_setting_is_set_exported_and_unset_without_a_difference(
 
 
 def _connections(broker: Sandbox, root: Path) -> str:
-    file = root / "connections.yaml"
-    file.write_text(broker.connections.read_text(encoding="utf-8").replace(broker.name, "current"))
-    return str(file)
+    return str(connections_file(root / "connections.yaml", broker, "reconciler", name="current"))

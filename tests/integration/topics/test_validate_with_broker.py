@@ -10,6 +10,7 @@ from reconciler.adapters.kafka.cluster import KafkaCluster
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.model import Topic
 from reconciler.ports import AnswerStatus, ReadRequest
+from tests.integration.main_job import connections_file
 from tests.integration.topics.conftest import CLUSTER, Asked
 from tests.integration.topics.java_classes import compiled
 from tests.verbs import creations
@@ -85,14 +86,14 @@ def test_a_refusal_is_exit_3_and_such_a_plan_is_not_saved(asked: Asked, tmp_path
     assert "the cluster refuses 1 of the steps: the plan was not saved" in text
 
 
-def test_what_is_accepted_is_noted_in_the_saved_plan_and_changes_no_id(asked: Asked, tmp_path: Path) -> None:
+def test_what_is_accepted_is_noted_in_the_saved_plan_and_bound_by_its_id(asked: Asked, tmp_path: Path) -> None:
     manifest = topics_document({"name": "plain.fine"})
     status, plain = asked(manifest, "plan")
     assert status == 0
     out = tmp_path / "plan.json"
     status, noted = asked(manifest, "plan", "--validate-with-broker", "--out", str(out))
     assert status == 0
-    assert (noted["changeId"], noted["planId"]) == (plain["changeId"], plain["planId"])
+    assert noted["planId"] != plain["planId"], "a reviewer sees what the broker answers"
     assert plain["topics"]["validation"] is None
     saved = yaml.safe_load(out.read_text(encoding="utf-8"))
     assert saved["topics"] == noted["topics"]
@@ -149,16 +150,7 @@ _MORE = "    - {allow: CREATE, topics: {prefix: fresh.}}\n---\n"
 def test_rights_that_the_plan_grants_first_are_reckoned_by_us(policed: Sandbox, asked: Asked, tmp_path: Path) -> None:
     status, text = asked(_RIGHTS, "apply", "--yes", expect_json=False)
     assert status == 0, text
-    as_alice = tmp_path / "alice.yaml"
-    settings = policed.settings("alice")
-    servers = settings.pop("bootstrap.servers")
-    document = {
-        "apiVersion": "reconciler/v1",
-        "kind": "Cluster",
-        "metadata": {"name": "policed"},
-        "spec": {"bootstrapServers": servers, "client": settings},
-    }
-    as_alice.write_text(yaml.safe_dump(document), encoding="utf-8")
+    as_alice = connections_file(tmp_path / "alice.yaml", policed, "alice", name="policed")
     manifest = _RIGHTS + _MORE + topics_document({"name": "fresh.one"}, {"name": "other.one"})
     reach = ("--validate-with-broker", "--connections", str(as_alice))
     status, plan = asked(manifest, "plan", *reach, cluster=_ALICE)

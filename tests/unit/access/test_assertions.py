@@ -167,3 +167,15 @@ def test_the_wildcard_denies_itself_and_not_what_goes_on_after_it() -> None:
     verdict = check(only_readers("groups", [pattern("GROUP:P:*")], []), Authorizer(held))
     assert verdict.witness is not None
     assert verdict.witness.resource_name == "*a"
+
+
+def test_everybody_includes_whom_only_the_cluster_knows() -> None:
+    """Who may create any topic by a right on the cluster, from one who is denied it there alone."""
+    everyone = binding("CLUSTER:L:kafka-cluster User:*@* ALLOW CREATE")
+    claim = Assertion("everybody creates pii", AssertionKind.MUST, frozenset({_O.CREATE}), PII)
+    assert check(claim, Authorizer([everyone])).outcome is AssertionOutcome.PASS
+    denied = binding("CLUSTER:L:kafka-cluster User:a@* DENY CREATE")
+    verdict = check(claim, Authorizer([everyone, denied]))
+    assert verdict.outcome is AssertionOutcome.FAIL
+    assert verdict.witness is not None
+    assert verdict.witness.principal == "User:a"

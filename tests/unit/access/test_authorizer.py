@@ -12,6 +12,7 @@ from reconciler.access import (
     UndecidedAccessError,
     check,
 )
+from reconciler.access.by_resource_type import may_on_some_resource
 from reconciler.access.name_set import literal
 from reconciler.access.operations import EVERY
 from reconciler.model import (
@@ -218,3 +219,26 @@ def test_an_entry_that_may_cover_leaves_every_operation_open_under_default_allow
     )
     assert least == 0
     assert most == EVERY
+
+
+def test_a_prefix_of_an_asterisk_does_not_inherit_what_the_wildcard_grants() -> None:
+    """Brokers do not apply LITERAL ``*`` to names that begin with an asterisk, whatever else is held on those."""
+    held = bindings("GROUP:L:* User:a@* ALLOW READ", "GROUP:P:* User:a@* ALLOW DELETE")
+    index = Authorizer(held)
+    asked = {
+        (name, operation): index.authorize("User:a", "10.0.0.1", operation, _T.GROUP, name).allowed
+        for name in ("*x", "x")
+        for operation in (_O.READ, _O.DELETE)
+    }
+    assert asked == {("*x", _O.READ): False, ("*x", _O.DELETE): True, ("x", _O.READ): True, ("x", _O.DELETE): False}
+
+
+@pytest.mark.parametrize("allowed", ["TOPIC:L:x", "TOPIC:L:*x", "TOPIC:P:*", "TOPIC:P:x", "TOPIC:L:*"])
+def test_a_deny_on_every_name_leaves_no_resource_of_the_type(allowed: str) -> None:
+    """On names that begin with ``*`` as well, which no other rule about ``*`` reaches."""
+    grant, deny = f"{allowed} User:a@* ALLOW WRITE", "TOPIC:L:* User:*@* DENY WRITE"
+    for texts, some in (([grant], True), ([grant, deny], False)):
+        authorizer = Authorizer(bindings(*texts))
+        assert authorizer.authorize_by_resource_type("User:a", "10.0.0.1", _O.WRITE, _T.TOPIC).allowed is some
+        (interpretation,) = set(authorizer.interpretations.both)
+        assert may_on_some_resource(interpretation, "User:a", "10.0.0.1", _O.WRITE, _T.TOPIC) is some

@@ -95,7 +95,7 @@ def test_super_users_stand_outside_every_row() -> None:
 def test_what_cannot_be_read_makes_rows_uncertain() -> None:
     lost = (OpaqueBinding("a", "User:a", "*", 2, 3, None, 2),)
     lines = change([], bindings("TOPIC:L:a User:a@* ALLOW READ"), opaque=lost)
-    assert lines == ["User:a +READ,DESCRIBE topic `a` from any host if most"]
+    assert lines == ["User:a +READ,DESCRIBE topic `a` from any host if perhaps"]
 
 
 @pytest.mark.parametrize("name", ["foo*", "."])
@@ -117,3 +117,17 @@ def test_who_creates_by_the_cluster_gains_nothing_by_a_topic() -> None:
     difference = compare_access(Authorizer(held), Authorizer(held + bindings("TOPIC:P:a User:*@* ALLOW CREATE")))
     assert told(difference) == ["others +CREATE topics starting with `a` from any host"]
     assert [row.principal for row in difference.reached_with_exceptions()] == ["User:a"]
+
+
+def test_a_deny_of_write_on_the_last_topic_keeps_from_starting_idempotent_producers() -> None:
+    held = bindings("TOPIC:L:a User:a@* ALLOW WRITE")
+    lost = "User:a -IDEMPOTENT_WRITE the cluster from any host"
+    assert lost in change(held, held + bindings("TOPIC:L:a User:a@* DENY WRITE"))
+
+
+@pytest.mark.parametrize("sides", [((), ("User:b",)), (("User:b",), ())])
+def test_bindings_of_who_is_a_super_user_on_one_side_only_make_no_row(sides: tuple[tuple[str, ...], ...]) -> None:
+    """Such a principal gains, or loses, everything at once: a row about one name would say less."""
+    states: tuple[list[AclBinding], list[AclBinding]] = [], bindings("TOPIC:L:a User:b@* ALLOW READ")
+    before, after = (Authorizer(held, who, False) for held, who in zip(states, sides, strict=True))
+    assert told(compare_access(before, after)) == []

@@ -38,7 +38,7 @@ DAY = datetime.date(2026, 3, 1)
         ("dead-pattern", "TOPIC:P:* User:a@* ALLOW READ", []),
         ("dead-pattern", "GROUP:P:g* User:a@* ALLOW READ", []),
         ("dead-pattern", "CLUSTER:P:x User:a@* ALLOW CREATE", []),
-        ("unsupported-operation", "GROUP:L:a User:a@* ALLOW WRITE", []),
+        ("unsupported-operation", "GROUP:L:a User:a@* ALLOW CREATE", []),
         ("everybody", "TOPIC:L:a User:*@* ALLOW READ", []),
         ("wildcard-write", "TOPIC:L:* User:a@* ALLOW WRITE", []),
         ("cluster-alter", "CLUSTER:L:kafka-cluster User:a@* ALLOW ALL", []),
@@ -49,6 +49,9 @@ DAY = datetime.date(2026, 3, 1)
         ("unknown-principal", "TOPIC:L:paying User:gone@* ALLOW READ", []),
         ("case", "TOPIC:L:a User:a@* ALLOW READ", ["TOPIC:L:a User:A@* ALLOW READ"]),
         ("evaded-deny", "GROUP:L:* User:a@* DENY READ", ["GROUP:L:g User:a@* ALLOW READ"]),
+        ("confusable", "TOPIC:L:a User:p\u0430yroll@* ALLOW READ", ["TOPIC:L:a User:payroll@* ALLOW READ"]),
+        ("confusable", "TOPIC:L:paylng User:a@* ALLOW READ", ["TOPIC:L:pay1ng User:a@* ALLOW READ"]),
+        ("mixed-scripts", "GROUP:L:p\u0430yroll User:a@* ALLOW READ", []),
     ],
 )
 def test_each_rule_finds_what_it_is_for(rule: str, found: str, others: list[str]) -> None:
@@ -104,6 +107,14 @@ def test_minimise_says_by_what_each_binding_is_covered() -> None:
     assert smaller.kept.bindings == {wide}
 
 
+@pytest.mark.parametrize("default_allow", [False, True, None])
+def test_a_deny_has_an_effect_where_default_allow_is_on_or_unknown(default_allow: bool | None) -> None:
+    """It takes what no ALLOW gives, and covers a resource that would be open to everyone."""
+    authorizer = Authorizer(bindings("TOPIC:L:a User:a@* DENY READ"), (), default_allow)
+    found = {finding.rule.name for finding in lint(authorizer, today=DAY)}
+    assert ("idle-deny" in found) is (default_allow is False)
+
+
 def test_a_binding_that_only_covers_stays_where_default_allow_is_on_or_unknown() -> None:
     for setting in (True, None):
         dead = bindings("TOPIC:L:x User:a@localhost ALLOW READ")
@@ -131,6 +142,8 @@ def test_codes_and_names_are_stable() -> None:
         ("KA017", "expires-soon"),
         ("KA018", "case"),
         ("KA019", "evaded-deny"),
+        ("KA020", "confusable"),
+        ("KA021", "mixed-scripts"),
     ]
     errors = {rule.code for rule in RULES if rule.severity == "error"}
     assert errors == {"KA004", "KA006", "KA007", "KA019"}
@@ -150,3 +163,16 @@ def test_the_wildcard_does_not_make_a_prefix_of_asterisks_redundant() -> None:
     held = bindings("GROUP:L:* User:a@* ALLOW READ", "GROUP:P:* User:a@* ALLOW READ", "GROUP:L:*x User:a@* ALLOW READ")
     found = {finding.binding: finding.related for finding in lint(Authorizer(held)) if finding.rule.code == "KA001"}
     assert found == {held[2]: (held[1],)}
+
+
+def test_an_allow_that_implies_an_operation_of_its_type_is_not_called_dead() -> None:
+    held = bindings(
+        "CLUSTER:L:kafka-cluster User:a@* ALLOW READ",
+        "GROUP:L:g User:a@* ALLOW ALTER",
+        "CLUSTER:L:kafka-cluster User:a@* ALLOW DELETE",
+        "CLUSTER:L:kafka-cluster User:a@* DENY READ",
+        "GROUP:L:g User:a@* DENY ALTER",
+        "GROUP:L:g User:a@* ALLOW CREATE",
+    )
+    found = [finding.binding for finding in lint(Authorizer(held)) if finding.rule.code == "KA008"]
+    assert sorted(found) == sorted(held[3:])

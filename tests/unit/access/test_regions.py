@@ -134,3 +134,16 @@ def test_the_narrowest_label_decides_about_a_host() -> None:
     hosts = Hosts(any_host=True, listed=("10.0.0.1",), but=("10.0.0.0/8",))
     assert str(hosts) == "any host but 10.0.0.0/8, and 10.0.0.1"
     assert [hosts.contains(host, (4, 4)) for host in ("10.0.0.1", "10.0.0.2", "11.0.0.1")] == [True, False, True]
+
+
+def test_a_sample_of_a_range_is_in_no_range_inside_it_however_they_nest() -> None:
+    """The last of the inner ranges is not the one that ends last."""
+    found = {one.label: one.sample for one in host_classes(["10.0.0.0/8", "10.0.0.0/16", "10.0.5.0/24"], (4, 4))}
+    assert (found["10.0.0.0/8"], found["10.0.0.0/16"]) == ("10.1.0.0", "10.0.0.0")
+
+
+def test_the_widest_range_decides_where_no_narrower_one_does() -> None:
+    """A range of length 0 is a label like any other, and stronger than what holds for hosts that have none."""
+    assert Hosts(any_host=False, listed=("0.0.0.0/0",)).contains("10.0.0.1", (4, 4))
+    assert not Hosts(any_host=True, but=("0.0.0.0/0",)).contains("10.0.0.1", (4, 4))
+    assert Hosts(any_host=True, but=("0.0.0.0/0",)).contains("0:0:0:0:0:0:0:1", (4, 4))

@@ -10,12 +10,21 @@ import pytest
 from reconciler.adapters.atomic_write import write_atomically
 
 
-def test_a_file_is_replaced_and_readable(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o027, 0o640), (0o022, 0o644)])
+def test_a_file_is_replaced_as_the_umask_says(tmp_path: Path, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        _replace_twice(tmp_path, mode)
+    finally:
+        os.umask(before)
+
+
+def _replace_twice(tmp_path: Path, mode: int) -> None:
     target = tmp_path / "plan.json"
     for text in ("one", "two é"):
         write_atomically(text, str(target))
         assert target.read_text(encoding="utf-8") == text
-        assert stat.S_IMODE(target.stat().st_mode) == 0o644
+        assert stat.S_IMODE(target.stat().st_mode) == mode
     assert list(tmp_path.iterdir()) == [target]
 
 

@@ -44,7 +44,7 @@ END = {
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     path = str(tmp_path / "j")
     records: list[dict[str, Any]] = [{"a": 1}, {"b": "é\n\u2028"}, {"c": ["x"]}]
-    with RecordFile(path, alone=True) as file:
+    with RecordFile(path) as file:
         file.write(records[0])
         file.write(*records[1:])
     assert list(read_records(path)) == records
@@ -53,19 +53,10 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
 
 def test_only_one_writes_to_a_journal(tmp_path: Path) -> None:
     path = str(tmp_path / "j")
-    with RecordFile(path, alone=True), pytest.raises(InUseError):
-        RecordFile(path, alone=True)
-    with RecordFile(path, alone=True):
+    with RecordFile(path), pytest.raises(InUseError):
+        RecordFile(path)
+    with RecordFile(path):
         pass
-
-
-def test_several_write_to_one_audit_log_and_a_torn_line_stays_alone(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text('{"torn":')
-    with RecordFile(str(path), alone=False) as one, RecordFile(str(path), alone=False) as other:
-        one.write({"by": 1})
-        other.write({"by": 2})
-    assert path.read_text().splitlines() == ['{"torn":', '{"by":1}', '{"by":2}']
 
 
 @pytest.mark.parametrize("torn", ["", "{", '{"record":"intent","st', "x" * 200_000])
@@ -73,7 +64,7 @@ def test_a_torn_end_is_cut_off(tmp_path: Path, torn: str) -> None:
     path = tmp_path / "j"
     path.write_text('{"a":1}\n' + torn)
     assert list(read_records(str(path))) == [{"a": 1}]
-    with RecordFile(str(path), alone=True) as file:
+    with RecordFile(str(path)) as file:
         file.write({"b": 2})
     assert list(read_records(str(path))) == [{"a": 1}, {"b": 2}]
 
@@ -83,7 +74,7 @@ def test_what_is_no_journal_is_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / "j"
     path.write_text(text)
     with pytest.raises(RecordError, match="not a journal"):
-        RecordFile(str(path), alone=True)
+        RecordFile(str(path))
     assert path.read_text() == text
 
 
@@ -91,7 +82,7 @@ def test_what_is_no_journal_is_left_alone(tmp_path: Path, text: str) -> None:
 def test_a_journal_of_which_nothing_is_whole_begins_anew(tmp_path: Path, text: str) -> None:
     path = tmp_path / "j"
     path.write_text(text)
-    with RecordFile(str(path), alone=True) as file:
+    with RecordFile(str(path)) as file:
         file.write({"a": 1})
     assert list(read_records(str(path))) == [{"a": 1}]
 
@@ -116,12 +107,12 @@ def test_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "target").write_text("")
     (tmp_path / "j").symlink_to(tmp_path / "target")
     with pytest.raises(RecordError, match="symbolic link"):
-        RecordFile(str(tmp_path / "j"), alone=True)
+        RecordFile(str(tmp_path / "j"))
 
 
 def test_a_place_that_cannot_be_written_to_is_said(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="No such file"):
-        RecordFile(str(tmp_path / "no" / "j"), alone=True)
+        RecordFile(str(tmp_path / "no" / "j"))
 
 
 def test_a_newer_format_is_refused() -> None:

@@ -8,8 +8,20 @@ from typing import Any
 import pytest
 
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Identity, ProbeBarrier, ProbeSetup, Result, Silent, check, perform
-from reconciler.apply.cleanup import clean_up, leftovers
+from reconciler.apply import (
+    ApplyEnvironment,
+    Identity,
+    ProbeBarrier,
+    ProbeSetup,
+    Progress,
+    Result,
+    Silent,
+    check,
+    perform,
+)
+from reconciler.apply.cleanup import clean_up
+from reconciler.apply.leftovers import leftovers
+from reconciler.diff import SkipReason
 from reconciler.model import (
     AclBinding,
     AclOperation,
@@ -25,7 +37,7 @@ from reconciler.model import (
     marker_of,
     standing_bridges,
 )
-from reconciler.plan import Facts, GuardAcknowledgement, Options, Plan, Request, Terms, propose
+from reconciler.plan import Facts, GuardAcknowledgement, Options, Plan, Request, Terms, deleted_bindings, propose
 from reconciler.plan.phase import Phase
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from tests.contract.faults import Fault, FaultyCluster
@@ -78,6 +90,7 @@ class Stage:
     faults: Sequence[Fault] = ()
     clock: StillClock = field(default_factory=StillClock)
     interrupted: Callable[[], bool] = lambda: False
+    progress: Progress = field(default_factory=Silent)
     journal: list[Mapping[str, Any]] = field(default_factory=list)
     cluster: Recording = field(init=False)
     nodes: Nodes = field(init=False)
@@ -104,7 +117,7 @@ class Stage:
         world = ApplyEnvironment(
             FaultyCluster(self.cluster, self.faults),
             self.clock,
-            Silent(),
+            self.progress,
             self.interrupted,
             identity=Identity(self.run),
             journal=self,
@@ -423,14 +436,17 @@ def test_broken_behind_any_request_a_run_removes_its_bridges_or_names_them(
         assert {kind for kind, _ in stage.violations(asks("x"))} == set(), point
 
 
-def test_a_bridge_of_a_dead_run_goes_at_once_where_default_allow_turns_out_to_be_off() -> None:
+@pytest.mark.parametrize("said", [False, None])
+def test_where_default_allow_is_not_declared_on_what_is_marked_as_a_bridge_goes_as_a_grant(said: bool | None) -> None:
     pattern = acl("x", "").pattern
     left = {bridge_on(pattern), marker_of("dead", pattern)}
-    terms = replace(TERMS, default_allow=None)
+    terms = replace(TERMS, default_allow=said)
     stage = Stage(OPEN | left, OPEN | {acl("x", "User:a")}, terms=terms, default_allow=False)
-    assert stage.apply().succeeded
-    created = next(number for number, state in enumerate(stage.cluster.history) if acl("x", "User:a") in state)
-    assert not any(bridge_on(pattern) in state for state in stage.cluster.history[created:])
+    plan = stage.plan()
+    assert bridge_on(pattern) in deleted_bindings(step.change for step in plan.steps)
+    assert [left.reason for left in plan.skipped] == [SkipReason.LEFTOVER], "the marker"
+    assert stage.apply(plan).succeeded
+    assert stage.bindings == OPEN | {acl("x", "User:a"), marker_of("dead", pattern)}
 
 
 def test_a_bridge_whose_marker_somebody_took_away_is_theirs() -> None:

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply.barriers.sentinels import barrier_name, deny_sentinels, start_sentinels
-from reconciler.apply.cleanup import clean_up, holding, leftovers
+from reconciler.apply.cleanup import clean_up
 from reconciler.apply.lease import marker
+from reconciler.apply.leftovers import leftovers
 from reconciler.model import Change, ClusterState, bridge_on, marker_of
 from reconciler.ports import Answer, AnswerStatus, ClusterError
 from tests.contract.faults import Effect, Fault, FaultyCluster
@@ -83,8 +84,9 @@ def test_a_run_that_holds_the_lease_is_told_apart_until_it_expires() -> None:
     live = ClusterState("cluster", frozenset({*kept, *NEW}))
     first, second = leftovers(live)
     assert set(first.bindings) == set(kept)
-    claim = holding(first, began)
-    assert claim is not None
-    assert (claim.holder, claim.run) == ("dana@x.y", "20260101T000000Z-a")
-    assert holding(first, began + datetime.timedelta(hours=1)) is None
-    assert holding(second, began) is None
+    assert first.going_on(began)
+    assert first.going_on(began + datetime.timedelta(minutes=3))
+    assert not first.going_on(began + datetime.timedelta(hours=1))
+    assert not second.going_on(began), "a run does not begin tomorrow"
+    assert second.going_on(began + datetime.timedelta(days=1, minutes=5))
+    assert not second.going_on(began + datetime.timedelta(days=1, minutes=11))

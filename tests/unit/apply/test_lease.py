@@ -24,7 +24,15 @@ from reconciler.apply import (
 )
 from reconciler.apply.lease import GRACE, Lease, lasting, marker
 from reconciler.apply.run import Run, StoppedError
-from reconciler.model import Change, ClusterState
+from reconciler.model import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    Change,
+    ClusterState,
+    PatternType,
+    ResourceType,
+)
 from reconciler.plan import Plan, Terms, created_bindings
 from reconciler.ports import Answer, ReadRequest
 from tests.faults.scenario import before, plan_for, wish
@@ -36,11 +44,11 @@ START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
 
 def _lease(cluster: MemoryCluster, run: str, holder: str = "dana", clock: StillClock | None = None) -> Lease:
-    return _breaking(cluster, run, holder, None, clock)
+    return _breaking(cluster, run, holder, (), clock)
 
 
 def _breaking(
-    cluster: MemoryCluster, run: str, holder: str, breaks: str | None, clock: StillClock | None = None
+    cluster: MemoryCluster, run: str, holder: str, breaks: tuple[str, ...], clock: StillClock | None = None
 ) -> Lease:
     plan = plan_for(before(1), wish(1))
     world = ApplyEnvironment(cluster, clock or StillClock(), Silent(), identity=Identity(run, holder))
@@ -67,14 +75,23 @@ def test_any_holder_can_be_read_back(holder: str) -> None:
     assert claim.binding.pattern.name.isprintable()
 
 
-def test_a_marker_that_nobody_can_read_keeps_others_away_until_it_is_broken() -> None:
-    strange = marker("dana", "run", START)
-    strange = strange._replace(pattern=strange.pattern._replace(name="__kr.lease.by hand"))
-    cluster = MemoryCluster(ClusterState("cluster", frozenset({strange})))
-    with pytest.raises(LeaseHeldError, match="by hand holds the lease"):
-        _lease(cluster, "1").take()
-    _breaking(cluster, "1", "erin", "by hand").take()
-    assert [claim.holder for claim in lease_claims(cluster.state.bindings)] == ["erin"]
+@pytest.mark.parametrize(
+    "forged",
+    [
+        lambda true: true._replace(pattern=true.pattern._replace(name="__kr.lease.by hand")),
+        lambda true: true._replace(pattern=true.pattern._replace(name=f"{true.pattern.name}.more")),
+        lambda true: true._replace(pattern=true.pattern._replace(pattern_type=PatternType.PREFIXED)),
+        lambda true: true._replace(pattern=true.pattern._replace(resource_type=ResourceType.GROUP)),
+        lambda true: true._replace(entry=true.entry._replace(principal="User:mallory")),
+        lambda true: true._replace(entry=true.entry._replace(operation=AclOperation.READ)),
+        lambda true: true._replace(entry=true.entry._replace(permission_type=AclPermissionType.DENY)),
+    ],
+)
+def test_what_no_run_writes_is_no_claim(forged: Callable[[AclBinding], AclBinding]) -> None:
+    binding = forged(marker("dana", "run", START + datetime.timedelta(minutes=3)))
+    cluster = MemoryCluster(ClusterState("cluster", frozenset({binding})))
+    assert lease_claims(cluster.state.bindings) == ()
+    _lease(cluster, "1").take()
 
 
 def test_a_lease_that_nobody_renews_expires_with_some_patience_for_clocks() -> None:
@@ -125,8 +142,8 @@ def test_only_the_named_holder_is_broken() -> None:
     first = _lease(cluster, "1", "dana")
     first.take()
     with pytest.raises(LeaseHeldError, match="dana"):
-        _breaking(cluster, "2", "erin", "somebody").take()
-    _breaking(cluster, "2", "erin", "dana").take()
+        _breaking(cluster, "2", "erin", ("somebody",)).take()
+    _breaking(cluster, "2", "erin", ("dana",)).take()
     with pytest.raises(StoppedError, match="broken by erin"):
         first.renew(cluster.state)
 
@@ -177,7 +194,7 @@ def test_an_apply_whose_lease_is_broken_stops_behind_the_phase() -> None:
             created = created_bindings(changes)
             if created and not created[0].pattern.name.startswith("__kr"):
                 super().send(deletions([claim.binding for claim in lease_claims(self.state.bindings)]))
-                super().send(creations([marker("erin", "2", START + datetime.timedelta(days=1))]))
+                super().send(creations([marker("erin", "2", START + datetime.timedelta(minutes=9))]))
             return answers
 
     cluster = Broken(before(2))

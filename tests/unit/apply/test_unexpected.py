@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from reconciler.access import TooMuchToDecideError, work
 from reconciler.adapters.journal_file import RecordFile, read_records
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import (
@@ -13,6 +14,7 @@ from reconciler.apply import (
     Identity,
     LeaseRequest,
     Outcome,
+    Preflight,
     Result,
     Silent,
     check,
@@ -68,7 +70,12 @@ def _plan() -> Plan:
     return propose(declared(WANTED, {}), LIVE, terms, Request(DAY, Options(allow_deletes=True)))
 
 
-def _applied(cluster: MemoryCluster, journal: Ledger | None = None, plan: Plan | None = None) -> Result:
+def _applied(
+    cluster: MemoryCluster,
+    journal: Ledger | None = None,
+    plan: Plan | None = None,
+    recheck: Callable[[ClusterState], Preflight] | None = None,
+) -> Result:
     made = plan or _plan()
     world = ApplyEnvironment(
         cluster,
@@ -80,7 +87,7 @@ def _applied(cluster: MemoryCluster, journal: Ledger | None = None, plan: Plan |
         lease_request=LeaseRequest("dana"),
         redact=lambda text: text.replace(SECRET, "[redacted]"),
     )
-    return perform(made, LIVE, check(made, LIVE, made.terms), world)
+    return perform(made, LIVE, check(made, LIVE, made.terms), world, recheck)
 
 
 def _shown(result: Result, cluster: MemoryCluster) -> None:
@@ -161,7 +168,7 @@ def test_a_journal_that_breaks_before_the_first_request_is_the_caller_s() -> Non
 @pytest.mark.parametrize("after", [False, True])
 def test_its_journal_says_what_to_undo(tmp_path: Path, after: bool) -> None:
     cluster, plan, file = Breaking(TypeError("bad"), 2, after=after), _plan(), str(tmp_path / "journal")
-    _applied(cluster, RecordFile(file, alone=True), plan)
+    _applied(cluster, RecordFile(file), plan)
     run, *others = past_runs(read_records(file))
     assert not others
     assert (run.plan_id, run.ended) == (plan_id(plan), True)
@@ -169,3 +176,38 @@ def test_its_journal_says_what_to_undo(tmp_path: Path, after: bool) -> None:
     assert len(steps) == 2 * (1 + after)
     back = revert_steps(steps, cluster.state, Scope(), DesiredState(), Origin("plan.json", 1, 1))
     assert frozenset(back.desired.bindings) == LIVE.bindings
+
+
+def test_too_much_to_decide_after_a_request_stops_the_run_in_words() -> None:
+    cluster = Breaking(TooMuchToDecideError(7), 2, after=True)
+    result = _applied(cluster)
+    assert result.stopped == "too much to decide: who gains and who loses access takes more than 7 decisions"
+    assert (result.count(Outcome.DONE), result.verified) == (4, True)
+    _shown(result, cluster)
+
+
+def test_too_much_to_decide_when_the_plan_is_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody floods the cluster while a person is asked: nothing is sent, and the end is written down."""
+    cluster, plan, journal = MemoryCluster(LIVE), _plan(), _Kept()
+
+    def recheck(live: ClusterState) -> Preflight:
+        monkeypatch.setattr(work, "BASE", 0)
+        monkeypatch.setattr(work, "FOR_EACH_BINDING", 0)
+        return check(plan, live, plan.terms)
+
+    with pytest.raises(TooMuchToDecideError):
+        _applied(cluster, journal, plan, recheck)
+    assert cluster.state.bindings == LIVE.bindings, "not even a lease is left"
+    assert [record["record"] for record in journal.records] == ["run", "end"]
+    assert "takes more than 0 decisions" in journal.records[-1]["stopped"]
+    assert not journal.records[-1]["verified"]
+
+
+class _Kept:
+    """A journal in memory."""
+
+    def __init__(self) -> None:
+        self.records: list[Mapping[str, Any]] = []
+
+    def write(self, *records: Mapping[str, Any]) -> None:
+        self.records.extend(records)

@@ -5,11 +5,12 @@ from dataclasses import replace
 from reconciler.adapters.kafka.handshake import AuthorizerPresence
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.cli.doctor import DoctorCheck, all_checks, reading_check
+from reconciler.cli.doctor import check_words
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import ClusterState, Origin
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow import Target
+from reconciler.workflow.diagnosis import Diagnosis, Need, NeedCheck, checks, reading_check
 
 FOUND = Inspection(
     cluster_id="c",
@@ -35,40 +36,57 @@ def target(gap: str | None = None) -> Target:
     return Target("c", MemoryCluster(ClusterState("c", topic_gap=gap)), None)
 
 
+SEES_ALL = NeedCheck(Need.EVERY_TOPIC, True)
+
+
+def diagnosed(found: Inspection, declaration: ClusterDeclaration | None) -> Diagnosis:
+    return Diagnosis(found, tuple(checks(found, declaration, SEES_ALL)))
+
+
+def texts(found: Diagnosis, *, met: bool) -> list[str]:
+    return [check_words(check, found) for check in found.checks if check.met is met]
+
+
 def test_a_cluster_that_cannot_be_read_cannot_be_planned_for() -> None:
     check = reading_check(Target("c", Unreadable(ClusterState("c")), None), FOUND)
-    assert (check.ok, check.needed) == (False, True)
-    assert "acl_listing_failed" in check.text
+    found = Diagnosis(FOUND, (check,))
+    assert not found.can_plan
+    assert "cannot be read: acl_listing_failed" in check_words(check, found)
 
 
 def test_a_partial_listing_is_no_whole_one_whatever_else_may_be_read() -> None:
-    partial = DoctorCheck(False, "topics may be hidden", False)
+    partial = NeedCheck(Need.EVERY_TOPIC, False, detail="topics may be hidden")
     assert reading_check(target("topics may be hidden"), FOUND) == partial
     assert reading_check(target("topics may be hidden"), replace(FOUND, can_list_acls=False)) == partial
+    found = Diagnosis(FOUND, (partial,))
+    assert found.can_plan
+    assert texts(found, met=False) == ["topics may be hidden"]
 
 
 def test_without_an_authorizer_nothing_is_hidden() -> None:
     unsecured = replace(FOUND, authorizer=AuthorizerPresence.ABSENT, can_list_acls=None)
-    assert reading_check(target("the ACLs were not read"), unsecured) == DoctorCheck(True, "sees every topic: 3", False)
-    assert reading_check(target(), FOUND) == DoctorCheck(True, "sees every topic: 3", False)
+    assert reading_check(target("the ACLs were not read"), unsecured).met
+    assert reading_check(target(), FOUND) == SEES_ALL
+    assert not diagnosed(unsecured, None).can_plan
 
 
 def test_what_is_missing_is_said_to_be_missing() -> None:
-    declared = Target("c", MemoryCluster(ClusterState("c")), ClusterDeclaration("c", Origin("c.yaml", 1, 1)))
-    well = DoctorCheck(True, "sees every topic: 3", False)
-    rightless = replace(FOUND, can_list_acls=False)
-    assert [check.text for check in all_checks(rightless, declared, well) if not check.ok] == [
+    silent = ClusterDeclaration("c", Origin("c.yaml", 1, 1))
+    rightless = diagnosed(replace(FOUND, can_list_acls=False), silent)
+    assert not rightless.can_plan
+    assert texts(rightless, met=False) == [
         "may not list ACLs (DESCRIBE on CLUSTER): needed to plan",
         "may not change ACLs (ALTER on CLUSTER): needed to apply",
         "principal is not declared in Cluster",
         "allowEveryoneIfNoAclFound is not declared in Cluster",
     ]
-    allowed = replace(FOUND, can_alter_acls=True)
-    said = replace(
-        ClusterDeclaration("c", Origin("c.yaml", 1, 1)), principal="User:r", allow_everyone_if_no_acl_found=False
-    )
-    known = replace(declared, declaration=said)
-    texts = [check.text for check in all_checks(allowed, known, well)]
-    assert all(check.ok for check in all_checks(allowed, known, well))
-    assert "may change ACLs (ALTER on CLUSTER): needed to apply" in texts
-    assert "principal is declared in Cluster" in texts
+    said = replace(silent, principal="User:r", allow_everyone_if_no_acl_found=False)
+    allowed = diagnosed(replace(FOUND, can_alter_acls=True), said)
+    assert texts(allowed, met=False) == []
+    assert {
+        "sees every topic: 3",
+        "may change ACLs (ALTER on CLUSTER): needed to apply",
+        "principal is declared in Cluster",
+    } <= set(texts(allowed, met=True))
+    undeclared = diagnosed(FOUND, None)
+    assert "no Cluster document describes it yet: `reconciler export` writes one" in texts(undeclared, met=False)

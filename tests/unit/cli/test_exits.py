@@ -31,7 +31,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "arguments",
     [
         ["no-such-command"],
-        ["plan"],
         ["plan", "--cluster"],
         ["plan", "--cluster", "unknown"],
         ["plan", "--cluster", "snapshot:live.json", "--only", "nonsense"],
@@ -42,7 +41,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ["schema", "plan", "--out", "schemas"],
         ["policy", "init", "--defaults", "--name", "mine"],
         ["apply", ".", "--cluster", "snapshot:live.json"],
-        ["apply", ".", "--yes"],
+        ["apply", ".", "--path", ".", "--yes"],
+        ["plan", ".", "--path", "."],
         ["apply", "plan.json", ".", "--yes", "--allow-deletes"],
         ["doctor", "--cluster", "snapshot:live.json"],
     ],

@@ -22,6 +22,12 @@ spec:
   clusters: {matchLabels: {env: prod}}
   tests: [{name: only payroll, onlyReaders: [User:svc-payroll], topics: [payroll.salaries]}]
 """
+_OPERATOR = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: c}
+spec: {allowEveryoneIfNoAclFound: false}
+"""
 
 
 @pytest.fixture
@@ -30,13 +36,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("base", "proposal"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "cluster.yaml").write_text(_CLUSTER)
+    (tmp_path / "operator.yaml").write_text(_OPERATOR)
     state = ClusterState("abc", frozenset(), {})
     (tmp_path / "live.json").write_text(snapshot_text(state, BrokerFacts(broker_ids=(1,))))
     return tmp_path
 
 
 def _plan(*more: str) -> int:
-    return run(["plan", "proposal", "--cluster", "c=snapshot:live.json", *more])
+    return run(["plan", "proposal", "--cluster", "c=snapshot:live.json", "--connections", "operator.yaml", *more])
 
 
 def _weaken(place: Path) -> None:

@@ -20,6 +20,7 @@ kind: Cluster
 metadata: {name: c}
 spec: {allowEveryoneIfNoAclFound: false}
 """
+_DELETES = ("--allow-deletes", "--accept", "empty-desired=c")
 VERSIONS = pytest.mark.parametrize("version", [(4, 3), (4, 4), None])
 Version = tuple[int, int] | None
 
@@ -31,6 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
     Path("m").mkdir()
     Path("m/cluster.yaml").write_text(CLUSTER)
+    Path("operator.yaml").write_text(CLUSTER)
 
 
 def told(capsys: pytest.CaptureFixture[str], version: Version, *arguments: str) -> str:
@@ -61,7 +63,7 @@ def test_lint_and_minimise(version: Version, capsys: pytest.CaptureFixture[str])
 
 @VERSIONS
 def test_a_plan_says_what_removing_a_range_does(version: Version, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = told(capsys, version, "plan", "m", "--allow-deletes", "--accept", "empty-desired=c")
+    shown = told(capsys, version, "plan", "m", "--connections", "operator.yaml", *_DELETES)
     line = next(line for line in shown.splitlines() if line.startswith("  - ") and "10.0.0.0/8  [" in line)
     assert line.endswith("[no effect]" if version == (4, 3) else "[revoke]")
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import click
 import pytest
 
-from reconciler.cli.progress import progress_for
+from reconciler.cli.progress import ProgressLines, progress_for
+from reconciler.plan import Phase
 
 _WARNING = "waiting 2 s for every broker; this cannot detect a broker that is cut off"
 
@@ -60,3 +61,26 @@ def test_a_dumb_terminal_gets_lines(
     with progress_for(terminal.stream) as progress:
         progress.barrier(2)
     assert capsys.readouterr().err == f"   {_WARNING}\n"
+
+
+def test_a_log_says_now_and_then_how_far_a_long_phase_is(capsys: pytest.CaptureFixture[str]) -> None:
+    times = iter([0.0, *(float(second) for second in range(0, 40, 4))])
+    progress = ProgressLines(lambda: next(times))
+    progress.phase(Phase.DELETE_ALLOW, 30_000)
+    for _ in range(9):
+        progress.sent(1_000)
+    assert capsys.readouterr().err.splitlines() == [
+        "delete ALLOW bindings: 30,000",
+        "   3,000 of 30,000 after 12 s",
+        "   6,000 of 30,000 after 24 s",
+        "   9,000 of 30,000 after 36 s",
+    ]
+
+
+def test_a_short_phase_has_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    times = iter([0.0, 0.0, 1.0, 60.0])
+    progress = ProgressLines(lambda: next(times))
+    progress.phase(Phase.CREATE_ALLOW, 2)
+    progress.sent(1)
+    progress.sent(1)  # the last outcome is no progress any more
+    assert capsys.readouterr().err == "create ALLOW bindings: 2\n"

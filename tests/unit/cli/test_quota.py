@@ -1,4 +1,4 @@
-"""``reconciler quota``: the level that wins, what it overrides, and what is said where nothing can be read."""
+"""``reconciler quota`` and ``explain --client-id``: the level that wins, what it overrides, what cannot be read."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,8 @@ import pytest
 
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import ClientQuota, ClusterState, QuotaEntity
+from reconciler.model import ClusterState, Listing
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 
 MANIFESTS = """\
 apiVersion: reconciler/v1
@@ -24,6 +25,13 @@ spec:
     - {user: alice, limits: {producer_byte_rate: 2MiB/s, request_percentage: 50%}}
     - {user: bob, absent: true}
 """
+LIMITS = [
+    "    producer_byte_rate = 2097152 (2MiB/s) by user alice  m.yaml:12:14",
+    "      overrides 1048576 (1MiB/s) by default user  m.yaml:11:14",
+    "    consumer_byte_rate: unlimited",
+    "    request_percentage = 50% by user alice  m.yaml:12:14",
+    "    controller_mutation_rate: unlimited",
+]
 
 
 @pytest.fixture
@@ -35,12 +43,9 @@ def path(tmp_path: Path) -> str:
 def test_the_level_that_wins_comes_first_with_its_place(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["quota", "User:alice", "--client-id", "app", "--path", path]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "User:alice with client id app on cluster c (as declared):",
-        "  producer_byte_rate = 2097152 (2MiB/s) by user alice  m.yaml:12:14",
-        "    overrides 1048576 (1MiB/s) by default user  m.yaml:11:14",
-        "  consumer_byte_rate: unlimited",
-        "  request_percentage = 50% by user alice  m.yaml:12:14",
-        "  controller_mutation_rate: unlimited",
+        "User:alice with client id app:",
+        *LIMITS,
+        "    As declared for cluster c; the cluster itself was not read.",
     ]
 
 
@@ -54,20 +59,79 @@ def test_a_live_quota_has_a_place_only_where_it_is_as_declared(
         }
     )
     snapshot = tmp_path / "live.json"
-    snapshot.write_text(snapshot_text(ClusterState("c", quotas=live)), encoding="utf-8")
+    snapshot.write_text(snapshot_text(ClusterState("c", listings={"quotas": Listing(live)})), encoding="utf-8")
     where = ["--cluster", f"c=snapshot:{snapshot}", "--path", path, "--output", "json"]
     assert run(["quota", "User:alice", *where]) == 0
-    (limit,) = [item for item in json.loads(capsys.readouterr().out)["limits"] if item["quota"]]
+    (answer,) = json.loads(capsys.readouterr().out)["answers"]
+    assert (answer["cluster"], answer["basis"]) == ("c", "snapshot")
+    (limit,) = [item for item in answer["limits"] if item["quota"]]
     assert limit["quota"] == {"entity": "user alice", "value": 7, "origin": None}
     assert limit["overrides"] == [{"entity": "default user", "value": 1048576, "origin": "m.yaml:11:14"}]
 
 
+def test_explain_says_which_quota_limits_the_client_after_what_it_may(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    question = ["explain", "User:alice", "READ", "topic", "t", "--path", path]
+    assert run(question) == 0
+    assert "quota" not in capsys.readouterr().out
+    assert run([*question, "--client-id", "app"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("undecided  User:alice READ topic t")
+    start = lines.index("    quotas of User:alice with client id app:")
+    assert lines[start + 1 : -1] == [f"  {line}" for line in LIMITS]
+    assert run([*question, "--client-id", "", "--output", "json"]) == 0
+    (answer,) = json.loads(capsys.readouterr().out)["answers"]
+    assert answer["allowed"] is None
+    assert [item["key"] for item in answer["limits"] if item["quota"]] == ["producer_byte_rate", "request_percentage"]
+
+
+@pytest.fixture
+def around(path: str, tmp_path: Path) -> list[str]:
+    """A cluster, and a saved plan that lowers alice's limit; a key of a newer Kafka stays."""
+    values = {"producer_byte_rate": 3 * 2**20, "key_of_a_newer_kafka": 7}
+    live = ClusterState("c-id", listings={"quotas": Listing(frozenset({ClientQuota(QuotaEntity.of("alice"), values)}))})
+    snapshot, plan = tmp_path / "live.json", tmp_path / "plan.json"
+    snapshot.write_text(snapshot_text(live), encoding="utf-8")
+    cluster = ["--cluster", f"c=snapshot:{snapshot}"]
+    assert run(["plan", path, *cluster, "--out", str(plan)]) == 0
+    return [*cluster, "--path", path, "--plan", str(plan)]
+
+
+def test_the_quotas_before_and_after_a_plan(around: list[str], path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run(["quota", "User:alice", *around]) == 0
+    out = capsys.readouterr().out
+    before, after = out.split("after:  ")
+    assert before.startswith("before: User:alice:\n    producer_byte_rate = 3145728 (3MiB/s) by user alice\n")
+    assert "Snapshot of cluster c." in before
+    assert after.startswith(f"User:alice:\n{LIMITS[0]}\n{LIMITS[1]}\n")
+    assert "key_of_a_newer_kafka = 7 by user alice" in before
+    assert "key_of_a_newer_kafka = 7 by user alice" in after
+    assert "with the plan applied" in after
+    assert run(["explain", "User:alice", "READ", "topic", "t", "--client-id", "app", *around]) == 0
+    before, after = capsys.readouterr().out.split("after:  ")
+    assert "(3MiB/s)" in before
+    assert "(2MiB/s)" in after
+
+
+def test_a_plan_is_shown_on_its_own_cluster_only(around: list[str], path: str, tmp_path: Path) -> None:
+    assert run(["quota", "User:alice", "--path", path, *around[-2:]]) == 64
+    snapshot = tmp_path / "live.json"
+    snapshot.write_text(snapshot.read_text().replace("c-id", "other"))
+    assert run(["quota", "User:alice", *around]) == 4
+
+
+@pytest.mark.parametrize("question", [["quota", "User:alice"], ["explain", "User:alice", "READ", "topic", "t"]])
 def test_quotas_that_were_not_read_are_not_unlimited(
-    path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    question: list[str], path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     snapshot = tmp_path / "live.json"
-    snapshot.write_text(snapshot_text(ClusterState("c", quota_gap="not authorised")), encoding="utf-8")
-    assert run(["quota", "User:alice", "--cluster", f"c=snapshot:{snapshot}", "--path", path]) == 1
+    snapshot.write_text(
+        snapshot_text(ClusterState("c", listings={"quotas": Listing(gap="not authorised")})), encoding="utf-8"
+    )
+    where = ["--client-id", "app", "--cluster", f"c=snapshot:{snapshot}", "--path", path]
+    assert run([*question, *where]) == 1
     shown = capsys.readouterr()
     assert "unlimited" not in shown.out
     assert "could not be read: not authorised" in shown.err

@@ -9,7 +9,7 @@ import pytest
 from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
 from reconciler.cli.main import run
 from reconciler.model import Change, ClusterState, Topic
-from reconciler.plan import parse_plan, plan_text
+from reconciler.plan import parse_plan, plan_id, plan_text
 from reconciler.ports import Answer
 from tests.cases.test_cases import binding
 
@@ -50,10 +50,17 @@ def applied(tmp_path: Path) -> Path:
     manifests = str(tmp_path / "m.yaml")
     assert run(["plan", manifests, "--cluster", cluster, *accept, "--out", str(saved)]) == 0
     assert run(["apply", str(saved), manifests, "--cluster", cluster, "--yes"]) == 0
-    # Undo goes where the plan says: to that name, here to the snapshot.
-    plan = parse_plan(saved.read_text(encoding="utf-8"))
-    saved.write_text(plan_text(replace(plan, terms=replace(plan.terms, cluster=cluster))), encoding="utf-8")
+    _redirect(saved, cluster)
     return tmp_path
+
+
+def _redirect(saved: Path, cluster: str) -> None:
+    """Undo goes where the plan says: to that name, here to the snapshot. The plan has another id then."""
+    plan = parse_plan(saved.read_text(encoding="utf-8"))
+    other = replace(plan, terms=replace(plan.terms, cluster=cluster))
+    saved.write_text(plan_text(other), encoding="utf-8")
+    journal = Path(f"{saved}.journal")
+    journal.write_text(journal.read_text(encoding="utf-8").replace(plan_id(plan), plan_id(other)), encoding="utf-8")
 
 
 def test_undo_sees_every_topic_and_what_the_manifests_leave_alone(
@@ -63,7 +70,7 @@ def test_undo_sees_every_topic_and_what_the_manifests_leave_alone(
     asked = ["undo", str(applied / "plan.json"), str(applied / "m.yaml"), "--allow-deletes"]
     assert run([*asked, "--accept", "topic-delete=born"]) == 5
     told = capsys.readouterr().out
-    assert "3 topics." in told.splitlines()[1]
+    assert told.splitlines()[2].endswith(", 3 topics")
     assert "closed-by-default: the first binding on TOPIC used shuts out everyone else who uses it now" in told
     assert "compression.type: lz4 → broker default" in told, "whoever set it may take it back"
     assert "a snapshot does not say what a topic contains" in told, "whatever deletes a topic says what it holds"
@@ -105,8 +112,7 @@ def test_what_a_broken_run_performed_is_undone(
         assert run(["apply", str(saved), str(manifests), "--cluster", cluster, "--yes"]) == 1
     told = capsys.readouterr().out
     assert "TypeError: broken" in told
-    plan = parse_plan(saved.read_text(encoding="utf-8"))
-    saved.write_text(plan_text(replace(plan, terms=replace(plan.terms, cluster=cluster))), encoding="utf-8")
+    _redirect(saved, cluster)
     assert run(["undo", str(saved), str(manifests), "--allow-deletes"]) == 0
     told = capsys.readouterr().out
     assert str(first) in told

@@ -46,3 +46,52 @@ def test_the_problems_of_every_cluster_are_in_the_json(manifests: str, capsys: p
     document = json.loads(capsys.readouterr().out)
     assert document["valid"] is False
     assert [problem["line"] for problem in document["problems"]] == [22, 23, 23]
+
+
+VARIABLES = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: prod}
+spec: {vars: {env: prod}}
+---
+apiVersion: reconciler/v1
+kind: Role
+metadata: {name: reader}
+spec: {parameters: [topics], rules: [{allow: READ, topics: $topics}]}
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: a}
+spec: {principal: "User:svc-${vars.env}", rules: [{role: reader, topics: {prefix: "${vars.env}.orders."}}]}
+---
+apiVersion: reconciler/v1
+kind: Topics
+metadata: {name: t}
+spec: {topics: [{name: "${vars.env}.old", absent: true}, {name: "${vars.env}.new", partitions: 3}]}
+---
+apiVersion: reconciler/v1
+kind: Quotas
+metadata: {name: q}
+spec: {quotas: [{user: "svc-${vars.env}", limits: {producer_byte_rate: 1}}, {clientId: x, absent: true}]}
+"""
+
+
+def test_expand_shows_what_variables_and_roles_stand_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "all.yaml").write_text(VARIABLES, encoding="utf-8")
+    assert run(["validate", str(tmp_path), "--expand"]) == 0
+    assert capsys.readouterr().out.splitlines()[:6] == [
+        "cluster prod: 1 bindings, 2 topics, 2 quotas declared",
+        "    User:svc-prod ALLOW READ on TOPIC PREFIXED prod.orders.  all.yaml:14:83  by the Role at all.yaml:9:38",
+        "    topic prod.new: 3 partitions, broker default replicas  all.yaml:19:65",
+        "    topic prod.old: absent  all.yaml:19:24",
+        "    quota of client-id x: absent  all.yaml:24:88",
+        "    quota of user svc-prod  all.yaml:24:24",
+    ]
+    assert run(["validate", str(tmp_path), "--expand", "--output", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["clusters"]["prod"]
+    assert [one["binding"]["name"] for one in found["declared"]] == ["prod.orders."]
+    assert found["declared"][0]["role"] == "all.yaml:9:38"
+    assert [(one["name"], one["absent"]) for one in found["declaredTopics"]] == [
+        ("prod.new", False),
+        ("prod.old", True),
+    ]

@@ -33,8 +33,9 @@ from reconciler.codec import (
     schema_text,
     tagged,
 )
+from reconciler.codec.kinds.quota import CODEC as QUOTA
 from reconciler.codec.scope import SCOPE
-from reconciler.codec.values import BINDING, ORIGIN, PATTERN, QUOTA
+from reconciler.codec.values import BINDING, ORIGIN, PATTERN
 from reconciler.model import FrozenMap, NameSelector, Scope, Selector
 from reconciler.plan.kinds import CHANGE
 from tests.property.strategies import bindings

@@ -139,3 +139,33 @@ def test_a_setting_that_nobody_declares_returns_to_the_brokers_default() -> None
 def test_what_a_change_loses_is_said(name: str, before: str | None, after: str | None, words: str | None) -> None:
     found = data_loss(name, before, after)
     assert (found is None) if words is None else (found is not None and words in found)
+
+
+@pytest.mark.parametrize(
+    ("version", "refused"), [((3, 9), False), ((4, 0), True), ((4, 4), True), (None, False)], ids=str
+)
+def test_what_a_release_refuses_is_impossible_there_and_the_rest_is_done(
+    version: tuple[int, int] | None, *, refused: bool
+) -> None:
+    live = Topic("old", 1, 1, {"segment.bytes": "1073741824"}, "id")
+    configs = {"segment.bytes": "1048575", "flush.ms": "7"}
+    state = ClusterState("c", topics={"old": live}, kafka_version=version)
+    wanted = desired(Topic("old", 1, 1, configs), Topic("new", 1, 1, {"message.format.version": "2.8"}))
+    found = compare(wanted, state, Scope(), DiffRules())
+    impossible = [item.change for item in found.skipped]
+    done = [change.change.after for change in found.changes]
+    if not refused:
+        assert impossible == []
+        assert done == [Topic("new", 1, 1, {"message.format.version": "2.8"}), TopicConfigs("old", configs, "id")]
+        return
+    assert done == [TopicConfigs("old", {"flush.ms": "7"}, "id")]
+    topic, config = impossible
+    assert isinstance(topic, Impossible)
+    assert (topic.name, "KIP-724" in topic.reason) == ("new", True)
+    assert config == Impossible(
+        "config segment.bytes",
+        "old",
+        "1073741824",
+        "1048575",
+        "Kafka since 4.0 refuses segment.bytes: less than 1 MiB (1048576) is refused (KIP-1030); write 1MiB or more",
+    )

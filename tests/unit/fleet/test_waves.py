@@ -24,6 +24,7 @@ from reconciler.fleet import (
     parse_fleet_plan,
     pending,
 )
+from reconciler.plan import whole_id
 
 
 def member(name: str, change: str = "change-1", deletes: int = 0) -> Member:
@@ -84,6 +85,15 @@ def test_one_approval_covers_all_clusters_with_the_same_change() -> None:
     assert not_covered(PLAN, ["change-1", "plan-c"]) == ()
     assert not_covered(PLAN, [fleet_plan_id(PLAN)]) == ()
     assert len(not_covered(PLAN, ["change-9"])) == 3
+
+
+def test_eight_digits_of_an_id_stand_for_it_where_they_are_of_one_only() -> None:
+    assert not_covered(PLAN, [fleet_plan_id(PLAN)[: len("fleet-") + 8]]) == ()
+    assert len(not_covered(PLAN, [fleet_plan_id(PLAN)[: len("fleet-") + 7]])) == 3
+    known = {f"change-{'a' * 60}0000", f"change-{'a' * 60}0001", f"plan-{'a' * 64}"}
+    assert whole_id("plan-aaaaaaaa", known) == f"plan-{'a' * 64}"
+    for unclear in ("change-aaaaaaaa", "plan-aaaaaaa", "plan-", "", "aaaaaaaa", "plan-AAAAAAAA", "plan-aaaaaaaa%"):
+        assert whole_id(unclear, known) == unclear
 
 
 def test_a_gate_opens_when_the_last_cluster_has_stood_long_enough() -> None:

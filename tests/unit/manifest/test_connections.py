@@ -12,7 +12,7 @@ spec:
   bootstrapServers: [localhost:9092]
   client:
     security.protocol: PLAINTEXT
-  principal: not even a principal
+  principal: User:reconciler
 """
 
 
@@ -21,24 +21,25 @@ def test_the_probe_has_settings_of_its_own() -> None:
     assert dict(found["dev"].barrier_client) == {"sasl.username": "probe"}
 
 
-def test_only_the_connection_is_read() -> None:
+def test_connection_and_facts_are_read() -> None:
     found = connections([Source("c.yaml", TEXT)])
     assert list(found) == ["dev"]
     assert found["dev"].bootstrap_servers == ("localhost:9092",)
     assert dict(found["dev"].client) == {"security.protocol": "PLAINTEXT"}
+    assert found["dev"].facts.principal == "User:reconciler"
     assert dict(found["dev"].origins) == {"security.protocol": Origin("c.yaml", 7, 5)}
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (TEXT.replace("  bootstrapServers: [localhost:9092]\n", ""), ["KR025"]),
+        (TEXT.replace("User:reconciler", "not even a principal"), ["KR040"]),
         (TEXT.replace("localhost:9092", "localhost"), ["KR084"]),
         (TEXT + "  barrier: {client: [a]}\n", ["KR027"]),
         (TEXT + "---\n" + TEXT, ["KR024"]),
         (TEXT.replace("Cluster", "Acls"), ["KR022"]),
         ("a: [", ["KR006"]),
-        ("apiVersion: reconciler/v1\nkind: Cluster\n", ["KR025", "KR025", "KR025"]),
+        ("apiVersion: reconciler/v1\nkind: Cluster\n", ["KR025", "KR025"]),
     ],
 )
 def test_problems(text: str, expected: list[str]) -> None:

@@ -8,6 +8,7 @@ from reconciler.manifest import (
     ClusterDeclaration,
     ManifestError,
     Source,
+    declared_acls,
     desired_state,
     load,
     standing_acknowledgements,
@@ -163,7 +164,7 @@ def test_a_binding_knows_its_name_its_reason_and_its_end() -> None:
         Origin("0.yaml", 7, 30),
         Origin("0.yaml", 7, 33),
     ]
-    assert {item[1:] for item in state.bindings.values()} == {("audit", "SEC-1", DAY)}
+    assert {item[1:4] for item in state.bindings.values()} == {("audit", "SEC-1", DAY)}
     assert not state.expired
     later = desired(text, day=DAY + datetime.timedelta(days=1))
     assert (dict(later.bindings), dict(later.expired)) == ({}, dict(state.bindings))
@@ -266,8 +267,9 @@ spec:
     assert [item.resource_type for item in cluster.scope.exclude] == [ResourceType.TOPIC, ResourceType.CLUSTER]
     assert cluster.scope.ignore[0].principals is not None
     assert cluster.scope.ignore[0].principals.any_name
-    assert cluster.limits == (200, None)
-    assert (cluster.barrier_wait, cluster.prune_topics, cluster.ignore_configs) == (0.5, True, ("retention.ms",))
+    assert cluster.limits == (200, None, None)
+    assert (cluster.barrier_wait, cluster.ignore_configs) == (0.5, ("retention.ms",))
+    assert cluster.prune == {"topics"}
     assert standing_acknowledgements(cluster, DAY) == cluster.acknowledgements
     assert standing_acknowledgements(cluster, DAY + datetime.timedelta(days=1)) == ()
 
@@ -288,3 +290,13 @@ def test_an_error_says_everything() -> None:
         load([Source("a.yaml", "kind: x\n"), Source("b.yaml", "- 1\n")])
     assert [problem.origin.file for problem in caught.value.problems] == ["a.yaml", "a.yaml", "b.yaml"]
     assert "a.yaml:1:7: error KR022" in str(caught.value)
+
+
+def test_the_documents_of_a_cluster_name_its_principals() -> None:
+    text = HEAD.replace("User:a", "User:${vars.t}") + "    - {allow: READ, topics: x}\n"
+    other = (
+        HEAD.replace("name: a", "name: b").replace("User:a", "User:${vars.unset}") + "    - {allow: READ, topics: x}\n"
+    )
+    manifests = load([Source("a.yaml", text), Source("b.yaml", other), Source("c.yaml", CLUSTER)])
+    [declared] = declared_acls(manifests, manifests.clusters["c"])
+    assert declared.rules[0].principals == ("User:orders",)

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.manifest import Source, guardrail_changes, load
-from reconciler.manifest.guardrails import Meaning
+from reconciler.manifest.guardrail_meaning import Meaning
 
 _BASE = """\
 apiVersion: reconciler/v1

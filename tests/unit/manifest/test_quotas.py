@@ -3,7 +3,8 @@
 import datetime
 
 from reconciler.manifest import Source, desired_state, load
-from reconciler.model import ClientQuota, Declaration, DesiredState, Origin, QuotaEntity
+from reconciler.model import Declaration, DesiredState, Origin
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 
 HEAD = "apiVersion: reconciler/v1\nkind: Quotas\nmetadata: {name: q}\nspec:\n  quotas:\n"
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {vars: {rate: 2MiB/s}}\n"
@@ -16,7 +17,7 @@ def desired(items: str, cluster: str = CLUSTER) -> DesiredState:
 
 
 def quotas(items: str) -> dict[str, dict[str, float]]:
-    return {str(entity): dict(item.quota.values) for entity, item in desired(items).quotas.items()}
+    return {str(entity): dict(one.item.values) for entity, one in desired(items).of(ClientQuota).items()}
 
 
 def test_an_item_is_every_entity_that_its_names_make() -> None:
@@ -53,22 +54,26 @@ def test_a_quota_keeps_its_terms_and_is_apart_once_it_has_expired() -> None:
         "    - {user: c, absent: true}\n"
     )
     a, b, c = (QuotaEntity.of(name) for name in "abc")
-    assert set(found.quotas) == {a, c}
-    assert set(found.expired_quotas) == {b}
-    assert found.quotas[a].declaration == Declaration(Origin("q.yaml", 6, 14), "r", "T-1", DAY)
-    assert found.quotas[c].absent
-    assert found.quotas[c].quota == ClientQuota(c)
-    assert not found.quotas[a].absent
+    quotas = found.of(ClientQuota)
+    assert {key for key, one in quotas.items() if not one.expired} == {a, c}
+    assert {key for key, one in quotas.items() if one.expired} == {b}
+    assert quotas[a].declaration == Declaration(Origin("q.yaml", 6, 14), "r", "T-1", DAY)
+    assert quotas[c].absent
+    assert quotas[c].item == ClientQuota(c)
+    assert not quotas[a].absent
 
 
 def test_scope_speaks_of_quotas_by_principals_alone() -> None:
     scope = 'scope: {include: [{principals: {any: true}}, {topics: {any: true}}], exclude: [{principals: ["User:a"]}]}'
     cluster = CLUSTER.replace("spec: {", f"spec: {{{scope}, ignore: [{{principals: {{prefix: User:sa-}}}}], ")
     own = load([Source("c.yaml", cluster)]).clusters["c"].scope
-    owned = {name: own.owns_quota(QuotaEntity.of(name), declared=False) for name in ("a", "b", "sa-1", "User:a")}
+    owned = {
+        name: own.owns_listed(ClientQuota(QuotaEntity.of(name)), declared=False)
+        for name in ("a", "b", "sa-1", "User:a")
+    }
     assert owned == {"a": False, "b": True, "sa-1": False, "User:a": True}
-    assert own.owns_quota(QuotaEntity.of(client_id="x"), declared=False)
-    assert own.owns_quota(QuotaEntity.of(""), declared=False)
+    assert own.owns_listed(ClientQuota(QuotaEntity.of(client_id="x")), declared=False)
+    assert own.owns_listed(ClientQuota(QuotaEntity.of("")), declared=False)
     everything = load([Source("c.yaml", CLUSTER)]).clusters["c"].scope
-    assert everything.owns_quota(QuotaEntity.of("b"), declared=True)
-    assert not everything.owns_quota(QuotaEntity.of("b"), declared=False)
+    assert everything.owns_listed(ClientQuota(QuotaEntity.of("b")), declared=True)
+    assert not everything.owns_listed(ClientQuota(QuotaEntity.of("b")), declared=False)

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.model import (
+    BRIDGED_TYPES,
     NOBODY,
     AclBinding,
     ClusterState,
@@ -15,6 +16,7 @@ from reconciler.model import (
     markers,
     standing_bridges,
     without_bridges,
+    without_harmless,
     without_own,
 )
 from tests.property.strategies import bindings, patterns, wild_names
@@ -23,12 +25,21 @@ RUN = "20260101T000000Z-0a1b2c3d"
 X = ResourcePattern(ResourceType.TOPIC, "x")
 
 
-@given(patterns(wild_names))
-def test_a_marker_says_which_bridge_it_stands_beside(pattern: ResourcePattern) -> None:
+BRIDGED = patterns(wild_names).filter(lambda p: p.resource_type in BRIDGED_TYPES and not is_reserved(p.name))
+
+
+@given(BRIDGED)
+def test_a_marker_says_which_bridge_it_marks(pattern: ResourcePattern) -> None:
     marker = marker_of(RUN, pattern)
     assert is_reserved(marker.pattern.name)
     assert marker.entry.principal == NOBODY
     assert markers([marker]) == {marker: (RUN, bridge_on(pattern))}
+
+
+@given(patterns(wild_names).filter(lambda p: p.resource_type not in BRIDGED_TYPES or is_reserved(p.name)))
+def test_nothing_marks_what_no_run_bridges(pattern: ResourcePattern) -> None:
+    live = frozenset({bridge_on(pattern), marker_of(RUN, pattern)})
+    assert standing_bridges(live) == frozenset()
 
 
 def test_a_name_longer_than_a_topic_can_have_one() -> None:
@@ -36,9 +47,7 @@ def test_a_name_longer_than_a_topic_can_have_one() -> None:
     assert markers([marker_of(RUN, pattern)])[marker_of(RUN, pattern)].bridge == bridge_on(pattern)
 
 
-@given(
-    st.frozensets(bindings, max_size=8), st.frozensets(patterns(), max_size=3), st.frozensets(patterns(), max_size=3)
-)
+@given(st.frozensets(bindings, max_size=8), st.frozensets(BRIDGED, max_size=3), st.frozensets(BRIDGED, max_size=3))
 def test_what_has_no_marker_is_no_bridge_and_a_marker_alone_makes_none(
     others: frozenset[AclBinding], marked: frozenset[ResourcePattern], alone: frozenset[ResourcePattern]
 ) -> None:
@@ -47,14 +56,26 @@ def test_what_has_no_marker_is_no_bridge_and_a_marker_alone_makes_none(
     expected = bridges | {bridge_on(pattern) for pattern in alone if bridge_on(pattern) in others}
     assert standing_bridges(live) == expected
     state = ClusterState("c", live)
-    assert without_bridges(state).bindings == live - expected
-    assert without_own(state).bindings == others - expected
+    assert without_bridges(state, True).bindings == live - expected
+    assert without_own(state, True).bindings == others - expected
+
+
+@given(st.frozensets(BRIDGED, min_size=1, max_size=3), st.sampled_from([False, None]))
+def test_where_default_allow_is_not_declared_on_a_marker_hides_nothing(
+    marked: frozenset[ResourcePattern], default_allow: bool | None
+) -> None:
+    bridges = frozenset(bridge_on(pattern) for pattern in marked)
+    state = ClusterState("c", bridges | {marker_of(RUN, pattern) for pattern in marked})
+    assert without_bridges(state, default_allow) is state
+    assert without_own(state, default_allow).bindings == bridges
+    assert without_harmless(state).bindings == bridges
 
 
 def test_a_state_without_any_is_the_same_object() -> None:
     state = ClusterState("c", frozenset({bridge_on(X)}))
-    assert without_bridges(state) is state
-    assert without_own(state) is state
+    assert without_bridges(state, True) is state
+    assert without_own(state, True) is state
+    assert without_harmless(state) is state
 
 
 def test_what_only_looks_like_a_marker_is_none() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.model import ClientQuota, QuotaEntity, effective, levels, levels_of_ip
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, altered, levels, levels_of_ip, limits
 
 
 def test_the_levels_are_kafkas_eight() -> None:
@@ -30,9 +30,22 @@ def test_each_key_is_limited_by_the_first_level_that_has_it() -> None:
     user = ClientQuota(QuotaEntity.of("alice"), {"producer_byte_rate": 2, "request_percentage": 3})
     default = ClientQuota(QuotaEntity.of(client_id=""), {"request_percentage": 4, "consumer_byte_rate": 5})
     other = ClientQuota(QuotaEntity.of("bob"), {"consumer_byte_rate": 6})
-    found = effective({default, user, both, other}, levels("alice", "app"))
-    assert found == {"producer_byte_rate": both, "request_percentage": user, "consumer_byte_rate": default}
-    assert effective([other], levels("alice", "app")) == {}
+    found = limits({default, user, both, other}, levels("alice", "app"))
+    assert found == {
+        "producer_byte_rate": [both, user],
+        "request_percentage": [user, default],
+        "consumer_byte_rate": [default],
+    }
+    assert limits([other], levels("alice", "app")) == {}
+
+
+def test_a_change_moves_its_own_keys_only() -> None:
+    alice = QuotaEntity.of("alice")
+    live = {"producer_byte_rate": 1.0, "key_of_a_newer_kafka": 2.0}
+    before, after = ClientQuota(alice, {"producer_byte_rate": 1}), ClientQuota(alice, {"request_percentage": 3})
+    assert altered(live, before, after) == {"key_of_a_newer_kafka": 2, "request_percentage": 3}
+    assert altered(live, before, None) == {"key_of_a_newer_kafka": 2}
+    assert altered({}, None, after) == {"request_percentage": 3}
 
 
 @pytest.mark.parametrize(

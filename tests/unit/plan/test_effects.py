@@ -51,7 +51,7 @@ def test_under_default_allow_a_first_binding_narrows_and_the_last_one_to_go_wide
         assert words(first, [], default_allow=True) == [f"widens {first[0]}"]
     assert words([], deny, default_allow=None) == [f"narrows {deny[0]}"]
     assert words([], deny) == [f"no-effect {deny[0]}"]
-    assert words(allow, [], default_allow=None) == [f"revoke {allow[0]}"]
+    assert words(allow, [], default_allow=None) == [f"widens {allow[0]}"]
     everything = bindings("TOPIC:L:* User:a@* ALLOW ALL")
     assert words(everything, deny, default_allow=True)[-1] == f"widens {everything[0]}"
     covered = bindings("TOPIC:L:* User:b@* ALLOW READ")

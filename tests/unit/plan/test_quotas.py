@@ -5,20 +5,20 @@ from dataclasses import replace
 
 from reconciler.diff import SkipReason
 from reconciler.model import (
-    ClientQuota,
     ClusterState,
     Create,
     Declaration,
     Delete,
-    DesiredQuota,
+    DesiredItem,
     DesiredState,
+    Listing,
     NameSelector,
     Origin,
-    QuotaEntity,
     Scope,
     Selector,
     Update,
 )
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.plan import Options, Plan, Request, Selection, Terms, parse_plan, plan_text, propose
 
 DAY = datetime.date(2027, 1, 1)
@@ -33,17 +33,19 @@ def wanted(
     *quotas: ClientQuota, absent: tuple[QuotaEntity, ...] = (), expired: tuple[ClientQuota, ...] = ()
 ) -> DesiredState:
     terms = Declaration(Origin("q.yaml", 7, 7), "why", "T-1", datetime.date(2027, 3, 1))
-    declared = {one.entity: DesiredQuota(one, terms) for one in quotas}
-    gone = {entity: DesiredQuota(ClientQuota(entity), terms, absent=True) for entity in absent}
+    declared = {one.entity: DesiredItem(one, terms) for one in quotas}
+    gone = {entity: DesiredItem(ClientQuota(entity), terms, absent=True) for entity in absent}
     return DesiredState(
-        quotas={**declared, **gone}, expired_quotas={one.entity: DesiredQuota(one, terms) for one in expired}
+        listed={
+            "quotas": {**declared, **gone, **{one.entity: DesiredItem(one, terms, expired=True) for one in expired}}
+        }
     )
 
 
 def planned(
     desired: DesiredState, *live: ClientQuota, terms: Terms | None = None, select: Selection | None = None
 ) -> Plan:
-    state = ClusterState("c", quotas=frozenset(live))
+    state = ClusterState("c", listings={"quotas": Listing(frozenset(live))})
     options = Options(allow_deletes=True, selection=select or Selection())
     return propose(desired, state, terms or Terms("prod"), Request(DAY, options))
 
@@ -81,13 +83,13 @@ def test_absence_deletes_and_silence_does_not() -> None:
 def test_pruning_takes_what_is_in_scope() -> None:
     mine, other, default = (quota(entity, request_percentage=1) for entity in (ALICE, BOB, QuotaEntity.of("")))
     scope = Scope(include=(Selector(principals=NameSelector(prefix="User:a")),))
-    terms = Terms("prod", scope=scope, prune_quotas=True)
+    terms = Terms("prod", scope=scope, prune=frozenset({"quotas"}))
     assert changes(planned(wanted(), mine, other, default, terms=terms)) == [Delete(mine)]
     assert changes(planned(wanted(), mine, terms=replace(terms, scope=Scope()))) == []
 
 
 def test_quotas_that_could_not_be_read_are_skipped_and_never_created() -> None:
-    live = ClusterState("c", quota_gap="not authorised")
+    live = ClusterState("c", listings={"quotas": Listing(gap="not authorised")})
     plan = propose(wanted(quota(ALICE, producer_byte_rate=1)), live, Terms("prod"), Request(DAY))
     assert plan.steps == ()
     assert [(one.reason, one.subject, one.detail) for one in plan.skipped] == [
@@ -128,16 +130,16 @@ def test_what_a_step_finds() -> None:
     (step,) = planned(wanted(after), before).steps
 
     def found(*live: ClientQuota) -> str:
-        return step.observed(ClusterState("c", quotas=frozenset(live))).state.value
+        return step.observed(ClusterState("c", listings={"quotas": Listing(frozenset(live))})).state.value
 
     assert found(before) == "pending"
     assert found(after) == "done"
     assert found() == "stale"
     assert found(quota(BOB, request_percentage=9)) == "stale"
-    assert step.observed(ClusterState("c", quota_gap="no")).state.value == "unreadable"
+    assert step.observed(ClusterState("c", listings={"quotas": Listing(gap="no")})).state.value == "unreadable"
 
 
 def test_that_we_may_not_alter_them_is_a_warning() -> None:
-    live = ClusterState("c", quotas=frozenset(), may_alter_quotas=False)
+    live = ClusterState("c", listings={"quotas": Listing(frozenset(), may_alter=False)})
     plan = propose(wanted(quota(ALICE, producer_byte_rate=1)), live, Terms("prod"), Request(DAY))
-    assert any("ALTER_CONFIGS" in warning for warning in plan.warnings)
+    assert any("ALTER_CONFIGS" in warning for warning in plan.login_warnings)

@@ -46,7 +46,7 @@ def test_acls_that_lose_their_topic_are_named() -> None:
     live = ClusterState("c", frozenset({allow("a"), allow("a", PatternType.PREFIXED)}), {"a": Topic("a", 1, 1)})
     plan = planned(live, absent="a", keep=tuple(live.bindings))
     assert plan.warnings == (
-        "topic a goes, but 1 binding that names it stays: a topic of that name that is made later is open to them",
+        "topic a goes, but 1 binding that names it stays, for a new topic of that name: User:a ALLOW READ",
     )
     assert not planned(live, absent="a", keep=(allow("a", PatternType.PREFIXED),)).warnings
 

@@ -4,10 +4,10 @@ import datetime
 
 import pytest
 
-from reconciler.manifest import Source, desired_state, load, ownership
-from reconciler.policy import Breach, Owner, OwnerConsent, Ownership
+from reconciler.manifest import Source, desired_state, load
+from reconciler.policy import Breach, Ownership
 from reconciler.report.ownership_text import consent_lines
-from reconciler.workflow.access_checks import ownership_of
+from reconciler.workflow.access_checks import ownerships_of
 
 DAY = datetime.date(2027, 1, 1)
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod, labels: {env: prod}}\nspec: {}\n"
@@ -31,19 +31,12 @@ def acls(principal: str, *rules: str, name: str = "a") -> str:
 def breaches(files: dict[str, str], owners: str = OWNERS) -> list[str]:
     texts = {"cluster.yaml": CLUSTER, "ownership.yaml": document("Ownership", f"  owners:{owners}", "teams"), **files}
     manifests = load(Source(path, text) for path, text in texts.items())
-    declared, consents = ownership(manifests, "prod", DAY)
-    rules = Ownership(
-        (Owner(one.team, one.origin, one.files_of(texts), one.principals, one.patterns) for one in declared),
-        (
-            OwnerConsent(one.team, one.to, frozenset(one.operations), one.patterns, one.origin, one.own_file)
-            for one in consents
-        ),
-    )
+    rules = ownerships_of(manifests, "prod", DAY)[0]
     return [told(breach) for breach in rules.breaches(desired_state(manifests, "prod", DAY))]
 
 
 def told(breach: Breach) -> str:
-    subject = breach.principal or str(breach.pattern or "")
+    subject = breach.principal or breach.subject or str(breach.pattern or "")
     operations = ",".join(operation.name for operation in breach.operations)
     owners = "+".join(breach.owners) or "nobody"
     return " ".join(part for part in (breach.origin.file, breach.kind, operations, subject, "of", owners) if part)
@@ -176,7 +169,8 @@ def test_a_quota_is_its_users() -> None:
     default = document("Quotas", "  quotas:\n    - {user: {default: true}, limits: {request_percentage: 1}}", "b")
     owners = OWNERS.replace("principals: {any: true}", "principals: [User:platform]")
     assert breaches({"teams/payments/quotas.yaml": theirs, "teams/payments/default.yaml": default}, owners) == [
-        "teams/payments/quotas.yaml principal User:led of ledger"
+        "teams/payments/default.yaml shared quota of default user of nobody",
+        "teams/payments/quotas.yaml principal User:led of ledger",
     ]
 
 
@@ -192,11 +186,11 @@ def test_the_consents_in_use_are_named_with_their_reason() -> None:
         PAY: acls("User:pay-svc", "{allow: READ, topics: [ledger.v2, payments.orders]}"),
     }
     manifests = load(Source(path, text) for path, text in files.items())
-    rules = ownership_of(manifests, "prod", DAY)
+    rules = ownerships_of(manifests, "prod", DAY)[0]
     desired = desired_state(manifests, "prod", DAY)
     assert rules.breaches(desired) == ()
     [line] = consent_lines(rules.used_consents(desired))
     assert line == (
         "consent  teams/ledger/own.yaml:6:26: ledger lets files of payments declare READ on topic ledger.v2: "
-        "settlement reads the ledger"
+        "`settlement reads the ledger`"
     )

@@ -7,16 +7,16 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClientQuota,
     ClusterState,
+    Listing,
     OpaqueBinding,
     PatternType,
-    QuotaEntity,
     ResourcePattern,
     ResourceType,
     Topic,
     readable,
 )
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.report.export import cluster_document, differences, export_manifests
 from reconciler.report.export.file_names import file_stems
 from reconciler.report.export.yaml_text import comment, scalar
@@ -75,10 +75,10 @@ spec:
       hosts: [10.0.0.7]
     - role: consumer
       topics: [payments.orders, payments.refunds]
+      groups: {prefix: payments-}
+    - allow: READ
       groups:
         literal: [odd*]
-    - allow: READ
-      groups: {prefix: payments-}
     - allow: IDEMPOTENT_WRITE
       cluster: true
     - allow: WRITE
@@ -133,12 +133,12 @@ def test_what_cannot_be_said_is_named_where_a_reader_looks() -> None:
     assert [item.item for item in export.left if isinstance(item.item, AclBinding)] == [hanging, poison]
     assert [item.subject for item in export.left[2:]] == ["topic __consumer_offsets", "topic __kr.lease", "topic a_b"]
     assert export.files["acls/svc-payments.yaml"].splitlines()[1:3] == [
-        "# Live and not in this file, because no manifest can say it:",
+        "# Live and not in this file:",
         "#   User:svc-payments ALLOW READ on GROUP #g: the name begins with a character below '*': "
         "an ACL on it can hang brokers",
     ]
     assert export.files["not-exported.yaml"].splitlines()[1:] == [
-        "# Live and not in this file, because no manifest can say it:",
+        "# Live and not in this file:",
         "#   nobody ALLOW READ on GROUP g: the principal has no type and colon: it breaks brokers up to 3.9",
         "# An ACL of a kind that the client cannot name: User:y from * on User:x (codes 7, 3, ?, 3)",
         "# The ACLs may not be whole: one kind was not asked for",
@@ -161,7 +161,7 @@ def test_quotas_survive_the_round_trip() -> None:
         ClientQuota(of("odd"), {"unknown_rate": 1}),
         ClientQuota(of("nothing"), {}),
     }
-    state = ClusterState("4L6g", quotas=frozenset(quotas))
+    state = ClusterState("4L6g", listings={"quotas": Listing(frozenset(quotas))})
     export = export_manifests(state)
     assert [item.subject for item in export.left] == [
         "quota of user hid\u202eden",
@@ -171,8 +171,8 @@ def test_quotas_survive_the_round_trip() -> None:
     ]
     cluster = cluster_document("c", ["b:9092"], {})
     assert differences(export, state, {"cluster.yaml": cluster}, "c") == []
-    assert "quotas.yaml" not in export_manifests(ClusterState("4L6g", quota_gap="no right to read them")).files
-    unread = export_manifests(ClusterState("4L6g", quota_gap="no right to read them"))
+    unread = export_manifests(ClusterState("4L6g", listings={"quotas": Listing(gap="no right to read them")}))
+    assert "quotas.yaml" not in unread.files
     assert "no right to read them" in unread.files["not-exported.yaml"]
 
 
@@ -285,6 +285,9 @@ spec:
   principal: User:reconciler
   superUsers: [User:admin]
   allowEveryoneIfNoAclFound: false
+  limits:
+    maxDeletePercent: 20
+    percentAbove: 10
 """
     )
 
@@ -292,3 +295,38 @@ spec:
 def test_a_cluster_with_text_that_no_manifest_holds_is_refused() -> None:
     with pytest.raises(ValueError, match="u202e"):
         cluster_document("prod", ["b:1"], {}, principal="User:\u202e")
+
+
+def test_what_most_topics_have_alike_is_said_once() -> None:
+    configs = {"compression.type": "zstd", "retention.ms": "3600000"}
+    topics = [Topic(f"t{number}", 6, 3, configs) for number in range(4)]
+    topics.append(Topic("odd", 12, 3, {"compression.type": "lz4"}))
+    assert (
+        exported(topics=tuple(topics))["topics.yaml"].partition("spec:\n")[2]
+        == """\
+  defaults:
+    partitions: 6
+    replicationFactor: 3
+    configs: {compression.type: zstd}
+  topics:
+    - name: odd
+      partitions: 12
+      configs: {compression.type: lz4}
+    - name: t0
+      configs: {retention.ms: 1h}
+    - name: t1
+      configs: {retention.ms: 1h}
+    - name: t2
+      configs: {retention.ms: 1h}
+    - name: t3
+      configs: {retention.ms: 1h}
+"""
+    )
+
+
+def test_a_default_is_no_config_of_a_topic_that_has_none() -> None:
+    topics = (*(Topic(f"t{number}", 6, 3, {"retention.ms": "1"}) for number in range(9)), Topic("bare"))
+    state = ClusterState("c", topics={topic.name: topic for topic in topics})
+    export = export_manifests(state)
+    assert "defaults" not in export.files["topics.yaml"]
+    assert differences(export, state, {"cluster.yaml": cluster_document("c", ["b:1"], {})}, "c") == []

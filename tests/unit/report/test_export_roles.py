@@ -16,11 +16,11 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.report.export import cluster_document, export_manifests
+from reconciler.report.export import ExportStyle, cluster_document, differences, export_manifests
 
 _CLUSTER = Source("cluster.yaml", cluster_document("c", ["broker:9092"], {}))
 _NAMES = {
-    ResourceType.TOPIC: "topics: [orders, refunds]",
+    ResourceType.TOPIC: "topics: [svc.orders, svc.refunds]",
     ResourceType.GROUP: "groups: {prefix: svc-}",
     ResourceType.CLUSTER: "cluster: true",
     ResourceType.TRANSACTIONAL_ID: "transactionalIds: [svc-1]",
@@ -37,10 +37,15 @@ def expanded(*rules: str) -> frozenset[AclBinding]:
     return frozenset(desired_state(load([_CLUSTER, Source("x.yaml", text)]), "c", datetime.date.min).bindings)
 
 
-def rules_for(bindings: frozenset[AclBinding], *, roles: bool = True) -> list[dict[str, object]]:
-    files = export_manifests(ClusterState("c", bindings), roles=roles).files
+def rules_for(bindings: frozenset[AclBinding], *, roles: bool = True, implied: bool = False) -> list[dict[str, object]]:
+    state = ClusterState("c", bindings)
+    export = export_manifests(state, style=ExportStyle(roles=roles, implied=implied))
+    files = export.files
     loaded = load([_CLUSTER, *(Source(path, text) for path, text in files.items())])
-    assert desired_state(loaded, "c", datetime.date.min).bindings.keys() == bindings
+    declared = desired_state(loaded, "c", datetime.date.min).bindings.keys()
+    assert declared >= bindings
+    assert implied or declared == bindings
+    assert not differences(export, state, {"cluster.yaml": _CLUSTER.text}, "c")
     rules: list[dict[str, object]] = yaml.safe_load(files["acls/x.yaml"])["spec"]["rules"]
     return rules
 
@@ -49,7 +54,11 @@ def resources(kinds: tuple[ResourceType, ...]) -> str:
     return ", ".join(_NAMES[kind] for kind in kinds)
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN_ROLES))
+#: Each names topics of its own, so rights alone do not tell it.
+_TOLD_BY_NAMES = {"schema-registry", "ksqldb", "mirror-source"}
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN_ROLES.keys() - _TOLD_BY_NAMES))
 @pytest.mark.parametrize("hosts", ["", ", hosts: [10.0.0.1, 10.0.0.2]"])
 def test_every_built_in_role_is_found_again_in_what_it_brings(name: str, hosts: str) -> None:
     role = BUILT_IN_ROLES[name]
@@ -105,3 +114,55 @@ def test_an_operation_that_no_document_has_is_still_said() -> None:
         AccessControlEntry("User:x", "*", AclOperation.ALL, AclPermissionType.ALLOW),
     )
     assert rules_for(frozenset({odd})) == [{"allow": "ALL", "groups": ["x"]}]
+
+
+def test_what_is_implied_makes_a_consumer_and_a_producer_where_that_is_asked_for() -> None:
+    held = expanded(
+        "allow: READ, topics: [svc.in]", "allow: WRITE, topics: [svc.out, svc.dead]", "allow: READ, groups: [svc]"
+    )
+    assert not any("role" in rule for rule in rules_for(held))
+    assert rules_for(held, implied=True) == [
+        {"role": "producer", "topics": ["svc.dead", "svc.out"]},
+        {"role": "consumer", "topics": ["svc.in"], "groups": ["svc"]},
+    ]
+
+
+def test_what_is_implied_takes_nothing_away() -> None:
+    held = expanded("allow: [READ, DESCRIBE_CONFIGS], topics: [a]", "allow: [READ, DESCRIBE], groups: [a]")
+    assert not any("role" in rule for rule in rules_for(held, implied=True))
+
+
+def test_a_mirror_maker_on_the_source_is_no_connect_worker() -> None:
+    held = expanded(
+        "allow: [READ, WRITE, CREATE, DESCRIBE, DESCRIBE_CONFIGS], topics: {prefix: mm2-offset-syncs}",
+        "allow: [READ, DESCRIBE, DESCRIBE_CONFIGS], topics: {any: true}",
+        "allow: [READ, DESCRIBE], groups: {any: true}",
+    )
+    assert not any("role" in rule for rule in rules_for(held))
+
+
+def test_nobody_owns_or_administers_every_topic_by_chance() -> None:
+    held = expanded(
+        "allow: [READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS], topics: {any: true}", "role: admin, topics: {any: true}"
+    )
+    assert not any("role" in rule for rule in rules_for(held))
+
+
+def test_a_producer_does_not_get_the_transactional_ids_of_an_application_beside_it() -> None:
+    held = expanded(
+        "role: streams, topics: {prefix: fraud-}, groups: [fraud], transactionalIds: {prefix: fraud-}",
+        "role: producer, topics: [alerts]",
+    )
+    rules = rules_for(held)
+    assert [rule["role"] for rule in rules] == ["producer", "streams"]
+    assert "transactionalIds" in rules[1]
+
+
+def test_a_worker_keeps_its_own_group_and_not_that_of_a_mirror() -> None:
+    held = expanded(
+        "role: connect, topics: [connect-configs, connect-offsets, connect-status], groups: [connect-cluster]",
+        "role: mirror, topics: {prefix: east.}, groups: {any: true}",
+    )
+    rules = {str(rule["role"]): rule for rule in rules_for(held)}
+    assert rules["connect"]["groups"] == ["connect-cluster"]
+    assert rules["mirror"]["groups"] == {"any": True}

@@ -78,12 +78,12 @@ def test_differences_are_listed() -> None:
 
 
 def test_the_count_of_topics_says_that_it_has_the_quotas_too() -> None:
-    made = report(ClusterDrift("prod", DriftCounts(topics=2)))
+    made = report(ClusterDrift("prod", DriftCounts(others=2)))
     (prod,) = made.fleets[0].clusters
-    assert prod.words == "2 changes of topics or quotas"
-    assert "| topics and quotas |" in format_named("markdown").write(made, _OPTIONS)
-    assert ">topics and quotas</th>" in format_named("html").write(made, _OPTIONS)
-    assert "reconciler_fleet_topics_and_quotas_different{" in format_named("prometheus").write(made, _OPTIONS)
+    assert prod.words == "2 changes of topics or others"
+    assert "| topics and others |" in format_named("markdown").write(made, _OPTIONS)
+    assert ">topics and others</th>" in format_named("html").write(made, _OPTIONS)
+    assert "reconciler_fleet_other_resources_different{" in format_named("prometheus").write(made, _OPTIONS)
 
 
 def test_metrics_of_an_unknown_cluster_are_missing_and_not_zero() -> None:
@@ -94,7 +94,7 @@ def test_metrics_of_an_unknown_cluster_are_missing_and_not_zero() -> None:
     for name in (
         "bindings_missing",
         "bindings_undeclared",
-        "topics_and_quotas_different",
+        "other_resources_different",
         "differences_left",
         "bindings_in_scope",
     ):

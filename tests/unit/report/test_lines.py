@@ -5,16 +5,16 @@ import html
 import re
 from collections.abc import Sequence
 
-from reconciler.access import AccessRequest, Authorizer, explain, who_can
+from reconciler.access import Authorizer, who_can
 from reconciler.model import AclBinding, AclOperation, ClusterState, Declaration, DesiredState, Origin
 from reconciler.plan import Guard, GuardAcknowledgement, Plan, Request, Terms, propose
 from reconciler.plan import Options as PlanOptions
-from reconciler.report.access_lines import access_lines
+from reconciler.report.access_lines import access_lines, ordered_lines
 from reconciler.report.access_text import holders_document, holders_lines
 from reconciler.report.access_view import AccessView, Basis
 from reconciler.report.formats import FORMATS, format_named
 from reconciler.report.formats.interface import FormatOptions
-from reconciler.report.questions_text import explain_document, explain_lines
+from reconciler.report.questions_text import explain_document, explain_lines, explained
 from reconciler.report.results import Report
 from reconciler.report.step_lines import step_lines
 from tests.unit.access.bindings import bindings
@@ -45,7 +45,7 @@ def test_who_only_gains_what_write_implies_has_a_line() -> None:
     text = written("text", moved)
     assert "Access: 1 principal gains, 1 principal loses" in text
     assert "  + User:a: IDEMPOTENT_WRITE on the cluster from any host but 10.0.0.1\n" in text
-    assert "IDEMPOTENT_WRITE | the cluster |" in written("markdown", moved)
+    assert "IDEMPOTENT_WRITE | the cluster from `any host but 10.0.0.1` |" in written("markdown", moved)
     assert "IDEMPOTENT_WRITE</span></td><td>the cluster" in written("html", moved)
 
 
@@ -82,6 +82,31 @@ def test_text_markdown_and_page_have_the_same_rows_in_the_same_order() -> None:
         assert places == sorted(places), name
 
 
+def test_of_very_many_rows_each_format_begins_with_the_same() -> None:
+    wanted = [*(f"TOPIC:L:t{n} User:a{n:02}@* ALLOW READ" for n in range(60)), "TOPIC:L:* User:zz@* ALLOW WRITE"]
+    moved = plan([], bindings(*wanted))
+    lines = ordered_lines(moved.access.access_changes)
+    assert (lines[0].who, len(lines)) == ("User:zz", 62)
+    shown = re.findall(r"^  \+ (\S+): ([A-Z_, ]+) on", written("text", moved), re.MULTILINE)
+    assert shown == [(line.who, line.operations) for line in lines[:20]]
+    table = re.findall(r"^\| `([^`]*)` \| ➕ ([^|]*?) \|", written("markdown", moved), re.MULTILINE)
+    assert table == [(line.who, line.operations) for line in lines]
+    page = re.findall(r"<h4><code>(.*?)</code>", written("html", moved))
+    assert page == list(dict.fromkeys(line.who for line in lines))
+
+    # The steps too: shapes share a line in text and in Markdown, and the page has each one, in the same order.
+    (crowd,) = (line for line in step_lines(moved) if line.names)
+    assert crowd.words == "60 bindings: 60 principals ALLOW READ on 60 TOPIC names"
+    for name in ("text", "markdown"):
+        text = written(name, moved)
+        assert -1 < text.find("User:zz ALLOW WRITE on every TOPIC") < text.find(crowd.words)
+    page_steps = [f"{line.sign} {line.words}" for line in step_lines(moved, fold=False)]
+    assert len(page_steps) == 61
+    places = [written("html", moved).find(step) for step in page_steps]
+    assert places == sorted(places)
+    assert places[0] > 0
+
+
 def test_the_last_day_of_a_binding_is_in_every_format_that_shows_its_step() -> None:
     moved = plan([], bindings("TOPIC:L:t User:a@* ALLOW READ"), datetime.date(2027, 1, 31))
     for name in ("text", "markdown", "summary", "html", "cloudevents"):
@@ -106,9 +131,7 @@ def test_explain_and_who_can_say_why() -> None:
     why = Declaration(Origin("a.yaml", 3, 5), "settlement reads orders", "PAY-12", datetime.date(2027, 1, 31))
     view = AccessView("c", Basis.DECLARED, Authorizer({read: why}))
     said = "User:a ALLOW READ on TOPIC t  a.yaml:3:5  until 2027-01-31  PAY-12: settlement reads orders"
-    found = [
-        (view, explain(view.authorizer, AccessRequest("User:a", "192.0.2.1", AclOperation.READ, *read.pattern[:2])))
-    ]
+    found = [explained(view, "User:a", AclOperation.READ, read.pattern, None)]
     assert said in "\n".join(explain_lines(found))
     (answer,) = explain_document(found)["answers"]
     assert [one["ticket"] for one in answer["declared"]] == ["PAY-12"]
@@ -127,8 +150,7 @@ def test_expanded_every_operation_has_its_line() -> None:
 def test_one_id_is_shown_as_the_one_to_approve() -> None:
     moved = plan([], bindings("TOPIC:L:t User:a@* ALLOW READ"))
     text = written("text", moved)
-    assert re.findall(r"\b(plan|change)-[0-9a-f]{64}", text) == ["change"]
-    assert "Approve with --require-id change-" in text
+    assert re.findall(r"\b(plan|change)-[0-9a-f]{64}", text) == ["plan"]
+    assert "Approve with --require-id plan-" in text
     for name in sorted(FORMATS.keys() & {"markdown", "html"}):
-        shown = re.sub(r"<!-- plan-[0-9a-f]{64} -->", "", written(name, moved))
-        assert re.findall(r"\bplan-[0-9a-f]{64}", shown) == []
+        assert re.findall(r"\b(plan|change)-[0-9a-f]{64}", written(name, moved)) == ["plan"]

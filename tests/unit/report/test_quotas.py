@@ -1,6 +1,12 @@
 """Client quotas in reports and exports: whose they are, before and after, with units."""
 
-from reconciler.model import Change, ClientQuota, Create, Delete, QuotaEntity, Update
+from reconciler.model import (
+    Change,
+    Create,
+    Delete,
+    Update,
+)
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.plan import TopicReview
 from reconciler.report.kinds import kind_of
 

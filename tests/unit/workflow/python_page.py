@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.model import ClusterState, Topic
+from reconciler.model import ClusterState, Listing, Topic
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from tests.cases.test_cases import binding
 
 PAGE = Path(__file__).parents[3] / "docs" / "python.md"
@@ -52,14 +53,17 @@ def sections() -> dict[str, list[str]]:
 
 
 def prepare(directory: Path) -> None:
-    """Manifests, and snapshots of a cluster that has one binding which nobody declared."""
+    """Manifests, and snapshots of a cluster that has one binding and one quota which nobody declared."""
     (directory / "manifests").mkdir()
     (directory / "manifests" / "all.yaml").write_text(_MANIFESTS, encoding="utf-8")
     (directory / "snapshots").mkdir()
     old = frozenset({binding("User:svc-old ALLOW READ on TOPIC python-page.old")})
     topics = {name: Topic(name, 1, 1, {}, f"id-{name}") for name in ("python-page.old",)}
+    quotas = frozenset({ClientQuota(QuotaEntity.of("svc-payments"), {"producer_byte_rate": 7})})
     for name, cluster in (("prod", "id"), ("elsewhere", "another"), ("snapshots/prod", "id")):
-        text = snapshot_text(ClusterState(cluster, old, topics), BrokerFacts(broker_ids=(1,)))
+        text = snapshot_text(
+            ClusterState(cluster, old, topics, listings={"quotas": Listing(quotas)}), BrokerFacts(broker_ids=(1,))
+        )
         (directory / f"{name}.json").write_text(text, encoding="utf-8")
 
 

@@ -125,7 +125,7 @@ def test_a_child_says_what_it_did_and_says_so_again(fleet: Path, planned: str, m
 def test_a_child_says_why_it_did_nothing(fleet: Path, planned: str, monkeypatch: pytest.MonkeyPatch) -> None:
     other = _ended(_task(fleet, "plan-other"), monkeypatch)
     assert (other.reason, other.done) == ("stale", 0)
-    assert other.message.startswith("this is not the plan plan-other; it is change-")
+    assert other.message.startswith("this is not the plan plan-other; it is plan-")
     (fleet / "changing.json").write_text(snapshot_text(ClusterState("id-other", frozenset())))
     gone = _ended(_task(fleet, planned), monkeypatch)
     assert (gone.reason, gone.done) == ("stale", 0)

@@ -77,12 +77,15 @@ def test_every_reason_has_a_status_and_words() -> None:
         reasons.InvalidManifestsError: reasons.InvalidManifestsError(()),
         reasons.UndeclaredClusterError: reasons.UndeclaredClusterError(()),
         reasons.FailedChecksError: reasons.FailedChecksError("it fails", Checks()),
+        reasons.NotApprovedError: reasons.NotApprovedError(2, ("a",), ("b.sig: it is of nobody",)),
         reasons.RecordsError: reasons.RecordsError("it fails", "audit"),
+        reasons.TooMuchAccessError: reasons.TooMuchAccessError(1_000),
     }
     expected = {
         reasons.RequestError: Exit.USAGE,
         reasons.StaleError: Exit.STALE,
         reasons.PlanRefusedError: Exit.REFUSED,
+        reasons.NotApprovedError: Exit.REFUSED,
         reasons.FailedChecksError: Exit.FAILED_CHECK,
         reasons.HeldError: Exit.LOCKED,
         reasons.DeclinedError: Exit.INTERRUPTED,

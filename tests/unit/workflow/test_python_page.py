@@ -25,6 +25,7 @@ def test_the_examples_run_one_after_the_other(
     assert "User:svc-old" in shown
     assert "loses READ" in shown
     assert "mixed" in shown
+    assert "producer_byte_rate 7 by user svc-payments" in shown
     assert "done create topic python-page.orders" in shown
     assert "plan again: the plan is for cluster id, this is cluster another" in shown
     assert (tmp_path / "plan.json.journal").exists()

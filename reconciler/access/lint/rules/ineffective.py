@@ -1,9 +1,9 @@
 """Bindings that match nothing, or worse: impossible hosts, principals and names, operations that nothing requests."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from reconciler.access.hosts import is_dead
+from reconciler.access.lint.covering import effect_bits
 from reconciler.access.lint.rule import LintFinding, LintState, lint_rule
 from reconciler.access.name_set import ALL_NAMES, names_of
 from reconciler.access.names import has_names
@@ -18,9 +18,6 @@ from reconciler.model import (
     PatternType,
     ResourceType,
 )
-
-#: Kafka lists no DELETE for CLUSTER, and yet it deletes any topic.
-_UNLISTED: Final = (ResourceType.CLUSTER, AclOperation.DELETE)
 
 
 @lint_rule(
@@ -114,15 +111,18 @@ def _pattern_problem(binding: AclBinding) -> tuple[str, str] | None:
 @lint_rule(
     "KA008",
     "warning",
-    "No request asks for this operation on this resource type. Brokers accept the pair nevertheless.",
+    "No request asks for this operation on this resource type. Brokers accept the pair nevertheless. An ALLOW that "
+    "implies an operation of the type is not reported, because it grants that one: `READ` on the cluster implies "
+    "`DESCRIBE`.",
     "Use an operation that the type has.",
 )
 def unsupported_operation(state: LintState) -> Iterator[LintFinding]:
-    """Operations that a resource type does not have."""
+    """Operations that a resource type does not have, and that grant nothing by what they imply."""
     for binding in state.bindings:
         kind, operation = binding.pattern.resource_type, binding.entry.operation
-        known = supported(kind, state.authorizer.kafka_version) | {AclOperation.ALL}
-        if operation not in known and (kind, operation) != _UNLISTED:
+        # What an ALLOW implies counts; a DENY implies nothing.
+        if not effect_bits(binding, state.authorizer.kafka_version):
+            known = supported(kind, state.authorizer.kafka_version) | {AclOperation.ALL}
             listed = ", ".join(sorted(one.name for one in known))
             message = f"{kind.name} has no operation {operation.name}: no request asks for it"
             yield unsupported_operation.found(binding, message, f"it has {listed}")

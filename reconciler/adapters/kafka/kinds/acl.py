@@ -1,4 +1,7 @@
-"""ACL bindings: listed, created, and deleted by exact filters."""
+"""ACL bindings: listed, created, and deleted by exact filters.
+
+confluent-kafka writes what it can name; what it cannot, kafka-python's messages do.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,13 +10,16 @@ from typing import Final
 from confluent_kafka.admin import AclBinding as ClientBinding
 from confluent_kafka.admin import AclBindingFilter
 
-from reconciler.adapters.kafka.bindings import unsupported_by_client
+from reconciler.adapters.kafka import codes
+from reconciler.adapters.kafka.bindings import needs_messages, unsupported_by_client
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.kinds.interface import ReadSession
+from reconciler.adapters.kafka.listing import ask, takes_messages
 from reconciler.adapters.kafka.listing_check import checked_listing
-from reconciler.adapters.kafka.requests import Item, request, unsupported
+from reconciler.adapters.kafka.requests import DONE, Item, request, unsupported
+from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.model import AclBinding, Change, ClusterState, Create, resource_of
-from reconciler.ports import NOT_VALIDATED, Answer
+from reconciler.ports import NOT_VALIDATED, Answer, AnswerStatus
 
 TYPES: Final = (AclBinding,)
 
@@ -38,16 +44,53 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
     if only_validate:  # CreateAcls and DeleteAcls have no field for it
         return [NOT_VALIDATED] * len(changes)
     bindings = [resource_of(change) for change in changes]
-    if isinstance(changes[0], Create):
-        return request(connection, connection.admin.create_acls, [_item(ClientBinding, b) for b in bindings])
-    return request(connection, connection.admin.delete_acls, [_item(AclBindingFilter, b) for b in bindings])
+    creates = isinstance(changes[0], Create)
+    call = connection.admin.create_acls if creates else connection.admin.delete_acls
+    client_type = ClientBinding if creates else AclBindingFilter
+    told = request(connection, call, [_item(client_type, one) for one in bindings if not needs_messages(one)])
+    answers = iter(told)
+    others = iter(_by_messages(connection, [one for one in bindings if needs_messages(one)], creates=creates))
+    return [next(others if needs_messages(one) else answers) for one in bindings]
+
+
+def _by_messages(connection: AdminConnection, bindings: Sequence[AclBinding], *, creates: bool) -> list[Answer]:
+    """One request, never retried: if the answer is lost, only reading shows what was done."""
+    if not bindings:
+        return []
+    settings = connection.settings
+    problems = [unsupported(unsupported_by_client(one, messages=takes_messages(settings))) for one in bindings]
+    rows = [
+        (int(kind), name, int(pattern_type), principal, host, int(operation), int(permission))
+        for (((kind, name, pattern_type), (principal, host, operation, permission)), problem) in zip(
+            bindings, problems, strict=True
+        )
+        if problem is None
+    ]
+    sent = iter(_sent(settings, "create_acls" if creates else "delete_acls", rows))
+    return [problem or next(sent) for problem in problems]
+
+
+def _sent(settings: ClientSettings, question: str, rows: Sequence[tuple[object, ...]]) -> list[Answer]:
+    if not rows:
+        return []
+    match ask(settings, question, rows=list(rows)):
+        case ("altered", outcomes) if len(outcomes) == len(rows):
+            return [
+                codes.failure(code, name, settings.redact(message)).answer() if code else DONE
+                for code, name, message in outcomes
+            ]
+        case ("unsent", text):
+            return [Answer(AnswerStatus.FAILED, "NOT_SENT", settings.redact(text), retriable=True)] * len(rows)
+        case reply:
+            message = settings.redact(" ".join(map(str, reply or ())))
+            return [Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", message, retriable=True)] * len(rows)
 
 
 def _item(client_type: type[ClientBinding | AclBindingFilter], binding: AclBinding) -> Item:
     (resource_type, name, pattern_type), (principal, host, operation, permission) = binding
     return Item(
         binding,
-        unsupported(unsupported_by_client(binding)),
+        unsupported(unsupported_by_client(binding, messages=False)),
         lambda: client_type(
             int(resource_type), name, int(pattern_type), principal, host, int(operation), int(permission)
         ),

@@ -12,7 +12,8 @@ from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.listing import ask
 from reconciler.adapters.kafka.settings import ClientSettings
-from reconciler.model import Change, ClientQuota, ClusterState, QuotaEntity, resource_of
+from reconciler.model import Change, ClusterState, Listing, resource_of
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, values_of
 from reconciler.ports import Answer, AnswerStatus
 
 TYPES: Final = (ClientQuota,)
@@ -25,15 +26,15 @@ _DONE: Final = Answer(AnswerStatus.DONE)
 
 def read(session: ReadSession, state: ClusterState) -> ClusterState:
     """All quotas, if requested; the reason, if they cannot be read."""
-    state = replace(state, may_alter_quotas=session.handshake.may_alter_configs)
-    if not session.request.quotas:
-        return state
-    found = _quotas(session.connection.settings)
-    return replace(state, quota_gap=found) if isinstance(found, str) else replace(state, quotas=found)
+    listing: Listing[ClientQuota] = Listing(may_alter=session.handshake.may_alter_configs)
+    if ClientQuota.KIND in session.request.listings:
+        found = _quotas(session.connection.settings)
+        listing = replace(listing, gap=found) if isinstance(found, str) else replace(listing, items=found)
+    return state.with_listing(ClientQuota, listing)
 
 
 def _quotas(settings: ClientSettings) -> frozenset[ClientQuota] | str:
-    match ask(settings, quotas=True):
+    match ask(settings, "quotas"):
         case None:
             return _UNTAKEN
         case ("quotas", entries):
@@ -52,7 +53,7 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
     """One request, never retried: if the answer is lost, only reading shows what was done."""
     settings = connection.settings
     alterations = [_alteration(change) for change in changes]
-    match ask(settings, alter_quotas=alterations, only_validate=only_validate):
+    match ask(settings, "alter_quotas", alterations=alterations, only_validate=only_validate):
         case None:
             return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", _UNTAKEN)] * len(changes)
         case ("altered", outcomes):
@@ -71,9 +72,8 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
 
 def _alteration(change: Change) -> tuple[list[tuple[str, str | None]], list[tuple[str, float | None]]]:
     """The entity's parts, and its keys; keys without a value are removed. Other keys of the entity stay."""
-    before = change.before.values if isinstance(change.before, ClientQuota) else {}
-    after = change.after.values if isinstance(change.after, ClientQuota) else {}
-    values = {**dict.fromkeys(before), **{key: float(value) for key, value in after.items()}}
+    after = {key: float(value) for key, value in values_of(change.after).items()}
+    values = {**dict.fromkeys(values_of(change.before)), **after}
     return [(kind, name or None) for kind, name in resource_of(change).entity.parts], list(values.items())
 
 

@@ -104,6 +104,7 @@ def _new_topic(topic: Topic) -> NewTopic:
     if topic.replica_assignments is not None:
         assignment = [list(replicas) for replicas in topic.replica_assignments]
         return NewTopic(topic.name, len(assignment), replica_assignment=assignment, config=configs)
+    # -1 is the brokers' default (KIP-464), which a manifest that names no number leaves to them.
     return NewTopic(topic.name, topic.num_partitions or -1, topic.replication_factor or -1, config=configs)
 
 

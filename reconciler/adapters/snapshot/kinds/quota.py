@@ -1,12 +1,13 @@
 """Client quotas by Kafka's rules (``ClientQuotaControlManager``), for a cluster that is a file or in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from reconciler.adapters.snapshot.answers import DONE, failed
 from reconciler.adapters.snapshot.broker import Snapshot
-from reconciler.model import IP, QUOTA_KEYS, Change, ClientQuota, ClusterState, QuotaEntity, resource_of
+from reconciler.model import NOT_READ, Change, ClusterState, resource_of
+from reconciler.model.kinds.quota import IP, QUOTA_KEYS, ClientQuota, QuotaEntity, altered, values_of
 from reconciler.ports import Answer, ReadRequest
 
 TYPES: Final = (ClientQuota,)
@@ -14,9 +15,7 @@ TYPES: Final = (ClientQuota,)
 
 def view(snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
     """All quotas or none."""
-    if request.quotas or (state.quotas is None and state.quota_gap is None):
-        return state
-    return replace(state, quotas=None, quota_gap=None)
+    return state if ClientQuota.KIND in request.listings else state.with_listing(ClientQuota, NOT_READ)
 
 
 def can_validate(change: Change) -> bool:
@@ -27,27 +26,23 @@ def can_validate(change: Change) -> bool:
 def send(before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
     """A change sets and removes its own keys only; a snapshot without quotas takes none."""
     state = before.state
-    if state.quotas is None:
-        reason = state.quota_gap or "the snapshot holds no quotas"
+    listing = state.listing(ClientQuota)
+    if listing.items is None:
+        reason = listing.gap or "the snapshot holds no quotas"
         return before, [failed("CLUSTER_AUTHORIZATION_FAILED", reason)] * len(changes)
-    quotas = {quota.entity: dict(quota.values) for quota in state.quotas}
+    quotas = {quota.entity: dict(quota.values) for quota in listing.items}
     answers = []
     for change in changes:
-        entity, old, new = resource_of(change).entity, _values(change.before), _values(change.after)
-        problem = _problem(entity, new)
+        entity = resource_of(change).entity
+        problem = _problem(entity, values_of(change.after))
         answers.append(DONE if problem is None else failed("INVALID_REQUEST", problem))
         if problem is None:
-            kept = {key: value for key, value in quotas.get(entity, {}).items() if key not in old}
-            quotas[entity] = {**kept, **new}
+            quotas[entity] = altered(quotas.get(entity, {}), change.before, change.after)
     found = frozenset(ClientQuota(entity, values) for entity, values in quotas.items() if values)
-    return replace(before, state=replace(state, quotas=found)), answers
+    return replace(before, state=state.with_listing(ClientQuota, replace(listing, items=found))), answers
 
 
-def _values(side: object) -> dict[str, float]:
-    return dict(side.values) if isinstance(side, ClientQuota) else {}
-
-
-def _problem(entity: QuotaEntity, values: dict[str, float]) -> str | None:
+def _problem(entity: QuotaEntity, values: Mapping[str, float]) -> str | None:
     of_ip = any(kind == IP for kind, _ in entity.parts)
     if of_ip and len(entity.parts) > 1:
         return "Invalid quota entity combination"

@@ -1,8 +1,14 @@
 """A ``Cluster`` document as what the planner and the adapters need to know."""
 
 import re
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Final
 
-from reconciler.manifest.kinds.cluster.model import BarrierSpec, ClusterDocument, ClusterSpec
+from reconciler.codec.kinds import PRUNE_FIELDS
+from reconciler.codec.objects import snake
+from reconciler.manifest.kinds.cluster.model import BarrierSpec, ClusterDocument, StatedSpec
+from reconciler.manifest.kinds.cluster.secrets import report_clear_secrets, warn_of_references
 from reconciler.manifest.kinds.interface import Declared, Kind
 from reconciler.manifest.parts.clusters import (
     DEFAULT_BARRIER_TIMEOUT,
@@ -17,7 +23,7 @@ from reconciler.manifest.parts.document import Document
 from reconciler.manifest.parts.principals import principal_problem
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.rules import checked_texts
-from reconciler.manifest.parts.selectors import declare_scope, declare_selectors
+from reconciler.manifest.parts.selectors import declare_scope, declare_selectors, with_origins
 from reconciler.manifest.parts.topic_defaults import declare_layers
 from reconciler.manifest.parts.waivers import declare_lint_waivers
 from reconciler.manifest.reader.codes import Code
@@ -25,29 +31,75 @@ from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
 from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean
-from reconciler.model import TOPIC_CONFIGS, FrozenMap, Origin
+from reconciler.model import TOPIC_CONFIGS, FactSource, FactSources, FrozenMap, Origin, Scope
 
+#: The fields of a Cluster document that state facts, and what :class:`FactSources` calls them.
+FACTS: Final = FrozenMap(
+    {
+        "principal": "principal",
+        "superUsers": "super_users",
+        "allowEveryoneIfNoAclFound": "default_allow",
+        "interBrokerPrincipals": "inter_broker_principals",
+        "brokers": "brokers",
+        "barrier": "barrier",
+        "protect": "protect",
+        "limits": "limits",
+        "acknowledge": "acknowledge",
+    }
+)
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})", re.ASCII)
 
 
 def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclaration | None:
     """Checks and converts; ``None`` after reporting problems that leave no cluster."""
-    findings, spec, heading = document.findings, document.spec, document.heading
+    findings, spec = document.findings, document.spec
     model = document.validated(ClusterDocument)
+    stated = declare_stated(document, model.spec if model else None, table)
     scope = declare_scope(spec, table, findings)
+    waivers = declare_lint_waivers(spec.get("waive"), model.spec.waive if model else None, table, findings)
+    _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
+    warn_of_references(spec, findings)
+    _report_half_a_barrier(model.spec.barrier if model else None, spec.get("barrier"), findings)
+    if model is not None and model.spec.prune_topics:
+        _report_pruning_nothing(scope, spec, findings)
+    layers = declare_layers(spec.get("topicDefaults"), model.spec.topic_defaults if model else None, findings)
+    if model is None or stated is None:
+        return None
+    wants = model.spec
+    return replace(
+        stated,
+        scope=scope,
+        prune=frozenset(kind for field, kind in PRUNE_FIELDS.items() if getattr(wants, snake(field))),
+        ignore_origins=with_origins(scope.ignore, spec.get("ignore"), findings),
+        ignore_configs=tuple(sorted(set(wants.ignore_configs))),
+        vars=FrozenMap(wants.vars),
+        var_origins=_key_origins(spec.get("vars"), findings),
+        waivers=waivers,
+        topic_defaults=layers,
+    )
+
+
+def _report_pruning_nothing(scope: Scope, spec: MappingNode, findings: Findings) -> None:
+    """Pruning reaches what an item of ``include`` names as topics; without one it would silently do nothing."""
+    if not scope.holds_topics:
+        message = "pruneTopics deletes nothing, because the scope includes no topics"
+        fix = "add an item with topics and without principals to scope.include, such as {topics: {prefix: payments.}}"
+        findings.add(Trouble(Code.PRUNES_NOTHING, message, fix), spec.keys["pruneTopics"])
+
+
+def declare_stated(document: Document, wants: StatedSpec | None, table: PatternTable) -> ClusterDeclaration | None:
+    """The connection and the facts of a document, as far as ``wants`` is valid; problems are reported."""
+    findings, spec, heading = document.findings, document.spec, document.heading
     servers = checked_texts(spec.get("bootstrapServers"), address_problem, findings)
     principal = checked_texts(spec.get("principal"), _named_principal, findings)
     super_users = checked_texts(spec.get("superUsers"), _named_principal, findings)
     inter_broker = checked_texts(spec.get("interBrokerPrincipals"), _named_principal, findings)
     protect = declare_selectors(spec.get("protect"), table, findings)
-    waivers = declare_lint_waivers(spec.get("waive"), model.spec.waive if model else None, table, findings)
-    _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
-    probe = _probe(model.spec.barrier if model else None, spec.get("barrier"), findings)
-    layers = declare_layers(spec.get("topicDefaults"), model.spec.topic_defaults if model else None, findings)
-    if model is None:
+    probe = _probe(wants.barrier if wants else None, spec.get("barrier"), findings)
+    report_clear_secrets(spec, findings)
+    if wants is None:
         return None
-    wants = model.spec
-    limits, barrier = wants.limits, wants.barrier
+    limits, barrier, written = wants.limits, wants.barrier, fact_origins(spec, findings)
     return ClusterDeclaration(
         heading.name,
         heading.origin,
@@ -58,44 +110,63 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
         principal[0] if principal else None,
         super_users,
         {"true": True, "false": False}.get(wants.allow_everyone_if_no_acl_found),
-        scope,
-        Limits(limits.max_deletes, limits.max_delete_percent) if limits else NO_LIMITS,
-        DEFAULT_BARRIER_WAIT if barrier is None or barrier.wait is None else barrier.wait,
-        wants.prune_topics,
-        tuple(sorted(set(wants.ignore_configs))),
-        _acknowledgements(wants, spec.get("acknowledge"), findings),
-        FrozenMap(wants.vars),
-        protect,
-        inter_broker,
-        waivers,
-        tuple(sorted(set(wants.brokers))),
-        probe,
-        layers,
-        wants.prune_quotas,
+        limits=Limits(limits.max_deletes, limits.max_delete_percent, limits.percent_above) if limits else NO_LIMITS,
+        barrier_wait=DEFAULT_BARRIER_WAIT if barrier is None or barrier.wait is None else barrier.wait,
+        acknowledgements=_acknowledgements(wants, spec.get("acknowledge"), findings),
+        protect=protect,
+        inter_broker_principals=inter_broker,
+        brokers=tuple(sorted(set(wants.brokers))),
+        probe=probe,
+        fact_origins=written,
+        sources=sources_of(written),
     )
 
 
+def fact_origins(spec: MappingNode, findings: Findings) -> FrozenMap[Origin]:
+    """The place of each fact that a Cluster document states, by field; one that is ``unknown`` is not stated."""
+    silent = set()
+    if spec.text("allowEveryoneIfNoAclFound") == "unknown":
+        silent.add("allowEveryoneIfNoAclFound")
+    barrier = spec.get("barrier")
+    if isinstance(barrier, MappingNode) and barrier.keys.keys() <= {"client"}:
+        silent.add("barrier")  # how the probe logs in is part of the connection
+    stated = {name: key for name, key in spec.keys.items() if name in FACTS and name not in silent}
+    return FrozenMap({name: findings.origin(key) for name, key in stated.items()})
+
+
+def sources_of(written: Collection[str], source: FactSource = FactSource.MANIFESTS) -> FactSources:
+    """The sources of facts of which only one document speaks."""
+    return FactSources(**{attribute: source for name, attribute in FACTS.items() if name in written})
+
+
 def _probe(barrier: BarrierSpec | None, node: Node | None, findings: Findings) -> ProbeDeclaration | None:
-    """The barrier by a probe, where one is declared; half of one is a problem."""
-    if barrier is None or not isinstance(node, MappingNode):
+    """The barrier by a probe, where one is declared."""
+    if barrier is None or barrier.principal is None or not isinstance(node, MappingNode):
         return None
     principal = checked_texts(node.get("principal"), _named_principal, findings)
-    if barrier.principal is None:
-        if barrier.client or barrier.timeout is not None:
-            message = "the field 'principal' is missing here: declare the probe principal that asks the brokers"
-            findings.add(Trouble(Code.MISSING_FIELD, message), node)
-        return None
     if barrier.wait is not None:
         message = "wait has no effect if a probe principal is declared"
         findings.add(Trouble(Code.WRONG_VALUE, message, "remove wait, or principal and client"), node.keys["wait"])
     timeout = DEFAULT_BARRIER_TIMEOUT if barrier.timeout is None else barrier.timeout
-    return ProbeDeclaration(principal[0], FrozenMap(barrier.client), timeout) if principal else None
+    if not principal:
+        return None
+    return ProbeDeclaration(principal[0], FrozenMap(barrier.client), timeout, client_origins(node, findings))
+
+
+def _report_half_a_barrier(barrier: BarrierSpec | None, node: Node | None, findings: Findings) -> None:
+    """Reports a probe's settings without its principal; the operator's file may hold its login alone."""
+    if barrier is not None and barrier.principal is None and (barrier.client or barrier.timeout is not None) and node:
+        message = "the field 'principal' is missing here"
+        findings.add(Trouble(Code.MISSING_FIELD, message, "declare the probe principal that asks the brokers"), node)
 
 
 def client_origins(spec: MappingNode, findings: Findings) -> FrozenMap[Origin]:
     """The place of each client setting."""
-    client = spec.get("client")
-    keys = client.keys if isinstance(client, MappingNode) else {}
+    return _key_origins(spec.get("client"), findings)
+
+
+def _key_origins(node: Node | None, findings: Findings) -> FrozenMap[Origin]:
+    keys = node.keys if isinstance(node, MappingNode) else {}
     return FrozenMap({name: findings.origin(key) for name, key in keys.items()})
 
 
@@ -120,7 +191,7 @@ def _warn_of_unknown_settings(node: Node | None, findings: Findings) -> None:
             findings.add(trouble, item, severity="warning")
 
 
-def _acknowledgements(wants: ClusterSpec, node: Node | None, findings: Findings) -> tuple[Acknowledgement, ...]:
+def _acknowledgements(wants: StatedSpec, node: Node | None, findings: Findings) -> tuple[Acknowledgement, ...]:
     places: list[Node] = node.items if isinstance(node, SequenceNode) else []
     return tuple(
         Acknowledgement(item.guard, item.object, item.reason, item.expires, findings.origin(_guard_place(place)))

@@ -83,7 +83,12 @@ class LimitsSpec(ManifestModel):
 
     max_deletes: FixedCount | None = Field(None, description="At most so many deletes in one plan.", examples=[200])
     max_delete_percent: Percent | None = Field(
-        None, description="At most this share of the live bindings in scope.", examples=[20]
+        None,
+        description="At most this share of the live bindings in scope. Default: 20, if more than 10 bindings go.",
+        examples=[20],
+    )
+    percent_above: FixedCount | None = Field(
+        None, description="maxDeletePercent counts only where more bindings than this go.", examples=[10]
     )
 
 
@@ -101,7 +106,7 @@ class BarrierSpec(ManifestModel):
     client: dict[str, Text] = Field(
         default_factory=dict,
         description="How that principal logs in: settings that replace those of the cluster's client.",
-        examples=[{"sasl.username": "acl-probe", "sasl.password": "${env:PROBE_PASSWORD}"}],
+        examples=[{"sasl.username": "acl-probe"}],
     )
     timeout: Seconds | None = Field(
         None, description="How long every broker may take to enforce what was sent.", examples=["30s"]
@@ -117,8 +122,8 @@ class AcknowledgementSpec(ManifestModel):
     expires: Day | None = Field(None, description="The last day on which it counts.", examples=["2027-01-31"])
 
 
-class ClusterSpec(ManifestModel):
-    """All that is declared of one cluster."""
+class StatedSpec(ManifestModel):
+    """How a cluster is reached, and what no Kafka API exposes of it: all that an operator's file may hold."""
 
     bootstrap_servers: OneOrMoreTexts | None = Field(
         None,
@@ -127,8 +132,8 @@ class ClusterSpec(ManifestModel):
     )
     client: dict[str, Text] = Field(
         default_factory=dict,
-        description="Client settings in Java's or librdkafka's spelling; secrets as ${env:NAME}.",
-        examples=[{"security.protocol": "SASL_SSL", "sasl.password": "${env:KAFKA_PASSWORD}"}],
+        description="Client settings in Java's or librdkafka's spelling; secrets as ${env:NAME}, in connections only.",
+        examples=[{"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512"}],
     )
     principal: Text | None = Field(None, description="The principal that we connect as.", examples=["User:reconciler"])
     super_users: list[Text] = Field(
@@ -142,20 +147,10 @@ class ClusterSpec(ManifestModel):
         description="The principals that the brokers connect to each other as; no plan may lock them out.",
         examples=[["User:broker"]],
     )
-    scope: ScopeSpec | None = Field(
-        None,
-        description="What these manifests answer for.",
-        examples=[{"include": [{"topics": {"prefix": "payments."}}]}],
-    )
     protect: list[SelectorItem] = Field(
         default_factory=list,
         description="Names and principals whose access no plan may change, whatever pattern would cause it.",
         examples=[[{"topics": ["ledger.v1"]}, {"principals": ["User:monitoring"]}]],
-    )
-    ignore: list[SelectorItem] = Field(
-        default_factory=list,
-        description="What somebody else manages: counted, never planned.",
-        examples=[[{"principals": {"prefix": "User:sa-"}}]],
     )
     limits: LimitsSpec | None = Field(None, description="How much one plan may delete.", examples=[{"maxDeletes": 200}])
     barrier: BarrierSpec | None = Field(None, description="How to wait between phases.", examples=[{"wait": "2s"}])
@@ -163,6 +158,26 @@ class ClusterSpec(ManifestModel):
         default_factory=list,
         description="The ids of the brokers that have to enforce a change before anything relies on it.",
         examples=[[1, 2, 3]],
+    )
+    acknowledge: list[AcknowledgementSpec] = Field(
+        default_factory=list,
+        description="Guards that may be passed, each for a named object.",
+        examples=[[{"guard": "topic-delete", "object": "payments.old", "reason": "replaced"}]],
+    )
+
+
+class ClusterSpec(StatedSpec):
+    """All that is declared of one cluster."""
+
+    scope: ScopeSpec | None = Field(
+        None,
+        description="What these manifests answer for.",
+        examples=[{"include": [{"topics": {"prefix": "payments."}}]}],
+    )
+    ignore: list[SelectorItem] = Field(
+        default_factory=list,
+        description="What somebody else manages: counted, never planned.",
+        examples=[[{"principals": {"prefix": "User:sa-"}}]],
     )
     prune_topics: Boolean = Field(
         False, description="With true, topics in scope that no manifest declares are to go.", examples=[False]
@@ -178,16 +193,11 @@ class ClusterSpec(ManifestModel):
     ignore_configs: list[Text] = Field(
         default_factory=list, description="Topic settings that are left as they are.", examples=[["retention.ms"]]
     )
-    acknowledge: list[AcknowledgementSpec] = Field(
-        default_factory=list,
-        description="Guards that may be passed, each for a named object.",
-        examples=[[{"guard": "topic-delete", "object": "payments.old", "reason": "replaced"}]],
-    )
     waive: WaiveField
     vars: dict[str, Text] = Field(
         default_factory=dict,
-        description="Values that a whole scalar may name: ${vars.partitions}.",
-        examples=[{"partitions": 6}],
+        description="Values that other documents take, as ${vars.env}, whole or inside a text.",
+        examples=[{"env": "prod", "partitions": 6}],
     )
 
 
@@ -201,4 +211,25 @@ class ClusterDocument(ManifestModel):
     )
     spec: ClusterSpec = Field(
         description="Connection, facts, scope and limits.", examples=[{"bootstrapServers": ["broker-1:9093"]}]
+    )
+
+
+class ConnectionSpec(StatedSpec):
+    """A cluster's spec in the operator's file: the only place where a reference to a secret is followed."""
+
+    client: dict[str, Text] = Field(
+        default_factory=dict,
+        description="Client settings in Java's or librdkafka's spelling; secrets as ${env:NAME}.",
+        examples=[{"security.protocol": "SASL_SSL", "sasl.password": "${env:KAFKA_PASSWORD}"}],
+    )
+
+
+class ConnectionsDocument(ManifestModel):
+    """A cluster in the operator's file: its connection, and the facts that are the operator's word."""
+
+    api_version: ApiVersion
+    kind: Literal["Cluster"] = Field(description="What the document is about.", examples=["Cluster"])
+    metadata: Metadata = Field(description="The cluster's name, as in its manifest.", examples=[{"name": "prod-eu"}])
+    spec: ConnectionSpec = Field(
+        description="Connection and facts.", examples=[{"bootstrapServers": ["broker-1:9093"], "superUsers": []}]
     )

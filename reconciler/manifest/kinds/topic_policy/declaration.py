@@ -163,6 +163,7 @@ class TopicPolicyKind(Kind):
 
     name = "TopicPolicy"
     model = TopicPolicyDocument
+    code_fields = frozenset({"expression", "pattern"})
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -30,7 +30,9 @@ _ALONE = Trouble(
     Code.POLICY_FORM, "a forbidden setting has no value that could be right", "remove forbidden, or the rest"
 )
 _ORDER = Trouble(Code.POLICY_FORM, "no value is both at least min and at most max", "exchange them")
-_ONE = Trouble(Code.POLICY_FORM, "exactly one of below, atMost, above and atLeast is expected here")
+_ONE = Trouble(
+    Code.POLICY_FORM, "exactly one of below, atMost, above and atLeast is expected here", "write one of them"
+)
 _SAME = Trouble(Code.POLICY_FORM, "this compares a number with itself", "name another one")
 
 

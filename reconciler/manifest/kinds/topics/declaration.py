@@ -27,6 +27,8 @@ from reconciler.model import (
     topic_name_problem,
 )
 
+#: ``QuorumController.MAX_RECORDS_PER_USER_OP``: a topic with more partitions is POLICY_VIOLATION.
+MAX_ASSIGNMENTS: Final = 10_000
 _COUNTED: Final = {"partitions": "partitions", "replicationFactor": "replicas"}
 _PROPERTIES: Final = (*_COUNTED, "replicaAssignments", "configs", "owner", "grants")
 
@@ -90,6 +92,13 @@ def _check_assignments(node: MappingNode, findings: Findings) -> None:
         if field in node.keys:
             message = f"replicaAssignments says how many {counted} there are"
             findings.add(Trouble(Code.REPLICA_ASSIGNMENT, message, f"remove {field}"), node.keys[field])
+    if len(assignments.items) > MAX_ASSIGNMENTS:
+        many = f"{len(assignments.items):,} partitions"
+        message = f"{many} are assigned, and a controller creates at most {MAX_ASSIGNMENTS:,} in one request"
+        findings.add(
+            Trouble(Code.REPLICA_ASSIGNMENT, message, "let the brokers assign them: give partitions"), assignments
+        )
+        return
     sizes: dict[int, int] = {}
     for number, item in enumerate(assignments.items):
         replicas = [replica.plain for replica in scalars(item)]
@@ -152,5 +161,5 @@ class TopicsKind(Kind):
         for item in builder.of(TopicsDeclaration):
             topics.add(item.topics)
             builder.bindings.add(item.rules)
-        topics.check()
+        topics.check(builder.outside)
         builder.topics = topics.topics

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Final
 
 from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.parts.outside import OutsideScope
 from reconciler.manifest.parts.topic_defaults import Layer, upon
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.model import DesiredTopic, FrozenMap, collision_key
+from reconciler.model import DesiredTopic, FrozenMap, Selector, collision_key
+
+_OUTSIDE: Final = "topics are in scope by items with topics and without principals"
 
 
 class TopicTable:
@@ -33,7 +37,7 @@ class TopicTable:
                 message = f"the topic {topic.topic.name} is declared in two ways"
                 self._report(Code.CONFLICTING_TOPIC, message, "keep one of them", later, earlier)
 
-    def check(self) -> None:
+    def check(self, outside: OutsideScope) -> None:
         """Reports names that collide, and topics that the cluster's scope does not let us own."""
         by_key: dict[str, DesiredTopic] = {}
         for item in sorted(self.topics.values(), key=lambda item: item.origin):
@@ -43,13 +47,15 @@ class TopicTable:
                 message = f"{name} collides with {first.topic.name}: Kafka takes '.' and '_' for the same in names"
                 self._report(Code.COLLIDING_TOPICS, message, "rename one of them", item, first)
             if not self._cluster.scope.owns_topic(name, declared=True):
-                message = f"the topic {name} is outside the scope of the cluster {self._cluster.name}"
-                advice = "topics are in scope by items with topics and without principals"
-                self._report(Code.OUTSIDE_SCOPE, message, advice, item, None)
+                outside.add(item.origin, f"the topic {name}", _selects(name), _OUTSIDE)
 
-    def _report(self, code: Code, message: str, advice: str, item: DesiredTopic, other: DesiredTopic | None) -> None:
-        related = other.origin if other else self._cluster.origin
-        self._findings_of(item.origin.file).add_at(Trouble(code, message, advice), item.origin, related=[related])
+    def _report(self, code: Code, message: str, advice: str, item: DesiredTopic, other: DesiredTopic) -> None:
+        trouble = Trouble(code, message, advice)
+        self._findings_of(item.origin.file).add_at(trouble, item.origin, related=[other.origin])
+
+
+def _selects(name: str) -> Callable[[Selector], bool]:
+    return lambda item: item.selects_topic(name)
 
 
 def _upon(layers: tuple[Layer, ...], declared: DesiredTopic) -> DesiredTopic:

@@ -4,9 +4,11 @@ Entries of one pattern that differ in the host only share a rule, then in the op
 type that allow the same. Rules are sorted by resource, so that a DENY stands beside the ALLOW that it limits.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from typing import Final
 
+from reconciler.access.operations import IMPLICATIONS
 from reconciler.manifest import FIELD_OF
 from reconciler.model import (
     WILDCARD,
@@ -19,50 +21,83 @@ from reconciler.model import (
     PatternType,
     ResourcePattern,
     ResourceType,
+    standing_bridges,
 )
 from reconciler.report.export.expressible import binding_problem
 from reconciler.report.export.file_names import file_stems
 from reconciler.report.export.kinds.interface import Inexpressible, Part
 from reconciler.report.export.roles import ExportedRole, ExportedRule, with_roles
+from reconciler.report.export.style import DEFAULT_STYLE, ExportStyle
 from reconciler.report.export.yaml_text import comment, document_head, one_or_list, scalar
 
+_BRIDGE: Final = (
+    "a bridge that a run left, by its marker: “reconciler cleanup” removes it; declare it only if you mean it"
+)
 
-def exported(state: ClusterState, *, roles: bool) -> Part:
-    """One file for each principal, ``acls/<name>.yaml``."""
-    expressible: dict[str, list[AclBinding]] = defaultdict(list)
+
+def exported(state: ClusterState, style: ExportStyle) -> Part:
+    """A document for each principal and file: ``acls/<name>.yaml``, or the place that the style names."""
+    expressible: dict[tuple[str, str], list[AclBinding]] = defaultdict(list)
     left: list[Inexpressible] = []
     left_of: dict[str, list[Inexpressible]] = defaultdict(list)
+    bridges = standing_bridges(state.bindings)
     for binding in sorted(state.bindings):
-        reason = binding_problem(binding)
+        reason = _BRIDGE if binding in bridges else binding_problem(binding)
         if reason is None:
-            expressible[binding.entry.principal].append(binding)
+            expressible[binding.entry.principal, style.places.get(binding, "")].append(binding)
         else:
             left.append(Inexpressible(binding, str(binding), reason))
             left_of[binding.entry.principal].append(left[-1])
-    stems = file_stems(expressible)
-    files = {}
-    for principal, bindings in sorted(expressible.items()):
-        own = [comment(text) for text in _left_lines(left_of.pop(principal, ()))]
-        files[f"acls/{stems[principal]}.yaml"] = [
-            *own,
-            *acls_document(stems[principal], principal, bindings, roles=roles),
-        ]
+    names = _document_names(expressible)
+    files: dict[str, list[str]] = {}
+    for (principal, place), bindings in sorted(expressible.items(), key=lambda item: (item[0][1], item[0][0])):
+        name = names[principal, place]
+        path = f"{place}.yaml" if place else f"acls/{name}.yaml"
+        lines = [comment(text) for text in _left_lines(left_of.pop(principal, ()))]
+        lines += acls_document(name, principal, bindings, style)
+        files[path] = [*files[path], "---", *lines] if path in files else lines
     comments = _left_lines([item for items in left_of.values() for item in items])
     comments += [f"An ACL of a kind that the client cannot name: {_opaque(entry)}" for entry in state.opaque]
     comments += [f"The ACLs may not be whole: {state.acl_gap}"] if state.acl_gap is not None else []
     return Part(files, tuple(left), tuple(comments))
 
 
-def differences(state: ClusterState, wanted: DesiredState, left: Collection[object]) -> Iterator[str]:
+def _document_names(places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """The name of each document; a principal with documents in several files has the file in each name."""
+    found = list(places)
+    shared = Counter(principal for principal, _ in found)
+    titles = {
+        (principal, place): principal if shared[principal] == 1 else f"{principal}-{place.replace('/', '-')}"
+        for principal, place in found
+    }
+    stems = file_stems(titles.values())
+    return {place: stems[title] for place, title in titles.items()}
+
+
+def differences(
+    state: ClusterState, wanted: DesiredState, left: Collection[object], style: ExportStyle
+) -> Iterator[str]:
     """Bindings that the manifests lack or have too many."""
     expected = {binding for binding in state.bindings if binding not in left}
     yield from (f"missing: {binding}" for binding in sorted(expected - wanted.bindings.keys()))
-    yield from (f"too much: {binding}" for binding in sorted(wanted.bindings.keys() - expected))
+    surplus = wanted.bindings.keys() - expected
+    if style.implied:
+        surplus -= implied_by(expected)
+    yield from (f"too much: {binding}" for binding in sorted(surplus))
+
+
+def implied_by(bindings: Iterable[AclBinding]) -> set[AclBinding]:
+    """What the ALLOWs among them grant without a binding for it, as bindings."""
+    return {
+        AclBinding(pattern, entry._replace(operation=IMPLICATIONS[entry.operation]))
+        for pattern, entry in bindings
+        if entry.permission_type is AclPermissionType.ALLOW and entry.operation in IMPLICATIONS
+    }
 
 
 def _left_lines(left: Iterable[Inexpressible]) -> list[str]:
     lines = [f"  {item.subject}: {item.reason}" for item in left]
-    return ["Live and not in this file, because no manifest can say it:", *lines] if lines else []
+    return ["Live and not in this file:", *lines] if lines else []
 
 
 def _opaque(entry: OpaqueBinding) -> str:
@@ -71,16 +106,42 @@ def _opaque(entry: OpaqueBinding) -> str:
     return f"{entry.principal} from {entry.host} on {entry.name} (codes {shown})"
 
 
-def acls_document(name: str, principal: str, bindings: Iterable[AclBinding], *, roles: bool = True) -> list[str]:
-    """The lines of one ``Acls`` document. The texts are expressible and ``name`` is fit for a document.
-
-    With ``roles``, built-in roles say what they say exactly.
-    """
-    lines = [*document_head("Acls", name), f"  principal: {scalar(principal)}", "  rules:"]
-    rules = folded(bindings)
-    for item in with_roles(rules) if roles else rules:
+def acls_document(
+    name: str, principal: str, bindings: Iterable[AclBinding], style: ExportStyle = DEFAULT_STYLE
+) -> list[str]:
+    """The lines of one ``Acls`` document. The texts are expressible and ``name`` is fit for a document."""
+    held = list(bindings)
+    lines = style.origin_lines(held)
+    lines += [*document_head("Acls", name), f"  principal: {scalar(principal)}", "  rules:"]
+    rules = folded(held)
+    notes = _notes_by_pattern(held, style)
+    for item in with_roles(rules, implied=style.implied) if style.roles else rules:
+        said = item.rules if isinstance(item, ExportedRole) else (item,)
+        lines += [f"    {comment(text)}" for text in _notes(said, notes)]
         lines.extend(_use_lines(item) if isinstance(item, ExportedRole) else _rule_lines(item))
     return lines
+
+
+_Noted = dict[tuple[ResourcePattern, AclOperation], list[str]]
+
+
+def _notes_by_pattern(bindings: Iterable[AclBinding], style: ExportStyle) -> _Noted:
+    found: _Noted = defaultdict(list)
+    for binding in bindings if style.notes else ():
+        found[binding.pattern, binding.entry.operation] += style.notes.get(binding, ())
+    return found
+
+
+def _notes(rules: Iterable[ExportedRule], notes: _Noted) -> list[str]:
+    """Each note on a binding of the rules, once."""
+    found = (
+        text
+        for rule in (rules if notes else ())
+        for pattern in rule.patterns
+        for operation in rule.operations
+        for text in notes.get((pattern, operation), ())
+    )
+    return list(dict.fromkeys(found))
 
 
 def folded(bindings: Iterable[AclBinding]) -> list[ExportedRule]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from reconciler.model import ClusterState, DesiredState
+from reconciler.report.export.style import ExportStyle
 
 
 class Inexpressible(NamedTuple):
@@ -27,10 +28,12 @@ class Part:
 class Kind(Protocol):
     """A kind of resource in an export."""
 
-    def exported(self, state: ClusterState, *, roles: bool) -> Part:
-        """All of this kind in ``state``; with ``roles``, built-in roles say what they say exactly."""
+    def exported(self, state: ClusterState, style: ExportStyle) -> Part:
+        """All of this kind in ``state``."""
         ...
 
-    def differences(self, state: ClusterState, wanted: DesiredState, left: Collection[object]) -> Iterator[str]:
+    def differences(
+        self, state: ClusterState, wanted: DesiredState, left: Collection[object], style: ExportStyle
+    ) -> Iterator[str]:
         """How the manifests, read back, differ from ``state`` less what is ``left``."""
         ...

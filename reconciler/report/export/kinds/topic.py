@@ -1,6 +1,7 @@
 """Live topics as ``Topics`` documents, with all that is set on them."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -8,13 +9,16 @@ from reconciler.model import ClusterState, DesiredState, Topic, collision_key, n
 from reconciler.report.export.expressible import topic_problem
 from reconciler.report.export.file_names import stem
 from reconciler.report.export.kinds.interface import Inexpressible, Part
-from reconciler.report.export.yaml_text import document_head, mapping, scalar
+from reconciler.report.export.style import ExportStyle
+from reconciler.report.export.yaml_text import comment, document_head, mapping, scalar
 
 #: More than these are split into files by what stands before the first dot.
 ONE_FILE: Final = 50
+#: Fewer topics say for themselves what they are.
+FEWEST_FOR_DEFAULTS: Final = 4
 
 
-def exported(state: ClusterState, *, roles: bool) -> Part:
+def exported(state: ClusterState, style: ExportStyle) -> Part:
     """``topics.yaml``, or ``topics/<prefix>.yaml`` where there are many.
 
     Of topics whose names collide, which a broker can have and a manifest cannot, the first one is written.
@@ -33,10 +37,12 @@ def exported(state: ClusterState, *, roles: bool) -> Part:
     comments = [f"Topic {item.item.name}: {item.reason}" for item in left if isinstance(item.item, Topic)]
     comments += [f"Topic {name} could not be read: {problem}" for name, problem in state.unreadable_topics.items()]
     comments += [f"The topics may not be whole: {state.topic_gap}"] if state.topic_gap is not None else []
-    return Part(topic_files(list(expressible.values())), tuple(left), tuple(comments))
+    return Part(_files(list(expressible.values()), style), tuple(left), tuple(comments))
 
 
-def differences(state: ClusterState, wanted: DesiredState, left: Collection[object]) -> Iterator[str]:
+def differences(
+    state: ClusterState, wanted: DesiredState, left: Collection[object], style: ExportStyle
+) -> Iterator[str]:
     """Topics that the manifests have otherwise, or too many."""
     topics = {name: _in_normal_form(topic) for name, topic in state.topics.items() if topic not in left}
     declared = {name: topic.topic for name, topic in wanted.topics.items() if not topic.absent}
@@ -49,34 +55,71 @@ def _in_normal_form(topic: Topic) -> Topic:
     return replace(topic, configs={name: normal_form(name, text) for name, text in topic.configs.items()})
 
 
-def topic_files(topics: Sequence[Topic]) -> dict[str, list[str]]:
+def _files(topics: Sequence[Topic], style: ExportStyle) -> dict[str, list[str]]:
+    """Lines by path: the places that the style names, and the usual files for the other topics."""
+    placed: dict[str, list[Topic]] = defaultdict(list)
+    for topic in topics:
+        placed[style.places.get(topic.name, "")].append(topic)
+    files = topic_files(placed.pop("", []), style)
+    for place, found in sorted(placed.items()):
+        files[f"{place}.yaml"] = topics_document(stem(place.replace("/", "-")), found, style)
+    return files
+
+
+def topic_files(topics: Sequence[Topic], style: ExportStyle) -> dict[str, list[str]]:
     """Lines by path: ``topics.yaml``, or ``topics/<prefix>.yaml`` where there are many."""
     if not topics:
         return {}
     if len(topics) <= ONE_FILE:
-        return {"topics.yaml": topics_document("topics", topics)}
+        return {"topics.yaml": topics_document("topics", topics, style)}
     groups: dict[str, list[Topic]] = {}
     for topic in topics:
         prefix, dot, _ = topic.name.partition(".")
         groups.setdefault(stem(prefix).lower() if dot else "others", []).append(topic)
-    return {f"topics/{name}.yaml": topics_document(name, group) for name, group in sorted(groups.items())}
+    return {f"topics/{name}.yaml": topics_document(name, group, style) for name, group in sorted(groups.items())}
 
 
-def topics_document(name: str, topics: Iterable[Topic]) -> list[str]:
-    """The lines of one ``Topics`` document, topics in the order of their names."""
-    lines = [*document_head("Topics", name), "  topics:"]
+def topics_document(name: str, topics: Collection[Topic], style: ExportStyle) -> list[str]:
+    """The lines of one ``Topics`` document, topics in the order of their names, what most share said once."""
+    common = _common([_said(topic) for topic in topics])
+    lines = [*style.origin_lines(topic.name for topic in topics), *document_head("Topics", name)]
+    if common:
+        lines += ["  defaults:", *_value_lines(common, 4)]
+    lines.append("  topics:")
     for topic in sorted(topics):
-        lines.extend(_topic_lines(topic))
+        own = {key: text for key, text in _said(topic).items() if common.get(key) != text}
+        lines += [f"    {comment(text)}" for text in style.notes.get(topic.name, ())]
+        lines += [f"    - name: {scalar(topic.name)}", *_value_lines(own, 6)]
     return lines
 
 
-def _topic_lines(topic: Topic) -> list[str]:
-    lines = [f"    - name: {scalar(topic.name)}"]
-    if topic.num_partitions is not None:
-        lines.append(f"      partitions: {topic.num_partitions}")
-    if topic.replication_factor is not None:
-        lines.append(f"      replicationFactor: {topic.replication_factor}")
-    if topic.configs:
-        settings = {name: readable(name, normal_form(name, text)) for name, text in topic.configs.items()}
-        lines.extend(mapping("configs", settings, 6))
-    return lines
+#: A count, or a config with this in front.
+_CONFIG: Final = "configs."
+
+
+def _said(topic: Topic) -> dict[str, str]:
+    """What a document says of a topic, by the path of the field."""
+    counts = {"partitions": topic.num_partitions, "replicationFactor": topic.replication_factor}
+    said = {field: str(count) for field, count in counts.items() if count is not None}
+    configs = topic.configs.items()
+    return said | {f"{_CONFIG}{name}": readable(name, normal_form(name, text)) for name, text in configs}
+
+
+def _common(said: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """What most of the topics have alike, as defaults; only what each of them says, because none can say "unset"."""
+    if len(said) < FEWEST_FOR_DEFAULTS:
+        return {}
+    common = {}
+    for field in said[0]:
+        values = Counter(one[field] for one in said if field in one)
+        text, count = values.most_common(1)[0]
+        if values.total() == len(said) and 2 * count > len(said):
+            common[field] = text
+    return common
+
+
+def _value_lines(said: Mapping[str, str], indent: int) -> list[str]:
+    margin = " " * indent
+    lines = [f"{margin}{field}: {said[field]}" for field in ("partitions", "replicationFactor") if field in said]
+    configs = {name.removeprefix(_CONFIG): text for name, text in said.items() if name.startswith(_CONFIG)}
+    return [*lines, *mapping("configs", configs, indent)] if configs else lines

@@ -60,7 +60,7 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ClusterError) as missing:
         MskIamToken("eu-west-1").token()
     assert missing.value.code == "msk_iam_missing"
-    assert missing.value.advice == "pip install '.[msk-iam]' in a clone"
+    assert missing.value.advice == "pip install './reconciler[msk-iam]' beside your clone"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from reconciler.adapters.kafka.bindings import read_rows, unsupported_by_client
+from reconciler.adapters.kafka.bindings import needs_messages, read_rows, unsupported_by_client
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -36,21 +36,23 @@ def test_every_combination_of_codes_is_kept_once() -> None:
     rows = [(t, "n", p, [("User:a", "*", o, m) for o, m in product(codes, codes)]) for t, p in product(codes, codes)]
     listing = read_rows(rows)
     assert len(listing.bindings) + len(listing.opaque) == len(codes) ** 4
-    assert len(listing.bindings) == 4 * 2 * 11 * 2
-    assert all(unsupported_by_client(binding) is None for binding in listing.bindings)
+    assert len(listing.bindings) == 6 * 2 * 14 * 2
+    assert all(unsupported_by_client(binding, messages=True) is None for binding in listing.bindings)
 
 
 def test_a_nameless_resource_is_opaque() -> None:
     assert read_rows([(2, "", 3, [("User:a", "*", 3, 3)])]).opaque == (OpaqueBinding("", "User:a", "*", 2, 3, 3, 3),)
 
 
-def test_what_the_client_cannot_carry_is_what_would_come_back_opaque() -> None:
+def test_what_confluent_kafka_cannot_name_needs_messages() -> None:
     pairs = product([t for t in ResourceType if t >= 2], [o for o in AclOperation if o >= 2])
     for resource_type, operation in pairs:
         entry = AccessControlEntry("User:a", "*", operation, AclPermissionType.ALLOW)
-        reason = unsupported_by_client(AclBinding(ResourcePattern(resource_type, "n"), entry))
-        opaque = read_rows([(int(resource_type), "n", 3, [("User:a", "*", int(operation), 3)])]).opaque
-        assert (reason is not None) == bool(opaque)
+        binding = AclBinding(ResourcePattern(resource_type, "n"), entry)
+        named = resource_type <= ResourceType.TRANSACTIONAL_ID and operation <= AclOperation.IDEMPOTENT_WRITE
+        assert unsupported_by_client(binding, messages=True) is None
+        reason = unsupported_by_client(binding, messages=False)
+        assert (reason is None) is named is not needs_messages(binding)
         if reason is not None:
             assert resource_type.name in reason or operation.name in reason
 
@@ -64,6 +66,6 @@ def test_what_the_client_would_cut_short_is_opaque(name: str, principal: str, ho
     assert listing.bindings == frozenset()
     assert listing.opaque == (OpaqueBinding(name, principal, host, 2, 3, 3, 3),)
     entry = AccessControlEntry(principal, host, AclOperation.READ, AclPermissionType.ALLOW)
-    reason = unsupported_by_client(AclBinding(ResourcePattern(ResourceType.TOPIC, name), entry))
+    reason = unsupported_by_client(AclBinding(ResourcePattern(ResourceType.TOPIC, name), entry), messages=True)
     assert reason is not None
     assert "NUL" in reason

@@ -9,7 +9,7 @@ LOGIN = {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"}
 
 
 def carried(client: dict[str, str]) -> dict[str, object] | None:
-    return kafka_python_settings(client_settings("a:1,b:2", client, SecretSource()))
+    return kafka_python_settings(client_settings("a:1,b:2", client, SecretSource(), cleartext_login=True))
 
 
 def test_a_login_over_plain_tcp() -> None:

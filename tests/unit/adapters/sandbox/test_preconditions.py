@@ -52,7 +52,7 @@ def test_no_pyspark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(SandboxError, match="PySpark is not installed") as refused:
         broker_jars("4.3.1", find_java(), print)
-    assert refused.value.advice == "pip install '.[sandbox]' in a clone"
+    assert refused.value.advice == "pip install './reconciler[sandbox]' beside your clone"
 
 
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

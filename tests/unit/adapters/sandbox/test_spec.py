@@ -52,11 +52,11 @@ def test_a_short_version_is_its_newest_patch(short: str, exact: str) -> None:
     assert exact == max(version for version in KNOWN_VERSIONS if version.startswith(f"{short}."))
 
 
-@pytest.mark.parametrize("version", ["", "4", "4.4", "4.4.0", "3.8", "4.3.99", "../4.3", "latest"])
+@pytest.mark.parametrize("version", ["", "4", "4.5", "4.4.1", "3.8", "4.3.99", "../4.3", "latest"])
 def test_unknown_versions_are_refused_with_the_known_ones(version: str) -> None:
     with pytest.raises(SandboxError, match="is not a version that the sandbox knows") as refused:
         exact_version(version)
-    assert "3.9, 4.0, 4.1, 4.2, 4.3" in refused.value.advice
+    assert "3.9, 4.0, 4.1, 4.2, 4.3, 4.4" in refused.value.advice
 
 
 @pytest.mark.parametrize(("version", "logging"), [("3.9.2", "slf4j-reload4j"), ("4.3.1", "log4j-slf4j-impl")])

@@ -29,6 +29,7 @@ def _sandbox(directory: Path, *processes: Process | None) -> Sandbox:
         super_users=("User:admin",),
         store_password="secret-s",
         starter=None,
+        holder=this_process(),
     )
 
 
@@ -70,9 +71,13 @@ def test_a_node_that_it_does_not_have(tmp_path: Path) -> None:
 
 def test_the_files_for_clients(tmp_path: Path) -> None:
     sandbox = _sandbox(tmp_path, None)
-    write_connections(sandbox)
+    write_connections(sandbox, default_allow=False)
     write_client_files(sandbox)
-    assert '    sasl.username: "reconciler"\n' in sandbox.connections.read_text(encoding="utf-8")
+    connections = sandbox.connections.read_text(encoding="utf-8")
+    assert '    sasl.username: "reconciler"\n' in connections
+    assert not [password for password in sandbox.users.values() if password in connections]
+    assert (sandbox.directory / "password").read_text(encoding="utf-8") == sandbox.users["reconciler"] + "\n"
+    assert (sandbox.directory / "password").stat().st_mode & 0o077 == 0
     alice = javaproperties.loads((sandbox.client_directory / "alice.properties").read_text(encoding="utf-8"))
     assert 'username="alice" password="secret-a";' in alice["sasl.jaas.config"]
     assert {path.stat().st_mode & 0o077 for path in sandbox.client_directory.iterdir()} == {0}

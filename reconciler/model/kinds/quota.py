@@ -7,7 +7,7 @@ Sources: KIP-13, KIP-55, KIP-124, KIP-546, KIP-599, KIP-612; ``QuotaConfig``, ``
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from reconciler.model.frozen import FrozenMap
 
@@ -16,7 +16,7 @@ DEFAULT_NAME: Final = ""
 #: The types of which an entity consists, in the order in which people name them.
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 #: The largest number that Kafka's messages (float64) carry without rounding.
-MAX_QUOTA: Final = 2**53
+MAX_LIMIT: Final = 2**53
 
 
 class QuotaKey(NamedTuple):
@@ -71,6 +71,7 @@ class QuotaEntity:
 class ClientQuota:
     """The limits of one entity by key; whole numbers are ``int``, so that equal quotas print alike."""
 
+    KIND: ClassVar[str] = "quotas"
     entity: QuotaEntity
     values: Mapping[str, float] = field(default_factory=FrozenMap)
 
@@ -78,6 +79,21 @@ class ClientQuota:
         """Takes any mapping and keeps a sorted, immutable copy."""
         exact = {key: int(value) if value == int(value) else value for key, value in self.values.items()}
         object.__setattr__(self, "values", FrozenMap(exact))
+
+    @property
+    def key(self) -> QuotaEntity:
+        """The entity: it has one quota."""
+        return self.entity
+
+    @property
+    def subject(self) -> str:
+        """``quota of user alice``."""
+        return f"quota of {self.entity}"
+
+    @property
+    def principal(self) -> str | None:
+        """The principal whose quota it is; see :attr:`QuotaEntity.principal`."""
+        return self.entity.principal
 
 
 def levels(user: str, client_id: str) -> Iterator[QuotaEntity]:
@@ -101,11 +117,28 @@ def levels_of_ip(address: str) -> Iterator[QuotaEntity]:
     yield QuotaEntity.of(ip=DEFAULT_NAME)
 
 
-def effective(quotas: Iterable[ClientQuota], candidates: Iterable[QuotaEntity]) -> dict[str, ClientQuota]:
-    """Which of ``quotas`` limits each key: the first of ``candidates`` that has it. A key without any is unlimited."""
+def limits(quotas: Iterable[ClientQuota], candidates: Iterable[QuotaEntity]) -> dict[str, list[ClientQuota]]:
+    """Which of ``quotas`` set each key, of ``candidates`` only: the one that limits first, then those it overrides.
+
+    Kafka looks for each key by itself: one entity may limit bytes and another one requests. A key without any is
+    unlimited.
+    """
     by_entity = {quota.entity: quota for quota in quotas}
-    found: dict[str, ClientQuota] = {}
+    found: dict[str, list[ClientQuota]] = {}
     for entity in candidates:
         if (quota := by_entity.get(entity)) is not None:
-            found = {**dict.fromkeys(quota.values, quota), **found}
+            for key in quota.values:
+                found.setdefault(key, []).append(quota)
     return dict(sorted(found.items()))
+
+
+def values_of(side: Any) -> Mapping[str, float]:
+    """The limits on one side of a change; none where there is no quota."""
+    values: Mapping[str, float] = {} if side is None else side.values
+    return values
+
+
+def altered(values: Mapping[str, float], before: Any, after: Any) -> dict[str, float]:
+    """The live limits of an entity after a change, which sets and removes its own keys only (AlterClientQuotas)."""
+    gone = values_of(before)
+    return {key: value for key, value in values.items() if key not in gone} | dict(values_of(after))

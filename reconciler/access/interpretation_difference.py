@@ -1,0 +1,167 @@
+"""Where access may differ between two interpretations, and what changes there, for everybody else and each principal.
+
+Only what differs in the entries is compared, so that a difference of a few bindings is fast on a large cluster.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
+
+from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison, RegionEffect
+from reconciler.access.index import changed_keys, meets, outermost
+from reconciler.access.interpretation import Interpretation
+from reconciler.access.name_set import ALL_NAMES, NameSet
+from reconciler.access.operations import DENIED
+from reconciler.access.work import ROW
+from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
+
+_WRITE: Final = 1 << AclOperation.WRITE | 1 << AclOperation.WRITE + DENIED
+#: Where the APIs accept a right on another type instead.
+_OTHER_TYPE: Final = {ResourceType.CLUSTER: ResourceType.TOPIC, ResourceType.TOPIC: ResourceType.CLUSTER}
+#: What is unknown is the same in both.
+InterpretationPair: TypeAlias = tuple[Interpretation, Interpretation]
+_TYPES: Final = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPIC)
+
+
+class InterpretationDifference:
+    """The access difference in one comparison: of two interpretations, or of several pairs together."""
+
+    __slots__ = ("_answers", "_changed", "_everyone", "_hidden", "_movers", "_pairs", "comparison", "direct")
+
+    def __init__(
+        self, comparison: AccessComparison, pairs: Sequence[InterpretationPair], hidden: frozenset[str]
+    ) -> None:
+        """``hidden`` are the super users before or after; outside what changes in ``pairs`` nothing is compared."""
+        self.comparison = comparison
+        self._pairs = pairs
+        self._hidden = hidden
+        self._answers: dict[tuple[frozenset[object], ...], list[RegionEffect]] = {}
+        # Only groups (resource type and principal) whose bindings differ need a comparison: a difference of a few
+        # bindings is fast, however many the cluster has.
+        changed = {group for before, after in pairs for group in before.index.changed_groups(after.index)}
+        self._changed = changed
+        self._movers = {principal for _, principal in changed}
+        self._everyone: dict[ResourceType, list[NameSet]] = {}
+        # In this order, because CLUSTER asks what changes on TOPIC (see _idempotence_may_change).
+        for kind in _TYPES:
+            self._everyone[kind] = outermost({key for pair in pairs for key in self._everyone_keys(kind, *pair)})
+        #: The principals whose own bindings change.
+        self.direct = sorted({who for _, who in changed if ":" in who} - hidden - {WILDCARD_PRINCIPAL})
+
+    def _everyone_keys(self, kind: ResourceType, before: Interpretation, after: Interpretation) -> Iterator[NameSet]:
+        """The names on which access may change for principals without bindings of their own."""
+        if (kind, WILDCARD_PRINCIPAL) in self._changed:
+            yield from self._changed_keys(kind, WILDCARD_PRINCIPAL)
+        # Default-allow turns missing coverage into access. If it stays on, only names that become covered or uncovered
+        # change.
+        if before.default_allow != after.default_allow:
+            yield ALL_NAMES
+        elif before.default_allow and any(changed is kind for changed, _ in self._changed):
+            old, new = before.coverage(kind), after.coverage(kind)
+            # A new pattern inside a covered one changes nothing, and neither does removing such a pattern.
+            yield from (key for key in new.keys - old.keys if not old.covers(key))
+            yield from (key for key in old.keys - new.keys if not new.covers(key))
+        # CREATE and DELETE on CLUSTER apply to every topic (ControllerApis.createTopics, deleteTopics).
+        if kind is ResourceType.TOPIC and self._cluster_changes(self.comparison.unnamed):
+            yield ALL_NAMES
+        if kind is ResourceType.CLUSTER and self._idempotence_may_change(WILDCARD_PRINCIPAL):
+            yield CLUSTER_NAMES
+
+    def _idempotence_may_change(self, principal: str) -> bool:
+        """Whether WRITE on topics changes: it also permits to start an idempotent producer."""
+        open_by_default = any(one.default_allow for pair in self._pairs for one in pair)
+        if principal == WILDCARD_PRINCIPAL and open_by_default:
+            return bool(self._everyone[ResourceType.TOPIC])
+        changed = (ResourceType.TOPIC, principal) in self._changed
+        return changed and bool(self._changed_keys(ResourceType.TOPIC, principal, _WRITE))
+
+    def _changed_keys(self, kind: ResourceType, principal: str, bits: int = -1) -> set[NameSet]:
+        found: set[NameSet] = set()
+        for before, after in self._pairs:
+            old, new = (interpretation.index.group(kind, principal) for interpretation in (before, after))
+            found |= changed_keys(old, new, bits)
+        return found
+
+    def _cluster_changes(self, principal: str) -> bool:
+        """Whether what CLUSTER grants on every topic changes."""
+        comparison = self.comparison
+        texts = {t for group in comparison.groups(principal, ResourceType.CLUSTER) for t in group.tables}
+        for host in comparison.classes(frozenset(texts - {WILDCARD})):
+            asked = (principal, host.sample, ResourceType.CLUSTER, CLUSTER_NAMES)
+            if any((before.access(*asked) ^ after.access(*asked)) & ON_EVERY_TOPIC for before, after in self._pairs):
+                return True
+        return False
+
+    def _own_zones(self, kind: ResourceType, principal: str) -> list[NameSet]:
+        """The names on which access may change differently for a principal than for everybody else."""
+        everyone = self._everyone[kind]
+        on_topics, on_cluster = (self._has_own(t, principal) for t in (ResourceType.TOPIC, ResourceType.CLUSTER))
+        # Nothing changes for everybody else, and no binding of this principal changes.
+        if not everyone and not on_cluster and principal not in self._movers:
+            return []
+        found = self._changed_keys(kind, principal) if (kind, principal) in self._changed else set()
+        # Where everybody else's access changes, a principal with bindings on those names may keep its own.
+        if everyone:
+            found.update(meets(self._own_keys(kind, principal), everyone))
+        if kind is ResourceType.TOPIC and on_cluster:
+            found.update(everyone)
+            if self._cluster_changes(principal):
+                found.add(ALL_NAMES)
+        reached = bool(everyone and (on_topics or on_cluster))
+        if kind is ResourceType.CLUSTER and (reached or self._idempotence_may_change(principal)):
+            found.add(CLUSTER_NAMES)
+        return outermost(found)
+
+    def _own_keys(self, kind: ResourceType, principal: str) -> list[NameSet]:
+        groups = (interpretation.index.group(kind, principal) for interpretation in self.comparison.interpretations)
+        return sorted({key for group in groups if group is not None for key in group.ordered})
+
+    def _has_own(self, kind: ResourceType, principal: str) -> bool:
+        return any(interpretation.index.bindings(kind, principal) for interpretation in self.comparison.interpretations)
+
+    def everyone_pieces(self) -> Iterator[RegionEffect]:
+        """What changes for everybody else."""
+        for kind, zones in self._everyone.items():
+            for zone in zones:
+                yield from self.comparison.pieces(self.comparison.unnamed, kind, zone)
+
+    def own_pieces(self, principal: str) -> Iterator[RegionEffect]:
+        """What changes for one principal, and where nothing changes although it does for everybody else."""
+        # Principals with the same entries share an answer: hundreds of them may meet hundreds of changed names.
+        if not any(self._everyone.values()):
+            yield from self._own_pieces(principal)
+            return
+        entries = self._entries(principal)
+        if entries not in self._answers:
+            self._answers[entries] = list(self._own_pieces(principal))
+        self.comparison.work.spend(ROW * len(self._answers[entries]))
+        yield from self._answers[entries]
+
+    def _entries(self, principal: str) -> tuple[frozenset[object], ...]:
+        """What a principal's own bindings say, without its name."""
+        return tuple(
+            frozenset((pattern, entry[1:]) for pattern, entry in interpretation.index.bindings(kind, principal))
+            for interpretation in self.comparison.interpretations
+            for kind in _TYPES
+        )
+
+    def _own_pieces(self, principal: str) -> Iterator[RegionEffect]:
+        for kind in _TYPES:
+            for zone in self._own_zones(kind, principal):
+                # Where everybody else's access changes, this principal needs a row even if its own does not change: the
+                # row says that it is an exception.
+                overrides = bool(meets([zone], self._everyone[kind]))
+                yield from self.comparison.pieces(principal, kind, zone, unchanged=overrides)
+
+    def reached(self) -> list[str]:
+        """Principals whose own bindings stay but match names on which everybody else's access may change; sorted."""
+        # A guess that denies is in the strictest interpretation only, and may make an exception of its principal.
+        indexes = {interpretation.index for interpretation in self.comparison.interpretations}
+        found: set[str] = set()
+        for kind, zones in self._everyone.items():
+            if zones:
+                other = _OTHER_TYPE.get(kind)
+                for index in indexes:
+                    found |= index.principals(kind).meeting(zones)
+                    if other is not None:
+                        found |= index.principals(other).meeting([ALL_NAMES])
+        return sorted(found - set(self.direct) - self._hidden - {WILDCARD_PRINCIPAL})

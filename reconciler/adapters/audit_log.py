@@ -1,0 +1,136 @@
+"""The audit log: a chain of JSON lines in a file, a copy of each line in a topic of the cluster, or both.
+
+Several runs may append to one file at a time. Each line carries the digest of the line before it, so a run holds the
+file's lock from reading its end until its own lines are kept: otherwise two runs would continue the same line.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from reconciler.adapters.journal_file import open_private, reason, sync_directory
+from reconciler.apply.audit_chain import GENESIS, chained, line_digest, previous_of
+from reconciler.ports import RecordError
+
+_CHUNK: Final = 65_536
+#: Of every line.
+_BEGINNING: Final = b'{"record":"'
+
+
+class LineSender(Protocol):
+    """Keeps a copy of lines elsewhere."""
+
+    def send(self, key: str, lines: Sequence[bytes]) -> None:
+        """Return once the lines are safe; raises :class:`RecordError`."""
+        ...
+
+
+class AuditLog:
+    """Implements ``reconciler.ports.Ledger``; a context manager. ``head`` is the digest of the last line of ours."""
+
+    def __init__(self, path: str | None, topic: LineSender | None = None) -> None:
+        """Open or create the file, readable by its owner only; raises :class:`RecordError`.
+
+        Without a file, the lines of this run are a chain of their own.
+        """
+        self.head, self._path, self._topic, self._descriptor = GENESIS, path, topic, -1
+        if path is None:
+            return
+        try:
+            self._descriptor = open_private(path)
+            try:
+                with self._locked():
+                    self._end()
+                sync_directory(path)
+            except BaseException:
+                os.close(self._descriptor)
+                raise
+        except OSError as error:
+            raise RecordError(f"{path}: {reason(error)}") from error
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    def write(self, *records: Mapping[str, Any]) -> None:
+        """See ``ports``: first to the file, then to the topic, so that the topic has no line that the file lacks."""
+        if not records:
+            return
+        try:
+            with self._locked():
+                previous = self.head if self._path is None else self._end()
+                lines, head = chained(records, previous)
+                self._append(b"".join(line + b"\n" for line in lines))
+                self.head = head
+                if self._topic is not None:
+                    self._topic.send(str(records[0].get("run", "")), lines)
+        except OSError as error:
+            raise RecordError(f"{self._path}: {reason(error)}") from error
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        if self._descriptor < 0:
+            yield
+            return
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def _append(self, text: bytes) -> None:
+        if self._descriptor < 0:
+            return
+        while text:
+            text = text[os.write(self._descriptor, text) :]
+        os.fsync(self._descriptor)
+
+    def _end(self) -> str:
+        """The digest of the last line. What a crash left of a line stays, as a line that the chain holds in its place.
+
+        A file whose end is no chain is not ours to append to.
+        """
+        size = os.fstat(self._descriptor).st_size
+        if not size:
+            return GENESIS
+        line, torn = self._last_line(size)
+        if previous_of(line) is None and not _is_torn(line):
+            raise RecordError(f"{self._path}: it is not an audit log")
+        if torn:
+            self._append(b"\n")
+        return line_digest(line)
+
+    def _last_line(self, size: int) -> tuple[bytes, bool]:
+        """The last line, and whether its line end is missing."""
+        text, start = b"", size
+        while start and b"\n" not in text[:-1]:
+            begin = max(0, start - _CHUNK)
+            text = os.pread(self._descriptor, start - begin, begin) + text
+            start = begin
+        return text.removesuffix(b"\n").rpartition(b"\n")[2], not text.endswith(b"\n")
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether a crash may have left this of a line of ours; a machine that loses power may leave zeros."""
+    return _BEGINNING.startswith(line[: len(_BEGINNING)]) or line.startswith(b"\0")
+
+
+@contextmanager
+def read_locked(path: str) -> Iterator[list[bytes]]:
+    """Every line of a log, without line ends, the last one also if it has none; no run appends until the block ends.
+
+    Raises ``OSError``.
+    """
+    with Path(path).open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        text = file.read()
+        yield text.removesuffix(b"\n").split(b"\n") if text else []

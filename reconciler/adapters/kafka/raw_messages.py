@@ -1,0 +1,56 @@
+"""Kafka's messages as kafka-python has them, sent as they are: what the message client and its questions share.
+
+``run`` is the one place where a message goes beyond the library's public API.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kafka import errors
+from kafka.admin import KafkaAdminClient
+
+from reconciler.adapters.kafka.child_process import Reply, Task
+
+_ATTEMPTS = 3
+_BACKOFF_SECONDS = 0.2
+
+
+class Question(NamedTuple):
+    """What the message client can be asked. ``writes``: nothing was sent where it could not even connect."""
+
+    answer: Callable[[KafkaAdminClient, Task], Reply]
+    writes: bool = False
+
+
+def read(client: KafkaAdminClient, request: Any) -> Any:
+    """The broker's answer to a request that only reads; it is repeated where the connection fails."""
+    return retried(lambda: run(client, request))
+
+
+def retried(ask: Callable[[], Any]) -> Any:
+    """The result of ``ask``, repeated if the connection was not ready or was lost."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return ask()
+        except (errors.NodeNotReadyError, errors.KafkaConnectionError):
+            if attempt == _ATTEMPTS - 1:
+                raise
+            time.sleep(_BACKOFF_SECONDS * 2**attempt)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def run(client: KafkaAdminClient, request: Any) -> Any:
+    """Send one message, once. Private API: the client has no public method that sends a message as it is."""
+    return client._manager.run(client._manager.send, request)
+
+
+def refused(answer: Any) -> Reply:
+    """The reply where a broker answered with an error instead."""
+    name = getattr(errors.for_code(answer.error_code), "message", "")
+    return ("refused", answer.error_code, name, answer.error_message or name)
+
+
+def unsent(error: errors.KafkaError) -> Reply:
+    """The reply where nothing was sent, so that the same request may be sent later."""
+    return ("unsent", f"{type(error).__name__}: {error}")

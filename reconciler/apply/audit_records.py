@@ -1,0 +1,65 @@
+"""The lines of an audit log: each step with who ran it by which plan, complete in itself, and the runs around them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reconciler.apply.outcome import Outcome, StepOutcome
+from reconciler.apply.records import ABOUT_FIELDS, FORMS, TIME, About, BridgesRecord, EndRecord, RunRecord
+from reconciler.codec import ANY_TEXT, Codec, Record, by_value, field, flat, record, tagged, text
+from reconciler.plan import STEP, Step
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedStep:
+    """Who did what by which plan, and what became of it: complete in itself."""
+
+    about: About
+    step: Step
+    outcome: Outcome
+    code: str
+    message: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """A record of the audit log, with the digest of the line before it."""
+
+    previous: str
+    content: "RunRecord | AuditedStep | BridgesRecord | EndRecord"
+
+
+_STEP_RECORD: Final = "step"
+_AUDITED_STEP: Final[Record[AuditedStep]] = record(
+    AuditedStep,
+    ABOUT_FIELDS,
+    flat(STEP, "step"),
+    field("outcome", by_value(Outcome), "What became of it.", "done"),
+    field("code", ANY_TEXT, "Kafka's name of the error.", "CLUSTER_AUTHORIZATION_FAILED"),
+    field("message", ANY_TEXT, "The broker's message.", "Request is not authorized."),
+    TIME,
+)
+_PREVIOUS: Final = field(
+    "previous",
+    text("^sha256:[0-9a-f]{64}$"),
+    "The digest of the line before, zeros in the first.",
+    f"sha256:{'0' * 64}",
+)
+_AUDITED: Final[Mapping[type, tuple[str, Record[Any]]]] = {
+    AuditedStep: (_STEP_RECORD, _AUDITED_STEP),
+    **{kind: FORMS[kind] for kind in (RunRecord, BridgesRecord, EndRecord)},
+}
+#: One line of an audit log.
+AUDIT: Final[Codec[AuditLine]] = tagged(
+    "record",
+    {name: record(AuditLine, _PREVIOUS, flat(form, "content")) for name, form in _AUDITED.values()},
+    lambda line: _AUDITED[type(line.content)][0],
+    "What kind of record it is.",
+)
+
+
+def audited(about: About, item: StepOutcome, time: str) -> dict[str, Any]:
+    """Who did what by which plan, and what became of it: complete in itself."""
+    step = AuditedStep(about, item.step, item.outcome, item.code, item.message, time)
+    return {"record": _STEP_RECORD, **_AUDITED_STEP.write(step)}

@@ -1,0 +1,98 @@
+"""What runs put on a cluster for their own use, by run, and whether that run may still be going on.
+
+A run that is going on has its bridges, sentinels and lease there for a reason, and they go by themselves. What is there
+without such a run is drift: either a run was cut off, or somebody wrote what only looks like ours.
+"""
+
+import datetime
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from reconciler.apply.barriers.probe import FLAG_PREFIX
+from reconciler.apply.barriers.sentinels import PREFIX
+from reconciler.apply.lease import GRACE, LEASE_PREFIX, lease_claims
+from reconciler.model import AclBinding, ClusterState, is_reserved, markers, standing_bridges
+
+#: Seconds after its beginning for which a run without a lease is taken to be going on: few last longer.
+YOUNG: Final = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """What one run left; ``run`` is its name, which begins with the time at which it began.
+
+    ``bindings`` are those on reserved names, ``bridges`` the others, which keep a resource open to everyone.
+    """
+
+    run: str
+    bindings: tuple[AclBinding, ...]
+    bridges: tuple[AclBinding, ...] = ()
+
+    def began(self) -> datetime.datetime | None:
+        """When the run began, as its name says; ``None`` where it does not."""
+        try:
+            return datetime.datetime.strptime(self.run.partition("-")[0], "%Y%m%dT%H%M%S%z")
+        except ValueError:
+            return None
+
+    def going_on(self, now: datetime.datetime) -> bool:
+        """Whether its run holds a lease that counts, or began so lately that it need not have one.
+
+        A name is anybody's to choose: one without a time, or with a time to come, proves nothing.
+        """
+        if any(claim.counts(now) for claim in lease_claims(self.bindings)):
+            return True
+        began = self.began()
+        return began is not None and -GRACE <= (now - began).total_seconds() <= YOUNG
+
+
+def leftovers(live: ClusterState) -> tuple[Leftover, ...]:
+    """Bindings on reserved names, by the run that put them there, oldest first."""
+    runs: dict[str, list[AclBinding]] = {}
+    for binding in sorted(live.bindings):
+        if is_reserved(binding.pattern.name):
+            runs.setdefault(_run(binding), []).append(binding)
+    # In one pass: whoever may alter ACLs can write markers of as many runs as bindings.
+    marking: dict[AclBinding, set[str]] = {}
+    for mark, marker in markers(live.bindings).items():
+        if marker.bridge in live.bindings:
+            marking.setdefault(marker.bridge, set()).add(_run(mark))
+    bridges: dict[str, list[AclBinding]] = {}
+    for bridge, marked_by in marking.items():
+        if len(marked_by) == 1:  # a bridge that several runs mark goes with the last of them
+            (only,) = marked_by
+            bridges.setdefault(only, []).append(bridge)
+    return tuple(
+        Leftover(run, tuple(bindings), tuple(sorted(bridges.get(run, ())))) for run, bindings in sorted(runs.items())
+    )
+
+
+def going_on(live: ClusterState, now: datetime.datetime) -> tuple[Leftover, ...]:
+    """What runs have there that may be going on."""
+    return tuple(leftover for leftover in leftovers(live) if leftover.going_on(now))
+
+
+def without_live_bridges(live: ClusterState, runs: Iterable[Leftover], *, default_allow: bool | None) -> ClusterState:
+    """The state without the bridges of ``runs``, which are going on; default-allow is as it is declared.
+
+    Where it is not declared on, no run puts up bridges, and what looks like one is a grant to everyone.
+    """
+    marks = markers(binding for leftover in runs for binding in leftover.bindings)
+    bridges = frozenset(marker.bridge for marker in marks.values()) & live.bindings
+    return replace(live, bindings=live.bindings - bridges) if bridges and default_allow is True else live
+
+
+def marked_bridges(marks: Collection[AclBinding], live: frozenset[AclBinding]) -> frozenset[AclBinding]:
+    """The live bridges that only these markers mark."""
+    return (standing_bridges(live) - standing_bridges(live.difference(marks))) & {
+        marker.bridge for marker in markers(marks).values()
+    }
+
+
+def _run(binding: AclBinding) -> str:
+    """The run that a binding on a reserved name says it belongs to; the name itself where it says none."""
+    name = binding.pattern.name
+    if name.startswith(LEASE_PREFIX):
+        return next((claim.run for claim in lease_claims([binding])), name)
+    return name.removeprefix(FLAG_PREFIX).removeprefix(PREFIX).partition(".")[0] or name

@@ -1,0 +1,81 @@
+"""``reconciler audit``: whether an audit log is as it was written."""
+
+import re
+import sys
+
+import click
+
+from reconciler.cli.console import info, out, out_json, style_for
+from reconciler.cli.exits import Exit
+from reconciler.cli.options import (
+    cluster_option,
+    connection_options,
+    output_option,
+    path_option,
+)
+from reconciler.workflow.options import ConnectionOptions
+
+
+class Digest(click.ParamType[str]):
+    """``sha256:`` and 64 hex digits."""
+
+    name = "digest"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text, or fail with what was expected."""
+        if not re.fullmatch(r"sha256:[0-9a-f]{64}", value):
+            self.fail(f"{value!r} is not a digest: write sha256: and 64 hex digits", param, ctx)
+        return value
+
+
+@click.group("audit", short_help="Check an audit log")
+def command() -> None:
+    """Check the audit log that apply --audit keeps."""
+
+
+@command.command("verify", short_help="Find lines that were changed, dropped or moved")
+@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--head",
+    "heads",
+    multiple=True,
+    metavar="DIGEST",
+    type=Digest(),
+    help="Digest that a run printed: its line must be in the log; repeatable.",
+)
+@cluster_option(needed=False)
+@click.option("--topic", metavar="TOPIC", help="With --cluster: compare with the copy that --audit-topic sent here.")
+@path_option
+@connection_options
+@output_option
+def verify(
+    *,
+    file: str,
+    heads: tuple[str, ...],
+    cluster: str | None,
+    topic: str | None,
+    path: str | None,
+    connection: ConnectionOptions,
+    output: str,
+) -> int:
+    """Check that no line of an audit log was changed, dropped, added or moved.
+
+    Each line carries the digest of the line before it. Nothing in the file vouches for its last line: pass the head
+    that the last run printed, or compare with the topic. Exit status 4 if the log is not as it was written.
+    """
+    from reconciler.apply.audit_chain import AUDIT_CHECK
+    from reconciler.report.style import safe
+    from reconciler.workflow.auditing import verify_audit
+
+    found = verify_audit(file, heads, cluster=cluster, topic=topic, path=path, connection=connection)
+    if output == "json":
+        out_json(AUDIT_CHECK.write(found))
+    else:
+        style = style_for(sys.stdout)
+        lines = [style("error", f"  {safe(text)}") for text in found.problems]
+        verdict = "intact" if found.intact else "not as it was written"
+        copied = "" if found.copied is None else f", {found.copied} of them in the topic"
+        out([*lines, f"{safe(found.file)}: {verdict}. {found.lines} lines{copied}, head {found.head}"])
+    for note in found.notes:
+        info(f"note: {note}")
+    return Exit.OK if found.intact else Exit.STALE

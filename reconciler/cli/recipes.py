@@ -1,0 +1,39 @@
+"""The recipes of ``docs/how-to.md`` by the command that a person would look at first; its help names them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+_PIPELINES: Final = tuple(
+    f"Run it in {name}" for name in ("GitHub Actions", "GitLab", "Jenkins", "Azure DevOps", "Bitbucket")
+)
+#: Headings of the page, as they stand there.
+RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
+    "init": ("Add a team: producer, consumer, Streams, Connect", "Declare dev, stage and prod"),
+    "validate": ("Hand a topic to another team", "Declare dev, stage and prod"),
+    "plan": (
+        "Give somebody access for two weeks",
+        "Rename a service principal without an outage",
+        "Delete a topic",
+        "Raise partitions",
+        "Cut off a compromised principal, now and at the next merge",
+        "Review a pull request as a security person",
+    ),
+    "show": ("Review a pull request as a security person",),
+    "apply": ("Cut off a compromised principal, now and at the next merge", *_PIPELINES),
+    "drift": ("Get alerts in Slack and Prometheus", "Share a cluster with Strimzi, Terraform or Confluent"),
+    "report": ("Get alerts in Slack and Prometheus",),
+    "can-i": ('Solve "Not authorized to access topic"',),
+    "who-can": ("Find out who can write to a topic, and why",),
+    "explain": ('Solve "Not authorized to access topic"', "Find out who can write to a topic, and why"),
+    "access": ("Find out who can write to a topic, and why",),
+    "usage": ("Find unused ACLs",),
+    "lint": ("Find unused ACLs",),
+    "export": ("Share a cluster with Strimzi, Terraform or Confluent",),
+    "convert": ("Move in from another tool",),
+}
+
+
+def recipes_of(words: tuple[str, ...]) -> str:
+    """The paragraph of a command's help that names its recipes; empty if there are none."""
+    found = RECIPES.get(" ".join(words), ())
+    return f"Recipes in docs/how-to.md: {'; '.join(found)}.\n\n" if found else ""

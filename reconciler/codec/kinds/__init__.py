@@ -1,0 +1,16 @@
+"""The listed kinds in JSON: one module each."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from reconciler.codec.kinds import quota
+from reconciler.codec.kinds.interface import Kind
+from reconciler.model.topic import Topic
+
+__all__ = ["KINDS", "LISTED", "PRUNE_FIELDS", "Kind"]
+
+KINDS: Final[tuple[Kind, ...]] = (quota,)
+#: The names of all listed kinds: who wants to read everything asks for these.
+LISTED: Final = tuple(kind.TYPE.KIND for kind in KINDS)
+#: The fields of manifests and plan files that say of which kinds everything undeclared is to go: ``pruneTopics``.
+PRUNE_FIELDS: Final[Mapping[str, str]] = {f"prune{name[0].upper()}{name[1:]}": name for name in (Topic.KIND, *LISTED)}

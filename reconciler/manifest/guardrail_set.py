@@ -1,0 +1,189 @@
+"""Manifests held by guardrails: a second set that the proposal cannot edit, such as the base branch's.
+
+Both sets judge. Access tests, topic policies and ownership of either are decided as they are written there; of the
+clusters that both declare, the tighter terms count. So a proposal can add rules and never loosen one.
+"""
+
+import datetime
+import hashlib
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final
+
+from reconciler.codec import compact
+from reconciler.manifest.desired import FindingsByFile, declared_for, desired_state
+from reconciler.manifest.kinds import KINDS_BY_NAME
+from reconciler.manifest.kinds.access_tests import AccessTestsDeclaration
+from reconciler.manifest.kinds.interface import Declared
+from reconciler.manifest.kinds.ownership import OwnershipDeclaration
+from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
+from reconciler.manifest.loading import load
+from reconciler.manifest.manifests import GuardrailNotice, Guardrails, Manifests
+from reconciler.manifest.parts.clusters import Acknowledgement, ClusterDeclaration, Limits
+from reconciler.manifest.parts.document import open_document
+from reconciler.manifest.reader.documents import read_documents
+from reconciler.manifest.reader.findings import Findings
+from reconciler.manifest.reader.problem import ManifestError
+from reconciler.manifest.reader.source import Source
+from reconciler.model import FactSource, FrozenMap, Origin
+from reconciler.model.scope_bounds import beyond, bounded, short_of
+
+#: Before the path of every file of the guardrails. No path below a directory has two slashes in a row, so a file of the
+#: proposal cannot look like one of the guardrails.
+PREFIX: Final = "guardrails://"
+#: The kinds whose documents judge.
+KINDS: Final = ("AccessTests", "Cluster", "Fleet", "Ownership", "TopicPolicy")
+#: Guards that pass on what a Cluster document of the guardrails says: only they acknowledge an exception from that.
+_OF_CLUSTER: Final = ("limit", "protected")
+
+
+def with_guardrails(manifests: Manifests, sources: Iterable[Source]) -> Manifests:
+    """The manifests, held by the guardrails that ``sources`` are.
+
+    Raises :class:`ManifestError` with every problem that any file of the guardrails has: one that cannot be read must
+    not look as if it said nothing.
+    """
+    marked = [Source(PREFIX + source.path, source.text) for source in sources]
+    guardrails = load(marked)
+    pairs = {name: (own, guardrails.clusters.get(name)) for name, own in manifests.clusters.items()}
+    clusters = {name: own if bounds is None else _held(own, bounds) for name, (own, bounds) in pairs.items()}
+    documents = tuple(
+        clusters[item.name] if isinstance(item, ClusterDeclaration) else item for item in manifests.documents
+    )
+    notices = FrozenMap({name: tuple(sorted(_notices(guardrails, *pair))) for name, pair in pairs.items()})
+    return replace(
+        manifests,
+        clusters=FrozenMap(clusters),
+        documents=documents,
+        guardrails=Guardrails(guardrails, guardrails_digest(marked), notices),
+    )
+
+
+def guardrails_digest(sources: Iterable[Source]) -> str:
+    """``sha256:…`` of the documents that judge, as they are written, whatever file each is in."""
+    found = []
+    for source in sources:
+        findings = Findings(source)
+        for root in read_documents(findings):
+            document = open_document(root, findings, KINDS_BY_NAME)
+            if document is not None and document.heading.kind in KINDS:
+                found.append(compact([document.heading.kind, document.heading.name, document.root.plain]))
+    return "sha256:" + hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def guardrail_documents(manifests: Manifests, cluster_name: str) -> list[Declared]:
+    """What the guardrails declare for a cluster of the proposal; raises :class:`ManifestError`.
+
+    A document is for it if its labels fit as the proposal or as the guardrails have them: a label that a proposal
+    changes must not take a rule away. Variables have the values that the guardrails give them; of a cluster that they
+    do not know, those of the proposal, or nobody could ever add one: a notice says so.
+    """
+    if manifests.guardrails is None:
+        return []
+    guardrails = manifests.guardrails.manifests
+    own = manifests.clusters[cluster_name]
+    cluster = guardrails.clusters.get(cluster_name, own)
+    findings = FindingsByFile(guardrails)
+    found = declared_for(guardrails, cluster, findings, also=own.labels, kinds=KINDS)
+    problems = findings.problems()
+    if any(problem.severity == "error" for problem in problems):
+        raise ManifestError(problems)
+    return found
+
+
+def guardrail_files(manifests: Manifests) -> Mapping[str, str]:
+    """The marked path of each file of the guardrails, by the path that Ownership's globs are about."""
+    sources = manifests.guardrails.manifests.sources if manifests.guardrails else ()
+    return {path.removeprefix(PREFIX): path for path in sources}
+
+
+def guardrail_labels(manifests: Manifests, cluster_name: str, as_of: datetime.date) -> Mapping[str, Mapping[str, str]]:
+    """The labels that the guardrails give topics: a rule for labelled topics must not lose one by a new label."""
+    if manifests.guardrails is None or cluster_name not in manifests.guardrails.manifests.clusters:
+        return {}
+    topics = desired_state(manifests.guardrails.manifests, cluster_name, as_of).topics
+    return {name: topic.all_labels for name, topic in topics.items()}
+
+
+def rule_key(value: Any) -> Hashable:
+    """The same for two rules that say the same, wherever each is written."""
+    if isinstance(value, Origin):
+        return None
+    if is_dataclass(value):
+        return tuple(rule_key(getattr(value, field.name)) for field in fields(value))
+    if isinstance(value, tuple | list):
+        return tuple(map(rule_key, value))
+    if isinstance(value, Mapping):
+        return frozenset((key, rule_key(item)) for key, item in value.items())
+    return value  # type: ignore[no-any-return]
+
+
+def _notices(
+    guardrails: Manifests, own: ClusterDeclaration, bounds: ClusterDeclaration | None
+) -> Iterator[GuardrailNotice]:
+    """Where the proposal's document of a cluster is wider than that of the guardrails."""
+    if bounds is None:
+        yield from _undeclared(guardrails, own)
+    else:
+        yield from _scope_notices(own, bounds)
+        yield from _acknowledgement_notices(own, bounds)
+
+
+def _undeclared(guardrails: Manifests, own: ClusterDeclaration) -> Iterator[GuardrailNotice]:
+    """A rule for some clusters, or with variables, where only the proposal gives this one labels and values."""
+    judging = (AccessTestsDeclaration, OwnershipDeclaration, TopicPolicyDeclaration)
+    headings = (item.heading for item in guardrails.documents if isinstance(item, judging))
+    varying = (item.heading for item in guardrails.templates if item.heading.kind in KINDS)
+    selective = [heading.origin for heading in headings if heading.match_labels]
+    selective += [heading.origin for heading in varying]
+    if selective:
+        decides = "which of them apply, and to what, depends on labels and vars here"
+        message = f"the guardrails do not declare the cluster {own.name}: {decides}"
+        yield GuardrailNotice(own.origin, "guardrail-cluster", message, min(selective))
+
+
+def _scope_notices(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Iterator[GuardrailNotice]:
+    if beyond(own.scope, bounds.scope):
+        message = f"the scope of {own.name} is wider than in the guardrails: only what is in both scopes counts"
+        yield GuardrailNotice(own.origin, "guardrail-scope", message, bounds.origin)
+    if short_of(own.scope, bounds.scope):
+        message = f"scope or ignore of {own.name} leaves out what the guardrails have in scope: no drift shows there"
+        yield GuardrailNotice(own.origin, "guardrail-ignore", message, bounds.origin)
+
+
+def _acknowledgement_notices(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Iterator[GuardrailNotice]:
+    for item in own.acknowledgements:
+        if not _counts(item, own, bounds):
+            message = (
+                f"the acknowledgement of {item.guard} for {item.object} does not count: "
+                "the guardrails have none, and only they except from what they protect and limit"
+            )
+            yield GuardrailNotice(item.origin, "guardrail-acknowledgement", message, bounds.origin)
+
+
+def _counts(item: Acknowledgement, own: ClusterDeclaration, bounds: ClusterDeclaration) -> bool:
+    if own.sources.acknowledge is FactSource.OPERATOR:
+        return True
+    return item.guard not in _OF_CLUSTER or any(rule_key(item) == rule_key(other) for other in bounds.acknowledgements)
+
+
+def _held(own: ClusterDeclaration, bounds: ClusterDeclaration) -> ClusterDeclaration:
+    operator = own.sources.barrier is FactSource.OPERATOR
+    # Undeclared things are in scope only by include, which a bounded scope no longer tells apart.
+    prunes = bounds.scope.include is not None
+    return replace(
+        own,
+        scope=bounded(own.scope, bounds.scope),
+        protect=tuple(dict.fromkeys((*own.protect, *bounds.protect))),
+        limits=Limits(*(_tighter(*pair) for pair in zip(own.limits, bounds.limits, strict=True))),
+        prune=own.prune & bounds.prune if prunes else frozenset(),
+        barrier_wait=own.barrier_wait if operator else max(own.barrier_wait, bounds.barrier_wait),
+        probe=own.probe or bounds.probe,
+        acknowledgements=tuple(item for item in own.acknowledgements if _counts(item, own, bounds)),
+        guardrail=bounds.origin,
+    )
+
+
+def _tighter(one: int | None, other: int | None) -> int | None:
+    stated = [limit for limit in (one, other) if limit is not None]
+    return min(stated, default=None)

@@ -1,0 +1,137 @@
+"""Internet addresses and ranges as Kafka's brokers write and compare them."""
+
+import ipaddress
+import re
+from typing import Final, NamedTuple
+
+from reconciler.model.acl import WILDCARD
+
+#: The first release that takes a host with a slash as a range (KIP-1276).
+RANGES_SINCE: Final = (4, 4)
+_IPV4 = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})", re.ASCII)
+_LENGTH_4 = re.compile(r"\d{1,2}", re.ASCII)
+_LENGTH_6 = re.compile(r"[+-]?\d{1,9}", re.ASCII)
+
+
+class IpAddress(NamedTuple):
+    """An address as a number; ``width`` is 32 or 128."""
+
+    width: int
+    number: int
+
+
+class IpRange(NamedTuple):
+    """Addresses that share their first ``length`` bits."""
+
+    width: int
+    bits: int
+    length: int
+
+    def contains(self, address: IpAddress) -> bool:
+        """Whether ``address`` is in this range; an IPv4 address is never in an IPv6 range.
+
+        0.0.0.0 is in no range: commons-net's ``SubnetUtils.SubnetInfo.isInRange`` refuses it first of all.
+        """
+        if address.width != self.width or address == _NOWHERE:
+            return False
+        return address.number >> (self.width - self.length) == self.bits
+
+    def holds(self, other: "IpRange") -> bool:
+        """Whether every address of ``other`` is in this range."""
+        return (
+            self.width == other.width
+            and self.length <= other.length
+            and other.bits >> (other.length - self.length) == self.bits
+        )
+
+    @property
+    def first(self) -> int:
+        """The number of the lowest address."""
+        return self.bits << (self.width - self.length) or (1 if self.width == _NOWHERE.width else 0)
+
+    @property
+    def last(self) -> int:
+        """The number of the highest address; below :attr:`first` where no address is in the range."""
+        return (self.bits << (self.width - self.length)) | (1 << self.width - self.length) - 1
+
+    def __str__(self) -> str:
+        """As people write it: without bits after the prefix length."""
+        network = self.bits << (self.width - self.length)
+        address = ipaddress.IPv4Address(network) if self.width == _NOWHERE.width else ipaddress.IPv6Address(network)
+        return f"{address}/{self.length}"
+
+
+_NOWHERE: Final = IpAddress(32, 0)
+
+
+def address(text: str) -> IpAddress | None:
+    """The address that ``getHostAddress`` prints as exactly ``text``, without a scope; ``None`` if there is none."""
+    # Compare the printed form: an entry with an abbreviated or upper-case IPv6 address matches no connection.
+    try:
+        parsed = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    number = IpAddress(parsed.max_prefixlen, int(parsed))
+    return number if address_text(number) == text.partition("%")[0] else None
+
+
+def address_text(found: IpAddress) -> str:
+    """Java's text: dotted IPv4, IPv6 in full, lower case, without padding, IPv4-mapped as IPv4."""
+    if found.width == 32:
+        return str(ipaddress.IPv4Address(found.number))
+    mapped = ipaddress.IPv6Address(found.number).ipv4_mapped
+    if mapped is not None:
+        return str(mapped)
+    return ":".join(f"{found.number >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
+
+
+def ip_range(text: str) -> IpRange | None:
+    """The range that an entry's host means since Kafka 4.4, or ``None`` if the broker takes it as plain text.
+
+    Follows ``CidrUtils``, which uses commons-net's ``SubnetUtils`` and ``SubnetUtils6``: numbers with leading zeros are
+    decimal, bits after the prefix length are ignored, so is a numbered scope, and an IPv4-mapped IPv6 range is not a
+    range. A broker stores the text as it is.
+    """
+    host, slash, length = text.partition("/")
+    if not slash:
+        return None
+    return _range_6(host, length) if ":" in text else _range_4(host, length)
+
+
+def hosts_meet(one: str, other: str) -> bool:
+    """Whether some connection may match both of two entries' hosts, by the rules of Kafka 4.4."""
+    if one == other or WILDCARD in (one, other):
+        return True
+    if "/" not in one and "/" not in other:
+        return False
+    ranges = ip_range(one), ip_range(other)
+    if ranges[0] is not None and ranges[1] is not None:
+        return ranges[0].holds(ranges[1]) or ranges[1].holds(ranges[0])
+    found, text = (ranges[0], other) if ranges[0] is not None else (ranges[1], one)
+    number = address(text)
+    return found is not None and number is not None and found.contains(number)
+
+
+def _range_4(host: str, length: str) -> IpRange | None:
+    octets = _IPV4.fullmatch(host)
+    if octets is None or _LENGTH_4.fullmatch(length) is None:
+        return None
+    numbers = [int(octet) for octet in octets.groups()]
+    if max(numbers) > 255 or int(length) > 32:
+        return None
+    return IpRange(32, int.from_bytes(bytes(numbers)) >> 32 - int(length), int(length))
+
+
+def _range_6(host: str, length: str) -> IpRange | None:
+    if _LENGTH_6.fullmatch(length) is None or not 0 <= int(length) <= 128:
+        return None
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    try:
+        parsed = ipaddress.IPv6Address(host)
+    except ValueError:
+        return None
+    # A scope that is a name is looked up among the broker's own interfaces, which nobody else knows.
+    if parsed.ipv4_mapped is not None or not (parsed.scope_id or "0").isdecimal():
+        return None
+    return IpRange(128, int(parsed) >> 128 - int(length), int(length))

@@ -1,0 +1,35 @@
+"""Whose word the facts of a cluster are: what no Kafka API exposes, somebody has to state.
+
+The one who proposes a change may also write the manifests by which it is judged, so a fact of theirs is a claim. The
+operator's file is out of their reach.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class FactSource(StrEnum):
+    """Who states a fact: the operator's connections file, the manifests alone, or nobody."""
+
+    OPERATOR = "operator"
+    MANIFESTS = "manifests"
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class FactSources:
+    """Who states each fact of a cluster. The operator's word stands wherever it is given; manifests may repeat it."""
+
+    principal: FactSource = FactSource.NOBODY
+    super_users: FactSource = FactSource.NOBODY
+    default_allow: FactSource = FactSource.NOBODY
+    inter_broker_principals: FactSource = FactSource.NOBODY
+    brokers: FactSource = FactSource.NOBODY
+    barrier: FactSource = FactSource.NOBODY
+    protect: FactSource = FactSource.NOBODY
+    limits: FactSource = FactSource.NOBODY
+    acknowledge: FactSource = FactSource.NOBODY
+
+
+NO_SOURCES: Final = FactSources()

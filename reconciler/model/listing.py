@@ -1,0 +1,57 @@
+"""Listed kinds: resources that Kafka lists whole, in one answer, and that a manifest declares one by one.
+
+Every kind but ACLs and topics is one. ACLs have a law of their own, and topics are read one by one, so both have fields
+of their own wherever states are kept; all listed kinds share theirs. A listed kind is named by ``KIND``, the plural of
+what it is called, which also names it in documents.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+
+
+class ListedItem(Protocol):
+    """One resource of a listed kind: a value that can be hashed and compared."""
+
+    KIND: ClassVar[str]
+
+    @property
+    def key(self) -> Any:
+        """What tells it from all others of its kind; keys can be sorted."""
+        ...
+
+    @property
+    def subject(self) -> str:
+        """What a person calls it: ``quota of user alice``."""
+        ...
+
+    @property
+    def principal(self) -> str | None:
+        """The one principal that it is about: scope, selections and ownership go by it. ``None``: it is about many."""
+        ...
+
+
+Item = TypeVar("Item", bound=ListedItem)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[Item]):
+    """All resources of one listed kind on a cluster.
+
+    ``items`` is ``None`` where nobody asked for them or they could not be read, and ``gap`` is why they could not: what
+    was not read must never look empty. ``may_alter``: whether our login may change them, ``None`` where nobody told.
+    """
+
+    # None and empty are different answers: pruning against "empty" is right, against "not read" it would be an outage.
+    items: frozenset[Item] | None = None
+    gap: str | None = None
+    may_alter: bool | None = None
+
+    @property
+    def by_key(self) -> Mapping[Any, Item]:
+        """The items by key; none where they were not read."""
+        return {item.key: item for item in self.items or ()}
+
+
+#: Of a kind that nobody asked about.
+NOT_READ: Final[Listing[Any]] = Listing()

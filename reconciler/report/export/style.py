@@ -1,0 +1,60 @@
+"""How a state is written as manifests: which roles, which files, which comments."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from reconciler.model import AclBinding
+from reconciler.report.export.yaml_text import comment
+
+_MOST_FILES: Final = 4
+#: In characters, for the places in one file.
+_ROOM: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ExportStyle:
+    """With ``roles``, built-in roles say what they say exactly; with ``implied``, they may add DESCRIBE, if implied.
+
+    ``places`` are paths without an ending, by binding and by the name of a topic: everything with one path goes into
+    one file. What has none goes to the file of its principal, or to that of its topic's prefix. ``notes`` become
+    comments above the rule or the topic, ``origins`` (``file:line`` or ``file:address``) one above the document.
+    """
+
+    roles: bool = True
+    implied: bool = False
+    places: Mapping[AclBinding | str, str] = field(default_factory=dict)
+    notes: Mapping[AclBinding | str, tuple[str, ...]] = field(default_factory=dict)
+    origins: Mapping[AclBinding | str, str] = field(default_factory=dict)
+
+    def origin_lines(self, items: Iterable[AclBinding | str]) -> list[str]:
+        """One comment that says where the source has these; nothing if that is not known."""
+        places: dict[str, list[str]] = {}
+        known = {origin for item in items if (origin := self.origins.get(item)) is not None}
+        for origin in sorted(known, key=_natural):
+            file, _, place = origin.partition(":")
+            places.setdefault(file, []).append(place)
+        shown = [f"{file}:{_some(found)}" for file, found in places.items()]
+        more = f" and {len(shown) - _MOST_FILES} more files" if len(shown) > _MOST_FILES else ""
+        return [comment(f"From {', '.join(shown[:_MOST_FILES])}{more}")] if shown else []
+
+
+def _some(places: Sequence[str]) -> str:
+    """The first places of a file, as many as a line has room for."""
+    shown = list(places[:1])
+    for place in places[1:]:
+        if sum(map(len, shown)) + len(place) > _ROOM:
+            return f"{', '.join(shown)} and {len(places) - len(shown)} more"
+        shown.append(place)
+    return ", ".join(shown)
+
+
+def _natural(origin: str) -> tuple[str, int, str]:
+    """Line 9 before line 10."""
+    file, _, place = origin.partition(":")
+    number = re.match("[0-9]+", place)
+    return file, int(number[0]) if number else 0, place
+
+
+DEFAULT_STYLE: Final = ExportStyle()

@@ -1,0 +1,52 @@
+"""What is stated about a plan's cluster and no API tells, and whose word it is, as text."""
+
+from collections.abc import Iterable, Iterator
+
+from reconciler.model import FactSource
+from reconciler.model.naming import as_name
+from reconciler.plan import Terms
+from reconciler.report.style import Style, counted, plain, safe
+
+_WORDS = {
+    FactSource.OPERATOR: "the operator's file",
+    FactSource.MANIFESTS: "the manifests alone",
+    FactSource.NOBODY: "nobody",
+}
+
+
+def facts_lines(terms: Terms, style: Style = plain) -> Iterator[str]:
+    """A line for each fact: its field in a Cluster document, its value, and who states it."""
+    yield ""
+    yield style("title", "Facts about the cluster, and who states them")
+    for name, value, source in _facts(terms):
+        shown = value if source is not FactSource.NOBODY else "not stated"
+        words = style("dim", f"  ({_WORDS[source]})") if source is not FactSource.NOBODY else ""
+        yield f"  {name}: {safe(shown)}{words}"
+
+
+def _facts(terms: Terms) -> Iterator[tuple[str, str, FactSource]]:
+    facts, sources = terms.facts, terms.facts.sources
+    yield "principal", _names([facts.principal] if facts.principal else []), sources.principal
+    yield "superUsers", _names(facts.super_users), sources.super_users
+    yield "allowEveryoneIfNoAclFound", str(terms.default_allow).lower(), sources.default_allow
+    yield (
+        "interBrokerPrincipals",
+        _names(facts.inter_broker_principals),
+        sources.inter_broker_principals,
+    )
+    yield "brokers", ", ".join(map(str, terms.brokers)) or "none", sources.brokers
+    asked = f"{as_name(terms.probe or '')} asks, for {terms.barrier_seconds:g} s at most"
+    yield "barrier", f"wait {terms.barrier_wait:g} s" if terms.probe is None else asked, sources.barrier
+    yield "protect", counted(len(facts.protect), "item"), sources.protect
+    limits = terms.limits
+    most = [
+        f"{name} {value}"
+        for name, value in (("maxDeletes", limits.max_deletes), ("maxDeletePercent", limits.max_delete_percent))
+        if value is not None
+    ]
+    yield "limits", ", ".join(most) or "none", sources.limits
+    yield "acknowledge", "see Accepted", sources.acknowledge
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(map(as_name, names)) or "none"

@@ -1,0 +1,110 @@
+"""Answers to ``quota`` and ``explain --client-id``: which quota limits a client, and which others it overrides."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reconciler.model import DesiredItem
+from reconciler.model.kinds.quota import QUOTA_KEYS, ClientQuota, QuotaEntity, levels, levels_of_ip, limits
+from reconciler.report.access_view import StateView, times
+from reconciler.report.kinds.quota import limit
+from reconciler.report.style import Style, plain, safe
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaView(StateView):
+    """The client quotas of one state, and what manifests declare of them."""
+
+    quotas: frozenset[ClientQuota]
+    declared: Mapping[QuotaEntity, DesiredItem[ClientQuota]]
+
+    def place(self, quota: ClientQuota, key: str) -> str | None:
+        """Where a limit is declared; ``None`` if it is not as it is declared."""
+        declared = self.declared.get(quota.entity)
+        if declared is None or declared.goes or declared.item.values.get(key) != quota.values[key]:
+            return None
+        return str(declared.declaration.origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Whose requests are limited: those of a principal, perhaps with a client id, or the connections from ``ip``."""
+
+    principal: str | None = None
+    client_id: str = ""
+    ip: str | None = None
+
+    @property
+    def levels(self) -> tuple[QuotaEntity, ...]:
+        """The entities whose quotas can limit it, the one that wins first."""
+        if self.ip is not None:
+            return tuple(levels_of_ip(self.ip))
+        return tuple(levels((self.principal or "").partition(":")[2], self.client_id))
+
+    def __str__(self) -> str:
+        """As a question names it."""
+        if self.ip is not None:
+            return f"address {self.ip}"
+        return f"{self.principal}{f' with client id {self.client_id}' if self.client_id else ''}"
+
+
+def quota_lines(views: Sequence[QuotaView], client: Client, style: Style = plain) -> Iterator[str]:
+    """One state, or before and after."""
+    for view, when in zip(views, times(views), strict=True):
+        yield f"{when}{safe(str(client))}:"
+        yield from _limit_lines(view, client, "    ")
+        yield style("dim", f"    {safe(view.words)}")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLimits:
+    """What limits one client in one state: a part of the answer to another question."""
+
+    view: QuotaView
+    client: Client
+
+    def lines(self, indent: str) -> Iterator[str]:
+        """A heading, and a line for each limit."""
+        yield f"{indent}quotas of {safe(str(self.client))}:"
+        yield from _limit_lines(self.view, self.client, f"{indent}  ")
+
+    def documents(self) -> list[dict[str, Any]]:
+        """Each key with its quota, ``None`` where it is unlimited, and what that overrides."""
+        return _limit_documents(self.view, self.client)
+
+
+def _limit_lines(view: QuotaView, client: Client, indent: str) -> Iterator[str]:
+    """Each key with the quota that limits it and those that it overrides."""
+    for key, quotas in _limits(view, client).items():
+        if not quotas:
+            yield f"{indent}{key}: unlimited"
+        for number, quota in enumerate(quotas):
+            value = limit(key, quota.values[key])
+            lead = f"{safe(key)} = {value}" if number == 0 else f"  overrides {value}"
+            place = view.place(quota, key)
+            yield f"{indent}{lead} by {safe(str(quota.entity))}{f'  {safe(place)}' if place else ''}"
+
+
+def quota_document(views: Sequence[QuotaView], client: Client) -> dict[str, Any]:
+    """For programs."""
+    answers = [{**view.document(), "limits": _limit_documents(view, client)} for view in views]
+    return {"client": str(client), "answers": answers}
+
+
+def _limit_documents(view: QuotaView, client: Client) -> list[dict[str, Any]]:
+    """Each key with its quota, ``None`` where it is unlimited, and what that overrides."""
+    return [
+        {"key": key, "quota": found[0] if found else None, "overrides": found[1:]}
+        for key, quotas in _limits(view, client).items()
+        for found in [[_document(view, quota, key) for quota in quotas]]
+    ]
+
+
+def _limits(view: QuotaView, client: Client) -> dict[str, list[ClientQuota]]:
+    """Every key that Kafka has for such a client, then those that only a newer Kafka knows."""
+    known = {key: list[ClientQuota]() for key, about in QUOTA_KEYS.items() if about.of_ip == (client.ip is not None)}
+    return {**known, **limits(view.quotas, client.levels)}
+
+
+def _document(view: QuotaView, quota: ClientQuota, key: str) -> dict[str, Any]:
+    return {"entity": str(quota.entity), "value": quota.values[key], "origin": view.place(quota, key)}

@@ -1,0 +1,130 @@
+"""Manifests from what another tool keeps, proven to declare what that tool would create. No cluster is contacted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from reconciler.adapters.converters import (
+    Remark,
+    SourceError,
+    SourceFiles,
+    convert,
+    source_files,
+)
+from reconciler.model import ClusterState, Topic
+from reconciler.report.export import Export, ExportStyle, cluster_document, differences, export_manifests
+from reconciler.report.export.layout import Layout, places
+from reconciler.report.export.ownership_draft import DRAFT_FILE, ownership_draft
+from reconciler.report.export.yaml_text import comment
+from reconciler.workflow.exporting import FACTS_TO_ADD, NO_BROKER
+from reconciler.workflow.reasons import RequestError, WorkflowError
+
+_MOST_NOTES: Final = 6
+_LONGEST_NOTE: Final = 160
+LEFT_FILE: Final = "not-converted.yaml"
+_STUB: Final = f"""\
+# Say in a connections file how to reach the cluster, and state there what no API tells (docs/reviewing.md, Facts):
+{FACTS_TO_ADD}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """Manifests by path that declare so many ``bindings`` and ``topics``.
+
+    ``skipped`` is what the source creates and no manifest declares; it is also in the file ``LEFT_FILE``. ``unmanaged``
+    is what the source has and this tool does not manage. ``more_roles`` counts rules that would be roles with
+    ``implied``.
+    """
+
+    files: Mapping[str, str]
+    bindings: int
+    topics: int
+    skipped: tuple[Remark, ...]
+    unmanaged: tuple[Remark, ...]
+    more_roles: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionSource:
+    """What to convert: the ``format`` and the ``path`` of a file or directory, ``-`` for ``stdin``.
+
+    ``cluster`` says which one is meant where a source has several, ``config`` is JulieOps' properties file.
+    """
+
+    format: str
+    path: str
+    stdin: str = ""
+    cluster: str | None = None
+    config: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionStyle:
+    """With ``roles``, built-in roles where they are equivalent; with ``implied``, also where they add DESCRIBE only."""
+
+    roles: bool = True
+    implied: bool = False
+    layout: Layout = "principal"
+
+
+def convert_source(source: ConversionSource, name: str, style: ConversionStyle = ConversionStyle()) -> Converted:
+    """The source as manifests of a cluster called ``name``.
+
+    The manifests are read back and compared with the source. Raises a :class:`WorkflowError` if it cannot be read.
+    """
+    try:
+        files = source_files(source.path, config=source.config, cluster=source.cluster, stdin=source.stdin)
+        found = convert(source.format, files)
+        notes = {item: _note(files, origin) for item, origin in found.origins.items()}
+    except SourceError as error:
+        raise WorkflowError(str(error)) from error
+    state = ClusterState(name, found.bindings, found.topics)
+    heading = f"Converted from {source.format}."
+    where = places(style.layout, state, found.origins)
+    export = export_manifests(
+        state,
+        heading=heading,
+        style=ExportStyle(style.roles, style.implied, places=where, notes=notes, origins=found.origins),
+    )
+    stub = _proven_stub(export, state, name)
+    skipped = (*found.skipped, *(Remark("the source", item.subject, item.reason) for item in export.left))
+    manifests = {"cluster.yaml": stub, **export.files}
+    if style.layout == "team" and where:
+        manifests[DRAFT_FILE] = ownership_draft(state, where)
+    if skipped:
+        lines = [heading, "The source says this, and no manifest here does:", *(f"  {item}" for item in skipped)]
+        manifests[LEFT_FILE] = "".join(f"{comment(line)}\n" for line in lines)
+    topics = sum(isinstance(item.item, Topic) for item in export.left)
+    bindings = len(export.left) - topics
+    counts = len(state.bindings) - bindings, len(state.topics) - topics
+    return Converted(manifests, *counts, skipped, found.unmanaged, _more_roles(state, export))
+
+
+def _more_roles(state: ClusterState, export: Export) -> int:
+    """How many roles more there would be if they could add what is implied."""
+    style = export.style
+    if style.implied or not style.roles:
+        return 0
+    other = export_manifests(state, style=replace(style, implied=True))
+    return sum(text.count("- role: ") for text in other.files.values()) - sum(
+        text.count("- role: ") for text in export.files.values()
+    )
+
+
+def _note(files: SourceFiles, origin: str) -> tuple[str, ...]:
+    """What the source says about it in a comment."""
+    return tuple(text[:_LONGEST_NOTE] for text in files.comments_above(origin)[-_MOST_NOTES:])
+
+
+def _proven_stub(export: Export, state: ClusterState, name: str) -> str:
+    """The Cluster document to complete; fails if the manifests with it say anything else than the source."""
+    try:
+        document = cluster_document(name, [NO_BROKER], {})
+        wrong = differences(export, state, {"cluster.yaml": document}, name)
+    except ValueError as error:
+        raise RequestError(f"the name of the cluster: {error}") from error
+    if wrong:
+        raise WorkflowError(
+            "\n".join(["the manifests do not declare what the source creates: this is a bug", *wrong[:20]])
+        )
+    return _STUB + document

@@ -1,0 +1,62 @@
+"""Finds and reads the project file: the nearest ``reconciler.yaml`` up to the root of the repository.
+
+Light where there is none, for every command looks for it.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from reconciler.workflow.reasons import WorkflowError
+
+if TYPE_CHECKING:
+    from reconciler.manifest import Project
+
+#: As ``PROJECT_FILE`` of the manifests, which are expensive to import; a test holds the two together.
+NAME: Final = "reconciler.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundProject:
+    """A project file, as it is called from the working directory, and what it says."""
+
+    file: Path
+    said: "Project"
+
+    @property
+    def path(self) -> str | None:
+        """Where it says that the manifests are, from the working directory."""
+        if self.said.path is None:
+            return None
+        directory = self.file.parent.resolve()
+        if not (directory / self.said.path).resolve().is_relative_to(directory):
+            raise WorkflowError(f"{self.file}: path {self.said.path} is a link that leads out of {directory}")
+        return str(self.file.parent / self.said.path)
+
+
+def find_project(start: str | Path = ".") -> FoundProject | None:
+    """The nearest project file at ``start`` or above, up to the repository's root; outside one, at ``start`` only.
+
+    A directory above that is in no repository, such as ``/tmp``, may be anybody's. Raises
+    :class:`InvalidManifestsError` with every problem of the file.
+    """
+    here = Path(start).absolute()
+    directories = [here, *here.parents] if here.is_dir() else [*here.parents]
+    roots = [number for number, directory in enumerate(directories) if (directory / ".git").exists()]
+    files = [directory / NAME for directory in directories[: roots[0] + 1 if roots else 1]]
+    found = (_read(Path(os.path.relpath(file))) for file in files if file.is_file())
+    return next((project for project in found if project is not None), None)
+
+
+def _read(file: Path) -> FoundProject | None:
+    """The project file; ``None`` if a manifest is called so."""
+    from reconciler.adapters.manifest_files import read_manifest_files  # noqa: PLC0415
+    from reconciler.manifest import is_project, read_project  # noqa: PLC0415
+    from reconciler.workflow.manifests import sound  # noqa: PLC0415
+
+    with sound():
+        [source] = read_manifest_files(file)
+        if not is_project(source.text):
+            return None
+        return FoundProject(file, read_project(source._replace(path=file.as_posix())))

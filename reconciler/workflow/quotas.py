@@ -1,0 +1,44 @@
+"""The client quotas that questions are about: declared, live, of a snapshot, before and after a plan."""
+
+from dataclasses import replace
+
+from reconciler.adapters.snapshot import SnapshotCluster
+from reconciler.model.kinds.quota import ClientQuota
+from reconciler.plan.kinds.quota import quotas_after
+from reconciler.ports import ReadRequest
+from reconciler.report.access_view import Basis
+from reconciler.report.quota_text import QuotaView
+from reconciler.workflow.clusters import open_any
+from reconciler.workflow.manifests import desired
+from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
+from reconciler.workflow.reasons import WorkflowError
+from reconciler.workflow.states import check_cluster, declared_access, plan_asked
+
+
+def quota_views(
+    request: StateRequest, connection: ConnectionOptions = ConnectionOptions(), *, tell: Tell = ignore
+) -> list[QuotaView]:
+    """The quotas of one state, or with a plan of the states before and after it.
+
+    Raises a :class:`WorkflowError` where they cannot be read: a client is not unlimited because nobody may look.
+    """
+    plan = None if request.plan is None else plan_asked(request, request.plan)
+    if not request.live:
+        found = declared_access(request, connection)
+        wanted = found.desired.of(ClientQuota) if found.desired else {}
+        declared = frozenset(one.item for one in wanted.values() if not one.goes)
+        return [QuotaView(found.view.cluster, Basis.DECLARED, declared, wanted)]
+    with open_any(request.path, request.cluster, connection, tell) as (manifests, target):
+        state = target.read(ReadRequest(acls=False, all_topics=False, listings=[ClientQuota.KIND]))
+        known = manifests is not None and target.declaration is not None
+        wanted = desired(manifests, target.name, request.day).of(ClientQuota) if known and manifests else {}
+        basis = Basis.SNAPSHOT if isinstance(target.cluster, SnapshotCluster) else Basis.LIVE
+    live, gap = state.listing(ClientQuota).items, state.listing(ClientQuota).gap
+    if live is None:
+        raise WorkflowError(f"the client quotas could not be read: {gap or 'the snapshot has none'}")
+    before = QuotaView(target.name, basis, live, wanted)
+    if plan is None:
+        return [before]
+    check_cluster(plan, state)
+    after = quotas_after(live, (step.change for step in plan.steps))
+    return [before, replace(before, basis=Basis.PLANNED, quotas=after)]

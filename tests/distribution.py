@@ -1,0 +1,110 @@
+"""Which test files one worker runs together, and in which order: the longest first, so that all workers end together.
+
+What a session shares (brokers, Spark, a cluster behind proxies) each worker would start for itself: files of one group
+share it. A figure here that is out of date costs time and changes nothing else.
+"""
+
+from typing import Any, Final
+
+import pytest
+
+#: Seconds of a group, or of a file with brokers or long processes of its own, and the beginnings of its files' paths.
+LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
+    # One Spark session, and for one of the files both shared brokers.
+    (
+        400,
+        (
+            "tests/integration/fleet/test_fleet_of_brokers.py",
+            "tests/integration/fleet/test_store_and_questions.py",
+            "tests/integration/fleet/test_usage",
+            "tests/integration/fleet/test_tour.py",
+            "tests/integration/fleet/test_local_session.py",
+            "tests/integration/test_python_page.py",
+            "tests/property/test_fleet_law.py",
+            "tests/security/test_fleet_leftovers.py",
+        ),
+    ),
+    # Three brokers and three controllers behind proxies.
+    (350, ("tests/faults/test_faults.py", "tests/faults/test_no_window.py")),
+    # The oldest broker, and the one without an authorizer.
+    (
+        250,
+        (
+            "tests/contract/test_acl_writes.py",
+            "tests/contract/test_lease.py",
+            "tests/contract/test_quota_writes.py",
+            "tests/contract/test_reading.py",
+            "tests/contract/test_topic_writes.py",
+            "tests/integration/kafka/test_",
+            "tests/integration/test_convert_kafka_acls.py",
+            "tests/integration/test_main_job.py",
+            "tests/integration/test_sandbox.py",
+        ),
+    ),
+    (150, ("tests/integration/fleet/test_standalone.py",)),
+    (130, ("tests/integration/test_tutorials.py",)),
+    (120, ("tests/faults/test_no_window_open.py",)),
+    # The broker with allow.everyone.if.no.acl.found.
+    (110, ("tests/integration/apply/test_barrier.py", "tests/integration/apply/test_bridges.py")),
+    (100, ("tests/integration/ci/test_pull_request_story.py",)),
+    (90, ("tests/integration/apply/test_kill_points.py",)),
+    (90, ("tests/integration/test_demo.py",)),
+    # The broker with policies.
+    (80, ("tests/integration/topics/test_deletion.py", "tests/integration/topics/test_validate_with_broker.py")),
+    (80, ("tests/integration/test_broker_is_the_judge.py",)),
+    (80, ("tests/integration/test_sandbox_lifecycle.py",)),
+    (70, ("tests/integration/apply/test_two_operators.py",)),
+    (70, ("tests/security/test_rows.py",)),
+    (60, ("tests/integration/ci/test_action_scripts.py",)),
+    (60, ("tests/property/test_topic_convergence.py",)),
+    # Documents of the examples.
+    (
+        60,
+        (
+            "tests/integration/report/test_command.py",
+            "tests/integration/report/test_expected.py",
+            "tests/integration/report/test_schemas.py",
+            "tests/integration/report/test_webhook.py",
+        ),
+    ),
+    (50, ("tests/integration/apply/test_quotas.py",)),
+    (50, ("tests/integration/report/test_limits.py",)),
+    (50, ("tests/property/test_bridge_laws.py",)),
+    (50, ("tests/security/test_access_floods.py",)),
+    (40, ("tests/integration/test_site.py",)),
+    (40, ("tests/security/test_action_guardrails.py",)),
+    (40, ("tests/security/test_reader_floods.py",)),
+    (40, ("tests/unit/cli/test_streams.py",)),
+    # Whatever else has a broker or Spark, or tries a law on many examples; then all the others, in their order.
+    (20, ("tests/integration/", "tests/browser/", "tests/contract/", "tests/property/", "tests/security/")),
+)
+
+
+def group_of(path: str) -> str:
+    """The name of the group that a test file is in: its own path, unless it shares what takes long to start."""
+    starts = next((starts for _, starts in LONG if path.startswith(starts)), ())
+    return path if not starts or starts[0].endswith("/") else starts[0]
+
+
+def rank_of(path: str) -> int:
+    """The place of a test file's group in the order."""
+    return next((rank for rank, (_, starts) in enumerate(LONG) if path.startswith(starts)), len(LONG))
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """Bring the tests into that order, each file's own kept."""
+    items.sort(key=lambda item: rank_of(_path(item.nodeid)))
+
+
+def scheduler(config: pytest.Config, log: Any) -> Any:
+    """Gives a worker that runs out of tests the next group."""
+    from xdist.scheduler import LoadFileScheduling
+
+    config.option.loadscopereorder = False  # else the group of the most tests is first, which are short ones
+    groups = LoadFileScheduling(config, log)
+    groups._split_scope = lambda nodeid: group_of(_path(nodeid))
+    return groups
+
+
+def _path(nodeid: str) -> str:
+    return nodeid.partition("::")[0]

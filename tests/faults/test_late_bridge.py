@@ -1,0 +1,143 @@
+"""A bridge that a broken network delivers after the run: the run ends with 1 and says so, and drift tells of it."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.clock import SystemClock
+from reconciler.adapters.kafka.cluster import KafkaCluster, connect
+from reconciler.adapters.kafka.probe import KafkaProbe
+from reconciler.adapters.sandbox import Listener, Sandbox, SandboxSpec, generated_users, running, stop_node
+from reconciler.adapters.sandbox.nodes import start_node
+from reconciler.apply import ApplyEnvironment, Identity, ProbeBarrier, ProbeSetup, Result, Silent, check, perform
+from reconciler.cli.exits import Exit
+from reconciler.model import Change, ClusterState, bridge_on
+from reconciler.plan import created_bindings
+from reconciler.ports import Answer, ReadRequest
+from tests.faults.proxy import Mode, Proxies, Proxy
+from tests.faults.scenario import acl
+from tests.faults.test_no_window_open import _plan, _terms
+from tests.integration.kafka.conftest import settings_of
+from tests.integration.main_job import job
+
+pytestmark = pytest.mark.broker
+_TOPIC = "late-salaries"
+_GRANT = acl(_TOPIC, "User:alice")
+_BRIDGE = bridge_on(_GRANT.pattern)
+#: Long ago by its name, so that no marker of it is believed any more.
+_RUN = "20260101T000000Z-late"
+#: A client that gives up soon.
+_HASTY = {"request.timeout.ms": "1500", "default.api.timeout.ms": "1500"}
+_ACLS = f"""\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {{name: late}}
+spec: {{principal: User:alice, rules: [{{allow: READ, topics: [{_TOPIC}]}}]}}
+"""
+
+
+@dataclass(frozen=True)
+class _Open:
+    """A broker with default-allow on, and the proxy before it."""
+
+    sandbox: Sandbox
+    proxy: Proxy
+
+    def connect(self, **more: str) -> KafkaCluster:
+        return connect(settings_of({**self._settings("admin"), **more}))
+
+    def probe(self, user: str) -> KafkaProbe:
+        return KafkaProbe(settings_of(self._settings(user)))
+
+    def _settings(self, user: str) -> dict[str, str]:
+        return {**self.sandbox.settings(user), "bootstrap.servers": f"127.0.0.1:{self.proxy.port}"}
+
+
+@pytest.fixture
+def open_one(sandbox_root: Path) -> Iterator[_Open]:
+    users = generated_users("admin", "reconciler", "acl-probe")
+    spec = SandboxSpec("late", users=users, allow_everyone_if_no_acl_found=True, heap="256m")
+    with Proxies() as proxies, running(spec, root=sandbox_root) as sandbox:
+        (node,) = sandbox.nodes
+        port = node.ports[Listener.CLIENT]
+        proxy = proxies.before(port)
+        stopped = stop_node(sandbox, node.id)
+        file = sandbox.files(node).properties
+        lines = (
+            line.replace(f":{port}", f":{proxy.port}") if line.startswith("advertised.listeners") else line
+            for line in file.read_text().splitlines()
+        )
+        file.write_text("\n".join(lines) + "\n")
+        yield _Open(start_node(stopped, node.id), proxy)
+
+
+class _Late:
+    """Sends the first request that creates the bridge into a network that delivers it when it likes."""
+
+    def __init__(self, inner: KafkaCluster, proxy: Proxy) -> None:
+        self._inner, self._proxy = inner, proxy
+        self.held = False
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        return self._inner.read(request)
+
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        if self.held or _BRIDGE not in created_bindings(changes):
+            return self._inner.send(changes)
+        self.held = True
+        self._proxy.set(Mode.HELD)
+        try:
+            return self._inner.send(changes)
+        finally:
+            self._proxy.give_up()
+
+
+def _performed(place: _Open) -> Result:
+    """Close an open topic by its first binding; without an answer to the request that creates the bridge."""
+    with (
+        place.connect(**_HASTY) as admin,
+        closing(place.probe("acl-probe")) as probe,
+        closing(place.probe("admin")) as own,
+    ):
+        plan = _plan(admin, frozenset({_GRANT}), _terms("late-", bridges=True))
+        late = _Late(admin, place.proxy)
+        world = ApplyEnvironment(
+            late,
+            SystemClock(),
+            Silent(),
+            identity=Identity(_RUN),
+            barrier=partial(ProbeBarrier, ProbeSetup(probe, "User:acl-probe", own, "User:admin", True)),
+        )
+        live = admin.read(ReadRequest(principal="User:admin", super_users=["User:admin"]))
+        result = perform(plan, live, check(plan, live, plan.terms), world, lambda now: check(plan, now, plan.terms))
+        assert late.held
+        return result
+
+
+def test_a_bridge_that_comes_after_the_run_is_said_and_is_drift(
+    open_one: _Open, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The network keeps the bridge's creation until the run is over: verified access would be open to everybody."""
+    result = _performed(open_one)
+    assert all(item.outcome == "done" for item in result.outcomes)
+    assert not result.succeeded
+    (said,) = result.differences
+    assert "may still arrive" in said
+    assert str(_BRIDGE) in said
+    assert f"reconciler cleanup --cluster c --run {_RUN}" in said
+
+    team = job(tmp_path, open_one.sandbox, "late-", capsys)
+    team.write("cluster.yaml", (team.directory / "cluster.yaml").read_text().replace("Found: false", "Found: true"))
+    team.write("acls.yaml", _ACLS)
+    assert team.run("drift").status == Exit.OK
+    open_one.proxy.deliver()
+    until = time.monotonic() + 60
+    # A broker shows the marker a moment before the bridge.
+    while f"User:* ALLOW ALL on TOPIC {_TOPIC}" not in (found := team.run("drift")).out:
+        assert time.monotonic() < until, found.out
+    assert found.status == Exit.DIFFERENT

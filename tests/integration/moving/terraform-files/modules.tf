@@ -1,0 +1,4 @@
+module "mail_sender" {
+  source         = "../tls-app"
+  consume_topics = [kafka_topic.placed.name]
+}

@@ -1,0 +1,174 @@
+"""What a person would keep: a file for each team or module, comments, origins, and a draft of Ownership."""
+
+import datetime
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.manifest_files import read_manifest_files
+from reconciler.cli.main import run
+from reconciler.manifest import desired_state, load
+from tests.integration.test_convert import _declared
+
+STATE = {
+    "version": 4,
+    "resources": [
+        {
+            "module": f"module.{team}",
+            "mode": "managed",
+            "type": "kafka_acl",
+            "name": name,
+            "instances": [
+                {
+                    "attributes": {
+                        "acl_principal": f"User:CN={team}/{name}",
+                        "acl_host": "*",
+                        "acl_operation": operation,
+                        "acl_permission_type": "Allow",
+                        "resource_type": kind,
+                        "resource_name": on,
+                    }
+                }
+            ],
+        }
+        for team, name, operation, kind, on in (
+            ("billing", "sender", "Write", "Topic", "billing.mails"),
+            ("billing", "reader", "Read", "Topic", "orders.placed"),
+            ("billing", "reader", "Read", "Group", "billing.reader"),
+            ("orders", "shop", "Write", "Topic", "orders.placed"),
+        )
+    ]
+    + [
+        {
+            "mode": "managed",
+            "type": "kafka_topic",
+            "name": name,
+            "instances": [{"attributes": {"name": name, "partitions": 3, "replication_factor": 1}}],
+        }
+        for name in ("billing.mails", "orders.placed", "other")
+    ],
+}
+
+
+def _converted(tmp_path: Path, *options: str) -> dict[str, str]:
+    (tmp_path / "terraform.tfstate").write_text(json.dumps(STATE), encoding="utf-8")
+    out = tmp_path / "out"
+    assert (
+        run(["convert", "--from", "terraform", str(tmp_path / "terraform.tfstate"), "--out", str(out), *options]) == 0
+    )
+    return {path.relative_to(out).as_posix(): path.read_text("utf-8") for path in out.rglob("*.yaml")}
+
+
+def test_every_layout_declares_the_same(tmp_path: Path) -> None:
+    found = []
+    for layout in ("principal", "source", "team", "single"):
+        (tmp_path / layout).mkdir()
+        _converted(tmp_path / layout, "--layout", layout)
+        found.append(_declared(tmp_path / layout / "out"))
+    assert len(found[0]) == 7
+    assert all(declared == found[0] for declared in found)
+
+
+def test_a_team_has_one_file(tmp_path: Path) -> None:
+    files = _converted(tmp_path, "--layout", "team")
+    assert files.keys() == {
+        "cluster.yaml",
+        "ownership-draft.yaml",
+        "teams/billing.yaml",
+        "teams/orders.yaml",
+        "topics.yaml",
+    }
+    assert files["teams/billing.yaml"].count("kind: Acls") == 2
+    assert files["teams/billing.yaml"].count("kind: Topics") == 1
+
+
+def test_a_module_has_one_file(tmp_path: Path) -> None:
+    files = _converted(tmp_path, "--layout", "source")
+    assert files.keys() == {"cluster.yaml", "billing.yaml", "orders.yaml", "terraform.yaml"}
+    assert "# From terraform.tfstate:module.orders.kafka_acl.shop" in files["orders.yaml"]
+
+
+def test_the_draft_of_ownership_holds_what_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draft = _converted(tmp_path, "--layout", "team")["ownership-draft.yaml"]
+    active = re.sub(r"(?m)^# ?", "", draft.partition("#\n")[2])
+    (tmp_path / "out" / "ownership-draft.yaml").write_text(active, encoding="utf-8")
+    assert "to: billing" in active
+    assert run(["validate", str(tmp_path / "out")]) == 0, capsys.readouterr().err
+    (tmp_path / "out" / "ownership-draft.yaml").write_text(active.replace("[READ]", "[WRITE]"), "utf-8")
+    assert run(["validate", str(tmp_path / "out")]) == 3
+
+
+def test_implied_roles_add_nothing_but_what_is_granted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "exact").mkdir()
+    _converted(tmp_path / "exact")
+    assert "3 more rules are roles with --implied" in capsys.readouterr().err
+    files = _converted(tmp_path, "--implied")
+    assert "role: consumer" in files["acls/CN-billing-reader.yaml"]
+    assert "role: producer" in files["acls/CN-orders-shop.yaml"]
+    more = _declared(tmp_path / "out") - _declared(tmp_path / "exact" / "out")
+    assert more == {
+        "User:CN=billing/reader ALLOW DESCRIBE on TOPIC orders.placed",
+        "User:CN=billing/sender ALLOW DESCRIBE on TOPIC billing.mails",
+        "User:CN=orders/shop ALLOW DESCRIBE on TOPIC orders.placed",
+    }
+
+
+def test_comments_and_places_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = """\
+kind: KafkaUser
+metadata: {name: mm2}
+spec:
+  authorization:
+    type: simple
+    acls:
+      # Leer todos los t\u00f3picos;
+      # see OPS-7 \u202e
+      - resource: {type: topic, name: "*"}
+        operations: [Read]
+
+      - resource: {type: group, name: g}
+        operations: [Read]
+"""
+    (tmp_path / "users.yaml").write_text(source, encoding="utf-8")
+    assert run(["convert", "--from", "strimzi", str(tmp_path / "users.yaml")]) == 0
+    told = capsys.readouterr().out
+    assert "# From users.yaml:9, 12\n" in told
+    assert (
+        "    # Leer todos los t\u00f3picos;\n    # see OPS-7 \\u202e\n    - allow: READ\n      topics: {any: true}"
+        in told
+    )
+    assert "\u202e" not in told
+
+
+@pytest.mark.parametrize("layout", ["source", "team", "single"])
+def test_a_source_called_like_a_file_of_ours_overwrites_nothing(layout: str, tmp_path: Path) -> None:
+    users = "kind: KafkaUser\nmetadata: {name: %s}\nspec: {authorization: {type: simple, acls: [%s]}}\n"
+    rule = "{resource: {type: topic, name: t}, operations: [Read]}"
+    for file in ("cluster", "Cluster", "not-converted", "a"):
+        (tmp_path / "in" / file).mkdir(parents=True)
+        (tmp_path / "in" / f"{file}.yaml").write_text(users % (file.lower(), rule))
+    assert (
+        run(["convert", "--from", "strimzi", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--layout", layout])
+        == 0
+    )
+    documents = load(read_manifest_files(tmp_path / "out"))
+    wanted = desired_state(documents, "my-cluster", datetime.date.max)
+    assert {one.entry.principal for one in wanted.bindings} == {"User:cluster", "User:not-converted", "User:a"}
+
+
+@pytest.mark.parametrize("layout", ["principal", "team", "single"])
+def test_an_export_in_any_layout_plans_to_nothing(
+    layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = Path(__file__).parents[2] / "examples" / "quickstart"
+    live = f"snapshot:{example / 'live.json'}"
+    out = tmp_path / "out"
+    assert run(["export", "-f", str(example), "-c", live, "--layout", layout, "--out", str(out)]) == 0
+    assert (out / "ownership-draft.yaml").exists() is (layout == "team")
+    if not (out / "cluster.yaml").exists():
+        (out / "cluster.yaml").write_text((example / "manifests.yaml").read_text("utf-8").partition("---")[0], "utf-8")
+    capsys.readouterr()
+    assert run(["plan", str(out), "-c", live, "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["steps"] == []

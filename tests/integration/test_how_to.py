@@ -1,0 +1,128 @@
+"""Every recipe of the how-to does what it shows: its files are written, its commands run, its lines appear in order."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from reconciler.adapters.snapshot import BrokerFacts, parse_snapshot, snapshot_text
+from reconciler.cli.main import run
+from reconciler.cli.recipes import RECIPES
+from reconciler.model import ClusterState, Topic
+from reconciler.report.formats import prometheus
+from reconciler.workflow.manifests import desired, load
+from reconciler.workflow.options import today
+from tests.integration.fleet.test_usage import event, log
+from tests.integration.test_tutorials import Step, steps_of
+
+_ROOT = Path(__file__).parents[2]
+_PAGE = (_ROOT / "docs" / "how-to.md").read_text(encoding="utf-8")
+_RECIPES = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL))
+#: A recipe is read in a hurry.
+_MOST_LINES = 15
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The example's manifests, a cluster that has exactly what they declare, and logs of it."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(_ROOT / "examples" / "acls", "manifests")
+    shutil.copytree("manifests", "base")
+    shutil.copytree(_ROOT / "examples" / "access", "access")
+    shutil.copy(_ROOT / "examples" / "operator.yaml", "connections.yaml")
+    wanted = desired(load("manifests"), "demo", today())
+    topics = {name: item.topic for name, item in wanted.topics.items()}
+    _write_cluster(ClusterState("demo", frozenset(wanted.bindings), topics))
+    Path("logs").mkdir()
+    used = next(binding for binding in sorted(wanted.bindings) if binding.pattern.name == "payments.settled")
+    Path("logs", "server.log").write_bytes(log(event("payments.settled", who=used.entry.principal, acl=used)))
+    Path("acls.txt").write_text(
+        "Current ACLs for resource `ResourcePattern(resourceType=TOPIC, name=a, patternType=LITERAL)`: \n"
+        " \t(principal=User:a, host=*, operation=READ, permissionType=ALLOW)\n",
+        encoding="utf-8",
+    )
+    environment = {"PATH": "manifests", "CLUSTER": "demo=snapshot:live.json", "CONNECTIONS": "connections.yaml"}
+    for name, value in environment.items():
+        monkeypatch.setenv(f"RECONCILER_{name}", value)
+    return tmp_path
+
+
+def _write_cluster(state: ClusterState) -> None:
+    Path("live.json").write_text(snapshot_text(state, BrokerFacts(broker_ids=(1,))), encoding="utf-8")
+
+
+def _add_topic(name: str) -> None:
+    state = parse_snapshot(Path("live.json").read_text(encoding="utf-8"))
+    _write_cluster(replace(state, topics={**state.topics, name: Topic(name, 3, 1)}))
+
+
+@pytest.mark.parametrize("recipe", sorted(_RECIPES))
+def test_a_recipe_does_what_it_shows(recipe: str, world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if recipe == "Delete a topic":
+        _add_topic("payments.old")
+    for step in steps_of(_RECIPES[recipe]):
+        if step.file:
+            file = Path(world, step.file)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(step.text, encoding="utf-8")
+            assert file.suffix not in (".yaml", ".yml") or list(yaml.safe_load_all(step.text))
+            continue
+        status, shown = _ran(step, capsys)
+        assert status == step.status, shown
+        place = 0
+        for line in step.shown:
+            place = shown.find(line, place)
+            assert place >= 0, f"{step.command} does not print {line!r}, but:\n{shown}"
+
+
+def _ran(step: Step, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    words = shlex.split(step.command)
+    if words[0] != "reconciler":
+        return subprocess.run(words, check=False).returncode, ""
+    command, _, file = " ".join(map(shlex.quote, words[1:])).partition(" '>' ")
+    capsys.readouterr()
+    status = run(shlex.split(command))
+    printed = capsys.readouterr()
+    if file:
+        Path(file).write_text(printed.out, encoding="utf-8")
+    return status, printed.out + printed.err
+
+
+@pytest.mark.parametrize("recipe", sorted(_RECIPES))
+def test_a_recipe_is_short(recipe: str) -> None:
+    code = "".join(re.findall(r"^```[a-z]*\n(.*?)^```", _RECIPES[recipe], re.MULTILINE | re.DOTALL))
+    assert code.count("\n") <= _MOST_LINES
+
+
+@pytest.mark.parametrize("recipe", [name for name in sorted(_RECIPES) if name.startswith("Run it in")])
+def test_a_pipeline_takes_ten_lines_and_runs_a_script_that_is_there(recipe: str) -> None:
+    (step,) = steps_of(_RECIPES[recipe])
+    assert step.text.count("\n") <= 1 + 10
+    scripts = re.findall(r"/opt/reconciler-source/(\S+\.sh)|reconciler/(\.github/\S+\.yml)@", step.text)
+    assert scripts
+    assert all((_ROOT / (script or workflow)).is_file() for script, workflow in scripts)
+
+
+def test_help_names_every_recipe_by_its_heading() -> None:
+    assert {heading for headings in RECIPES.values() for heading in headings} == set(_RECIPES)
+
+
+def _metrics(text: str) -> Iterator[str]:
+    yield from re.findall(r"\breconciler_[a-z_]+\b", text)
+
+
+@pytest.mark.parametrize("file", ["rules.yml", "grafana.json"])
+def test_alerts_and_boards_are_about_metrics_that_exist(file: str) -> None:
+    text = (_ROOT / "examples" / "monitoring" / file).read_text(encoding="utf-8")
+    assert yaml.safe_load(text)
+    written = set(_metrics(Path(os.fspath(prometheus.__file__)).read_text(encoding="utf-8")))
+    asked = set(_metrics(text))
+    assert asked
+    assert asked <= written

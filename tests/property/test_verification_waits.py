@@ -1,0 +1,91 @@
+"""Verification waits as long as more of what was done appears, and ends where nothing does."""
+
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply import ApplyEnvironment, Result, Silent, check, perform
+from reconciler.apply.verification import LONGEST_SECONDS, VISIBLE_SECONDS
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    Change,
+    ClusterState,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.plan import Options, Request, Terms, propose
+from reconciler.ports import Answer, ReadRequest
+from tests.property.clock import StillClock
+from tests.property.transitions import DAY, declared
+
+#: The longest pause between two readings, by which an end may be late.
+PAUSE = 5.0
+SOON = st.floats(0, VISIBLE_SECONDS - PAUSE)
+
+
+class SlowCluster(MemoryCluster):
+    """Shows each new binding some seconds after the one before it."""
+
+    def __init__(self, clock: StillClock, gaps: Sequence[float]) -> None:
+        super().__init__(ClusterState("c"))
+        self.clock, self.gaps = clock, gaps
+        self.shows: dict[AclBinding, float] = {}
+
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        at = self.clock.monotonic()
+        for change, gap in zip(changes, self.gaps, strict=True):
+            at += gap
+            if isinstance(change.after, AclBinding):
+                self.shows[change.after] = at
+        return super().send(changes)
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        found = super().read(request)
+        now = self.clock.monotonic()
+        return ClusterState("c", frozenset(b for b in found.bindings if self.shows[b] <= now))
+
+
+def ended(gaps: Sequence[float]) -> tuple[Result, float]:
+    """How an apply of one binding for each gap ends, and after how many seconds."""
+    entry = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermissionType.ALLOW)
+    wanted = [AclBinding(ResourcePattern(ResourceType.TOPIC, f"t{number:03}"), entry) for number in range(len(gaps))]
+    live, clock = ClusterState("c"), StillClock()
+    terms = Terms("c", default_allow=False)
+    plan = propose(declared(frozenset(wanted), {}), live, terms, Request(DAY, Options()))
+    cluster = SlowCluster(clock, gaps)
+    result = perform(plan, live, check(plan, live, terms), ApplyEnvironment(cluster, clock, Silent()))
+    return result, clock.seconds
+
+
+@settings(max_examples=25)
+@given(st.lists(SOON, min_size=1, max_size=int(LONGEST_SECONDS / VISIBLE_SECONDS)))
+def test_what_appears_bit_by_bit_is_waited_for(gaps: list[float]) -> None:
+    result, seconds = ended(gaps)
+    assert result.succeeded, result.differences
+    assert seconds <= sum(gaps) + PAUSE
+
+
+@settings(max_examples=25)
+@given(st.lists(SOON, max_size=8), st.floats(VISIBLE_SECONDS + PAUSE, 10_000), st.lists(SOON, max_size=8))
+def test_what_stays_away_for_too_long_is_named(before: list[float], pause: float, after: list[float]) -> None:
+    result, seconds = ended([*before, pause, *after])
+    assert not result.succeeded
+    assert sum("the cluster does not show it" in text for text in result.differences) == 1 + len(after)
+    assert VISIBLE_SECONDS <= seconds <= sum(before) + VISIBLE_SECONDS + 2 * PAUSE
+
+
+def test_the_wait_is_bounded_whatever_appears() -> None:
+    result, seconds = ended([VISIBLE_SECONDS - PAUSE] * 100)
+    assert not result.succeeded
+    assert LONGEST_SECONDS <= seconds <= LONGEST_SECONDS + PAUSE
+
+
+def test_many_topics_on_a_slow_broker_are_all_there_a_minute_later() -> None:
+    result, seconds = ended([0.3] * 286)
+    assert result.succeeded
+    assert seconds > VISIBLE_SECONDS

@@ -1,0 +1,254 @@
+"""Whoever can write to the audit log cannot change what it says without being found out."""
+
+import json
+import multiprocessing
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.adapters.audit_log import AuditLog
+from reconciler.adapters.sandbox import Sandbox
+from reconciler.adapters.snapshot import snapshot_text
+from reconciler.apply.audit_chain import GENESIS, TopicCopy, chained, line_digest, verify
+from reconciler.apply.audit_records import AUDIT
+from reconciler.cli.main import run
+from reconciler.model import ClusterState
+from reconciler.ports import RecordError
+from tests.cases.test_cases import binding
+from tests.integration.main_job import Job, job
+
+MANIFESTS = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: c}
+spec: {allowEveryoneIfNoAclFound: false, barrier: {wait: 10ms}}
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: a}
+spec:
+  principal: User:a
+  rules: [{allow: [READ, WRITE], topics: [x]}]
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[Path, str]:
+    """The log of two runs, and the head that the second one printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CI", raising=False)
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "all.yaml").write_text(MANIFESTS)
+    live = ClusterState("id", frozenset({binding("User:b ALLOW READ on TOPIC x")}))
+    (tmp_path / "live.json").write_text(snapshot_text(live))
+    where = ["--cluster", "snapshot:live.json"]
+    assert run(["plan", "m", *where, "--allow-deletes", "--out", "plan.json"]) == 0
+    for _ in range(2):
+        capsys.readouterr()
+        assert run(["apply", "plan.json", "m", *where, "--yes", "--audit", "audit.jsonl", "--output", "json"]) == 0
+    return tmp_path / "audit.jsonl", json.loads(capsys.readouterr().out)["auditHead"]
+
+
+def test_a_log_of_two_runs_is_one_chain(log: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The control: what runs write is intact, and each line is one that the schema declares."""
+    file, head = log
+    assert run(["audit", "verify", str(file), "--head", head]) == 0
+    shown = capsys.readouterr()
+    assert f"audit.jsonl: intact. {len(_lines(file))} lines, head {head}\n" == shown.out
+    assert "note" not in shown.err
+    for line in _lines(file):
+        document = json.loads(line)
+        assert AUDIT.write(AUDIT.read(document)) == document
+
+
+def test_what_vouches_for_nothing_is_said(log: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a head the last line may be anything, and the command says so."""
+    assert run(["audit", "verify", str(log[0])]) == 0
+    assert "nothing vouches for the last line" in capsys.readouterr().err
+
+
+def _lines(file: Path) -> list[bytes]:
+    return file.read_bytes().removesuffix(b"\n").split(b"\n")
+
+
+EDITS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
+    "an operator's name": lambda lines: [lines[0].replace(b'"operator":"', b'"operator":"not-'), *lines[1:]],
+    "an outcome in the middle": lambda lines: [line.replace(b'"done"', b'"already"') for line in lines],
+    "a white space": lambda lines: [*lines[:2], lines[2] + b" ", *lines[3:]],
+    "a step dropped": lambda lines: [*lines[:1], *lines[2:]],
+    "the first line dropped": lambda lines: lines[1:],
+    "two lines swapped": lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
+    "a line doubled": lambda lines: [*lines[:2], *lines[1:]],
+    "a line added": lambda lines: [*lines[:3], *chained([{"record": "step"}], line_digest(lines[2]))[0], *lines[3:]],
+    "the end cut off": lambda lines: lines[:-1],
+    "a whole run cut off": lambda lines: lines[: len(lines) // 2],
+    "the last line changed": lambda lines: [*lines[:-1], lines[-1].replace(b"true", b"false")],
+    "everything dropped": lambda lines: [],
+    "written again from the first line": lambda lines: chained(
+        [{key: item for key, item in json.loads(line).items() if key != "previous"} | {"time": "x"} for line in lines],
+        GENESIS,
+    )[0],
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_is_found(log: tuple[Path, str], edit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody edits the file after the run: status 4, with the line."""
+    file, head = log
+    edited = EDITS[edit](_lines(file))
+    file.write_bytes(b"".join(line + b"\n" for line in edited))
+    assert run(["audit", "verify", str(file), "--head", head, "--output", "json"]) == 4
+    found = json.loads(capsys.readouterr().out)
+    assert found["problems"]
+    assert run(["audit", "verify", str(file), "--head", head]) == 4
+    assert "not as it was written" in capsys.readouterr().out
+
+
+def _chain(texts: Sequence[str]) -> list[bytes]:
+    return chained([{"record": "step", "text": text} for text in texts], GENESIS)[0]
+
+
+chains = st.lists(st.text(max_size=5), min_size=2, max_size=8).map(_chain)
+
+
+@given(st.data(), chains)
+def test_any_edit_before_a_known_head_is_found(data: st.DataObject, lines: list[bytes]) -> None:
+    """Whatever is changed, dropped, swapped, doubled, moved or cut: with the head, it is a problem."""
+    head = line_digest(lines[-1])
+    assert verify("a", lines, [head]).intact
+    edited = list(lines)
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(edited) - 1))
+        match data.draw(st.sampled_from(["change", "drop", "swap", "double", "cut", "insert"])):
+            case "change":
+                at = data.draw(st.integers(0, max(0, len(edited[place]) - 1)))
+                edited[place] = edited[place][:at] + data.draw(st.binary(max_size=2)) + edited[place][at + 1 :]
+            case "drop":
+                del edited[place]
+            case "swap":
+                other = data.draw(st.integers(0, len(edited) - 1))
+                edited[place], edited[other] = edited[other], edited[place]
+            case "double":
+                edited.insert(data.draw(st.integers(0, len(edited))), edited[place])
+            case "cut":
+                edited = edited[:place]
+            case _:
+                edited.insert(place, data.draw(st.sampled_from([*lines, b"", b"{}", b'{"previous":"x"}'])))
+        if not edited:
+            break
+    # What follows the known head is anchored by nothing, so half a line there is no more than that.
+    untouched = edited[: len(lines)] == lines and not any(b'"previous"' in line for line in edited[len(lines) :])
+    assert verify("a", edited, [head]).intact is untouched
+
+
+@given(chains, st.data())
+def test_a_log_that_was_written_again_is_found_by_its_copy(lines: list[bytes], data: st.DataObject) -> None:
+    """The whole chain is computed anew after an edit, so that it holds by itself: the topic knows better."""
+    place = data.draw(st.integers(0, len(lines) - 1))
+    kept, after = lines[:place], lines[place + 1 :]
+    previous = line_digest(kept[-1]) if kept else GENESIS
+    texts = [json.loads(line)["text"] for line in (after if data.draw(st.booleans()) else lines[place:])]
+    forged = kept + chained([{"record": "step", "text": f"{text}!"} for text in texts], previous)[0]
+    assert verify("a", forged, []).intact
+    assert not verify("a", forged, [], TopicCopy((tuple(lines),))).intact
+    assert verify("a", lines, [], TopicCopy((tuple(lines[::2]), tuple(lines[1::2])))).intact
+    assert not verify("a", lines, [], TopicCopy((tuple(reversed(lines)),))).intact
+
+
+def test_a_torn_line_stays_in_its_place(tmp_path: Path) -> None:
+    """A crash leaves half a line: the next run continues behind it, and nobody can take it away unseen."""
+    path = tmp_path / "a"
+    with AuditLog(str(path)) as audit:
+        audit.write({"record": "run"})
+    with path.open("ab") as file:
+        file.write(b'{"record":"st')
+    with AuditLog(str(path)) as audit:
+        audit.write({"record": "run"}, {"record": "end"})
+        head = audit.head
+    lines = _lines(path)
+    found = verify("a", lines, [head])
+    assert found.intact
+    assert found.notes == ("line 2 is incomplete: a crash cut it off",)
+    assert not verify("a", [lines[0], *lines[2:]], [head]).intact
+
+
+@pytest.mark.parametrize("text", ["notes\n", "notes", '{"a": 1}\n', "[]\n"])
+def test_a_file_that_is_no_log_is_left_alone(tmp_path: Path, text: str) -> None:
+    """The operator mistypes the file: nothing is appended to something else."""
+    (tmp_path / "a").write_text(text)
+    with pytest.raises(RecordError, match="it is not an audit log"):
+        AuditLog(str(tmp_path / "a"))
+    assert (tmp_path / "a").read_text() == text
+
+
+def _append(path: str, name: str) -> None:
+    with AuditLog(path) as audit:
+        for number in range(50):
+            audit.write({"record": "step", "by": name, "number": number})
+
+
+def test_runs_that_append_at_a_time_do_not_fork_the_chain(tmp_path: Path) -> None:
+    """Several runs write to one file: one chain, every line in it."""
+    path = str(tmp_path / "audit.jsonl")
+    spawn = multiprocessing.get_context("spawn")
+    writers = [spawn.Process(target=_append, args=(path, name)) for name in "abcd"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    lines = _lines(Path(path))
+    assert len(lines) == 200
+    assert verify("a", lines, [line_digest(lines[-1])]).intact
+    assert (Path(path).stat().st_mode & 0o777) == 0o600
+
+
+BEFORE = """\
+apiVersion: reconciler/v1
+kind: Topics
+metadata: {name: t}
+spec:
+  defaults: {partitions: 2, replicationFactor: 1}
+  topics: [{name: "@audit"}, {name: "@orders"}]
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: a}
+spec: {principal: User:svc, rules: [{allow: READ, topics: ["@orders"]}]}
+"""
+
+
+@pytest.fixture
+def team(tmp_path: Path, broker: Sandbox, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Job:
+    return job(tmp_path, broker, f"audit{abs(hash(request.node.name)) % 10**8}.", capsys)
+
+
+@pytest.mark.broker
+def test_the_copy_in_a_topic_of_a_broker(team: Job, tmp_path: Path) -> None:
+    """The file is written again without a line, so that the chain holds: the topic's copy has it."""
+    team.write("all.yaml", BEFORE)
+    assert team.run("apply", "--yes").status == 0
+    topic, file = f"{team.prefix}audit", tmp_path / "audit.jsonl"
+    for operation in ("WRITE", "READ"):
+        team.write("all.yaml", BEFORE.replace("READ", operation))
+        done = team.run("apply", "--yes", "--allow-deletes", "--audit", str(file), "--audit-topic", topic)
+        assert done.status == 0, done.err
+    lines = _lines(file)
+    compare = ["audit", "verify", str(file), "--cluster", "it", "--topic", topic]
+    reach = ["--connections", str(team.connections)]
+    good = team.bare(*compare, *reach)
+    assert good.status == 0, good.out + good.err
+    assert f"{len(lines)} lines, {len(lines)} of them in the topic, head {line_digest(lines[-1])}" in good.out
+    assert "note" not in good.err
+    contents = [{key: item for key, item in json.loads(line).items() if key != "previous"} for line in lines]
+    for forged in (contents[:-1], [*contents[:2], *contents[3:]], [{**contents[0], "operator": "x"}, *contents[1:]]):
+        file.write_bytes(b"".join(line + b"\n" for line in chained(forged, GENESIS)[0]))
+        assert team.bare("audit", "verify", str(file)).status == 0, "the chain alone holds"
+        found = team.bare(*compare, *reach)
+        assert found.status == 4, found.out
+        assert "in the topic" in found.out or "the topic has" in found.out
+    missing = team.bare(*compare[:-1], f"{topic}-missing", *reach)
+    assert missing.status == 1
+    assert "cannot be read" in missing.err

@@ -1,0 +1,145 @@
+"""Floods of steps and of items that stay: they share lines, with exact numbers, and hide nothing that is grave."""
+
+import datetime
+import re
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from reconciler.diff import Skipped, SkipReason
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    Change,
+    Create,
+    Delete,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
+from reconciler.plan import Guard, Options, Phase, Plan, Refusal, Step, Terms, describe
+from reconciler.report.plan_text import plan_lines
+from reconciler.report.skipped_lines import skipped_groups
+from reconciler.report.step_lines import step_lines, steps_shown
+
+_CROWD = 10_500
+_ALLOW, _DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
+
+
+def _binding(
+    principal: str,
+    name: str,
+    *,
+    kind: ResourceType = ResourceType.TOPIC,
+    operation: AclOperation = AclOperation.READ,
+    permission: AclPermissionType = _ALLOW,
+    pattern: PatternType = PatternType.LITERAL,
+) -> AclBinding:
+    return AclBinding(ResourcePattern(kind, name, pattern), AccessControlEntry(principal, "*", operation, permission))
+
+
+def _crowd() -> list[AclBinding]:
+    return [_binding(f"User:a{number:05}", f"topic-{number:05}") for number in range(_CROWD)]
+
+
+#: What one line has to show, whatever else a plan creates.
+_GRAVE = {
+    "the cluster": _binding("User:mallory", "kafka-cluster", kind=ResourceType.CLUSTER, operation=AclOperation.ALTER),
+    "everybody": _binding("User:*", "payroll.salaries"),
+    "all names": _binding("User:mallory", "*"),
+    "an internal topic": _binding("User:mallory", "__consumer_offsets"),
+    "a prefix": _binding("User:mallory", "p", pattern=PatternType.PREFIXED),
+}
+
+
+def _plan(phase: Phase, changes: list[Change], skipped: tuple[Skipped, ...] = ()) -> Plan:
+    steps = tuple(Step(phase, change) for change in changes)
+    return Plan("id", Terms("c"), Options(), datetime.date(2026, 11, 21), steps, skipped)
+
+
+@pytest.mark.parametrize("grave", sorted(_GRAVE))
+def test_a_grave_grant_among_very_many_others(grave: str) -> None:
+    """10,500 grants on single topics and one that is worse: the plan fits a screen, and that one comes first."""
+    bindings = [*_crowd(), _GRAVE[grave]]
+    Random(7).shuffle(bindings)
+    text = list(plan_lines(_plan(Phase.CREATE_ALLOW, [Create(one) for one in bindings])))
+    assert len(text) < 40
+    assert re.match(r"[\d,]+ of 10,501 steps shown, the gravest first; --expand shows the others", text[0])
+    first = text[text.index("1. create ALLOW bindings (10,501)") + 1]
+    assert _GRAVE[grave].entry.principal in first
+    assert any("10,500 bindings: 10,500 principals ALLOW READ on 10,500 TOPIC names" in line for line in text)
+
+
+def test_as_many_shapes_as_somebody_likes() -> None:
+    """A crowd in which no two rows have one shape: lines end, what is gravest is there, the rest is counted."""
+    operations = sorted(set(AclOperation) - {AclOperation.ANY, AclOperation.UNKNOWN})
+    bindings = [
+        _binding(f"User:a{number}", f"t{number}", operation=operation)
+        for number in range(512)
+        for bit, operation in enumerate(operations)
+        if number >> bit & 1
+    ]
+    grave = _GRAVE["the cluster"]
+    plan = _plan(Phase.CREATE_ALLOW, [Create(one) for one in [*bindings, grave]])
+    lines = list(step_lines(plan))
+    assert len(lines) < 40
+    assert lines[0].words.startswith("User:mallory ALLOW ALTER on CLUSTER")
+    assert sum(len(line.ids) for line in lines) == len(plan.steps)
+    shown, total = steps_shown(lines)
+    assert 0 < shown < total == len(plan.steps)
+
+
+def test_topics_that_go_are_named() -> None:
+    """A hundred deletions share a line with their number, and their names are on it: each goes with its records."""
+    topics = [Delete(Topic(f"orders.{number:03}", 1, 1)) for number in range(100)]
+    (line,) = step_lines(_plan(Phase.DELETE_TOPIC, list(topics)))
+    assert line.words == "100 topics and all their records"
+    assert line.names == tuple(f"orders.{number:03}" for number in range(100))
+    assert line.unnamed == 0
+
+
+def test_what_stays_on_a_large_cluster() -> None:
+    """10,500 bindings that nobody declares, and one DENY whose deletion would open something: it is named, first."""
+    deny = _binding("User:b", "payroll.salaries", permission=_DENY, operation=AclOperation.WRITE)
+    changes = [Delete(one) for one in [*_crowd(), deny]]
+    skipped = tuple(
+        Skipped(SkipReason.HELD_BACK, describe(change), "deletions need --allow-deletes", change) for change in changes
+    )
+    plan = _plan(Phase.CREATE_ALLOW, [Create(_binding("User:new", "t"))], skipped)
+    text = list(plan_lines(plan))
+    assert len(text) < 40
+    assert "of 10,501 items not changed shown, the gravest first" in text[0]
+    below = text[text.index("Not changed (10,501)") :]
+    assert below[2] == "    delete User:b DENY WRITE on TOPIC payroll.salaries"
+    (group,) = skipped_groups(plan)
+    assert group.total == 10_501
+    (whole,) = skipped_groups(plan, fold=False)
+    assert len(whole.lines) == 10_501
+    assert whole.unnamed == 0
+
+
+def test_expanded_nothing_is_left_out() -> None:
+    """``--expand`` shows each step and each item that stays, and says nothing of missing ones."""
+    changes = [Create(one) for one in _crowd()[:300]]
+    skipped = tuple(Skipped(SkipReason.EXCLUDED, describe(one), "not selected", one) for one in changes)
+    text = list(plan_lines(_plan(Phase.CREATE_ALLOW, list(changes), skipped), expand=True))
+    assert not re.search("shown", text[0])
+    assert sum("ALLOW READ on TOPIC topic-" in line for line in text) == 600
+
+
+def test_as_many_refusals_as_somebody_likes() -> None:
+    """500 topics to delete do not push the refusal of another guard out of sight, and all are counted first."""
+    refusals = [Refusal(Guard.TOPIC_DELETE, f"t{number}", f"t{number} goes", "accept it") for number in range(500)]
+    refusals.append(Refusal(Guard.CLUSTER_ALTER, "User:mallory", "User:mallory gains ALTER", "accept it"))
+    changes: list[Change] = [Create(_binding("User:mallory", "t"))]
+    plan = replace(_plan(Phase.CREATE_ALLOW, changes), refusals=tuple(refusals))
+    text = list(plan_lines(plan))
+    assert len(text) < 70
+    assert "21 of 501 refusals shown" in text[0]
+    assert "  cluster-alter: User:mallory gains ALTER" in text
+    assert "    and 480 more; --expand shows each" in text
+    assert len(list(plan_lines(plan, expand=True))) > 1_000

@@ -1,0 +1,64 @@
+"""Manifests that lose most of what they declare: nothing is deleted unless somebody raised the limit."""
+
+import pytest
+
+from reconciler.manifest.guardrail_meaning import Meaning, meaning_of
+from reconciler.report.export.cluster import cluster_document
+from tests.unit.cli.test_refusals import CLUSTER, RULES, Place, place
+
+__all__ = ["place"]
+
+
+def _cluster(place: Place, live: int, declared: int, limits: str = "") -> None:
+    rules = "".join(f"    - {{allow: READ, topics: [t{number}]}}\n" for number in range(declared))
+    place.live(*(f"User:a ALLOW READ on TOPIC t{number}" for number in range(live)))
+    (place.root / "m" / "all.yaml").write_text(CLUSTER + limits + RULES % ("a", "User:a") + rules)
+
+
+@pytest.mark.parametrize(
+    ("live", "declared", "limits", "status"),
+    [
+        pytest.param(40, 29, "", 5, id="11 of 40 are 27 %"),
+        pytest.param(55, 44, "", 0, id="11 of 55 are 20 %"),
+        pytest.param(11, 1, "", 0, id="10 of 11 are few"),
+        pytest.param(40, 29, "  limits: {maxDeletePercent: 100}\n", 0, id="raised"),
+        pytest.param(40, 29, "  limits: {maxDeletePercent: 20, percentAbove: 11}\n", 0, id="more are few"),
+        pytest.param(40, 29, "  limits: {maxDeletes: 100}\n", 5, id="another limit does not lift it"),
+        pytest.param(11, 8, "  limits: {maxDeletePercent: 20}\n", 5, id="a stated share counts from the first binding"),
+    ],
+)
+def test_a_mass_deletion_is_refused_by_default(
+    place: Place, live: int, declared: int, limits: str, status: int
+) -> None:
+    """A directory is emptied by mistake, or to cause an outage: a guard refuses unless a limit says more."""
+    _cluster(place, live, declared, limits)
+    ended = place.plan()
+    assert ended.status == status, ended.out + ended.err
+    assert ("--accept limit=maxDeletePercent" in ended.out) is (status == 5)
+
+
+def test_a_person_can_accept_one_mass_deletion(place: Place) -> None:
+    """What is meant is possible: by name, for one plan."""
+    _cluster(place, 40, 29)
+    assert place.plan("--accept", "limit=maxDeletePercent").status == 0
+    assert place.apply().status == 0
+
+
+def test_apply_refuses_a_mass_deletion_that_the_plan_did_not_see(place: Place) -> None:
+    """The plan was made under a raised limit, which is gone by now: apply refuses."""
+    _cluster(place, 40, 29, "  limits: {maxDeletePercent: 100}\n")
+    assert place.plan().status == 0
+    _cluster(place, 40, 29)
+    place.assert_refused(5, "maxDeletePercent")
+
+
+def test_export_writes_the_limit_where_somebody_can_raise_it() -> None:
+    """Nobody has to look up what holds where nothing is written."""
+    assert "  limits:\n    maxDeletePercent: 20\n    percentAbove: 10\n" in cluster_document("c", ["b:9092"], {})
+
+
+@pytest.mark.parametrize("rule", ["spec.limits", "spec.limits.maxDeletePercent", "spec.limits.percentAbove"])
+def test_a_limit_that_is_written_for_the_first_time_may_be_looser(rule: str) -> None:
+    """The proposer adds maxDeletePercent 100 where nothing was written: that is not called tighter."""
+    assert meaning_of("Cluster", rule, None, "100") is Meaning.UNCLEAR
+    assert meaning_of("Cluster", "spec.limits.maxDeletes", None, "100") is Meaning.TIGHTER

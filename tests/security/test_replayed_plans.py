@@ -1,0 +1,131 @@
+"""A genuine plan at the wrong time: replayed, too old, or without the people who have to approve it."""
+
+import datetime
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from reconciler.plan import parse_plan
+from tests.unit.cli.test_refusals import RULES, TOPICS, WISH, Place, place
+
+__all__ = ["place"]
+
+
+@pytest.mark.parametrize(
+    ("manifests", "named"),
+    [
+        pytest.param(RULES % ("a", "User:a") + "    - {allow: READ, topics: [old]}\n", "PREFIXED pay.", id="all else"),
+        pytest.param(
+            WISH + RULES % ("b", "User:a") + "    - {allow: READ, topics: [old]}\n",
+            "delete User:a ALLOW READ on TOPIC old: expected not to be declared",
+            id="a delete of what is declared",
+        ),
+        pytest.param(
+            WISH.replace("partitions: 3", "partitions: 4"), "add partitions to topic grows", id="more partitions"
+        ),
+        pytest.param(WISH.replace("2s", "3s"), "alter configs of topic grows", id="another value"),
+        pytest.param(WISH.partition(TOPICS)[0], "alter configs of topic grows", id="no topic"),
+    ],
+)
+def test_a_replayed_plan_is_refused(place: Place, manifests: str, named: str) -> None:
+    """The attacker applies an approved plan again after the manifests have moved on: every unwanted step is named."""
+    place.write(manifests)
+    place.assert_refused(4, "the manifests do not want this plan any more", named)
+
+
+def test_a_delete_of_a_deny_is_not_replayed(place: Place) -> None:
+    """The attacker applies an old plan that removes a DENY which the manifests declare by now: refused."""
+    place.write(WISH.replace("    - {deny: READ, topics: [pay.secret]}\n", ""))
+    assert place.plan().status == 0
+    place.write(WISH)
+    place.assert_refused(4, "delete User:a DENY READ on TOPIC pay.secret: expected not to be declared")
+
+
+def test_a_plan_that_is_still_wanted_is_applied(place: Place) -> None:
+    """Manifests that moved on elsewhere do not void a plan."""
+    place.write(WISH + RULES % ("b", "User:b") + "    - {allow: READ, topics: [other]}\n")
+    assert place.apply().status == 0
+
+
+def _made(place: Place, ago: datetime.timedelta) -> None:
+    at = datetime.datetime.now(datetime.UTC) - ago
+    place.altered(lambda plan: replace(plan, created_at=f"{at:%Y-%m-%dT%H:%M:%SZ}"))
+
+
+def test_an_old_plan_is_refused(place: Place) -> None:
+    """The attacker has a pipeline apply an old plan file: it is refused if the age is limited."""
+    _made(place, datetime.timedelta(hours=13))
+    old = place.apply("--max-age", "12h")
+    assert old.status == 4
+    assert "ago" in old.err
+    assert place.apply("--max-age", "14h").status == 0
+
+
+def test_a_pipeline_limits_the_age_by_itself(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attacker counts on a pipeline that sets no limit: where CI is set, it is a day."""
+    monkeypatch.setenv("CI", "true")
+    _made(place, datetime.timedelta(hours=25))
+    assert place.apply().status == 4
+    assert place.apply("--max-age", "26h").status == 0
+
+
+@pytest.mark.parametrize("made", [None, "2099-01-01T00:00:00Z"])
+def test_a_plan_without_an_honest_time_is_refused(place: Place, made: str | None) -> None:
+    """The attacker strips the time, or writes one of the future: the plan is refused where the age is limited."""
+    place.altered(lambda plan: replace(plan, created_at=made))
+    assert place.apply("--max-age", "12h").status == 4
+    assert place.apply().status == 0
+
+
+def test_another_time_is_another_file(place: Place) -> None:
+    """The attacker makes a plan younger: the id to approve is the same, the file's id is not."""
+    before = parse_plan((place.root / "plan.json").read_text())
+    file = next(word for word in place.run("show", "plan.json").out.split() if word.startswith("file-"))
+    _made(place, datetime.timedelta(hours=1))
+    after = parse_plan((place.root / "plan.json").read_text())
+    assert before.created_at != after.created_at
+    assert place.apply("--require-id", file).status == 4
+
+
+def test_apply_counts_the_people_who_signed(place: Place) -> None:
+    """The author signs alone: refused, with nothing sent, until somebody else has signed."""
+    lines = []
+    for name in ("alice", "bob"):
+        key = ed25519.Ed25519PrivateKey.generate()
+        (place.root / name).write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+        lines.append(f"{name} {key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()}\n")
+    (place.root / "signers").write_text("".join(lines))
+    rule = ("--require-approvals", "1", "--allowed-signers", "signers", "--not-author", "alice")
+    live = (place.root / "live.json").read_bytes()
+    assert place.run("approve", "plan.json", "--key", "alice").status == 0
+    alone = place.apply(*rule)
+    assert (alone.status, "is an author of the change" in alone.err) == (5, True)
+    assert (place.root / "live.json").read_bytes() == live
+    signed = place.run("approve", "plan.json", "--key", "bob")
+    assert (signed.status, "plan-" in signed.out) == (0, True)
+    assert place.apply(*rule).status == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--require-approvals", "1"),
+        ("--allowed-signers", "signers"),
+        ("--not-author", "alice"),
+        ("--require-approvals", "0", "--allowed-signers", "signers"),
+    ],
+)
+def test_half_a_rule_is_none(place: Place, words: tuple[str, ...]) -> None:
+    """Somebody asks for approvals with an option missing: nothing is applied as if nobody had asked."""
+    assert place.apply(*words).status == 64
+
+
+def test_a_plan_that_is_made_now_cannot_have_been_approved(place: Place) -> None:
+    """Somebody plans and applies in one go where approvals are required: refused."""
+    Path(place.root / "signers").write_text("")
+    rule = ("--require-approvals", "1", "--allowed-signers", "signers")
+    ended = place.run("apply", "m", "--cluster", "c=snapshot:live.json", "--yes", *rule)
+    assert (ended.status, "saved plan" in ended.err) == (64, True)

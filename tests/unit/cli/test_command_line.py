@@ -1,0 +1,311 @@
+"""What all commands have in common: variables for options, short options, PATH, words for commands, proposals."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from reconciler.adapters.snapshot import snapshot_text
+from reconciler.cli.commands import variables
+from reconciler.cli.exits import Exit
+from reconciler.cli.main import program, run
+from reconciler.model import ClusterState
+
+_CLUSTER = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: NAME}
+spec: {allowEveryoneIfNoAclFound: false}
+"""
+
+
+def _tree(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield words, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below
+            yield from _tree(below, (*words, name))
+
+
+_COMMANDS = dict(_tree(program))
+_OPTIONS = [
+    (words, command, option)
+    for words, command in _COMMANDS.items()
+    for option in command.params
+    if isinstance(option, click.Option) and not option.hidden and option.name not in ("version", "help")
+]
+
+
+def _long(option: click.Option) -> str:
+    return max(option.opts, key=len)
+
+
+def test_every_option_of_every_command_has_a_variable_that_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(_OPTIONS) > 200
+    for words, command, option in _OPTIONS:
+        flag = _long(option).removeprefix("--").replace("-", "_").upper()
+        own = "_".join(["RECONCILER", *words, flag]).replace("-", "_").upper()
+        assert variables(option)[0] == own
+        assert set(variables(option)) <= {own, f"RECONCILER_{flag}"}
+        for variable in variables(option):
+            with monkeypatch.context() as patched:
+                patched.setenv(variable, "1")
+                value, source = option.consume_value(click.Context(command, info_name="x"), {})
+            assert source is click.ParameterSource.ENVIRONMENT, variable
+            assert value in ("1", ["1"], True)
+
+
+def test_a_variable_of_several_commands_means_the_same_in_each() -> None:
+    meanings: dict[str, set[tuple[object, ...]]] = {}
+    for _, _, option in _OPTIONS:
+        if len(variables(option)) > 1:
+            words = () if _long(option) == "--output" else getattr(option.type, "choices", ())  # lists have more
+            kind = (option.metavar, option.is_flag, tuple(words))
+            meanings.setdefault(variables(option)[-1], set()).add(kind)
+    assert {name: kinds for name, kinds in meanings.items() if len(kinds) > 1} == {}
+    assert {"RECONCILER_CLUSTER", "RECONCILER_CONNECTIONS", "RECONCILER_OUTPUT", "RECONCILER_PATH"} <= meanings.keys()
+
+
+def test_a_short_option_is_the_same_in_every_command() -> None:
+    shorts: dict[str, set[str]] = {}
+    for command in _COMMANDS.values():
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                for name in parameter.opts:
+                    if not name.startswith("--"):
+                        shorts.setdefault(name, set()).add(_long(parameter))
+    assert shorts == {
+        "-c": {"--cluster"},
+        "-f": {"--path"},
+        "-o": {"--output"},
+        "-q": {"--quiet"},
+        "-v": {"--verbose"},
+        "-y": {"--yes"},
+    }
+    for words, _, option in _OPTIONS:
+        if _long(option) in ("--cluster", "--path", "--output", "--yes"):
+            assert len(option.opts) == 2, words
+
+
+def test_every_command_that_reads_manifests_takes_path_as_an_option() -> None:
+    for words, command in _COMMANDS.items():
+        takes = {_long(option) for option in command.params if isinstance(option, click.Option)}
+        arguments = {argument.name for argument in command.params if isinstance(argument, click.Argument)}
+        reads = "path" in arguments or "--connections" in takes
+        assert not reads or words == ("convert",) or "--path" in takes, words
+
+
+def test_help_says_which_variable_sets_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, command in _COMMANDS.items():
+        if words and any(isinstance(one, click.Option) and not one.hidden for one in command.params):
+            assert run([*words, "--help"]) == Exit.OK
+            assert "Environment variables set options: RECONCILER_" in capsys.readouterr().out
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with manifests in a directory, and a snapshot."""
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "cluster.yaml").write_text(_CLUSTER.replace("NAME", "c"), encoding="utf-8")
+    (tmp_path / "live.json").write_text(snapshot_text(ClusterState("id")), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_an_option_comes_before_the_commands_variable_and_that_before_the_shared_one(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RECONCILER_PATH", "manifests")
+    monkeypatch.setenv("RECONCILER_CLUSTER", "snapshot:none.json")
+    monkeypatch.setenv("RECONCILER_PLAN_CLUSTER", "snapshot:live.json")
+    assert run(["plan"]) == Exit.OK
+    assert run(["diff", "-c", "snapshot:none.json"]) == Exit.ERROR
+    assert run(["status"]) == Exit.ERROR
+    assert run(["status", "-c", "snapshot:live.json", "-f", "manifests"]) == Exit.OK
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    "command", ["plan", "drift", "apply", "who-can READ topic t", "access", "lint", "quota User:a"]
+)
+def test_path_is_said_in_one_way_everywhere(command: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*command.split(), "-f", "manifests", "-c", "snapshot:live.json"]
+    assert run([*words, *(["-y"] if command == "apply" else [])]) in (Exit.OK, Exit.ERROR)
+    assert "no manifests" not in capsys.readouterr().err
+
+
+def test_one_declared_cluster_needs_no_name_and_several_do(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "manifests"]) == Exit.ERROR
+    assert "nothing says how to reach cluster 'c'" in capsys.readouterr().err
+    (place / "manifests" / "other.yaml").write_text(_CLUSTER.replace("NAME", "d"), encoding="utf-8")
+    for command in (
+        ["plan", "manifests"],
+        ["drift", "manifests"],
+        ["doctor", "manifests"],
+        ["apply", "manifests", "-y"],
+    ):
+        assert run(command) == Exit.USAGE
+        assert "declared are: c, d" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "proposed"),
+    [
+        (["pln"], "'plan'"),
+        (["stats"], "'status'"),
+        (["fleet", "snapshots"], "'snapshot'"),
+        (["sandbox", "stop"], "no such command"),
+        (["plan", "--clutser", "x"], "'--cluster'"),
+        (["apply", "--dry-run"], "no such option"),
+    ],
+)
+def test_what_is_mistyped_is_proposed(words: list[str], proposed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == Exit.USAGE
+    assert proposed.lower() in capsys.readouterr().err.lower()
+
+
+def test_version_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == run(["version"]) == Exit.OK
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
+
+
+@pytest.fixture
+def kept(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A connections file that the user keeps, with a cluster whose settings cannot be used, so that nothing is sent."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(place / "config"))
+    file = place / "config" / "reconciler" / "connections.yaml"
+    file.parent.mkdir(parents=True)
+    said = "spec: {bootstrapServers: ['127.0.0.1:1'], client: {no.such: setting}, "
+    file.write_text(_CLUSTER.replace("NAME", "c").replace("spec: {", said), encoding="utf-8")
+    return file
+
+
+def test_the_users_connections_file_is_found_and_named(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "manifests", "-v"]) == Exit.ERROR
+    shown = capsys.readouterr().err
+    assert f"debug: connections file: {kept}" in shown
+    assert f"the connection of cluster c ({kept}) cannot be used" in shown
+
+
+def test_the_users_connections_file_need_not_have_every_cluster(
+    kept: Path, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "manifests" / "cluster.yaml").write_text(_CLUSTER.replace("NAME", "other"), encoding="utf-8")
+    assert run(["plan", "manifests"]) == Exit.ERROR
+    assert "nothing says how to reach cluster 'other'" in capsys.readouterr().err
+    assert run(["plan", "manifests", "--connections", str(kept)]) == Exit.ERROR
+    assert "has no connection for cluster 'other'" in capsys.readouterr().err
+
+
+def test_in_ci_the_users_connections_file_does_not_count(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    assert run(["plan", "manifests", "-c", "c"]) == Exit.USAGE
+    assert "in CI the connection has to come from the operator" in capsys.readouterr().err
+
+
+def test_the_project_file_comes_after_options_and_variables(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "reconciler.yaml").write_text("path: manifests\noutput: json\n", encoding="utf-8")
+    assert run(["validate"]) == Exit.OK
+    assert capsys.readouterr().out.startswith("{")
+    monkeypatch.setenv("RECONCILER_OUTPUT", "text")
+    assert run(["validate"]) == Exit.OK
+    assert capsys.readouterr().out.startswith("cluster c")
+    assert run(["validate", "-o", "json"]) == Exit.OK
+    assert capsys.readouterr().out.startswith("{")
+
+
+def test_colour_is_for_those_who_want_it(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def coloured(*words: str) -> bool:
+        assert run(["validate", "manifests", *words]) == Exit.OK
+        return "\033[" in capsys.readouterr().out
+
+    assert not coloured()
+    assert coloured("--color", "always")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert coloured()
+    assert not coloured("--color", "never")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not coloured()
+    monkeypatch.setenv("RECONCILER_COLOR", "always")
+    assert coloured()
+
+
+def test_quiet_leaves_out_what_was_done_and_keeps_warnings(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", "manifests", "-c", "snapshot:live.json", "--out", "plan.json"]
+    assert run(words) == Exit.OK
+    assert "saved plan.json" in capsys.readouterr().err
+    assert run([*words, "-q"]) == run(["-q", *words]) == Exit.OK
+    assert "saved" not in capsys.readouterr().err
+    assert run(["plan", "-c", "snapshot:none.json", "-q", "manifests"]) == Exit.ERROR
+    assert "error: " in capsys.readouterr().err
+
+
+def test_verbose_says_where_values_come_from_and_what_is_asked_and_no_secret(
+    kept: Path, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    login = "sasl.mechanism: PLAIN, sasl.username: u, sasl.password: '${env:P}'"
+    client = f"client: {{security.protocol: SASL_PLAINTEXT, {login}}}"
+    kept.write_text(kept.read_text().replace("client: {no.such: setting}", client), encoding="utf-8")
+    (place / "reconciler.yaml").write_text("path: manifests\n", encoding="utf-8")
+    monkeypatch.setenv("P", "hunter2")
+    monkeypatch.setenv("RECONCILER_ALLOW_ENV", "P")
+    assert run(["plan", "--verbose"]) == Exit.ERROR
+    shown = capsys.readouterr().err
+    assert "debug: RECONCILER_ALLOW_ENV sets --allow-env, unless the command line does" in shown
+    assert "debug: project file: reconciler.yaml" in shown
+    assert (
+        "debug: connect: bootstrap.servers 127.0.0.1:1, security.protocol SASL_PLAINTEXT, sasl.mechanisms PLAIN"
+        in shown
+    )
+    assert "debug: client: bootstrap server 127.0.0.1:1" in shown
+    assert "debug: handshake: failed after " in shown
+    assert "hunter2" not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("who-can READ topic t -o csv", "cluster,basis,"),
+        ("access -o table", "cluster  basis"),
+        ("lint -o csv", "cluster,basis,"),
+        ("drift -c snapshot:live.json -o csv", ""),
+        ("quota User:a -o table", "cluster: c"),
+        ("validate -o yaml", "clusters:"),
+    ],
+)
+def test_lists_can_be_tables_and_every_answer_yaml(
+    words: str, first: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words.split(), "-f", "manifests"]) == Exit.OK
+    assert capsys.readouterr().out.startswith(first)
+
+
+def test_a_connections_file_next_to_the_manifests_is_none_of_them(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = place / "connections.yaml"
+    said = "spec: {bootstrapServers: ['127.0.0.1:1'], client: {no.such: x}, protect: [{principals: 'User:x'}], "
+    file.write_text(_CLUSTER.replace("NAME", "c").replace("spec: {", said), encoding="utf-8")
+    assert run(["plan", "-c", "c=snapshot:live.json"]) in (Exit.ERROR, Exit.USAGE)
+    assert "pass --connections with that file" in capsys.readouterr().err
+    words = ["-c", "c=snapshot:live.json", "--connections", "connections.yaml"]
+    assert run(["plan", *words, "-o", "json"]) == Exit.OK
+    document = json.loads(capsys.readouterr().out)
+    assert document["facts"]["sources"]["allowEveryoneIfNoAclFound"] == "manifests"
+    assert document["facts"]["protect"]
+    assert run(["plan", "--connections", "connections.yaml"]) == Exit.ERROR
+    assert "the connection of cluster c (connections.yaml) cannot be used" in capsys.readouterr().err
+    file.write_text(file.read_text().replace("no.such: x", "sasl.password: '${env:P}'"), encoding="utf-8")
+    assert run(["plan", "--connections", "connections.yaml", "--allow-env", "P"]) == Exit.ERROR
+    assert "pass the directory that has manifests only as PATH" in capsys.readouterr().err

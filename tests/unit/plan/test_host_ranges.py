@@ -1,0 +1,38 @@
+"""A range of hosts is created where brokers take it for one, and never where they would store it as a dead text."""
+
+import pytest
+
+from reconciler.diff import SkipReason
+from reconciler.model import AclBinding, ClusterState
+from tests.unit.apply.test_perform import acl, planned
+
+
+def _on(host: str, *, permission: str = "ALLOW") -> AclBinding:
+    binding = acl("orders", permission)
+    return binding._replace(entry=binding.entry._replace(host=host))
+
+
+@pytest.mark.parametrize(("version", "why"), [((4, 3), "the cluster runs 4.3"), (None, "does not say that it runs it")])
+def test_an_older_or_unknown_cluster_gets_no_range_and_nothing_that_waits_for_one(
+    version: tuple[int, int] | None, why: str
+) -> None:
+    """An ALLOW for every host waits for the DENY of a range: alone it would permit what was not meant."""
+    deny, allow = _on("10.0.0.0/8", permission="DENY"), _on("*")
+    plan = planned(ClusterState("it", kafka_version=version), deny, allow)
+    assert plan.steps == ()
+    assert {item.reason for item in plan.skipped} == {SkipReason.UNSUPPORTED}
+    assert any(why in item.detail for item in plan.skipped)
+
+
+def test_the_one_address_is_not_taken_away_while_its_range_cannot_come() -> None:
+    plan = planned(ClusterState("it", frozenset({_on("10.0.0.1")}), kafka_version=(4, 3)), _on("10.0.0.0/8"))
+    assert plan.steps == ()
+
+
+def test_4_4_takes_a_range_and_the_review_says_what_it_reaches() -> None:
+    live = ClusterState("it", frozenset({_on("10.0.0.1")}), kafka_version=(4, 4))
+    plan = planned(live, _on("10.0.0.0/8"), _on("10.1.0.0/16", permission="DENY"))
+    assert len(plan.steps) == 3
+    gained = {row.hosts: {operation.name for operation in row.gained} for row in plan.access.access_changes}
+    # A DENY of READ does not deny the DESCRIBE that READ implies.
+    assert gained == {"10.0.0.0/8 but 10.0.0.1, 10.1.0.0/16": {"READ", "DESCRIBE"}, "10.1.0.0/16": {"DESCRIBE"}}

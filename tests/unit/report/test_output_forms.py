@@ -1,0 +1,75 @@
+"""JSON documents as YAML, tables and CSV: nothing hidden, nothing that a spreadsheet or a terminal obeys."""
+
+import csv
+import io
+import json
+
+import yaml
+
+from reconciler.report.output_forms import csv_text, lists_at, plain, table_text, yaml_text
+
+_LISTS = lists_at("states.holders", "states.superUsers=principal")
+_DOCUMENT = {
+    "operation": "READ",
+    "states": [
+        {
+            "cluster": "c",
+            "condition": None,
+            "holders": [
+                {"principal": "User:a", "operations": ["READ", "WRITE"], "on": {"name": "t", "certain": True}},
+                {"principal": "=cmd|' /C calc'!A0", "operations": [], "on": {"name": "@x", "certain": False}},
+            ],
+            "superUsers": ["User:admin", "User:\u202egpj"],
+        },
+        {"cluster": "empty", "condition": "if", "holders": [], "superUsers": []},
+    ],
+}
+
+
+def _cells(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_csv_has_a_row_for_each_item_and_one_for_what_has_none() -> None:
+    rows = _cells(csv_text(_DOCUMENT, _LISTS))
+    assert [(row["cluster"], row["list"], row["principal"]) for row in rows] == [
+        ("c", "holders", "User:a"),
+        ("c", "holders", "\"=cmd|' /C calc'!A0\""),
+        ("c", "superUsers", "User:admin"),
+        ("c", "superUsers", "User:\\u202egpj"),
+        ("empty", "", ""),
+    ]
+    assert (rows[0]["operations"], rows[0]["on.name"], rows[0]["on.certain"]) == ("READ; WRITE", "t", "true")
+
+
+def test_no_cell_is_a_formula() -> None:
+    for sign in "=+-@\t\r":
+        cells = csv.reader(io.StringIO(csv_text({"rows": [{"a": f"{sign}1", f"{sign}b": "x"}]}, lists_at("rows"))))
+        for row in cells:
+            assert not any(cell.startswith(tuple("=+-@\t\r")) for cell in row), sign
+
+
+def test_a_table_says_once_what_all_rows_share() -> None:
+    state = _DOCUMENT["states"][:1]
+    assert table_text({"states": state}, lists_at("states.holders")).splitlines() == [
+        "cluster: c",
+        "principal           operations   on.name  on.certain",
+        "User:a              READ; WRITE  t        true",
+        "=cmd|' /C calc'!A0               @x       false",
+        "2 rows",
+    ]
+    assert table_text({"states": []}, _LISTS).splitlines()[-1] == "0 rows"
+
+
+def test_a_document_that_is_a_table_stays_one() -> None:
+    document = {"run": "r", "columns": ["cluster", "n"], "rows": [["a", 1], ["b", None]]}
+    assert csv_text(document, lists_at("rows")) == "cluster,n\na,1\nb,\n"
+
+
+def test_yaml_is_the_same_document_and_hides_nothing() -> None:
+    for document in (_DOCUMENT, {"no": ["null", "1", "", "größe", "a\nb", "\x1b[31m"], "n": None, "t": True}):
+        text = yaml_text(plain(document))
+        assert yaml.safe_load(text) == json.loads(json.dumps(document))
+        assert "\u202e" not in text
+        assert "\x1b" not in text
+    assert "größe" in yaml_text({"a": "größe"})
