@@ -11,7 +11,7 @@ WORKERS ?= 3
 # Test processes and the commands that they run would each compile what they import, where somebody forbids to keep it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-long lint format bench figures schema reference docs dist lock clean
+.PHONY: setup demo test test-long explore lint format bench figures schema reference docs dist lock clean
 
 setup: $(STAMP)
 
@@ -35,6 +35,10 @@ test: $(STAMP)
 ## The long tests: large clusters.
 test-long: $(STAMP)
 	$(BIN)/python -m pytest -m long --timeout 3600
+
+## The property tests on other examples in every run, and more of them. What fails here becomes an @example.
+explore: $(STAMP)
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest tests/property tests/unit -m "not long" -n $(WORKERS) --dist loadfile
 
 ## Format, style, types, import contracts; changes nothing.
 lint: $(STAMP)

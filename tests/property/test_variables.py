@@ -51,6 +51,7 @@ def _outcome(document: str, text: str, values: dict[str, str]) -> object:
 
 
 @given(st.sampled_from(DOCUMENTS), PIECES)
+@example(DOCUMENTS[6], [("__kr.", True)])
 @example(DOCUMENTS[5], [("User:", False), ("*", True)])
 @example(DOCUMENTS[5], [("User", True), (":*", False)])
 @example(DOCUMENTS[2], [("e", False), ("\u0301", True)])

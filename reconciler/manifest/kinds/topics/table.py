@@ -9,7 +9,7 @@ from reconciler.manifest.parts.outside import OutsideScope
 from reconciler.manifest.parts.topic_defaults import Layer, upon
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.model import DesiredTopic, FrozenMap, Selector, collision_key
+from reconciler.model import DesiredTopic, FrozenMap, Selector, collision_key, is_reserved
 
 _OUTSIDE: Final = "topics are in scope by items with topics and without principals"
 
@@ -46,7 +46,8 @@ class TopicTable:
             if first is not item:
                 message = f"{name} collides with {first.topic.name}: Kafka takes '.' and '_' for the same in names"
                 self._report(Code.COLLIDING_TOPICS, message, "rename one of them", item, first)
-            if not self._cluster.scope.owns_topic(name, declared=True):
+            # Our own names are in no scope, and already reported as reserved.
+            if not is_reserved(name) and not self._cluster.scope.owns_topic(name, declared=True):
                 outside.add(item.origin, f"the topic {name}", _selects(name), _OUTSIDE)
 
     def _report(self, code: Code, message: str, advice: str, item: DesiredTopic, other: DesiredTopic) -> None:
