@@ -34,7 +34,8 @@ COLORS: Final = ("auto", "always", "never")
 class Settings:
     """How this run of the program speaks to whoever started it.
 
-    ``document`` writes what ``--output`` other than text asks for. ``project`` is the project file, once it was read.
+    ``document`` writes what ``--output`` other than text asks for, ``rows`` if that is a table or CSV.
+    ``project`` is the project file, once it was read.
     ``held`` is text for a person that waits for a pager, ``None`` where it goes out at once.
     """
 
@@ -43,6 +44,7 @@ class Settings:
     verbose: bool = False
     no_pager: bool = False
     document: Callable[[Any], str] | None = None
+    rows: bool = False
     project: tuple[Any] | None = None
     held: list[str] | None = None
 

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.console import info, out, out_json, progress
+from reconciler.cli.console import info, out, out_json, progress, settings
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import (
     cluster_option,
     connection_options,
+    listing_option,
     optional_path_argument,
-    output_option,
 )
 from reconciler.workflow.options import ConnectionOptions
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from reconciler.model import ClusterState
     from reconciler.report.export import Export
     from reconciler.report.export.layout import Layout
+
+#: What a cluster has, as rows; that something cannot be read or named is a row, too.
+LISTS: Final = ("bindings", "topics", "quotas", "opaque", "unreadableTopics")
 
 
 @click.command("export", short_help="Export a cluster as manifests or as a snapshot")
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
 )
 @click.option("--no-roles", is_flag=True, help="Write every rule out, even if a built-in role is equivalent.")
 @connection_options
-@output_option
+@listing_option(*LISTS)
 def command(
     *,
     path: str | None,
@@ -59,7 +62,8 @@ def command(
     """Export the ACLs and topics of a cluster as manifests that plan to nothing against it.
 
     If a built-in role describes exactly what a principal has, the role is written. To export a cluster that no manifest
-    describes yet, pass --connections. Without --out and --snapshot the manifests go to stdout.
+    describes yet, pass --connections. Without --out and --snapshot the manifests go to stdout; with -o table or -o csv,
+    a list of the cluster's bindings, topics and quotas.
     """
     from reconciler import workflow
     from reconciler.cli.notes import info_note
@@ -69,6 +73,11 @@ def command(
     exported = workflow.export(path, cluster, connection, tell=info_note)
     state = exported.state
     info_gaps(state)
+    if settings.rows:
+        out_json(exported.listing())
+        output = "printed"
+        if snapshot is None and directory is None:
+            return Exit.OK
     if snapshot is not None:
         _write_snapshot(exported.snapshot(), state, snapshot)
         if output == "json":
@@ -79,7 +88,7 @@ def command(
         write_files(export.files, directory)
     if output == "json":
         out_json({"files": dict(export.files), "left": _left(export)})
-    elif directory is None:
+    elif directory is None and output == "text":
         texts = (text for name, text in export.files.items() for text in (f"---\n# {name}", text.rstrip("\n")))
         out(texts, whole=True)
     for item in export.left:

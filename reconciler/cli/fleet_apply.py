@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from reconciler.cli.approval_options import PlanId
-from reconciler.cli.console import error, info, out, out_json, progress, style_for
+from reconciler.cli.console import error, info, info_lines, out, out_json, progress, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import SparkOptions, session_for, spark_options
 from reconciler.cli.options import (
     connection_options,
+    expand_option,
     guardrails_option,
     output_option,
     path_argument,
@@ -46,6 +47,7 @@ from reconciler.workflow.options import ConnectionOptions
 @click.option("--timeout", type=float, default=3600.0, show_default=True, help="Seconds to wait for one cluster.")
 @click.option("--operator", metavar="NAME", help="Operator name in the journals.  [default: USER@HOST]")
 @guardrails_option
+@expand_option
 @connection_options
 @spark_options
 @output_option
@@ -60,6 +62,7 @@ def command(
     timeout: float,
     operator: str | None,
     guardrails: str | None,
+    expand: bool,
     connection: ConnectionOptions,
     spark: SparkOptions,
     output: str,
@@ -71,7 +74,7 @@ def command(
     """
     fleet = FleetApply.saved(Path(directory))
     plan = fleet.plan
-    _check_consent(plan, ids, yes=yes)
+    _check_consent(plan, ids, yes=yes, expand=expand)
     sources = read_sources(path)
     as_operator_says(checked(sources), path, connection)
     refuse_proposed_secrets(path, connection)
@@ -110,7 +113,7 @@ def _told(event: FleetEvent) -> Exit:
     return Exit.OK
 
 
-def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool) -> None:
+def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool, expand: bool) -> None:
     if ids:
         if left := not_covered(plan, ids):
             names = [f"{member.cluster}: {member.change_id}" for member in left]
@@ -129,8 +132,7 @@ def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool) -> None:
             "give --require-id with the fleet's id or those of the reviewed changes, or --yes",
             Exit.USAGE,
         )
-    for line in fleet_plan_lines(plan, style_for(sys.stderr)):
-        info(line)
+    info_lines(fleet_plan_lines(plan, style_for(sys.stderr), expand=expand))
     if not click.confirm("Perform these plans?", err=True):
         raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
 

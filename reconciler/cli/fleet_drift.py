@@ -3,13 +3,14 @@
 import datetime
 import sys
 from dataclasses import dataclass
+from typing import Final
 
 import click
 
 from reconciler import __version__
 from reconciler.adapters.atomic_write import write_atomically
 from reconciler.adapters.spark.results import changes_of
-from reconciler.cli.console import error, out, out_json, style_for
+from reconciler.cli.console import error, out, out_json, settings, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import (
     SparkOptions,
@@ -21,10 +22,11 @@ from reconciler.cli.fleet_options import (
     spark_options,
     store_option,
 )
-from reconciler.cli.options import as_of_option, output_option, path_argument
+from reconciler.cli.options import as_of_option, expand_option, listing_option, path_argument
 from reconciler.fleet import FleetDrift, FleetRun
 from reconciler.manifest import Manifests
-from reconciler.report.fleet_text import drift_lines
+from reconciler.report.fleet_text import drift_lines, drift_summary
+from reconciler.report.folding import lines_shown
 from reconciler.report.formats import format_named
 from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.results import fleet_result
@@ -33,6 +35,8 @@ from reconciler.workflow.fleet import FleetStore, drift_fleet, store_at, stored_
 from reconciler.workflow.fleet.teams import differences_by_team
 from reconciler.workflow.options import ConnectionOptions
 
+_SHOWN: Final = 10
+
 
 @click.command("drift", short_help="Detect drift of all clusters")
 @path_argument
@@ -40,7 +44,9 @@ from reconciler.workflow.options import ConnectionOptions
 @fleet_option
 @run_option
 @click.option(
-    "--show", type=click.IntRange(0), default=10, show_default=True, help="Maximum differences shown per cluster."
+    "--show",
+    type=click.IntRange(0),
+    help="Maximum differences shown per cluster.  [default: 10; all in a table or CSV]",
 )
 @click.option(
     "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write an HTML page with a heat map."
@@ -48,19 +54,21 @@ from reconciler.workflow.options import ConnectionOptions
 @click.option("--metrics", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a Prometheus textfile.")
 @as_of_option
 @facts_option
+@expand_option
 @spark_options
-@output_option
+@listing_option("clusters.differences")
 def command(
     *,
     path: str,
     store: str,
     fleet_name: str | None,
     run_id: str | None,
-    show: int,
+    show: int | None,
     html: str | None,
     metrics: str | None,
     as_of: datetime.date | None,
     connections: str | None,
+    expand: bool,
     spark: SparkOptions,
     output: str,
 ) -> int:
@@ -74,14 +82,19 @@ def command(
     info_unassigned(given.fleet)
     with session_for(spark, store) as session:
         drift = drift_fleet(session, place, run, given)
-    fleet = report_of(drift, place, given.manifests, run, Shown(show, teams=output == "json" or html is not None))
+    shown = Shown(_SHOWN if show is None and not settings.rows else show, teams=output == "json" or html is not None)
+    fleet = report_of(drift, place, given.manifests, run, shown)
     if output == "json":
         out_json(fleet_document(fleet))
     else:
-        out(drift_lines(fleet, style_for(sys.stdout)))
+        style = style_for(sys.stdout)
+        out([drift_summary(fleet)] if settings.quiet else drift_lines(fleet, style, expand=expand))
     write_reports(fleet, html, metrics)
-    for item in drift.doubtful:
+    doubtful = drift.doubtful[: lines_shown(len(drift.doubtful), expand=expand)]
+    for item in doubtful:
         error(f"{item.cluster}: {item.doubt}")
+    if len(doubtful) < len(drift.doubtful):
+        error(f"{len(drift.doubtful) - len(doubtful):,} more clusters could not be read completely")
     if drift.failed:
         error(f"of {len(drift.failed)} clusters nothing can be said")
     return worst(Exit.ERROR if drift.failed else Exit.OK, Exit.DIFFERENT if drift.differing else Exit.OK)
@@ -89,9 +102,9 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a report has besides counts: so many differences of each cluster, and whose they are."""
+    """What a report has besides counts: so many differences of each cluster (or all), and whose they are."""
 
-    differences: int
+    differences: int | None
     teams: bool
 
 

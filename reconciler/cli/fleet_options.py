@@ -10,6 +10,7 @@ import click
 from reconciler.cli.console import info, progress
 from reconciler.cli.defaults import user_connections
 from reconciler.cli.options import gathered, with_options
+from reconciler.report.style import safe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,4 +81,6 @@ def session_for(
 def info_unassigned(fleet: "Fleet") -> None:
     """Say which clusters belong to no wave."""
     if fleet.unassigned:
-        info(f"in no wave of fleet {fleet.name}, and left alone: {', '.join(fleet.unassigned)}")
+        from reconciler.report.fleet_plan_text import cluster_names
+
+        info(f"in no wave of fleet {safe(fleet.name)}, and left alone: {cluster_names(fleet.unassigned)}")

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from reconciler.cli.console import error, out, out_json, progress, style_for
+from reconciler.cli.console import error, out, out_json, progress, settings, style_for
 from reconciler.cli.exits import Exit, worst
 from reconciler.cli.fleet_options import (
     SparkOptions,
@@ -17,9 +17,9 @@ from reconciler.cli.fleet_options import (
     spark_options,
 )
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import connection_options, output_option, path_argument, planning_options
+from reconciler.cli.options import connection_options, expand_option, output_option, path_argument, planning_options
 from reconciler.fleet import fleet_plan_document
-from reconciler.report.fleet_plan_text import fleet_plan_lines
+from reconciler.report.fleet_plan_text import fleet_plan_lines, quiet_fleet_plan
 from reconciler.workflow.commits import source_commit
 from reconciler.workflow.connections import for_copies, refuse_proposed_secrets
 from reconciler.workflow.fleet import MemberConnections, check_new, plan_fleet, save_fleet_plan, wanted
@@ -47,6 +47,7 @@ _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
 @click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds to wait for one cluster.")
 @planning_options
+@expand_option
 @connection_options
 @spark_options
 @output_option
@@ -59,6 +60,7 @@ def command(
     at_once: int,
     timeout: float,
     planning: PlanOptions,
+    expand: bool,
     connection: ConnectionOptions,
     spark: SparkOptions,
     output: str,
@@ -94,7 +96,13 @@ def command(
     if output == "json":
         out_json(fleet_plan_document(plan))
     else:
-        out(fleet_plan_lines(plan, style_for(sys.stdout)))
+        style = style_for(sys.stdout)
+        refused = bool(planned.refusals)
+        out(
+            [quiet_fleet_plan(plan, refused=refused)]
+            if settings.quiet
+            else fleet_plan_lines(plan, style, expand=expand)
+        )
     if planned.refusals:
         for text in planned.refusals:
             error(text)

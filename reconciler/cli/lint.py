@@ -14,6 +14,7 @@ from reconciler.cli.options import (
     as_of_option,
     cluster_option,
     connection_options,
+    expand_option,
     listing_option,
     optional_path_argument,
 )
@@ -43,6 +44,7 @@ _WARNING: Final = "warning"
     help="File with all existing principals, one per line; others are findings.",
 )
 @click.option("--explain", metavar="RULE", help="Explain a rule, by code or name, and exit.")
+@expand_option
 @connection_options
 @as_of_option
 @listing_option("states.findings")
@@ -55,6 +57,7 @@ def command(
     fail_on: str,
     known_principals: str | None,
     explain: str | None,
+    expand: bool,
     connection: ConnectionOptions,
     as_of: datetime.date | None,
     output: str,
@@ -81,7 +84,7 @@ def command(
     if output == "json":
         out_json(lint_document(linted))
     else:
-        out(lint_lines(linted, style_for(sys.stdout)))
+        out(lint_lines(linted, style_for(sys.stdout), expand=expand))
     strict = _WARNING in also_fail_on((fail_on,), (_WARNING,))
     failed = any(one.has_errors or (strict and one.findings) for one in linted)
     return Exit.FAILED_CHECK if failed else Exit.OK

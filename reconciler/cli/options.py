@@ -119,6 +119,7 @@ def listing_option(*lists: str) -> Decorator:
         }
         form = forms_of[value]
         settings.document = lambda document: form(forms.plain(document))
+        settings.rows = value in ("table", "csv")
         return "json"
 
     return click.option(
@@ -140,7 +141,10 @@ as_of_option = click.option(
 yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 
 expand_option = click.option(
-    "--expand", is_flag=True, default=from_project("expand", False), help="Print one line per binding and per topic."
+    "--expand",
+    is_flag=True,
+    default=from_project("expand", False),
+    help="Fold nothing: each binding, topic, finding and cluster on a line of its own.",
 )
 
 accept_option = click.option(

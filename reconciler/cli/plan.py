@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.console import error, out, out_json, progress, style_for
+from reconciler.cli.console import error, out, out_json, progress, settings, style_for
 from reconciler.cli.defaults import also_fail_on
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.options import (
@@ -100,6 +100,11 @@ def print_plan(plan: "Plan", checks: "Checks | None", *, expand: bool, output: s
 
         more = {} if checks is None else checks_document(checks)
         out_json({**plan_report(plan, command=command), **more})
+        return
+    if settings.quiet:
+        from reconciler.report.results.verdict import quiet_line
+
+        out([quiet_line(plan, drift=command == "drift", stopped=checks is not None and checks.stops)])
         return
     from reconciler.report.checks import checks_lines
     from reconciler.report.plan_text import plan_lines

@@ -49,7 +49,7 @@ _OPTIONS: Final[Mapping[tuple[str, ...], dict[str, Any]]] = {
     ("-q", "--quiet"): {
         "is_flag": True,
         "callback": _set("quiet"),
-        "help": "Print results, warnings and errors only.",
+        "help": "Print results, warnings and errors only; of a plan or drift, one line with verdict, counts and id.",
     },
     ("-v", "--verbose"): {
         "is_flag": True,

@@ -1,13 +1,18 @@
-"""A fleet as text: one line a cluster, failures with their reason, sums at the end."""
+"""A fleet as text: a line for each cluster or for those that are alike, failures with their reason, sums at the end."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Final
 
-from reconciler.fleet import FleetRun
-from reconciler.report.results.fleet import FleetCluster, FleetReport
+from reconciler.fleet import DriftCounts, FleetRun
+from reconciler.report.fleet_plan_text import cluster_names
+from reconciler.report.folding import lines_shown
+from reconciler.report.results.fleet import FleetCluster, FleetReport, counts_words
 from reconciler.report.style import Style, counted, plain, safe
 
 _STYLES: Final = {"+": "add", "-": "remove", "~": "change", "!": "warn"}
+#: Lines for the differences of all clusters together, and how many each one has at least.
+_ROOM: Final = 60
+_FEWEST: Final = 2
 
 
 def run_lines(run: FleetRun, style: Style = plain) -> Iterator[str]:
@@ -35,29 +40,71 @@ def run_lines(run: FleetRun, style: Style = plain) -> Iterator[str]:
     yield f"{counted(len(run.readings), 'cluster')} read, {len(run.failures)} not; {counted(rows, 'binding')}"
 
 
-def drift_lines(report: FleetReport, style: Style = plain) -> Iterator[str]:
-    """How a fleet differs: clusters that do, with their first differences; the others counted."""
+def drift_lines(report: FleetReport, style: Style = plain, *, expand: bool = False) -> Iterator[str]:
+    """How a fleet differs: the clusters of which nothing is known, then those that differ most; the others counted.
+
+    Clusters that differ alike share a line, and of very many lines the first are shown; with ``expand`` every cluster
+    has its own.
+    """
+    groups = _alike(report, expand=expand)
+    shown = groups[: lines_shown(len(groups), expand=expand)]
+    if len(shown) < len(groups):
+        clusters, total = (sum(map(len, some)) for some in (shown, groups))
+        cut = f"{clusters:,} of {total:,} clusters that differ or are not known shown"
+        yield style("warn", f"{cut}, the gravest first; --expand shows the others")
     yield style("title", f"Drift of the fleet, by snapshot {safe(report.run)}")
-    for item in report.clusters:
+    differing = sum(1 for same in shown if same[0].differs)
+    room = None if expand else max(_FEWEST, _ROOM // max(1, differing))
+    for same in shown:
+        item, names = same[0], cluster_names([one.cluster for one in same], expand=expand)
         if item.failure is not None:
-            yield style("error", f"  {safe(item.cluster)}: not known: {safe(item.failure.code)}")
+            yield style("error", f"  {names}: not known: {safe(item.failure.code)}")
             said = (*item.failure.message.splitlines(), *item.failure.advice.splitlines())
             yield from (f"      {safe(line)}" for line in said if line)
-        elif item.differs:
-            yield style("title", f"  {safe(item.cluster)}") + f": {item.words}"
-            yield from _differences(item, style)
+        else:
+            yield style("title", f"  {names}") + f"{', each' if len(same) > 1 else ''}: {item.words}"
+            yield from _differences(item, style, room)
+    if others := [one for same in groups[len(shown) :] for one in same]:
+        counts = sum((one.counts for one in others if one.counts is not None), DriftCounts())
+        unknown = sum(one.counts is None for one in others)
+        yield f"  and {counted(len(others), 'cluster')} more: {counts_words(counts)}, {unknown:,} not known"
     yield ""
-    totals = report.totals
-    yield f"{report.words}; {totals.changes:,} differences among {counted(totals.owned, 'binding')} in scope"
+    yield style("title", drift_summary(report))
     skipped = f"{report.buckets_skipped:,} of {counted(report.buckets, 'bucket')} were equal by digest and not read"
     yield style("dim", skipped)
 
 
-def _differences(item: FleetCluster, style: Style) -> Iterator[str]:
-    for line in item.differences:
+def drift_summary(report: FleetReport) -> str:
+    """``4 clusters: 1 as declared, 2 differ, 1 not known; 9 differences among 40 bindings in scope``."""
+    totals = report.totals
+    return f"{report.words}; {counted(totals.changes, 'difference')} among {counted(totals.owned, 'binding')} in scope"
+
+
+def _alike(report: FleetReport, *, expand: bool) -> list[list[FleetCluster]]:
+    """Clusters that are not as declared, those that differ alike together: the gravest first, or all by name.
+
+    An undeclared binding may be somebody's way in, so those weigh most; a cluster of which nothing is known more still.
+    """
+    found = [one for one in report.clusters if one.failure is not None or one.differs]
+    if expand:
+        return [[one] for one in found]
+    groups: dict[Hashable, list[FleetCluster]] = {}
+    for one in found:
+        failure = one.failure and (one.failure.code, one.failure.message, one.failure.advice)
+        groups.setdefault((failure, one.words, one.differences), []).append(one)
+    return sorted(groups.values(), key=lambda same: _gravity(same[0]))
+
+
+def _gravity(one: FleetCluster) -> tuple[bool, int, int, int, int]:
+    counts = one.counts or DriftCounts()
+    return one.counts is not None, -counts.deletes, -counts.creates, -counts.others, -counts.left
+
+
+def _differences(item: FleetCluster, style: Style, room: int | None) -> Iterator[str]:
+    for line in item.differences[:room]:
         place = style("dim", f"  {safe(line.place)}") if line.place else ""
         yield style(_STYLES[line.sign], f"      {line.sign} {safe(line.text)}") + place
     counts = item.counts
-    hidden = 0 if counts is None else counts.changes + counts.left - len(item.differences)
+    hidden = 0 if counts is None else counts.changes + counts.left - len(item.differences[:room])
     if item.differences and hidden > 0:
         yield style("dim", f"      … and {hidden:,} more")

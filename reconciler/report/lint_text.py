@@ -1,6 +1,6 @@
 """Lint findings as text: what, where, what shows it, what to do; and the smaller set that means the same."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any, Final
@@ -11,14 +11,18 @@ from reconciler.codec.values import BINDING
 from reconciler.manifest import LintWaiver
 from reconciler.model import AclBinding, Declaration
 from reconciler.report.access_view import AccessView
+from reconciler.report.folding import FEW, first_lines, first_names
 from reconciler.report.results.codecs import LINT
 from reconciler.report.results.documents import LintedState, LintEntry, LintOutput, WaiverEntry
 from reconciler.report.results.finding import Level
-from reconciler.report.results.finding_groups import FindingGroup, finding_groups
+from reconciler.report.results.finding_groups import FindingGroup, FindingRow, finding_groups
 from reconciler.report.results.lint_findings import lint_finding
 from reconciler.report.style import Style, counted, plain, safe
 
 _LEVELS: Final = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
+#: Rows of all rules that are errors together, of all others together, and how many each rule has at least.
+_ROOM: Final = 40
+_FEWEST: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +46,69 @@ class Linted:
         return any(finding.rule.severity == "error" for finding in self.findings)
 
 
-def lint_lines(linted: Sequence[Linted], style: Style = plain) -> Iterator[str]:
-    """The findings of each state, then how many there are."""
-    for one in linted:
+def lint_lines(linted: Sequence[Linted], style: Style = plain, *, expand: bool = False) -> Iterator[str]:
+    """The findings of each state, then how many there are; states with the same findings are said together.
+
+    Where there are many, each rule shows its first ones; with ``expand`` all of them.
+    """
+    for same in _alike(linted):
+        one = same[0]
+        groups = list(finding_groups(lint_finding(_entry(finding), "") for finding in one.findings))
+        room = _rooms(groups, expand=expand)
         yield style("title", safe(one.view.words))
-        for group in finding_groups(lint_finding(_entry(finding), "") for finding in one.findings):
-            yield from group_lines(group, style)
-        for finding, waiver in one.waived:
-            yield style("dim", f"waived {finding.rule.code}  {safe(str(finding.binding))}{_place(finding)}")
-            yield style("dim", safe(f"    until {waiver.waiver.expires}: {waiver.waiver.reason}"))
-        for waiver in one.idle_waivers:
-            yield style(
-                "dim", safe(f"the waiver of {waiver.rule} at {waiver.waiver.origin} matches no finding: remove it")
-            )
+        if len(same) > 1:
+            names = [other.view.cluster for other in same[1:]]
+            shown = names if expand else first_names(names, len(names))
+            more = f" and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
+            yield style("title", f"The same of {counted(len(names), 'cluster')}: {', '.join(map(safe, shown))}{more}")
+        if hidden := sum(row.count for group, most in zip(groups, room, strict=True) for row in _beyond(group, most)):
+            found = len(one.findings)
+            yield style("warn", f"{found - hidden:,} of {found:,} findings shown; --expand shows the others")
+        for group, most in zip(groups, room, strict=True):
+            yield from group_lines(group, style, most, elsewhere="; --expand shows each")
+        waived = [
+            style("dim", f"waived {finding.rule.code}  {safe(str(finding.binding))}{_place(finding)}")
+            + "\n"
+            + style("dim", safe(f"    until {waiver.waiver.expires}: {waiver.waiver.reason}"))
+            for finding, waiver in one.waived
+        ]
+        for text in first_lines(waived, expand=expand):
+            yield from text.split("\n")
+        idle = [
+            style("dim", safe(f"the waiver of {waiver.rule} at {waiver.waiver.origin} matches no finding: remove it"))
+            for waiver in one.idle_waivers
+        ]
+        yield from first_lines(idle, expand=expand)
         yield _summary(one)
 
 
-def group_lines(group: FindingGroup, style: Style = plain, most: int | None = None) -> Iterator[str]:
+def _alike(linted: Sequence[Linted]) -> list[list[Linted]]:
+    """States of one kind with the same findings together: clusters mostly get the same from the same manifests."""
+    groups: dict[Hashable, list[Linted]] = {}
+    for one in linted:
+        key = (one.view.basis, one.view.condition, one.findings, one.waived, one.idle_waivers, one.ignored, one.implied)
+        groups.setdefault(key, []).append(one)
+    return list(groups.values())
+
+
+def _rooms(groups: Sequence[FindingGroup], *, expand: bool) -> list[int | None]:
+    """How many rows each rule has room for: errors share as many as all others do."""
+    if expand or sum(len(group.rows) for group in groups) <= FEW:
+        return [None] * len(groups)
+    errors = sum(group.level is Level.ERROR for group in groups)
+    shared = {True: errors, False: len(groups) - errors}
+    return [max(_FEWEST, min(FEW, _ROOM // shared[group.level is Level.ERROR])) for group in groups]
+
+
+def group_lines(
+    group: FindingGroup,
+    style: Style = plain,
+    most: int | None = None,
+    elsewhere: str = ", which the HTML page and JSON have",
+) -> Iterator[str]:
     """A rule with its advice, then a line for each finding and what shows it; what all of them say stands once.
 
-    Of more than ``most`` rows the others are counted.
+    Of more than ``most`` rows the others are counted, and ``elsewhere`` says where they are.
     """
     advice = f": {safe(group.advice)}" if group.advice else ""
     name = "" if group.name == group.rule else f" {group.name}"
@@ -76,8 +123,12 @@ def group_lines(group: FindingGroup, style: Style = plain, most: int | None = No
         if row.subject and not common:
             yield f"        {safe(row.message)}"
         yield from (f"        {safe(text)}" for text in (*row.details, row.advice) if text)
-    if others := group.rows[len(group.rows[:most]) :]:
-        yield style("dim", f"    and {sum(row.count for row in others):,} more, which the HTML page and JSON have")
+    if others := _beyond(group, most):
+        yield style("dim", f"    and {sum(row.count for row in others):,} more{elsewhere}")
+
+
+def _beyond(group: FindingGroup, most: int | None) -> tuple[FindingRow, ...]:
+    return () if most is None else group.rows[most:]
 
 
 def _place(finding: LintFinding) -> str:

@@ -86,7 +86,7 @@ def _rows(item: Any, lists: Lists, above: Row) -> Iterator[Row]:
             if not isinstance(child, dict):
                 yield {**above, **listed, str(below): child}
             elif not isinstance(below, str):
-                own = {key: value for key, value in child.items() if not isinstance(value, dict | list)}
+                own = {key: value for key, value in _flat(child).items() if not isinstance(value, list)}
                 yield from _rows(child, below, {**above, **listed, **own})
             else:
                 yield {**above, **listed, **_flat(child)}

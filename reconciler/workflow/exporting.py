@@ -1,10 +1,12 @@
 """Manifests from a cluster: what it has, in scope, as files that plan to nothing against it."""
 
+import json
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.codec.kinds import LISTED
+from reconciler.codec.values import BINDING
 from reconciler.model import INTERNAL_TOPICS, ClusterState, Listing, Scope, is_reserved, markers
 from reconciler.ports import ReadRequest
 from reconciler.report.export import Export, ExportStyle, cluster_document, export_manifests
@@ -53,6 +55,14 @@ class Exported:
     def snapshot(self) -> str:
         """The text of a snapshot file."""
         return snapshot_text(self.state)
+
+    def listing(self) -> dict[str, Any]:
+        """A snapshot's document for lists: a binding, a topic, a quota each with fields of its own."""
+        document = json.loads(self.snapshot())
+        bindings = [BINDING.write(binding) for binding in sorted(self.state.bindings)]
+        topics = [{name: topic[name] for name in topic if name != "replicaAssignments"} for topic in document["topics"]]
+        unreadable = [{"name": name, "reason": why} for name, why in self.state.unreadable_topics.items()]
+        return {**document, "bindings": bindings, "topics": topics, "unreadableTopics": unreadable}
 
 
 def export(

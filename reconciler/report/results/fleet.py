@@ -29,6 +29,17 @@ class FleetDifference:
     place: str = ""
 
 
+def counts_words(counts: DriftCounts) -> str:
+    """``2 bindings missing, 1 change of topics or others``; or that all is as declared."""
+    found = (
+        (counts.creates, "binding", "missing"),
+        (counts.deletes, "binding", "undeclared"),
+        (counts.others, "change", "of topics or others"),
+        (counts.left, "difference", "that no plan removes"),
+    )
+    return ", ".join(f"{counted(number, noun)} {what}" for number, noun, what in found if number) or "as declared"
+
+
 @dataclass(frozen=True, slots=True, config=_SHAPE)
 class FleetCluster:
     """One cluster. ``counts`` is ``None`` where nothing is known of it: ``failure`` says why.
@@ -55,14 +66,7 @@ class FleetCluster:
         """``2 bindings missing, 1 change of topics or others``; why it is not known; or that it is as declared."""
         if self.failure is not None:
             return f"not known: {self.failure.code}: {' '.join(self.failure.message.split())}"
-        counts = self.counts or DriftCounts()
-        found = (
-            (counts.creates, "binding", "missing"),
-            (counts.deletes, "binding", "undeclared"),
-            (counts.others, "change", "of topics or others"),
-            (counts.left, "difference", "that no plan removes"),
-        )
-        return ", ".join(f"{counted(number, noun)} {what}" for number, noun, what in found if number) or "as declared"
+        return counts_words(self.counts or DriftCounts())
 
 
 @dataclass(frozen=True, slots=True, config=_SHAPE)
@@ -116,9 +120,12 @@ def fleet_report(
     *,
     taken: Mapping[str, str],
     teams: Mapping[str, Mapping[str, int]],
-    shown: int,
+    shown: int | None,
 ) -> FleetReport:
-    """The report of a comparison, with the first ``shown`` differences of each cluster; ``teams`` may be empty."""
+    """The report of a comparison, with the first ``shown`` differences of each cluster (``None``: all of them).
+
+    ``teams`` may be empty.
+    """
     clusters = (
         FleetCluster(
             item.cluster,
@@ -127,14 +134,14 @@ def fleet_report(
             item.doubt,
             taken.get(item.cluster, ""),
             {team: number for team, number in sorted(teams.get(item.cluster, {}).items()) if number},
-            tuple(_differences(item, details, shown)) if item.differs and shown else (),
+            tuple(_differences(item, details, shown)) if item.differs and shown != 0 else (),
         )
         for item in drift.clusters
     )
     return FleetReport(drift.run, drift.taken, tuple(clusters), drift.buckets, drift.skipped, drift.bytes_read)
 
 
-def _differences(item: ClusterDrift, details: Details, shown: int) -> Iterator[FleetDifference]:
+def _differences(item: ClusterDrift, details: Details, shown: int | None) -> Iterator[FleetDifference]:
     changes, left = details(item)
     for found in changes[:shown]:
         words = kind_of(found.change).words([found.change], TopicReview())

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from reconciler.plan import AccessTrend, Plan
+from reconciler.plan import AccessTrend, Plan, plan_id
 from reconciler.report.plan_text import summary
 from reconciler.report.results.finding import LEVELS, CheckStatus, Level
 from reconciler.report.results.fleet import FleetReport
 from reconciler.report.results.report import Report
-from reconciler.report.style import counted
+from reconciler.report.style import counted, safe
 
 _ACCESS: Final = {
     AccessTrend.NONE: "Nobody's access changes",
@@ -96,6 +96,26 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
     if any(row.reading for row in plan.access.access_changes):
         words += ", in part depending on cluster settings that are not known"
     return Verdict(Tone.CALM if narrow else Tone.CAUTION, words)
+
+
+def quiet_line(plan: Plan, *, drift: bool = False, stopped: bool = False) -> str:
+    """A plan or a drift report in one line: verdict, counts, and the id that approves it unless something stops it.
+
+    ``stopped``: a check of the manifests says no.
+    """
+    parts = ["Policy checks failed"] if stopped else []
+    if plan.guardrails.weakened:
+        parts.append("Guardrails changed")
+    parts.append(plan_verdict(plan, drift=drift).words)
+    parts += [summary(plan)] if plan.steps else []
+    warnings = {*plan.warnings, *plan.login_warnings}
+    found = ((len(plan.access.callouts), "callout"), (len(plan.skipped), "difference"), (len(warnings), "warning"))
+    counts = [
+        counted(number, noun) + (" not changed" if noun == "difference" else "") for number, noun in found if number
+    ]
+    parts += [", ".join(counts)] if counts else []
+    approved = plan.steps and not (drift or plan.refusals or stopped)
+    return f"{safe(plan.terms.cluster)}: {'. '.join(parts)}." + (f"  {plan_id(plan)}" if approved else "")
 
 
 def fleet_verdict(fleet: FleetReport) -> Verdict:

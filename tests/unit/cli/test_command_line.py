@@ -1,5 +1,7 @@
 """What all commands have in common: variables for options, short options, PATH, words for commands, proposals."""
 
+import csv
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +12,12 @@ import pytest
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.commands import variables
 from reconciler.cli.exits import Exit
+from reconciler.cli.export import LISTS
 from reconciler.cli.main import program, run
-from reconciler.model import ClusterState
+from reconciler.codec.kinds import LISTED
+from reconciler.model import ClusterState, Listing, OpaqueBinding, Topic
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from tests.unit.access.bindings import binding
 
 _CLUSTER = """\
 apiVersion: reconciler/v1
@@ -309,3 +315,65 @@ def test_a_connections_file_next_to_the_manifests_is_none_of_them(
     file.write_text(file.read_text().replace("no.such: x", "sasl.password: '${env:P}'"), encoding="utf-8")
     assert run(["plan", "--connections", "connections.yaml", "--allow-env", "P"]) == Exit.ERROR
     assert "pass the directory that has manifests only as PATH" in capsys.readouterr().err
+
+
+_RULE = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: a}
+spec:
+  principal: User:a
+  rules: [{allow: READ, topics: [t]}]
+"""
+
+
+def test_quiet_prints_a_plan_and_a_drift_in_one_line(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--path", "manifests", "--cluster", "c=snapshot:live.json"]
+    assert run(["plan", *where, "--quiet"]) == Exit.OK
+    nothing = "c: Nothing to do, as far as facts hold that only the manifests state. 1 warning.\n"
+    assert capsys.readouterr().out == nothing
+    (place / "manifests" / "a.yaml").write_text(_RULE, encoding="utf-8")
+    assert run(["--quiet", "plan", *where]) == Exit.OK
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.startswith("c: Access widens and narrows, in part depending on")
+    assert ". 1 binding to create. 1 warning.  plan-" in line
+    approved = line.split()[-1]
+    assert run(["drift", "-q", *where]) == Exit.DIFFERENT
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.startswith("c: The cluster differs from what is declared: 1 difference. 1 binding to create")
+    assert run(["plan", *where, "-q", "-o", "json"]) == Exit.OK
+    assert json.loads(capsys.readouterr().out)["planId"] == approved
+
+
+def test_quiet_gives_no_id_for_a_plan_that_a_guard_or_a_check_stops(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--path", "manifests", "--cluster", "c=snapshot:live.json", "--quiet"]
+    (place / "manifests" / "a.yaml").write_text(_RULE.replace("topics: [t]", "cluster: true").replace("READ", "ALTER"))
+    assert run(["plan", *where]) == Exit.REFUSED
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.startswith("c: Refused: 1 object that a guard protects. 1 binding to create")
+    assert "plan-" not in line
+
+
+def test_export_lists_what_a_cluster_has_as_rows(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    quota = ClientQuota(QuotaEntity((("user", "a"),)), {"producer_byte_rate": 1024.0})
+    state = ClusterState(
+        "id",
+        frozenset({binding("TOPIC:L:t User:a@* ALLOW READ"), binding("TOPIC:P:t User:b@* DENY WRITE")}),
+        {"t": Topic("t", 3, 1, {"retention.ms": "1000"})},
+        opaque=(OpaqueBinding("odd", "User:a", "*", 99, 3, 99, 3),),
+        unreadable_topics={"hidden": "not authorised"},
+        listings={"quotas": Listing(frozenset({quota}))},
+    )
+    (place / "live.json").write_text(snapshot_text(state), encoding="utf-8")
+    assert run(["export", "--path", "manifests", "--cluster", "c=snapshot:live.json", "-o", "csv"]) == Exit.OK
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["list"] for row in rows] == ["bindings", "bindings", "topics", "quotas", "opaque", "unreadableTopics"]
+    assert [row["name"] for row in rows] == ["t", "t", "t", "", "odd", "hidden"]
+    assert (rows[1]["principal"], rows[1]["permissionType"], rows[1]["operation"]) == ("User:b", "DENY", "WRITE")
+    assert (rows[2]["partitions"], rows[2]["configs.retention.ms"]) == ("3", "1000")
+    assert (rows[3]["entity.user"], rows[3]["values.producer_byte_rate"]) == ("a", "1024")
+    assert set(LISTED) <= set(LISTS)
+    assert run(["export", "--path", "manifests", "-c", "c=snapshot:live.json", "-o", "table"]) == Exit.OK
+    assert "6 rows" in capsys.readouterr().out

@@ -1,6 +1,8 @@
 """A fleet's drift as a report: every format speaks of every cluster, and hostile text stays text."""
 
+import csv
 import datetime
+import io
 import json
 from collections.abc import Mapping
 
@@ -13,6 +15,7 @@ from reconciler.model import Create, Declaration, Origin
 from reconciler.report.formats import FORMATS, format_named
 from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.slack import slack_message
+from reconciler.report.output_forms import csv_text, lists_at
 from reconciler.report.results import Report, ResultError, Tone, read_result, verdict
 from reconciler.report.results.fleet import FleetReport, fleet_document, fleet_report
 from tests.unit.access.bindings import binding
@@ -125,3 +128,12 @@ def test_a_result_of_another_shape_is_refused() -> None:
     document["clusters"][0]["counts"]["creates"] = "many"
     with pytest.raises(ResultError, match=r"clusters\.0\.counts\.creates"):
         read_result(document)
+
+
+def test_a_row_of_a_table_is_a_difference_and_a_cluster_that_is_not_known_has_one_with_the_reason() -> None:
+    document = fleet_document(fleet(PROD, EQUAL, GONE))
+    rows = list(csv.DictReader(io.StringIO(csv_text(document, lists_at("clusters.differences")))))
+    assert [row["cluster"] for row in rows] == ["prod", "prod", "equal", "gone"]
+    assert [row["sign"].strip('"') for row in rows] == ["+", "!", "", ""]
+    assert [row["counts.creates"] for row in rows] == ["2", "2", "0", ""]
+    assert (rows[3]["failure.code"], rows[3]["failure.message"]) == ("timed_out", "no broker answers")
