@@ -26,6 +26,7 @@ _GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Guides": (),
     "Reference": (
         "docs/commands.md",
+        "docs/compatibility.md",
         "docs/manifests.md",
         "docs/plan-file.md",
         "docs/client-settings.md",

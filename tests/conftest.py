@@ -1,14 +1,15 @@
 """Real brokers and Spark, each started once a session when a test first asks for it; how long Hypothesis tries."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from hypothesis import settings
 
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
+from reconciler.adapters.sandbox import DEFAULT_VERSION, Sandbox, SandboxSpec, generated_users, running
 from tests import distribution
 from tests.named_failures import NamedFailures
 from tests.shared_brokers import clear
@@ -50,8 +51,10 @@ for name in ("SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS
 # Sandbox.settings(name, "OAUTHBEARER").
 _USERS = ("admin", "reconciler", "alice", "bob", "carol", "acl-probe", "nobody")
 
-#: The brokers that test files share and that run, by the name of their fixture.
+#: The brokers that test files share and that run, by their Kafka version.
 _started: dict[str, Sandbox] = {}
+#: The versions of brokers that a fixture alone stands for; others are asked for by name, see ``broker_of``.
+_VERSIONS: Final = {"broker": DEFAULT_VERSION, "broker_3_9": "3.9"}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -81,28 +84,40 @@ def sandbox_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def broker(sandbox_root: Path) -> Iterator[Sandbox]:
-    """Kafka 4.3 with StandardAuthorizer; tests share it, so each names what it creates after itself."""
-    spec = SandboxSpec(name="current", users=generated_users(*_USERS), any_principal=True)
-    with running(spec, root=sandbox_root) as sandbox:
-        _started["broker"] = sandbox
-        yield sandbox
-        del _started["broker"]
+def broker_of(sandbox_root: Path) -> Iterator[Callable[[str], Sandbox]]:
+    """A broker with StandardAuthorizer by Kafka version; tests share it, so each names what it creates after itself."""
+    with ExitStack() as stack:
+
+        def started(version: str) -> Sandbox:
+            if version not in _started:
+                spec = SandboxSpec(
+                    name=f"shared-{version.replace('.', '-')}",
+                    kafka_version=version,
+                    users=generated_users(*_USERS),
+                    any_principal=True,
+                )
+                _started[version] = stack.enter_context(running(spec, root=sandbox_root))
+            return _started[version]
+
+        yield started
+        _started.clear()
 
 
 @pytest.fixture(scope="session")
-def broker_3_9(sandbox_root: Path) -> Iterator[Sandbox]:
-    """The same with Kafka 3.9, the oldest that is supported."""
-    spec = SandboxSpec(name="oldest", kafka_version="3.9", users=generated_users(*_USERS), any_principal=True)
-    with running(spec, root=sandbox_root) as sandbox:
-        _started["broker_3_9"] = sandbox
-        yield sandbox
-        del _started["broker_3_9"]
+def broker(broker_of: Callable[[str], Sandbox]) -> Sandbox:
+    """The version that a sandbox runs by default."""
+    return broker_of(DEFAULT_VERSION)
+
+
+@pytest.fixture(scope="session")
+def broker_3_9(broker_of: Callable[[str], Sandbox]) -> Sandbox:
+    """The oldest that is supported."""
+    return broker_of("3.9")
 
 
 @pytest.fixture(scope="session")
 def broker_no_authorizer(sandbox_root: Path) -> Iterator[Sandbox]:
-    """Kafka 4.3 without an authorizer: everybody may do everything, and ACL requests get SECURITY_DISABLED."""
+    """Kafka 4.4 without an authorizer: everybody may do everything, and ACL requests get SECURITY_DISABLED."""
     with running(SandboxSpec(name="open", authorizer=False, any_principal=True), root=sandbox_root) as sandbox:
         yield sandbox
 
@@ -112,8 +127,8 @@ def _shared_brokers_are_cleared(request: pytest.FixtureRequest) -> Iterator[None
     """No test file finds what another one left on the brokers that they share."""
     yield
     used = {name for item in request.session.items if item.path == request.path for name in _fixtures_of(item)}
-    for name in sorted(used & _started.keys()):
-        clear(_started[name])
+    for version in sorted({_VERSIONS[name] for name in used & _VERSIONS.keys()} & _started.keys()):
+        clear(_started[version])
 
 
 def _fixtures_of(item: pytest.Item) -> list[str]:

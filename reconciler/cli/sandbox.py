@@ -22,7 +22,7 @@ def command() -> None:
 @command.command("up")
 @click.option("--name", default="default", show_default=True, help="Name of the sandbox; several can run.")
 @click.option(
-    "--kafka-version", metavar="VERSION", help="Kafka version, such as 4.3, 4.1.2 or 3.9.  [default: the newest]"
+    "--kafka-version", metavar="VERSION", help="Kafka version, such as 4.4, 4.1.2 or 3.9.  [default: the newest]"
 )
 @click.option("--nodes", type=click.IntRange(1, 9), default=1, show_default=True, help="Number of brokers.")
 @click.option("--port", type=int, help="Client port of the first broker.  [default: a free port]")

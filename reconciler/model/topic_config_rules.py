@@ -1,7 +1,7 @@
 """Topic configs that brokers of some releases take and those of others refuse, and configs that contradict each other.
 
-Sources: ``org.apache.kafka.storage.internals.log.LogConfig`` of 3.9.2, 4.1.2 and 4.3.1, whose definitions differ in
-these configs alone, and the upgrade notes of 4.0.
+Sources: ``org.apache.kafka.storage.internals.log.LogConfig`` of 3.9.2, 4.1.2, 4.3.1 and 4.4.0, where these configs
+changed or went, and the upgrade notes of 4.0. Configs that a release added are refused by those before it as unknown.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Kafka's topic settings: their types, the form in which two values are compared, and which changes lose data.
 
-Source: ``org.apache.kafka.storage.internals.log.LogConfig`` and ``TopicConfig`` (3.9 to 4.3). Brokers may know more
+Source: ``org.apache.kafka.storage.internals.log.LogConfig`` and ``TopicConfig`` (3.9 to 4.4). Brokers may know more
 settings; an unknown one is compared as text.
 """
 
@@ -24,6 +24,7 @@ class ConfigType(StrEnum):
 
 _BY_TYPE = {
     ConfigType.BOOLEAN: (
+        "errors.deadletterqueue.group.enable",
         "message.downconversion.enable",
         "preallocate",
         "remote.log.copy.disable",
@@ -48,6 +49,7 @@ _BY_TYPE = {
         "message.timestamp.before.max.ms",
         "message.timestamp.difference.max.ms",
         "min.compaction.lag.ms",
+        "remote.copy.lag.ms",
         "retention.ms",
         "segment.jitter.ms",
         "segment.ms",
@@ -55,7 +57,9 @@ _BY_TYPE = {
     ConfigType.BYTES: (
         "index.interval.bytes",
         "local.retention.bytes",
+        "max.decompressed.message.bytes",
         "max.message.bytes",
+        "remote.copy.lag.bytes",
         "retention.bytes",
         "segment.bytes",
         "segment.index.bytes",
@@ -69,7 +73,7 @@ _BY_TYPE = {
     ConfigType.STRING: ("compression.type", "message.format.version", "message.timestamp.type"),
 }
 
-#: Every topic setting that Kafka 3.9 to 4.3 knows.
+#: Every topic setting that Kafka 3.9 to 4.4 knows.
 TOPIC_CONFIGS: Final[Mapping[str, ConfigType]] = MappingProxyType(
     {name: config_type for config_type, names in _BY_TYPE.items() for name in names}
 )

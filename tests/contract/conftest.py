@@ -1,15 +1,18 @@
-"""Every implementation of the port, one after the other: in memory, in a file, and two real brokers."""
+"""Every implementation of the port, one after the other: in memory, in a file, and real brokers of several versions."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox
+from reconciler.adapters.sandbox import DEFAULT_VERSION, Sandbox
 from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster, SnapshotCluster, snapshot_text
 from reconciler.model import ClusterState, Listing
 from tests.contract.subject import Subject
@@ -24,42 +27,58 @@ def _connected(sandbox: Sandbox) -> KafkaCluster:
 
 
 @pytest.fixture(scope="session")
-def current_cluster(broker: Sandbox) -> Iterator[Subject]:
-    with _connected(broker) as cluster:
-        yield Subject(cluster, (4, 3))
+def cluster_of(broker_of: Callable[[str], Sandbox]) -> Iterator[Callable[[str], Subject]]:
+    """A connection to a real broker, by Kafka version."""
+    with ExitStack() as stack:
 
+        @cache
+        def connected(version: str) -> Subject:
+            cluster = stack.enter_context(_connected(broker_of(version)))
+            major, minor = version.split(".")[:2]
+            return Subject(cluster, (int(major), int(minor)))
 
-@pytest.fixture(scope="session")
-def oldest_cluster(broker_3_9: Sandbox) -> Iterator[Subject]:
-    with _connected(broker_3_9) as cluster:
-        yield Subject(cluster, (3, 9))
+        yield connected
 
 
 @pytest.fixture
 def memory_cluster() -> Subject:
-    state = ClusterState("memory", listings={"quotas": Listing(frozenset())}, kafka_version=(4, 3))
-    return Subject(MemoryCluster(state, _ONE_BROKER), (4, 3))
+    state = ClusterState("memory", listings={"quotas": Listing(frozenset())}, kafka_version=(4, 4))
+    return Subject(MemoryCluster(state, _ONE_BROKER), (4, 4))
 
 
 @pytest.fixture
 def snapshot_cluster(tmp_path: Path) -> Subject:
     path = tmp_path / "cluster.json"
-    state = ClusterState("snapshot", listings={"quotas": Listing(frozenset())}, kafka_version=(4, 3))
+    state = ClusterState("snapshot", listings={"quotas": Listing(frozenset())}, kafka_version=(4, 4))
     path.write_text(snapshot_text(state, _ONE_BROKER), encoding="utf-8")
-    return Subject(SnapshotCluster(path), (4, 3))
+    return Subject(SnapshotCluster(path), (4, 4))
 
 
-@pytest.fixture(
-    params=[
-        "memory_cluster",
-        "snapshot_cluster",
-        pytest.param("current_cluster", marks=pytest.mark.broker),
-        pytest.param("oldest_cluster", marks=pytest.mark.broker),
+#: The newest and the oldest keep the whole contract in every run; 4.3, the last without ranges of hosts, that of ACLs.
+_ALWAYS: Final = (DEFAULT_VERSION, "3.9")
+_OF_ACLS: Final = "4.3"
+_LONG: Final = ("4.2", "4.1", "4.0")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every test of the contract, on every implementation."""
+    if "subject" not in metafunc.fixturenames:
+        return
+    long = _LONG if metafunc.module.__name__.endswith("test_acl_writes") else (_OF_ACLS, *_LONG)
+    real = [
+        pytest.param(version, marks=[pytest.mark.broker, *([pytest.mark.long] if version in long else [])])
+        for version in (*_ALWAYS, _OF_ACLS, *_LONG)
     ]
-)
+    metafunc.parametrize("subject", ["memory_cluster", "snapshot_cluster", *real], indirect=True, scope="function")
+
+
+@pytest.fixture
 def subject(request: pytest.FixtureRequest) -> Subject:
-    found: Subject = request.getfixturevalue(request.param)
-    return found
+    if request.param.endswith("_cluster"):
+        found: Subject = request.getfixturevalue(request.param)
+        return found
+    of: Callable[[str], Subject] = request.getfixturevalue("cluster_of")
+    return of(request.param)
 
 
 @pytest.fixture

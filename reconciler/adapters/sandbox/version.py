@@ -5,7 +5,7 @@ from typing import Final
 
 from reconciler.adapters.sandbox.error import SandboxError
 
-DEFAULT_VERSION = "4.3.1"
+DEFAULT_VERSION = "4.4.0"
 
 # Newest patches on Maven Central.
 NEWEST_PATCH = {

@@ -1,4 +1,4 @@
-"""Topic settings as a Kafka 4.3 controller checks them (``LogConfig``, ``ConfigDef.parseType``).
+"""Topic settings as a Kafka 4.4 controller checks them (``LogConfig``, ``ConfigDef.parseType``).
 
 Modest on purpose: names, types, and the bounds that people meet. Rules among several settings, and what a broker's
 own configuration forbids, are left to brokers.
@@ -27,8 +27,11 @@ _BOUNDS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
         "local.retention.bytes": (-2, _LONG_MAX),
         "local.retention.ms": (-2, _LONG_MAX),
         "max.compaction.lag.ms": (1, _LONG_MAX),
+        "max.decompressed.message.bytes": (1, 2_147_483_639),
         "max.message.bytes": (0, _INT_MAX),
         "min.insync.replicas": (1, _INT_MAX),
+        "remote.copy.lag.bytes": (-1, _LONG_MAX),
+        "remote.copy.lag.ms": (-1, _LONG_MAX),
         "retention.bytes": (-_LONG_MAX - 1, _LONG_MAX),
         "retention.ms": (-1, _LONG_MAX),
         "segment.bytes": (RAISED_MINIMA["segment.bytes"][0], _INT_MAX),

@@ -50,7 +50,7 @@ def declare_settings(node: Node | None, findings: Findings) -> dict[str, str]:
             continue
         if name not in TOPIC_CONFIGS and not findings.marks(node.keys[name]):
             advice = did_you_mean(name, TOPIC_CONFIGS, "it is passed on as it is; the broker decides")
-            trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.3 has no topic setting {quoted(name)}", advice)
+            trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.4 has no topic setting {quoted(name)}", advice)
             findings.add(trouble, node.keys[name], severity="warning")
         settings[name] = _setting(name, value, findings)
         if (refusal := refusal_of(name, settings[name])) is not None:

@@ -1,7 +1,7 @@
 """Client quotas in Kafka's words, and which of them holds for a client.
 
 Sources: KIP-13, KIP-55, KIP-124, KIP-546, KIP-599, KIP-612; ``QuotaConfig``, ``ClientQuotaControlManager`` and
-``ClientQuotaManager.DefaultQuotaCallback`` (3.9 to 4.3).
+``ClientQuotaManager.DefaultQuotaCallback`` (3.9 to 4.4).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ class QuotaKey(NamedTuple):
     of_ip: bool = False
 
 
-#: Every key that Kafka 3.9 to 4.3 knows.
+#: Every key that Kafka 3.9 to 4.4 knows.
 QUOTA_KEYS: Final[Mapping[str, QuotaKey]] = MappingProxyType(
     {
         "producer_byte_rate": QuotaKey("bytes/s"),

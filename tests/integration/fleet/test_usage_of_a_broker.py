@@ -133,7 +133,7 @@ def happened(sandbox: Sandbox) -> ClusterState:
         return cluster.read(ReadRequest(acls=True))
 
 
-@pytest.mark.parametrize("version", ["4.3", pytest.param("3.9", marks=pytest.mark.long)])
+@pytest.mark.parametrize("version", ["4.4", *(pytest.param(old, marks=pytest.mark.long) for old in ("4.3", "3.9"))])
 def test_the_log_of_a_broker_is_told_as_it_was(
     version: str, tmp_path: Path, sandbox_root: Path, spark: "SparkSession", capsys: pytest.CaptureFixture[str]
 ) -> None:

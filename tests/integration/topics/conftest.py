@@ -55,7 +55,7 @@ def _policed(version: str, root: Path, classes: Path) -> AbstractContextManager[
 @pytest.fixture(scope="session")
 def policed(sandbox_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """The newest Kafka with policies."""
-    with _policed("4.3", sandbox_root, tmp_path_factory.mktemp("classes")) as sandbox:
+    with _policed("4.4", sandbox_root, tmp_path_factory.mktemp("classes")) as sandbox:
         yield sandbox
 
 

@@ -116,7 +116,7 @@ def test_a_plug_in_that_breaks_is_no_refusal(live: None, asked: Asked, admin: Ka
 
 
 def test_a_controller_that_fails_over_it_is_not_asked_again(asked_3_9: Asked) -> None:
-    """Up to which version a controller resigns over a broken plug-in is not written down; 3.9 does, 4.3 does not."""
+    """Up to which version a controller resigns over a broken plug-in is not written down; 3.9 does, 4.4 does not."""
     create = topics_document({"name": "live.one", "partitions": 1})
     assert asked_3_9(create, "apply", "--yes", expect_json=False)[0] == 0
     manifest = topics_document(
@@ -163,5 +163,5 @@ def test_rights_that_the_plan_grants_first_are_reckoned_by_us(policed: Sandbox, 
 
 
 def test_the_policies_compile_without_a_jdk(tmp_path: Path) -> None:
-    classes = compiled(_HERE / "policies", tmp_path, "4.3", without_jdk=True)
+    classes = compiled(_HERE / "policies", tmp_path, "4.4", without_jdk=True)
     assert {file.stem for file in classes.rglob("*.class")} == {"TestConfigPolicy", "TestTopicPolicy"}

@@ -7,6 +7,7 @@ from typing import Final
 from reconciler.adapters.snapshot.answers import DONE, failed
 from reconciler.adapters.snapshot.broker import MAX_RECORDS, Snapshot
 from reconciler.model import CLUSTER_NAME, AclBinding, Change, ClusterState, Create, ResourceType, resource_of
+from reconciler.model.addresses import RANGES_SINCE, ip_range
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
 
 TYPES: Final = (AclBinding,)
@@ -25,18 +26,21 @@ def can_validate(change: Change) -> bool:
 def send(before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
     """The snapshot afterwards, and an answer for each change."""
     bindings = [resource_of(change) for change in changes]
-    perform = _create if isinstance(changes[0], Create) else _delete
-    after, answers = perform(before.state.bindings, bindings)
+    if isinstance(changes[0], Create):
+        after, answers = _create(before.state, bindings)
+    else:
+        after, answers = _delete(before.state.bindings, bindings)
     return replace(before, state=replace(before.state, bindings=after)), answers
 
 
-def _create(live: frozenset[AclBinding], wanted: Sequence[AclBinding]) -> tuple[frozenset[AclBinding], list[Answer]]:
+def _create(state: ClusterState, wanted: Sequence[AclBinding]) -> tuple[frozenset[AclBinding], list[Answer]]:
     """The bindings afterwards, and an answer for each wanted one.
 
     A bad one does not stop the others; an existing one is done without a record. More than 10,000 new ones are
     refused as a whole.
     """
-    answers = [_refusal(binding) or DONE for binding in wanted]
+    live = state.bindings
+    answers = [_refusal(binding, state.kafka_version) or DONE for binding in wanted]
     valid = {binding for binding, answer in zip(wanted, answers, strict=True) if answer.status is AnswerStatus.DONE}
     if len(valid - live) > MAX_RECORDS:
         refusal = failed("POLICY_VIOLATION", "Unable to perform excessively large batch operation.")
@@ -44,13 +48,19 @@ def _create(live: frozenset[AclBinding], wanted: Sequence[AclBinding]) -> tuple[
     return live | valid, answers
 
 
-def _refusal(binding: AclBinding) -> Answer | None:
-    pattern, principal = binding.pattern, binding.entry.principal
+def _refusal(binding: AclBinding, version: tuple[int, int] | None) -> Answer | None:
+    pattern, principal, host = binding.pattern, binding.entry.principal, binding.entry.host
     if pattern.resource_type is ResourceType.CLUSTER and pattern.name != CLUSTER_NAME:
         return failed("INVALID_REQUEST", f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
     if ":" not in principal:
         # KAFKA-18051, from 4.0; up to 3.9 such an entry is accepted and breaks every request that meets it.
         return failed("INVALID_REQUEST", f"Could not parse principal from `{principal}` (no colon is present)")
+    # KIP-1276: up to 4.3 any host is accepted, and one that is no address never matches.
+    if version is not None and version >= RANGES_SINCE:
+        if not host:
+            return failed("INVALID_REQUEST", "Host pattern cannot be null or empty")
+        if "/" in host and ip_range(host) is None:
+            return failed("INVALID_REQUEST", f"Invalid CIDR notation '{host}'")
     return None
 
 

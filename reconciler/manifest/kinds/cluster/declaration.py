@@ -187,7 +187,7 @@ def _warn_of_unknown_settings(node: Node | None, findings: Findings) -> None:
     for item in scalars(node):
         if item.plain not in TOPIC_CONFIGS and not findings.marks(item):
             advice = did_you_mean(item.plain, TOPIC_CONFIGS, "it is kept; a newer broker may have it")
-            trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.3 has no topic setting {quoted(item.plain)}", advice)
+            trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.4 has no topic setting {quoted(item.plain)}", advice)
             findings.add(trouble, item, severity="warning")
 
 

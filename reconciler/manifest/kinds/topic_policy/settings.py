@@ -69,7 +69,7 @@ def warn_of_unknown_setting(name: str, key: Node, findings: Findings) -> None:
     """A setting that Kafka does not know is passed on; a newer broker may have it."""
     if name not in TOPIC_CONFIGS and not findings.marks(key):
         advice = did_you_mean(name, TOPIC_CONFIGS, "it is compared as it is; a newer broker may have it")
-        trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.3 has no topic setting {quoted(name)}", advice)
+        trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.4 has no topic setting {quoted(name)}", advice)
         findings.add(trouble, key, severity="warning")
 
 
