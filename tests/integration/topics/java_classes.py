@@ -1,5 +1,6 @@
 """Compiles plug-ins for a broker: with javac where there is a JDK, else with Eclipse's compiler, which needs none."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -11,18 +12,22 @@ _COMPILER = Artifact("org.eclipse.jdt", "ecj", "3.37.0")
 _SECONDS = 120
 
 
-def compiled(sources: Path, classes: Path, version: str, *, without_jdk: bool = False) -> Path:
-    """The directory with the classes of all ``*.java`` in ``sources``, against a broker's jars; raises if it fails."""
+def compiled(
+    sources: Path, classes: Path, version: str, *, jars: Path | None = None, without_jdk: bool = False
+) -> Path:
+    """The directory with the classes of all ``*.java`` in ``sources``, against a broker's or other jars.
+
+    Raises if it fails.
+    """
     java = find_java()
-    jars = broker_jars(exact_version(version), java, lambda _: None)
+    jars = jars or broker_jars(exact_version(version), java, lambda _: None)
     compiler = [str(java.home / "bin" / "javac")]
     if without_jdk or not Path(compiler[0]).exists():
         ecj = fetched_jars("the Eclipse compiler", (_COMPILER,), jar_directory() / "ecj-3.37.0", java)
         compiler = [str(java.executable), "-jar", str(ecj / f"ecj-{_COMPILER.revision}.jar")]
     files = [str(file) for file in sorted(sources.glob("*.java"))]
-    command = [*compiler, "--release", "17", "-proc:none", "-cp", f"{jars}/*", "-d", str(classes), *files]
-    if without_jdk or not compiler[0].endswith("javac"):
-        clients = next(jars.glob("kafka-clients-*.jar"))  # Eclipse's compiler knows no wildcards
-        command[command.index("-cp") + 1] = str(clients)
+    # Eclipse's compiler knows no wildcards.
+    class_path = os.pathsep.join(map(str, sorted(jars.glob("kafka-*.jar"))))
+    command = [*compiler, "--release", "17", "-proc:none", "-cp", class_path, "-d", str(classes), *files]
     subprocess.run(command, check=True, timeout=_SECONDS)
     return classes
