@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from reconciler.adapters.kafka.first_contact import WITHOUT_MESSAGES
 from reconciler.cli.console import out, out_json, style_for
 from reconciler.cli.exits import Exit
 from reconciler.cli.options import (
@@ -56,6 +57,7 @@ def check_words(check: "NeedCheck", found: "Diagnosis") -> str:
     texts = {
         "connection": f"connected to cluster {seen.cluster_id}, {counted(len(seen.brokers), 'broker')}",
         "authorizer": _AUTHORIZER[seen.authorizer],
+        "message-client": f"kafka-python {check.detail}. {WITHOUT_MESSAGES}",
         "list-acls": f"{may} list ACLs (DESCRIBE on CLUSTER): needed to plan",
         "alter-acls": f"{may} change ACLs (ALTER on CLUSTER): needed to apply",
         "readable-state": f"the cluster cannot be read: {check.detail}",

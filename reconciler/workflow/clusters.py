@@ -6,7 +6,6 @@ A cluster is named as ``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +24,7 @@ from reconciler.workflow.connections import (
     settings_of,
 )
 from reconciler.workflow.guardrails import held
-from reconciler.workflow.options import ConnectionOptions, LeftoverNote, MoreLeftovers, Tell, ignore
+from reconciler.workflow.options import ClientNote, ConnectionOptions, LeftoverNote, MoreLeftovers, Tell, ignore
 from reconciler.workflow.reasons import (
     AmbiguousClusterError,
     RequestError,
@@ -92,6 +91,9 @@ class Target:
             raise WorkflowError(str(error), error.advice) from error
         except (SnapshotError, OSError) as error:
             raise WorkflowError(f"the snapshot cannot be read: {error}") from error
+        finally:
+            if self.settings is not None and (news := self.settings.first_contact.news()):
+                self.tell(ClientNote(news))
 
 
 def split_cluster(wanted: str | None) -> tuple[str | None, str | None]:
@@ -185,7 +187,7 @@ def live(
     # As in connections.settings_of.
     from reconciler.adapters.kafka.bindings import unsupported_by_client  # noqa: PLC0415
     from reconciler.adapters.kafka.cluster import connect  # noqa: PLC0415
-    from reconciler.adapters.kafka.listing import takes_messages  # noqa: PLC0415
+    from reconciler.adapters.kafka.listing import no_messages  # noqa: PLC0415
 
     address = address_of(name, declaration, connection)
     settings = settings_of(name, address, connection)
@@ -196,5 +198,8 @@ def live(
     with cluster:
         cluster.prepare_listing()
         ready = cluster.prepare_listing
-        unsupported = partial(unsupported_by_client, messages=takes_messages(settings))
+
+        def unsupported(binding: AclBinding) -> str | None:
+            return unsupported_by_client(binding, no_messages(settings))  # by then a reading may have learned more
+
         yield Target(name, cluster, declaration, address.servers, settings, ready, tell, unsupported)

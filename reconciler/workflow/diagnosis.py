@@ -19,6 +19,7 @@ class Need(StrEnum):
 
     CONNECTION = "connection"
     AUTHORIZER = "authorizer"
+    MESSAGE_CLIENT = "message-client"
     LIST_ACLS = "list-acls"
     ALTER_ACLS = "alter-acls"
     READABLE_STATE = "readable-state"
@@ -84,6 +85,8 @@ def checks(found: Inspection, declaration: ClusterDeclaration | None, reading: N
     """Every need that this cluster and its declaration let us judge."""
     yield NeedCheck(Need.CONNECTION, True, required=True)
     yield NeedCheck(Need.AUTHORIZER, found.authorizer is not AuthorizerPresence.ABSENT, required=True)
+    if found.no_messages is not None:
+        yield NeedCheck(Need.MESSAGE_CLIENT, False, detail=found.no_messages)
     if found.can_list_acls is not None:
         yield NeedCheck(Need.LIST_ACLS, found.can_list_acls, required=True)
     if found.can_alter_acls is not None:

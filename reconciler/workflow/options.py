@@ -38,9 +38,16 @@ class DefeatedGain:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class ClientNote:
+    """How the cluster is read instead where one of the two Kafka clients cannot do it; said once."""
+
+    text: str
+
+
 #: What a person should know and no result holds: an entry of the manifests that has expired, what runs have on the
-#: cluster for their own use, an earlier run of the same plan that did not end.
-Note: TypeAlias = "Problem | LeftoverNote | MoreLeftovers | PastRun | DefeatedGain"
+#: cluster for their own use, an earlier run of the same plan that did not end, a client that could not connect.
+Note: TypeAlias = "Problem | LeftoverNote | MoreLeftovers | PastRun | DefeatedGain | ClientNote"
 #: Told of each note, as soon as it is known.
 Tell: TypeAlias = Callable[[Note], None]
 

@@ -42,18 +42,15 @@ def needs_messages(binding: AclBinding) -> bool:
     return binding.pattern.resource_type > _LAST_TYPE or binding.entry.operation > _LAST_OPERATION
 
 
-def unsupported_by_client(binding: AclBinding, *, messages: bool) -> str | None:
-    """Why no client can carry ``binding``, or ``None`` if one can; ``messages``: kafka-python takes the settings.
+def unsupported_by_client(binding: AclBinding, no_messages: str | None) -> str | None:
+    """Why no client can carry ``binding``, or ``None`` if one can; ``no_messages`` says why kafka-python is not used.
 
     confluent-kafka passes C strings on, so a text with a NUL character would be sent as a different, shorter text.
     """
-    if needs_messages(binding) and not messages:
+    if needs_messages(binding) and no_messages:
         kind, operation = binding.pattern.resource_type, binding.entry.operation
         what = f"ACLs on {kind.name} resources" if kind > _LAST_TYPE else f"the operation {operation.name}"
-        return (
-            f"confluent-kafka cannot carry {what}, and kafka-python, which can, does not take these client settings "
-            "(docs/client-settings.md)"
-        )
+        return f"confluent-kafka cannot carry {what}, and kafka-python, which can, {no_messages}"
     return text_problem(binding.pattern.name, binding.entry.principal, binding.entry.host)
 
 

@@ -16,6 +16,7 @@ from reconciler.adapters.process_memory import forbid_core_dumps
 #: ``{"timeout": seconds, ...}`` and what the reader needs; plain values only.
 Task: TypeAlias = dict[str, Any]
 #: ``("rows", cluster id, resource rows)``, ``("refused", code, name, message)`` by the cluster, ``("failed", text)``.
+#: ``("unconnected", text)`` by the message client, whose first connection failed.
 #: The message client adds to ``rows`` the levels of ``metadata.version``, finalized and supported, or ``None``.
 Reply: TypeAlias = tuple[Any, ...]
 

@@ -11,7 +11,7 @@ from reconciler.adapters.kafka.handshake import AuthorizerPresence, handshake_wi
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.kafka.kinds import KINDS, kind_of
 from reconciler.adapters.kafka.kinds.interface import ReadSession
-from reconciler.adapters.kafka.listing import AclListing, AclReader, features
+from reconciler.adapters.kafka.listing import AclListing, AclReader, features, no_messages
 from reconciler.adapters.kafka.request_log import log_connection, timed
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.kafka.topic_uses import topic_uses
@@ -86,6 +86,7 @@ class KafkaCluster:
         handshake = handshake_with(self._connection)
         probe = probe_authorizer(self._connection)
         unsecured = probe.authorizer is AuthorizerPresence.ABSENT
+        finalized = features(self._connection.settings) or {}
         return Inspection(
             cluster_id=handshake.cluster_id,
             brokers=handshake.brokers,
@@ -94,8 +95,9 @@ class KafkaCluster:
             authorizer=probe.authorizer,
             can_list_acls=None if unsecured else handshake.may_list_acls,
             can_alter_acls=probe.may_alter,
-            metadata_version=(features(self._connection.settings) or {}).get("metadata.version"),
+            metadata_version=finalized.get("metadata.version"),
             visible_topics=len(visible_names(self._connection)),
+            no_messages=no_messages(self._connection.settings),
         )
 
     def send(self, changes: Sequence[Change]) -> list[Answer]:

@@ -12,7 +12,7 @@ class Inspection:
     ``operations`` are those that we may do on the cluster (KIP-430), ``None`` without DESCRIBE on CLUSTER.
     ``can_list_acls`` and ``can_alter_acls`` are ``None`` if there is no authorizer, or if it is unknown.
     ``metadata_version`` is the finalized feature level, ``None`` if it cannot be read. ``visible_topics`` counts the
-    topics that a listing shows us.
+    topics that a listing shows us. ``no_messages`` says why kafka-python is not used, after its name.
     """
 
     cluster_id: str
@@ -24,3 +24,4 @@ class Inspection:
     can_alter_acls: bool | None
     metadata_version: int | None
     visible_topics: int
+    no_messages: str | None = None

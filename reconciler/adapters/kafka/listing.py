@@ -17,6 +17,7 @@ from typing import Any, Final
 from reconciler.adapters.child_environment import child_environment
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.bindings import ListedAcls, read_rows
+from reconciler.adapters.kafka.first_contact import FIRST_CONTACT_SECONDS
 from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
 from reconciler.adapters.kafka.release import rules_of
 from reconciler.adapters.kafka.settings import ClientSettings
@@ -145,11 +146,18 @@ class AclListing:
                 case ("rows", cluster_id, rows, *levels):
                     gap = SHARDS_GAP if reader is AclReader.SHARDS else None
                     version = rules_of(*levels[0]) if levels and levels[0] else None
+                    if reader is AclReader.MESSAGES:
+                        self._settings.first_contact.made = True
+                    elif troubles:
+                        self._settings.first_contact.note(_other_reader(troubles))
                     with without_collector():
                         return ListingResult(cluster_id, read_rows(rows), reader, gap, version)
                 # The cluster's word: another reader would be refused too, or take the refusal for an empty listing.
                 case ("refused", code, name, message):
                     raise refusal(code, name, self._settings.redact(message))
+                case ("unconnected", text):
+                    self._settings.first_contact.give_up(self._settings.redact(text))
+                    troubles.append(f"{reader}: {self._settings.redact(text)}")
                 case ("died", status):
                     troubles.append(f"{reader}: the process ended with status {status}")
                 case ("failed", text):
@@ -179,7 +187,7 @@ def log_dir_sizes(settings: ClientSettings, partitions: Mapping[str, Sequence[in
     """Bytes on all brokers' disks by topic, or why they cannot be read."""
     match ask(settings, "sizes", partitions={name: list(ids) for name, ids in partitions.items()}):
         case None:
-            return "kafka-python, which reads it, does not support these client settings"
+            return f"kafka-python, which reads it, {no_messages(settings)}"
         case ("sizes", found):
             return dict(found)
         case ("failed", text):
@@ -189,14 +197,25 @@ def log_dir_sizes(settings: ClientSettings, partitions: Mapping[str, Sequence[in
 
 
 def ask(settings: ClientSettings, question: str, **about: Any) -> tuple[Any, ...] | None:
-    """The message client's reply to another question than the ACLs; ``None`` where it cannot take these settings."""
+    """The message client's reply to another question than the ACLs; ``None`` where :func:`no_messages` says why."""
     task = _task(AclReader.MESSAGES, settings)
-    return None if task is None else _start(AclReader.MESSAGES, {**task, "ask": question, **about}).reply()
+    if task is None:
+        return None
+    reply = _start(AclReader.MESSAGES, {**task, "ask": question, **about}).reply()
+    if reply[0] == "unconnected":
+        settings.first_contact.give_up(settings.redact(reply[1]))
+        return None
+    settings.first_contact.made |= reply[0] not in ("died", "failed", "unsent")
+    return reply
 
 
-def takes_messages(settings: ClientSettings) -> bool:
-    """Whether the message client can connect with these settings."""
-    return kafka_python_settings(settings) is not None
+def no_messages(settings: ClientSettings) -> str | None:
+    """Why the message client is not used, as the end of a sentence about kafka-python; ``None`` where it is."""
+    if settings.first_contact.failure:
+        return f"cannot connect to this cluster: {settings.first_contact.failure}"
+    if kafka_python_settings(settings) is None:
+        return "does not take these client settings (docs/client-settings.md)"
+    return None
 
 
 def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
@@ -218,8 +237,11 @@ def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
 
 def _task(reader: AclReader, settings: ClientSettings) -> dict[str, Any] | None:
     if reader is AclReader.MESSAGES:
-        carried = kafka_python_settings(settings)
-        return carried and {**carried, "ask": "acls", "timeout": settings.request_timeout}
+        carried = None if settings.first_contact.failure else kafka_python_settings(settings)
+        first = not settings.first_contact.made
+        timeout = settings.request_timeout
+        patience = min(FIRST_CONTACT_SECONDS, timeout) if first else timeout
+        return carried and {**carried, "ask": "acls", "timeout": timeout, "first": first, "patience": patience}
     # A token and not its source: a child could not ask a callback of ours, and must not hold what mints tokens.
     token = tuple(settings.bearer.token()) if settings.bearer is not None else None
     return {
@@ -228,6 +250,10 @@ def _task(reader: AclReader, settings: ClientSettings) -> dict[str, Any] | None:
         "shards": reader is AclReader.SHARDS,
         "timeout": settings.request_timeout,
     }
+
+
+def _other_reader(troubles: Sequence[str]) -> str:
+    return f"the ACLs were read in another way than usual: {'; '.join(troubles)}"
 
 
 def _start(reader: AclReader, task: dict[str, Any]) -> ListingProcess:

@@ -9,6 +9,7 @@ for some kinds there is none. Messages keep every code and error, and memory is 
 import logging
 import os
 import ssl
+import threading
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -22,6 +23,33 @@ from reconciler.adapters.kafka.child_process import ANY, Reply, Task, serve
 from reconciler.adapters.kafka.raw_messages import Question, read, refused, retried, unsent
 
 _LARGEST_REPLY = 2**31 - 1
+_TICK_SECONDS = 0.05
+
+
+class _UnconnectedError(Exception):
+    """The client could not connect; nothing was asked."""
+
+
+class _Progress(logging.Handler):
+    """How far a connection gets, and what stopped it: the library tries again by itself and tells only its log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: set[tuple[object, ...]] = set()
+        self.problem: Exception | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        args = record.args if isinstance(record.args, tuple) else ()
+        if record.levelno >= logging.WARNING:
+            self.problem = next((one for one in args if isinstance(one, Exception)), self.problem)
+        elif record.name == "kafka.net.connection":
+            # A kind of line, with the number of its request: another connection that does the same again adds nothing.
+            self.steps.add((record.msg, *(one for one in args if isinstance(one, int))))
+
+    @property
+    def refused(self) -> bool:
+        """Whether a broker answered that it does not take such a client: to try again changes nothing."""
+        return isinstance(self.problem, errors.BrokerResponseError) and not self.problem.retriable
 
 
 class _Fixed(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has no types
@@ -38,30 +66,61 @@ class _Fixed(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has n
 
 
 def answer(task: Task) -> Reply:
-    """The reply to ``task``: ``{"settings": …, "tls": …, "token": …, "ask": …, "timeout": seconds}``.
+    """The reply to ``task``, ``{"settings": …, "tls": …, "token": …, "ask": …, "timeout": …, "first": …, …}``.
 
-    ``ask`` is the name of a question below; what else it needs is in the task too.
+    ``ask`` is the name of a question below; what else it needs is in the task too. ``patience`` is how many seconds a
+    connection may take without getting further; if the ``first`` cannot be made, the reply is ``("unconnected", why)``.
     """
     question = _QUESTIONS[task["ask"]]
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)
-    settings = dict(task["settings"])
-    if task["tls"] is not None:
-        settings["ssl_context"] = _context(task["tls"])
-    if task["token"] is not None:
-        settings["sasl_oauth_token_provider"] = _Fixed(task["token"])
-    milliseconds = int(task["timeout"] * 1000)
     try:
-        client = KafkaAdminClient(
+        client = _connected(task)
+    except _UnconnectedError as error:
+        if task["first"]:
+            return ("unconnected", str(error))
+        return unsent(error) if question.writes else ("failed", str(error))
+    return question.answer(client, task)
+
+
+def _connected(task: Task) -> KafkaAdminClient:
+    """A client that knows the cluster; raises ``_UnconnectedError`` if it gets no further for ``patience`` s."""
+    progress, log = _Progress(), logging.getLogger("kafka")
+    log.setLevel(logging.DEBUG)
+    log.propagate = False
+    log.addHandler(progress)
+    made: list[KafkaAdminClient | Exception] = []
+    # It waits in its constructor, and gives up only after all of the time that it is given.
+    thread = threading.Thread(target=lambda: made.append(_made(task)), daemon=True)
+    thread.start()
+    steps = quiet = 0
+    # Ticks and not a clock: on a machine that is too busy to run this process, its broker is not late.
+    while not made and quiet * _TICK_SECONDS < task["patience"] and not progress.refused:
+        thread.join(_TICK_SECONDS)
+        steps, quiet = (len(progress.steps), 0) if len(progress.steps) > steps else (steps, quiet + 1)
+    log.removeHandler(progress)
+    log.setLevel(logging.CRITICAL)
+    if made and isinstance(made[0], KafkaAdminClient):
+        return made[0]
+    why = progress.problem or (made[0] if made else None)
+    silent = f"no broker got further with it for {task['patience']:.0f} s"
+    raise _UnconnectedError(silent if why is None else f"{type(why).__name__}: {why}")
+
+
+def _made(task: Task) -> KafkaAdminClient | Exception:
+    milliseconds = int(task["timeout"] * 1000)
+    settings = dict(task["settings"])
+    try:
+        if task["tls"] is not None:
+            settings["ssl_context"] = _context(task["tls"])
+        if task["token"] is not None:
+            settings["sasl_oauth_token_provider"] = _Fixed(task["token"])
+        return KafkaAdminClient(
             **settings,
             receive_message_max_bytes=_LARGEST_REPLY,
             request_timeout_ms=milliseconds,
             bootstrap_timeout_ms=milliseconds,
         )
-    except errors.KafkaError as error:
-        if question.writes:
-            return unsent(error)
-        raise
-    return question.answer(client, task)
+    except Exception as error:
+        return error
 
 
 def _acls(client: KafkaAdminClient, _: Task) -> Reply:

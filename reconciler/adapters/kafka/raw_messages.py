@@ -51,6 +51,6 @@ def refused(answer: Any) -> Reply:
     return ("refused", answer.error_code, name, answer.error_message or name)
 
 
-def unsent(error: errors.KafkaError) -> Reply:
+def unsent(error: Exception) -> Reply:
     """The reply where nothing was sent, so that the same request may be sent later."""
     return ("unsent", f"{type(error).__name__}: {error}")

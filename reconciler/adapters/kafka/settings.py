@@ -7,6 +7,7 @@ from typing import Final
 
 from reconciler.adapters.kafka.allowed_settings import refusal
 from reconciler.adapters.kafka.bearer import Bearer
+from reconciler.adapters.kafka.first_contact import FirstContact
 from reconciler.adapters.kafka.jaas import settings_from_jaas
 from reconciler.adapters.kafka.redaction import redact
 from reconciler.adapters.kafka.sasl import cleartext_problems, is_loopback
@@ -29,7 +30,8 @@ class ClientSettings:
     """Settings in librdkafka's spelling, secrets resolved. ``repr`` shows names only.
 
     ``bearer`` provides OAUTHBEARER tokens if librdkafka does not fetch them itself. ``request_timeout`` is in seconds.
-    ``loopback_only``: they log in without TLS, and nobody allowed that for other machines.
+    ``loopback_only``: they log in without TLS, and nobody allowed that for other machines. ``first_contact`` is what
+    this run learns of kafka-python's connection by these settings.
     """
 
     config: Mapping[str, str]
@@ -37,6 +39,7 @@ class ClientSettings:
     bearer: Bearer | None = None
     request_timeout: float = 60.0
     loopback_only: bool = False
+    first_contact: FirstContact = field(default_factory=FirstContact, compare=False)
 
     def __post_init__(self) -> None:
         """Make the settings read-only."""

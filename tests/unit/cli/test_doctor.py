@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from reconciler.adapters.kafka.handshake import AuthorizerPresence
 from reconciler.adapters.kafka.inspection import Inspection
+from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.cli.doctor import check_words
 from reconciler.manifest import ClusterDeclaration
@@ -11,6 +12,7 @@ from reconciler.model import ClusterState, Origin
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow import Target
 from reconciler.workflow.diagnosis import Diagnosis, Need, NeedCheck, checks, reading_check
+from reconciler.workflow.options import ClientNote, Note
 
 FOUND = Inspection(
     cluster_id="c",
@@ -90,3 +92,22 @@ def test_what_is_missing_is_said_to_be_missing() -> None:
     } <= set(texts(allowed, met=True))
     undeclared = diagnosed(FOUND, None)
     assert "no Cluster document describes it yet: `reconciler export` writes one" in texts(undeclared, met=False)
+
+
+def test_a_second_client_that_cannot_connect_is_a_note_with_what_is_missing() -> None:
+    found = diagnosed(replace(FOUND, no_messages="cannot connect to this cluster: KafkaError: why"), None)
+    assert found.can_plan
+    (text,) = [text for text in texts(found, met=False) if "kafka-python" in text]
+    assert text.startswith("kafka-python cannot connect to this cluster: KafkaError: why. Without it ACLs")
+
+
+def test_a_reading_tells_once_of_the_client_that_could_not_connect() -> None:
+    told: list[Note] = []
+    settings = ClientSettings({"bootstrap.servers": "127.0.0.1:9"})
+    settings.first_contact.give_up("KafkaError: why")
+    asked = replace(target(), settings=settings, tell=told.append)
+    asked.read(ReadRequest())
+    asked.read(ReadRequest())
+    (note,) = told
+    assert isinstance(note, ClientNote)
+    assert "cannot connect to this cluster: KafkaError: why" in note.text

@@ -14,7 +14,7 @@ from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.bindings import needs_messages, unsupported_by_client
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.kinds.interface import ReadSession
-from reconciler.adapters.kafka.listing import ask, takes_messages
+from reconciler.adapters.kafka.listing import ask, no_messages
 from reconciler.adapters.kafka.listing_check import checked_listing
 from reconciler.adapters.kafka.requests import DONE, Item, request, unsupported
 from reconciler.adapters.kafka.settings import ClientSettings
@@ -58,7 +58,8 @@ def _by_messages(connection: AdminConnection, bindings: Sequence[AclBinding], *,
     if not bindings:
         return []
     settings = connection.settings
-    problems = [unsupported(unsupported_by_client(one, messages=takes_messages(settings))) for one in bindings]
+    why = no_messages(settings)
+    problems = [unsupported(unsupported_by_client(one, why)) for one in bindings]
     rows = [
         (int(kind), name, int(pattern_type), principal, host, int(operation), int(permission))
         for (((kind, name, pattern_type), (principal, host, operation, permission)), problem) in zip(
@@ -74,6 +75,9 @@ def _sent(settings: ClientSettings, question: str, rows: Sequence[tuple[object, 
     if not rows:
         return []
     match ask(settings, question, rows=list(rows)):
+        case None:  # its first connection of this run was tried with this very request, and nothing was sent
+            why = f"kafka-python, which alone can carry it, {no_messages(settings)}"
+            return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", why)] * len(rows)
         case ("altered", outcomes) if len(outcomes) == len(rows):
             return [
                 codes.failure(code, name, settings.redact(message)).answer() if code else DONE
@@ -90,7 +94,7 @@ def _item(client_type: type[ClientBinding | AclBindingFilter], binding: AclBindi
     (resource_type, name, pattern_type), (principal, host, operation, permission) = binding
     return Item(
         binding,
-        unsupported(unsupported_by_client(binding, messages=False)),
+        unsupported(unsupported_by_client(binding, None)),
         lambda: client_type(
             int(resource_type), name, int(pattern_type), principal, host, int(operation), int(permission)
         ),

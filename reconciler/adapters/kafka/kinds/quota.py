@@ -10,17 +10,13 @@ from typing import Final
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.kinds.interface import ReadSession
-from reconciler.adapters.kafka.listing import ask
+from reconciler.adapters.kafka.listing import ask, no_messages
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.model import Change, ClusterState, Listing, resource_of
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, values_of
 from reconciler.ports import Answer, AnswerStatus
 
 TYPES: Final = (ClientQuota,)
-_UNTAKEN: Final = (
-    "confluent-kafka has no messages for client quotas, and kafka-python does not take these client settings "
-    "(docs/client-settings.md)"
-)
 _DONE: Final = Answer(AnswerStatus.DONE)
 
 
@@ -36,7 +32,7 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
 def _quotas(settings: ClientSettings) -> frozenset[ClientQuota] | str:
     match ask(settings, "quotas"):
         case None:
-            return _UNTAKEN
+            return _untaken(settings)
         case ("quotas", entries):
             return frozenset(ClientQuota(_entity(parts), dict(values)) for parts, values in entries)
         case ("refused", codes.CLUSTER_AUTHORIZATION_FAILED, *_):
@@ -55,7 +51,7 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
     alterations = [_alteration(change) for change in changes]
     match ask(settings, "alter_quotas", alterations=alterations, only_validate=only_validate):
         case None:
-            return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", _UNTAKEN)] * len(changes)
+            return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", _untaken(settings))] * len(changes)
         case ("altered", outcomes):
             answers = {
                 _entity(parts): codes.failure(code, name, settings.redact(message)).answer() if code else _DONE
@@ -68,6 +64,10 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
         case reply:
             message = settings.redact(" ".join(map(str, reply)))
             return [Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", message, retriable=True)] * len(changes)
+
+
+def _untaken(settings: ClientSettings) -> str:
+    return f"confluent-kafka has no messages for client quotas, and kafka-python {no_messages(settings)}"
 
 
 def _alteration(change: Change) -> tuple[list[tuple[str, str | None]], list[tuple[str, float | None]]]:

@@ -37,7 +37,7 @@ def test_every_combination_of_codes_is_kept_once() -> None:
     listing = read_rows(rows)
     assert len(listing.bindings) + len(listing.opaque) == len(codes) ** 4
     assert len(listing.bindings) == 6 * 2 * 14 * 2
-    assert all(unsupported_by_client(binding, messages=True) is None for binding in listing.bindings)
+    assert all(unsupported_by_client(binding, None) is None for binding in listing.bindings)
 
 
 def test_a_nameless_resource_is_opaque() -> None:
@@ -50,8 +50,8 @@ def test_what_confluent_kafka_cannot_name_needs_messages() -> None:
         entry = AccessControlEntry("User:a", "*", operation, AclPermissionType.ALLOW)
         binding = AclBinding(ResourcePattern(resource_type, "n"), entry)
         named = resource_type <= ResourceType.TRANSACTIONAL_ID and operation <= AclOperation.IDEMPOTENT_WRITE
-        assert unsupported_by_client(binding, messages=True) is None
-        reason = unsupported_by_client(binding, messages=False)
+        assert unsupported_by_client(binding, None) is None
+        reason = unsupported_by_client(binding, "does not take these settings")
         assert (reason is None) is named is not needs_messages(binding)
         if reason is not None:
             assert resource_type.name in reason or operation.name in reason
@@ -66,6 +66,6 @@ def test_what_the_client_would_cut_short_is_opaque(name: str, principal: str, ho
     assert listing.bindings == frozenset()
     assert listing.opaque == (OpaqueBinding(name, principal, host, 2, 3, 3, 3),)
     entry = AccessControlEntry(principal, host, AclOperation.READ, AclPermissionType.ALLOW)
-    reason = unsupported_by_client(AclBinding(ResourcePattern(ResourceType.TOPIC, name), entry), messages=True)
+    reason = unsupported_by_client(AclBinding(ResourcePattern(ResourceType.TOPIC, name), entry), None)
     assert reason is not None
     assert "NUL" in reason
