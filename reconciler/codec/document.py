@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Never
 
 from reconciler.codec.interface import Codec, SchemaError, unexpected
 from reconciler.codec.scalars import TEXT
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
+#: Longer values are names and ids, most of which occur once.
+_SHORT: Final = 11
 _VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})", re.ASCII)
 
 #: JSON without spaces, keys in the order of the value.
@@ -25,7 +27,7 @@ def load(text: str) -> dict[str, Any]:
     Raises :class:`SchemaError`.
     """
     try:
-        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+        document = json.loads(text, object_pairs_hook=_object_hook(), parse_constant=_no_number)
     except json.JSONDecodeError as error:
         raise SchemaError(error.msg, f"line {error.lineno}, column {error.colno}") from None
     except SchemaError:
@@ -62,13 +64,25 @@ def schema_text(title: str, codec: Codec[Any]) -> str:
     return json.dumps(schema, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise SchemaError("occurs twice in one object", f"the key {twice!r}")
-    return found
+def _object_hook() -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    """Makes objects of their pairs. Equal short values of them are one string, which JSON's reader does for keys alone.
+
+    The 150,000 steps of a plan say ALLOW, TOPIC, LITERAL and ``*`` each: a tenth of the memory that reading it takes.
+    """
+    known: dict[str, str] = {}
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = {
+            name: known.setdefault(value, value) if value.__class__ is str and len(value) <= _SHORT else value
+            for name, value in pairs
+        }
+        if len(found) != len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SchemaError("occurs twice in one object", f"the key {twice!r}")
+        return found
+
+    return unique
 
 
 def _no_number(constant: str) -> Never:

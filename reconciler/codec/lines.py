@@ -8,14 +8,22 @@ class Lines:
     """An array that is written with an item a line; the items are made while they are written."""
 
     def __init__(self, items: Iterator[Any]) -> None:
-        """``items`` are JSON values, which may hold :class:`Lines` in turn as fields of objects."""
+        """``items`` are JSON values, which may hold :class:`Lines` in turn as fields of objects.
+
+        A tuple is an array of strings alone: a snapshot has up to a million of them.
+        """
         self.items = items
 
 
 def in_lines(value: Any, encode: Callable[[Any], str]) -> str:
     """``value`` as text by ``encode``, with the lines that it asks for."""
     if value.__class__ is Lines:
-        text = ",\n".join([encode(item) if item.__class__ is list else in_lines(item, encode) for item in value.items])
+        text = ",\n".join(
+            [
+                f"[{', '.join(map(encode, item))}]" if item.__class__ is tuple else in_lines(item, encode)
+                for item in value.items
+            ]
+        )
         return f"[\n{text}\n]" if text else "[]"
     if value.__class__ is dict and Lines in map(type, value.values()):
         return f"{{{', '.join(_parts(value, encode))}}}"

