@@ -78,7 +78,7 @@ def command(
     no_roles: bool,
     output: str,
 ) -> int:
-    """Write manifests that declare exactly the ACLs and topics that another tool would create from PATH.
+    """Write manifests that declare exactly the ACLs, topics and quotas that another tool would create from PATH.
 
     PATH is a file, a directory, or - for stdin. No cluster is contacted. The manifests are read back and compared with
     the source before they are written. Exit 2 if something could not be converted; it is listed on stderr and in
@@ -104,6 +104,7 @@ def command(
     for remark in converted.skipped:
         info(f"not converted: {_shown(remark)}")
     counted = f"{converted.bindings:,} bindings, {converted.topics:,} topics"
+    counted += f", {converted.quotas:,} quotas" if converted.quotas else ""
     progress(f"read back from the manifests: {counted}, as {source_format} would create them")
     if converted.more_roles > 0:
         info(f"{converted.more_roles:,} more rules are roles with --implied, which adds DESCRIBE where it is granted")
@@ -131,6 +132,7 @@ def _document(converted: "Converted") -> dict[str, object]:
         "files": dict(converted.files),
         "bindings": converted.bindings,
         "topics": converted.topics,
+        "quotas": converted.quotas,
         "skipped": [remark._asdict() for remark in converted.skipped],
         "unmanaged": [remark._asdict() for remark in converted.unmanaged],
     }

@@ -11,7 +11,9 @@ from reconciler.adapters.converters import (
     convert,
     source_files,
 )
-from reconciler.model import ClusterState, Topic
+from reconciler.model import AclBinding, ClusterState, Topic
+from reconciler.model.kinds.quota import ClientQuota
+from reconciler.model.listing import Listing
 from reconciler.report.export import Export, ExportStyle, cluster_document, differences, export_manifests
 from reconciler.report.export.layout import Layout, places
 from reconciler.report.export.ownership_draft import DRAFT_FILE, ownership_draft
@@ -29,7 +31,7 @@ _STUB: Final = f"""\
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """Manifests by path that declare so many ``bindings`` and ``topics``.
+    """Manifests by path that declare so many ``bindings``, ``topics`` and ``quotas``.
 
     ``skipped`` is what the source creates and no manifest declares; it is also in the file ``LEFT_FILE``. ``unmanaged``
     is what the source has and this tool does not manage. ``more_roles`` counts rules that would be roles with
@@ -42,6 +44,7 @@ class Converted:
     skipped: tuple[Remark, ...]
     unmanaged: tuple[Remark, ...]
     more_roles: int = 0
+    quotas: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +81,16 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
         notes = {item: _note(files, origin) for item, origin in found.origins.items()}
     except SourceError as error:
         raise WorkflowError(str(error)) from error
-    state = ClusterState(name, found.bindings, found.topics)
+    listings = {ClientQuota.KIND: Listing(frozenset(found.quotas))}
+    state = ClusterState(name, found.bindings, found.topics, listings=listings)
     heading = f"Converted from {source.format}."
     where = places(style.layout, state, found.origins)
     export = export_manifests(
         state,
         heading=heading,
-        style=ExportStyle(style.roles, style.implied, places=where, notes=notes, origins=found.origins),
+        style=ExportStyle(
+            style.roles, style.implied, places=where, notes=notes, origins=found.origins, absent=found.absent
+        ),
     )
     stub = _proven_stub(export, state, name)
     skipped = (*found.skipped, *(Remark("the source", item.subject, item.reason) for item in export.left))
@@ -94,10 +100,12 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     if skipped:
         lines = [heading, "The source says this, and no manifest here does:", *(f"  {item}" for item in skipped)]
         manifests[LEFT_FILE] = "".join(f"{comment(line)}\n" for line in lines)
-    topics = sum(isinstance(item.item, Topic) for item in export.left)
-    bindings = len(export.left) - topics
-    counts = len(state.bindings) - bindings, len(state.topics) - topics
-    return Converted(manifests, *counts, skipped, found.unmanaged, _more_roles(state, export))
+    bindings, topics, quotas = (
+        len(whole) - sum(isinstance(item.item, kind) for item in export.left)
+        for kind, whole in ((AclBinding, state.bindings), (Topic, state.topics), (ClientQuota, found.quotas))
+    )
+    more = _more_roles(state, export)
+    return Converted(manifests, bindings, topics, skipped, found.unmanaged, more, quotas)
 
 
 def _more_roles(state: ClusterState, export: Export) -> int:

@@ -18,6 +18,7 @@ from reconciler.cli.convert import command
 from reconciler.cli.main import run
 from reconciler.manifest import desired_state, load
 from reconciler.model import Topic
+from reconciler.model.kinds.quota import ClientQuota
 
 _MOVING = Path(__file__).parent / "moving"
 _SOURCES = sorted(path for path in _MOVING.iterdir() if path.is_dir())
@@ -43,9 +44,15 @@ def _topic(topic: Topic) -> str:
     return " ".join(["topic", topic.name, *counts, *(f"{key}={value}" for key, value in sorted(topic.configs.items()))])
 
 
+def _quota(quota: ClientQuota) -> str:
+    return " ".join([f"quota of {quota.entity}:", *(f"{key}={value}" for key, value in sorted(quota.values.items()))])
+
+
 def _declared(directory: Path, name: str = "my-cluster") -> set[str]:
     wanted = desired_state(load(read_manifest_files(directory)), name, datetime.date.max)
-    return {str(binding) for binding in wanted.bindings} | {_topic(topic.topic) for topic in wanted.topics.values()}
+    topics = {f"absent {name}" if topic.absent else _topic(topic.topic) for name, topic in wanted.topics.items()}
+    quotas = {_quota(item.item) for item in wanted.of(ClientQuota).values()}
+    return {str(binding) for binding in wanted.bindings} | topics | quotas
 
 
 @pytest.mark.parametrize("source", _SOURCES, ids=lambda path: path.name)

@@ -208,7 +208,7 @@ def test_access_of_another_tool_is_never_neither_an_acl_nor_a_topic(
         ("terraform", "aws_s3_bucket_acl"),
         ("terraform", "aws_sns_topic"),
         ("terraform", "confluent_service_account"),
-        ("jikkou", "v1 KafkaClientQuota"),
+        ("jikkou", "v1 KafkaUser"),
         ("strimzi", "rbac.authorization.k8s.io/v1 RoleBinding"),
         ("strimzi", "kafka.strimzi.io/v1 KafkaConnect"),
     ],

@@ -1,4 +1,4 @@
-"""The result of a conversion: bindings, topics, and a remark on everything else."""
+"""The result of a conversion: bindings, topics, quotas, and a remark on everything else."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -17,7 +17,9 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
     Topic,
+    collision_key,
 )
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 
 
 def _plain(word: str) -> str:
@@ -31,6 +33,8 @@ _OPERATIONS: Final = {_plain(operation.name): operation for operation in AclOper
 #: Java's ``int`` and ``short``.
 _MOST_PARTITIONS: Final = 2**31 - 1
 _MOST_REPLICAS: Final = 2**15 - 1
+#: A number of YAML, JSON or HCL.
+_NUMBER: Final = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
 _PERMISSIONS: Final = {"allow": AclPermissionType.ALLOW, "deny": AclPermissionType.DENY}
 
 
@@ -63,7 +67,8 @@ class Resource(NamedTuple):
 class ConversionResult:
     """What the source would create, as far as it is known.
 
-    ``origins`` says where each binding, and each topic by name, stands in the source.
+    ``origins`` says where each binding, and each topic by name, stands in the source. ``absent`` are the names of
+    topics that the source wants to be deleted.
     ``skipped`` is what the source grants, denies or creates and these bindings and topics lack. ``unmanaged`` is what
     the source has and this tool does not manage.
     """
@@ -73,6 +78,8 @@ class ConversionResult:
     skipped: tuple[Remark, ...]
     unmanaged: tuple[Remark, ...]
     origins: Mapping[AclBinding | str, str]
+    quotas: tuple[ClientQuota, ...] = ()
+    absent: frozenset[str] = frozenset()
 
 
 def _where(place: str | Tree) -> str:
@@ -91,6 +98,8 @@ class Conversion:
         self._bindings: set[AclBinding] = set()
         self._origins: dict[AclBinding | str, str] = {}
         self._topics: dict[str, Topic] = {}
+        self._quotas: dict[QuotaEntity, ClientQuota] = {}
+        self._absent: dict[str, str] = {}
         self._skipped: dict[Remark, None] = {}
         self._unmanaged: dict[Remark, None] = {}
 
@@ -151,6 +160,21 @@ class Conversion:
         if self._topics.setdefault(name, topic) != topic:
             self.skip(where, f"topic {name}", "it is already declared, with other values")
 
+    def add_absent_topic(self, name: str, where: str) -> None:
+        """Add a topic that the source wants to be deleted."""
+        self._origins.setdefault(name, where)
+        self._absent.setdefault(name, where)
+
+    def add_quota(self, entity: QuotaEntity, limits: Mapping[str, str], where: str) -> None:
+        """Add a quota; ``limits`` are the texts of the source by Kafka's keys. Without any there is no quota."""
+        wrong = [f"{key} {text!r}" for key, text in limits.items() if not _NUMBER.fullmatch(text)]
+        if wrong:
+            self.skip(where, f"quota of {entity}", f"{', '.join(wrong)} is not a number")
+        elif limits:
+            quota = ClientQuota(entity, {key: float(text) for key, text in limits.items()})
+            if self._quotas.setdefault(entity, quota) != quota:
+                self.skip(where, f"quota of {entity}", "it is already declared, with other limits")
+
     def skip(self, place: str | Tree, subject: str, reason: str) -> None:
         """Remark that the source would create something that is not converted; it speaks for a whole tree."""
         self._skipped[Remark(_where(place), subject, reason)] = None
@@ -171,11 +195,20 @@ class Conversion:
 
     def name_nothing(self, source_format: str) -> None:
         """Remark that nothing was recognised, if so: a wrong path or format must not look like an empty cluster."""
-        if not (self._bindings or self._topics or self._skipped):
-            self.skip("the source", "no ACL and no topic", f"nothing here is recognised as {source_format}")
+        if not (self._bindings or self._topics or self._quotas or self._absent or self._skipped):
+            self.skip("the source", "no ACL, topic or quota", f"nothing here is recognised as {source_format}")
 
     def result(self) -> ConversionResult:
         """The result, remarks in the order of the source."""
-        topics = FrozenMap(dict(sorted(self._topics.items())))
-        remarks = tuple(self._skipped), tuple(self._unmanaged)
-        return ConversionResult(frozenset(self._bindings), topics, *remarks, dict(self._origins))
+        present = {collision_key(name) for name in self._topics}
+        for name in [name for name in self._absent if collision_key(name) in present]:
+            self.skip(self._absent.pop(name), f"topic {name}", "the source declares it and wants it to be deleted")
+        return ConversionResult(
+            frozenset(self._bindings),
+            FrozenMap(dict(sorted(self._topics.items()))),
+            tuple(self._skipped),
+            tuple(self._unmanaged),
+            dict(self._origins),
+            tuple(sorted(self._quotas.values())),
+            frozenset(self._absent),
+        )

@@ -1,7 +1,7 @@
-"""jikkou: principals' authorizations, roles and topics (streamthoughts/jikkou, 70544d7).
+"""jikkou: principals' authorizations, roles, topics and quotas (streamthoughts/jikkou, 70544d7).
 
 Sources: ``V1KafkaPrincipalAcl``, ``KafkaPrincipalAuthorizationTransformation``, ``LiteralKafkaAclBindingBuilder``,
-``TopicMatchingAclRulesBuilder``, ``ConfigMapsTransformation``.
+``TopicMatchingAclRulesBuilder``, ``ConfigMapsTransformation``, ``KafkaClientQuotaType``.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,13 +10,28 @@ from typing import Final
 from reconciler.adapters.converters.conversion import Conversion, Resource
 from reconciler.adapters.converters.files import SourceFiles
 from reconciler.adapters.converters.foreign import add_foreign
+from reconciler.adapters.converters.strimzi import quota_limits
 from reconciler.adapters.converters.tree import Tree, by_name
+from reconciler.model import FrozenMap
+from reconciler.model.kinds.quota import CLIENT_ID, DEFAULT_NAME, USER, QuotaEntity
 
 _AUTHORIZATION: Final = "KafkaPrincipalAuthorization"
 _ROLE: Final = "KafkaPrincipalRole"
-_KINDS: Final = (_AUTHORIZATION, _ROLE, "KafkaTopic", "ConfigMap")
+_QUOTA: Final = "KafkaClientQuota"
+_KINDS: Final = (_AUTHORIZATION, _ROLE, "KafkaTopic", "ConfigMap", _QUOTA)
+#: The names of user and client id that each type of quota takes, ``None`` for the default.
+_ENTITIES: Final[Mapping[str, Mapping[str, str | None]]] = FrozenMap(
+    {
+        "USERS_DEFAULT": {USER: None},
+        "USER": {USER: "user"},
+        "USER_CLIENT": {USER: "user", CLIENT_ID: "clientId"},
+        "USER_ALL_CLIENTS": {USER: "user", CLIENT_ID: None},
+        "CLIENTS_DEFAULT": {CLIENT_ID: None},
+        "CLIENT": {CLIENT_ID: "clientId"},
+    }
+)
 _MATCH: Final = "a MATCH pattern grants the topics that exist when it is applied: name them, or use a prefix"
-_DELETED: Final = "it is annotated to be deleted: for a topic, declare it with absent: true"
+_DELETED: Final = "it is annotated to be deleted: no manifest declares it"
 
 
 def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
@@ -27,7 +42,11 @@ def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
             if kind not in found or _is_of_another(kind, node):
                 full = f"{node.text('apiVersion') or ''} {kind}"
                 add_foreign(
-                    conversion, node, full, f"{kind} {_name(node)}", unmanaged="not one of jikkou's ACLs and topics"
+                    conversion,
+                    node,
+                    full,
+                    f"{kind} {_name(node)}",
+                    unmanaged="not one of jikkou's ACLs, topics and quotas",
                 )
             elif not _is_set_aside(kind, node, conversion):
                 found[kind].append(node)
@@ -44,6 +63,8 @@ def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
         node.ignore("binaryData", "immutable")
     for node in found["KafkaTopic"]:
         _topic(node, maps, conversion)
+    for node in found[_QUOTA]:
+        _quota(node, conversion)
 
 
 def _is_of_another(kind: str, node: Tree) -> bool:
@@ -73,7 +94,11 @@ def _is_set_aside(kind: str, node: Tree, conversion: Conversion) -> bool:
     node.get("metadata").ignore()
     annotations = node.get("metadata", "annotations")
     if annotations.flag("jikkou.io/delete"):
-        conversion.skip(node, f"{kind} {_name(node)}", _DELETED)
+        if kind == "KafkaTopic":
+            node.get("spec").ignore()
+            conversion.add_absent_topic(_name(node), node.where)
+        else:
+            conversion.add_unmanaged(node, f"{kind} {_name(node)}".strip(), _DELETED)
         return True
     if annotations.flag("jikkou.io/ignore"):
         conversion.add_unmanaged(node, f"{kind} {_name(node)}", "it is annotated to be ignored")
@@ -126,3 +151,20 @@ def _topic(node: Tree, maps: Mapping[str, Mapping[str, str]], conversion: Conver
         # A ConfigMap overrides the topic's own configs, and a later ConfigMap overrides an earlier one.
         configs |= maps[name]
     conversion.add_topic(_name(node), spec.text("partitions"), spec.text("replicas"), configs, node.where)
+
+
+def _quota(node: Tree, conversion: Conversion) -> None:
+    spec = node.get("spec")
+    kind, named = spec.text("type") or "", spec.get("entity")
+    parts = _ENTITIES.get(kind)
+    if parts is None:
+        conversion.skip(node, "a quota", f"there is no type of quota {kind!r}")
+        return
+    names = {part: DEFAULT_NAME if field is None else named.text(field) for part, field in parts.items()}
+    missing = [field for field in parts.values() if field is not None and named.text(field) is None]
+    if missing:
+        conversion.skip(node, f"a quota of type {kind}", f"its entity has no {' and no '.join(missing)}")
+        return
+    conversion.add_quota(
+        QuotaEntity.of(names.get(USER), names.get(CLIENT_ID)), quota_limits(spec.get("configs")), node.where
+    )

@@ -1,6 +1,6 @@
 """Strimzi: ``KafkaUser`` and ``KafkaTopic`` resources, as its user and topic operators apply them (8541da1).
 
-Sources: ``KafkaUserModel.getUserName``, ``SimpleAclRule``, ``TopicOperatorUtil.configValueAsString``.
+Sources: ``KafkaUserModel.getUserName``, ``QuotaUtils``, ``SimpleAclRule``, ``TopicOperatorUtil.configValueAsString``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,8 @@ from reconciler.adapters.converters.conversion import Conversion, Resource
 from reconciler.adapters.converters.files import SourceFiles
 from reconciler.adapters.converters.foreign import add_foreign
 from reconciler.adapters.converters.tree import SourceError, Tree
-from reconciler.model import CLUSTER_NAME
+from reconciler.model import CLUSTER_NAME, FrozenMap
+from reconciler.model.kinds.quota import QuotaEntity
 
 _CLUSTER: Final = "strimzi.io/cluster"
 _GROUP: Final = "kafka.strimzi.io"
@@ -21,10 +22,16 @@ _CHANGES: Final = frozenset(
 _KINDS: Final = ("KafkaUser", "KafkaTopic")
 _MANAGED: Final = ("strimzi.io/managed", "false")
 _PAUSED: Final = ("strimzi.io/pause-reconciliation", "true")
-_USER: Final = {
-    "quotas": "quotas are not converted: declare them as Quotas",
-    "template": "Kubernetes fields of a user are not managed",
-}
+_USER: Final = {"template": "Kubernetes fields of a user are not managed"}
+#: Kafka's key for each field of a user's quotas; jikkou has the first three, by the same names.
+QUOTA_FIELDS: Final = FrozenMap(
+    {
+        "producerByteRate": "producer_byte_rate",
+        "consumerByteRate": "consumer_byte_rate",
+        "requestPercentage": "request_percentage",
+        "controllerMutationRate": "controller_mutation_rate",
+    }
+)
 
 
 def read_strimzi(files: SourceFiles, conversion: Conversion) -> None:
@@ -106,11 +113,18 @@ def _user(node: Tree, conversion: Conversion) -> None:
     principal = f"User:CN={name}" if method in ("tls", "tls-external") else f"User:{name}"
     if method is not None:
         conversion.add_unmanaged(spec.get("authentication"), f"{name} authentication {method}", "users are not managed")
+    user = principal.removeprefix("User:")
+    conversion.add_quota(QuotaEntity.of(user), quota_limits(spec.get("quotas")), spec.get("quotas").where)
     kind = spec.text("authorization", "type")
     if kind not in (None, "simple"):
         conversion.skip(spec.get("authorization"), f"KafkaUser {name}", f"authorization {kind!r} is not known")
         return
     add_rules(principal, f"KafkaUser {name}", spec.get("authorization"), conversion)
+
+
+def quota_limits(quotas: Tree) -> dict[str, str]:
+    """The limits of a user by Kafka's keys; what is left out, or null, is unlimited."""
+    return {key: text for name, key in QUOTA_FIELDS.items() if (text := quotas.text(name)) is not None}
 
 
 def add_rules(principal: str, subject: str, authorization: Tree, conversion: Conversion) -> None:

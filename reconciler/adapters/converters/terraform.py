@@ -13,6 +13,7 @@ from reconciler.adapters.converters.foreign import add_foreign
 from reconciler.adapters.converters.terraform_files import written_resources
 from reconciler.adapters.converters.tree import SourceError, Tree
 from reconciler.model import FrozenMap
+from reconciler.model.kinds.quota import CLIENT_ID, DEFAULT_NAME, IP, USER, QuotaEntity
 
 
 class _AclForm(NamedTuple):
@@ -52,13 +53,14 @@ _TOPICS: Final = FrozenMap(
         "redpanda_topic": _TopicForm("name", "partition_count", configs="configuration"),
     }
 )
+_QUOTA: Final = "kafka_quota"
 #: Says which cluster, who logs in, or how Terraform treats the resource.
 _ASIDE: Final = (
     *("id", "acl_id", "project", "service_name", "kafka_cluster", "cluster_id", "cluster_api_url", "rest_endpoint"),
     *("http_endpoint", "credentials", "timeouts", "allow_deletion", "termination_protection", "tags"),
     *("topic_description", "owner_user_group_id", "read_replica_count", "replica_assignment"),
 )
-_NOT_MANAGED: Final = "neither an ACL nor a topic of Kafka"
+_NOT_MANAGED: Final = "neither an ACL nor a topic nor a quota of Kafka"
 _DATA: Final = "data is read, not created"
 _DEPOSED: Final = "a deposed object that terraform is about to destroy"
 _NO_STATE: Final = "this is not a Terraform state: a version 4 state file or `terraform show -json` is expected"
@@ -86,21 +88,27 @@ def read_terraform(files: SourceFiles, conversion: Conversion) -> None:
             _Instance(item.kind, item.address, item.attributes, _cluster(item.attributes, item.provider))
             for item in written
         ]
-    mine = [item for item in instances if item.kind in _ACLS or item.kind in _TOPICS]
+    mine = [item for item in instances if _is_ours(item)]
     providers = sorted({item.provider for item in mine})
     if files.cluster is None and len(providers) > 1:
         raise SourceError(f"the state speaks of several clusters: choose one of {', '.join(providers)}")
     if files.cluster is not None and files.cluster not in providers:
         raise SourceError(f"nothing belongs to {files.cluster!r}; there are: {', '.join(providers) or 'none'}")
     for item in instances:
-        if item.kind not in _ACLS and item.kind not in _TOPICS:
+        if not _is_ours(item):
             add_foreign(conversion, item.attributes, item.kind, item.address, unmanaged=_NOT_MANAGED)
         elif files.cluster not in (None, item.provider):
             conversion.add_unmanaged(item.attributes, item.address, f"it belongs to {item.provider}")
         elif item.kind in _ACLS:
             _acl(item, _ACLS[item.kind], conversion)
+        elif item.kind == _QUOTA:
+            _quota(item, conversion)
         else:
             _topic(item, _TOPICS[item.kind], conversion)
+
+
+def _is_ours(item: _Instance) -> bool:
+    return item.kind in _ACLS or item.kind in _TOPICS or item.kind == _QUOTA
 
 
 def _is_written(files: SourceFiles) -> bool:
@@ -198,6 +206,20 @@ def _topic(item: _Instance, form: _TopicForm, conversion: Conversion) -> None:
     else:
         conversion.add_topic(name, partitions, replicas, _configs(of.get(form.configs)), _place(item))
         _name_leftovers(of, conversion)
+
+
+def _quota(item: _Instance, conversion: Conversion) -> None:
+    of = item.attributes
+    if _unknown(item, ("entity_type",), conversion):
+        return
+    kind = of.text("entity_type") or ""
+    if kind not in (USER, CLIENT_ID, IP):
+        conversion.skip(_place(item), item.address, f"there is no type of entity {kind!r}")
+        return
+    # Without a name it is the default (newQuota).
+    entity = QuotaEntity(((kind, of.text("entity_name") or DEFAULT_NAME),))
+    conversion.add_quota(entity, of.settings("config"), _place(item))
+    _name_leftovers(of, conversion)
 
 
 def _unknown(item: _Instance, needed: Sequence[str], conversion: Conversion) -> bool:

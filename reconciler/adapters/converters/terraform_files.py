@@ -122,7 +122,7 @@ def _of_file(
             if _is_about_kafka(kind):
                 conversion.skip(where, address, f"{error}: {_EVALUATES}")
             else:
-                conversion.add_unmanaged(where, address, "neither an ACL nor a topic of Kafka")
+                conversion.add_unmanaged(where, address, "neither an ACL nor a topic nor a quota of Kafka")
 
 
 def _line(text: str, kind: str, label: str) -> int:

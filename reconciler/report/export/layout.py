@@ -15,7 +15,7 @@ _KINDS_OF_ACCOUNT: Final = frozenset(("svc", "sa", "srv", "service", "app", "use
 _BREAK: Final = re.compile(r"[._-]")
 _MODULE: Final = re.compile(r"module\.([\w-]+)(?:\[[^\]]*\])?\.")
 #: Files that a conversion writes anyway.
-_TAKEN: Final = frozenset(("cluster", "not-converted", "not-exported", "ownership-draft", *LISTED))
+_TAKEN: Final = frozenset(("cluster", "not-converted", "not-exported", "ownership-draft", "topics-absent", *LISTED))
 
 
 def places(layout: Layout, state: ClusterState, origins: Mapping[AclBinding | str, str]) -> dict[AclBinding | str, str]:

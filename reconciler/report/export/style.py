@@ -20,6 +20,7 @@ class ExportStyle:
     ``places`` are paths without an ending, by binding and by the name of a topic: everything with one path goes into
     one file. What has none goes to the file of its principal, or to that of its topic's prefix. ``notes`` become
     comments above the rule or the topic, ``origins`` (``file:line`` or ``file:address``) one above the document.
+    ``absent`` are names of topics that the manifests say must not exist.
     """
 
     roles: bool = True
@@ -27,6 +28,7 @@ class ExportStyle:
     places: Mapping[AclBinding | str, str] = field(default_factory=dict)
     notes: Mapping[AclBinding | str, tuple[str, ...]] = field(default_factory=dict)
     origins: Mapping[AclBinding | str, str] = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
 
     def origin_lines(self, items: Iterable[AclBinding | str]) -> list[str]:
         """One comment that says where the source has these; nothing if that is not known."""

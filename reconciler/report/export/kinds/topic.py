@@ -34,10 +34,13 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
             expressible[key] = topic
         else:
             left.append(Inexpressible(topic, f"topic {topic.name}", problem))
+    absent = {name: topic_problem(Topic(name)) for name in sorted(style.absent)}
+    left += [Inexpressible(name, f"absent topic {name}", problem) for name, problem in absent.items() if problem]
+    gone = _absent_document([name for name, problem in absent.items() if not problem], style)
     comments = [f"Topic {item.item.name}: {item.reason}" for item in left if isinstance(item.item, Topic)]
     comments += [f"Topic {name} could not be read: {problem}" for name, problem in state.unreadable_topics.items()]
     comments += [f"The topics may not be whole: {state.topic_gap}"] if state.topic_gap is not None else []
-    return Part(_files(list(expressible.values()), style), tuple(left), tuple(comments))
+    return Part({**_files(list(expressible.values()), style), **gone}, tuple(left), tuple(comments))
 
 
 def differences(
@@ -48,6 +51,8 @@ def differences(
     declared = {name: topic.topic for name, topic in wanted.topics.items() if not topic.absent}
     yield from (f"topic {name} differs" for name in sorted(topics) if declared.get(name) != topics[name])
     yield from (f"too much: topic {name}" for name in sorted(declared.keys() - topics.keys()))
+    absent = {name for name, topic in wanted.topics.items() if topic.absent}
+    yield from (f"absent topic {name} differs" for name in sorted(absent ^ (style.absent - {*left})))
 
 
 def _in_normal_form(topic: Topic) -> Topic:
@@ -91,6 +96,13 @@ def topics_document(name: str, topics: Collection[Topic], style: ExportStyle) ->
         lines += [f"    {comment(text)}" for text in style.notes.get(topic.name, ())]
         lines += [f"    - name: {scalar(topic.name)}", *_value_lines(own, 6)]
     return lines
+
+
+def _absent_document(names: Sequence[str], style: ExportStyle) -> dict[str, list[str]]:
+    """``topics-absent.yaml``, nothing without names."""
+    items = [f"    - {{name: {scalar(name, flow=True)}, absent: true}}" for name in names]
+    head = [*style.origin_lines(names), *document_head("Topics", "topics-absent"), "  topics:"]
+    return {"topics-absent.yaml": [*head, *items]} if items else {}
 
 
 #: A count, or a config with this in front.
