@@ -29,21 +29,26 @@ def _fields(kind: Kind, *, lines: bool) -> tuple[Field, Field]:
         field(
             name,
             nullable(_items(kind, lines=lines)),
-            f"{kind.WORDS}, sorted; null where they were not read.",
+            f"{_capital(kind)}, sorted; null where they were not read.",
             get=lambda listed: listed.get(name, NOT_READ).items,
             default=None,
             omit=True,
         ),
         field(
-            f"{kind.NOUN}Gap",
+            kind.gap_field,
             nullable(TEXT),
-            f"Why the {name} could not be read; null where they were, or nobody asked.",
-            f"not authorised to read {kind.WORDS.lower()}",
+            f"Why the {kind.TYPE.WORDS} could not be read; null where they were, or nobody asked.",
+            f"not authorised to read {kind.TYPE.WORDS}",
             get=lambda listed: listed.get(name, NOT_READ).gap,
             default=None,
             omit=True,
         ),
     )
+
+
+def _capital(kind: Kind) -> str:
+    words = kind.TYPE.WORDS
+    return f"{words[0].upper()}{words[1:]}"
 
 
 def _items(kind: Kind, *, lines: bool) -> Codec[frozenset[Any]]:
@@ -66,11 +71,7 @@ def _once(items: tuple[ListedItem, ...]) -> frozenset[ListedItem]:
 
 def _listings(**facts: Any) -> Mapping[str, Listing[Any]]:
     return FrozenMap(
-        {
-            name: Listing(facts[snake(name)], facts[snake(f"{kind.NOUN}Gap")])
-            for kind in KINDS
-            for name in [kind.TYPE.KIND]
-        }
+        {name: Listing(facts[snake(name)], facts[snake(kind.gap_field)]) for kind in KINDS for name in [kind.TYPE.KIND]}
     )
 
 
@@ -91,7 +92,7 @@ def _wishes(kind: Kind) -> Field:
         lambda items: {item.item.key: item for item in items},
         lambda items: [one.write(items[key]) for key in sorted(items)],
     )
-    return field(name, by_key, f"{kind.WORDS}.", get=lambda declared: declared.get(name, {}), default={}, omit=True)
+    return field(name, by_key, f"{_capital(kind)}.", get=lambda declared: declared.get(name, {}), default={}, omit=True)
 
 
 def _declared(**facts: Any) -> Mapping[str, Mapping[Any, DesiredItem[Any]]]:

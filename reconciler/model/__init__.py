@@ -49,8 +49,8 @@ from reconciler.model.enums import (
 from reconciler.model.facts import NO_SOURCES, FactSource, FactSources
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.glob import name_glob, path_glob
-from reconciler.model.kinds import kind_finder
-from reconciler.model.listing import NOT_READ, ListedItem, Listing
+from reconciler.model.kinds import kind_finder, listed_kinds
+from reconciler.model.listing import NOT_READ, ListedItem, Listing, altered, values_of
 from reconciler.model.origin import Origin
 from reconciler.model.principal import KafkaPrincipal
 from reconciler.model.scope import RESERVED_PREFIXES, RESOURCE_FIELDS, NameSelector, Scope, Selector, is_reserved
@@ -171,6 +171,7 @@ __all__ = [
     "TopicUse",
     "TopicWaiver",
     "Update",
+    "altered",
     "bridge_on",
     "collision_key",
     "contradiction",
@@ -178,6 +179,7 @@ __all__ = [
     "is_harmless",
     "is_reserved",
     "kind_finder",
+    "listed_kinds",
     "marker_of",
     "markers",
     "name_glob",
@@ -189,6 +191,7 @@ __all__ = [
     "standing_bridges",
     "topic_name_problem",
     "topic_names_collide",
+    "values_of",
     "without_bridges",
     "without_harmless",
     "without_own",

@@ -7,13 +7,28 @@ what it is called, which also names it in documents.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
+
+from reconciler.model.acl import ResourcePattern
+
+
+class Refusal(NamedTuple):
+    """Why brokers refuse a value: Kafka's name for the error, and its message."""
+
+    code: str
+    message: str
 
 
 class ListedItem(Protocol):
-    """One resource of a listed kind: a value that can be hashed and compared."""
+    """One resource of a listed kind: a value that can be hashed and compared.
+
+    ``WORDS`` is what people call all of them: ``client quotas``. ``CAN_VALIDATE``: whether Kafka's protocol can
+    validate a change of one without performing it.
+    """
 
     KIND: ClassVar[str]
+    WORDS: ClassVar[str]
+    CAN_VALIDATE: ClassVar[bool]
 
     @property
     def key(self) -> Any:
@@ -28,6 +43,28 @@ class ListedItem(Protocol):
     @property
     def principal(self) -> str | None:
         """The one principal that it is about: scope, selections and ownership go by it. ``None``: it is about many."""
+        ...
+
+    @property
+    def place(self) -> ResourcePattern | None:
+        """The named resource that it is about: scope, selections and ownership go by that name, by no principal."""
+        ...
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """What it sets, by name; a change sets and removes some of them, and the others stay."""
+        ...
+
+    def with_values(self, values: Mapping[str, Any]) -> "ListedItem":
+        """The same resource with other values."""
+        ...
+
+    def understands(self, name: str) -> bool:
+        """Whether this version knows what a value of that name means. One that it does not know stays as it is."""
+        ...
+
+    def refusal(self) -> Refusal | None:
+        """Why brokers refuse to set these values; ``None`` if they take them."""
         ...
 
 
@@ -55,3 +92,15 @@ class Listing(Generic[Item]):
 
 #: Of a kind that nobody asked about.
 NOT_READ: Final[Listing[Any]] = Listing()
+
+
+def values_of(side: Any) -> Mapping[str, Any]:
+    """The values on one side of a change; none where nothing is there."""
+    values: Mapping[str, Any] = {} if side is None else side.values
+    return values
+
+
+def altered(values: Mapping[str, Any], before: Any, after: Any) -> dict[str, Any]:
+    """Live values after a change, which sets and removes its own names only."""
+    gone = values_of(before)
+    return {name: value for name, value in values.items() if name not in gone} | dict(values_of(after))

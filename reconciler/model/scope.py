@@ -89,11 +89,17 @@ class Selector:
         return any(own.matches(name) for own in self.names.patterns(ResourceType.TOPIC))
 
     def selects_listed(self, item: ListedItem) -> bool:
-        """Whether a resource of a listed kind is meant: only items with ``principals`` alone speak of those.
+        """Whether a resource of a listed kind is meant.
 
-        What is about no principal (the quota of a default, of a client id, of an address) is selected by
-        ``{any: true}`` only.
+        One that is about a named resource is selected by an item with such names alone, as a topic is. Any other is
+        selected by an item with ``principals`` alone; what is about no principal (the quota of a default, of a client
+        id, of an address) by ``{any: true}`` only.
         """
+        place = item.place
+        if place is not None:
+            if self.principals is not None or self.resource_type is not place.resource_type or self.names is None:
+                return False
+            return self.names.selects_name(place.name)
         # An item with topics or groups was written about access to them: it must not make a quota deletable too.
         if self.principals is None or self.resource_type is not None:
             return False

@@ -6,7 +6,7 @@ that both permit is ever interrupted, whatever part of a phase is visible at a m
 """
 
 from enum import IntEnum
-from typing import Final
+from typing import Final, Self
 
 
 class Phase(IntEnum):
@@ -17,19 +17,32 @@ class Phase(IntEnum):
     relies on them, so no barrier separates them from what is before.
     """
 
-    CREATE_FIRST = 1  # bridges, and what we and brokers need on a cluster that the plan closes
-    CREATE_DENY = 2  # only narrows
-    CREATE_ALLOW = 3  # only widens, inside what DENY leaves
-    CREATE_TOPIC = 4  # a new topic never lives without its ACLs
-    CREATE_PARTITIONS = 5
-    ALTER_CONFIGS = 6  # those that lose no data
-    DELETE_ALLOW = 7  # only narrows
-    CREATE_WAITING_TOPIC = 8  # those that a vanishing ALLOW reached: who lost access never sees them
-    DELETE_TOPIC = 9  # and configs that lose data: nobody is left who may write and so re-create a topic
-    DELETE_WAITING_ALLOW = 10  # those whose going would have uncovered a topic that DELETE_TOPIC deletes
-    DELETE_DENY = 11  # only widens, to what the new state permits
-    DELETE_LAST = 12  # what CREATE_FIRST put there, and what we and brokers need on a cluster that the plan opens
-    ALTER_QUOTAS = 13
+    title: str
+
+    def __new__(cls, number: int, title: str) -> Self:
+        """A number with its ``title``, which people read."""
+        phase = int.__new__(cls, number)
+        phase._value_, phase.title = number, title
+        return phase
+
+    # Bridges, and what we and brokers need on a cluster that the plan closes
+    CREATE_FIRST = 1, "create what everything else relies on"
+    CREATE_DENY = 2, "create DENY bindings"  # only narrows
+    CREATE_ALLOW = 3, "create ALLOW bindings"  # only widens, inside what DENY leaves
+    CREATE_TOPIC = 4, "create topics"  # a new topic never lives without its ACLs
+    CREATE_PARTITIONS = 5, "add partitions"
+    ALTER_CONFIGS = 6, "alter topic configs"  # those that lose no data
+    DELETE_ALLOW = 7, "delete ALLOW bindings"  # only narrows
+    # Those that a vanishing ALLOW reached: who lost access never sees them
+    CREATE_WAITING_TOPIC = 8, "create topics that waited for a revocation"
+    # With configs that lose data: nobody is left who may write and so re-create a topic
+    DELETE_TOPIC = 9, "delete topics and alter configs that lose data"
+    # Those whose going would have uncovered a topic that DELETE_TOPIC deletes
+    DELETE_WAITING_ALLOW = 10, "delete ALLOW bindings that covered a deleted topic"
+    DELETE_DENY = 11, "delete DENY bindings"  # only widens, to what the new state permits
+    # What CREATE_FIRST put there, and what we and brokers need on a cluster that the plan opens
+    DELETE_LAST = 12, "delete what everything else relied on"
+    ALTER_QUOTAS = 13, "alter client quotas"
 
 
 #: After these phases every broker has to enforce what was sent before anything later relies on it.
@@ -40,21 +53,7 @@ BARRIER_AFTER: Final = (
     (Phase.DELETE_DENY,),
 )
 
-TITLES: Final = {
-    Phase.CREATE_FIRST: "create what everything else relies on",
-    Phase.CREATE_DENY: "create DENY bindings",
-    Phase.CREATE_ALLOW: "create ALLOW bindings",
-    Phase.CREATE_TOPIC: "create topics",
-    Phase.CREATE_PARTITIONS: "add partitions",
-    Phase.ALTER_CONFIGS: "alter topic configs",
-    Phase.DELETE_ALLOW: "delete ALLOW bindings",
-    Phase.CREATE_WAITING_TOPIC: "create topics that waited for a revocation",
-    Phase.DELETE_TOPIC: "delete topics and alter configs that lose data",
-    Phase.DELETE_WAITING_ALLOW: "delete ALLOW bindings that covered a deleted topic",
-    Phase.DELETE_DENY: "delete DENY bindings",
-    Phase.DELETE_LAST: "delete what everything else relied on",
-    Phase.ALTER_QUOTAS: "alter client quotas",
-}
+TITLES: Final = {phase: phase.title for phase in Phase}
 
 
 def barriers(phases: set[Phase]) -> tuple[Phase, ...]:

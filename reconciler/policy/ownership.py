@@ -216,10 +216,18 @@ class Ownership:
                 yield self._breach(_Place(wanted.origin), BreachKind.TOPIC, owners, pattern=pattern)
 
     def _of_listed(self, desired: DesiredState) -> Iterator[Breach]:
-        """A quota is its user's. One without a named user, as a default is, can slow down everybody, as a DENY can."""
+        """What is about a named resource is its owner's, as a topic is; a quota is its user's.
+
+        A quota without a named user, as a default is, can slow down everybody, as a DENY can.
+        """
         wanted = (one for items in desired.listed.values() for one in items.values() if not one.expired)
         for one in wanted:
-            origin, principal = one.declaration.origin, one.item.principal
+            origin, principal, place = one.declaration.origin, one.item.principal, one.item.place
+            if place is not None:
+                holders = self._holdings.whole(place)
+                if holders and not holders & self._teams(origin.file):
+                    yield self._breach(_Place(origin), BreachKind.TOPIC, holders, pattern=place)
+                continue
             owners = self._owners_of(principal) if principal else frozenset[str]()
             if not principal and self._teams(origin.file):
                 yield replace(self._breach(_Place(origin), BreachKind.SHARED, ()), subject=one.item.subject)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from reconciler.adapters.snapshot import SnapshotCluster
 from reconciler.model.kinds.quota import ClientQuota
-from reconciler.plan.kinds.quota import quotas_after
+from reconciler.plan.kinds.listed import items_after
 from reconciler.ports import ReadRequest
 from reconciler.report.access_view import Basis
 from reconciler.report.quota_text import QuotaView
@@ -40,5 +40,5 @@ def quota_views(
     if plan is None:
         return [before]
     check_cluster(plan, state)
-    after = quotas_after(live, (step.change for step in plan.steps))
+    after = items_after(ClientQuota, live, (step.change for step in plan.steps))
     return [before, replace(before, basis=Basis.PLANNED, quotas=after)]

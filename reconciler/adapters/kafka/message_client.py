@@ -11,6 +11,7 @@ import os
 import ssl
 import threading
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, Final
 
 from kafka import errors
@@ -18,7 +19,7 @@ from kafka.admin import KafkaAdminClient
 from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.protocol.admin import DescribeAclsRequest
 
-from reconciler.adapters.kafka import acl_messages, quota_messages
+from reconciler.adapters.kafka import acl_messages
 from reconciler.adapters.kafka.child_process import ANY, Reply, Task, serve
 from reconciler.adapters.kafka.raw_messages import Question, read, refused, retried, unsent
 
@@ -68,10 +69,11 @@ class _Fixed(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has n
 def answer(task: Task) -> Reply:
     """The reply to ``task``, ``{"settings": …, "tls": …, "token": …, "ask": …, "timeout": …, "first": …, …}``.
 
-    ``ask`` is the name of a question below; what else it needs is in the task too. ``patience`` is how many seconds a
-    connection may take without getting further; if the ``first`` cannot be made, the reply is ``("unconnected", why)``.
+    ``ask`` is the name of a question below, or of a listed kind: ``quota.listed`` is ``listed`` in ``quota_messages``.
+    What else it needs is in the task too. ``patience`` is how many seconds a connection may take without getting
+    further; if the ``first`` cannot be made, the reply is ``("unconnected", why)``.
     """
-    question = _QUESTIONS[task["ask"]]
+    question = _question(task["ask"])
     try:
         client = _connected(task)
     except _UnconnectedError as error:
@@ -183,8 +185,16 @@ _QUESTIONS: Final[Mapping[str, Question]] = {
     "features": Question(_features),
     "sizes": Question(_sizes),
     **acl_messages.QUESTIONS,
-    **quota_messages.QUESTIONS,
 }
+
+
+def _question(name: str) -> Question:
+    """By name. The messages of a listed kind are imported only where it is asked about: the process starts sooner."""
+    kind, _, question = name.rpartition(".")
+    if not kind:
+        return _QUESTIONS[question]
+    found: Question = import_module(f"reconciler.adapters.kafka.{kind}_messages").QUESTIONS[question]
+    return found
 
 
 def _cluster_id(client: KafkaAdminClient) -> str | None:

@@ -19,7 +19,7 @@ def _listed(client: KafkaAdminClient, task: Task) -> Reply:
         ([(part.entity_type, part.entity_name) for part in one.entity], [(v.key, v.value) for v in one.values])
         for one in answer.entries
     ]
-    return ("quotas", entries)
+    return ("listed", entries)
 
 
 def _altered(client: KafkaAdminClient, task: Task) -> Reply:
@@ -53,6 +53,6 @@ def _altered(client: KafkaAdminClient, task: Task) -> Reply:
 
 #: All quotas, and the outcome of each alteration.
 QUESTIONS: Final[Mapping[str, Question]] = {
-    "quotas": Question(_listed),
-    "alter_quotas": Question(_altered, writes=True),
+    "listed": Question(_listed),
+    "altered": Question(_altered, writes=True),
 }

@@ -1,16 +1,18 @@
-"""The kinds of resources that an apply performs: one module each."""
+"""The kinds of resources that an apply performs. All listed kinds are performed in one way."""
 
 from typing import Final
 
-from reconciler.apply.kinds import acl, quota, topic
+from reconciler.apply.kinds import acl, topic
 from reconciler.apply.kinds.interface import Kind
+from reconciler.apply.kinds.listed import ListedKind
 from reconciler.model import kind_finder
 from reconciler.plan import Plan
+from reconciler.plan.kinds import LISTED
 from reconciler.ports import ReadRequest
 
 __all__ = ["KINDS", "Kind", "kind_of", "request_for"]
 
-KINDS: Final[tuple[Kind, ...]] = (acl, topic, quota)
+KINDS: Final[tuple[Kind, ...]] = (acl, topic, *map(ListedKind, LISTED))
 kind_of: Final = kind_finder(KINDS)
 
 

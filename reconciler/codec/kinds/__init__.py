@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Final
 
-from reconciler.codec.kinds import quota
 from reconciler.codec.kinds.interface import Kind
+from reconciler.model.kinds import listed_kinds
 from reconciler.model.topic import Topic
 
 __all__ = ["KINDS", "LISTED", "PRUNE_FIELDS", "Kind"]
 
-KINDS: Final[tuple[Kind, ...]] = (quota,)
+KINDS: Final[tuple[Kind, ...]] = listed_kinds(__name__)
 #: The names of all listed kinds: who wants to read everything asks for these.
 LISTED: Final = tuple(kind.TYPE.KIND for kind in KINDS)
 #: The fields of manifests and plan files that say of which kinds everything undeclared is to go: ``pruneTopics``.

@@ -1,30 +1,24 @@
-"""What JSON asks of a listed kind. Each other module of this folder is one kind."""
+"""What JSON asks of a listed kind. Each other module of this folder is one kind, in its ``KIND``."""
 
-from typing import Any, Protocol
+import re
+from typing import Any, NamedTuple
 
 from reconciler.codec.objects import Record
 from reconciler.model.listing import ListedItem
 
 
-class Kind(Protocol):
-    """A listed kind."""
+class Kind(NamedTuple):
+    """A listed kind: the type of its resources, whose ``KIND`` names the field that holds them, and their codec."""
+
+    TYPE: type[ListedItem]
+    CODEC: Record[Any]
 
     @property
-    def TYPE(self) -> type[ListedItem]:  # noqa: N802 - a constant of each module
-        """The type of its resources; its ``KIND`` names the field that holds them."""
-        ...
+    def gap_field(self) -> str:
+        """The field that says why they could not be read: ``quotaGap``."""
+        return f"{self.TYPE.KIND.removesuffix('s')}Gap"
 
     @property
-    def CODEC(self) -> Record[Any]:  # noqa: N802 - a constant of each module
-        """One of them."""
-        ...
-
-    @property
-    def NOUN(self) -> str:  # noqa: N802 - a constant of each module
-        """What one of them is called; it names the field that says why they could not be read."""
-        ...
-
-    @property
-    def WORDS(self) -> str:  # noqa: N802 - a constant of each module
-        """What they are called in a schema: ``Client quotas``."""
-        ...
+    def file_stem(self) -> str:
+        """The file of an export that holds them, without its ending: ``quotas``."""
+        return re.sub("[A-Z]", lambda found: f"-{found[0].lower()}", self.TYPE.KIND)

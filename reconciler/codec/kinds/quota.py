@@ -4,14 +4,11 @@ import math
 from typing import Any, Final
 
 from reconciler.codec.containers import mapping, nullable
-from reconciler.codec.objects import Record, field, record
+from reconciler.codec.kinds.interface import Kind
+from reconciler.codec.objects import field, record
 from reconciler.codec.scalars import converted, number
 from reconciler.codec.values import NAME
 from reconciler.model.kinds.quota import DEFAULT_NAME, ClientQuota, QuotaEntity
-
-TYPE: Final = ClientQuota
-NOUN: Final = "quota"
-WORDS: Final = "Client quotas"
 
 
 def _entity(value: Any) -> QuotaEntity:
@@ -21,9 +18,13 @@ def _entity(value: Any) -> QuotaEntity:
 _PARTS: Final = converted(
     mapping(nullable(NAME)), _entity, lambda entity: {kind: name or None for kind, name in entity.parts}
 )
-#: A client quota with its entity.
-CODEC: Final[Record[ClientQuota]] = record(
+KIND: Final = Kind(
     ClientQuota,
-    field("entity", _PARTS, "Whom it is for: user, client-id, both, or ip; null: the default.", {"user": "svc-orders"}),
-    field("values", mapping(number(math.inf)), "The limits by Kafka's keys.", {"producer_byte_rate": 1048576}),
+    record(
+        ClientQuota,
+        field(
+            "entity", _PARTS, "Whom it is for: user, client-id, both, or ip; null: the default.", {"user": "svc-orders"}
+        ),
+        field("values", mapping(number(math.inf)), "The limits by Kafka's keys.", {"producer_byte_rate": 1048576}),
+    ),
 )

@@ -16,7 +16,7 @@ from reconciler.manifest.parts.roles import RoleDeclaration, use_problem
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.model import DesiredItem, DesiredTopic
+from reconciler.model import RESOURCE_FIELDS, DesiredItem, DesiredTopic
 
 D = TypeVar("D")
 
@@ -103,7 +103,11 @@ class DesiredBuilder:
             trouble = Trouble(Code.CONFLICTING_ITEM, f"the {item.subject} is declared twice", "keep one of them")
             findings.add_at(trouble, origin, related=[earlier.declaration.origin])
         elif not self.cluster.scope.owns_listed(item, declared=True):
-            advice = f"{item.KIND} are in scope by items with principals alone; those without a user by {{any: true}}"
+            place = item.place
+            names = None if place is None else next(f for f, t in RESOURCE_FIELDS.items() if t is place.resource_type)
+            advice = f"{item.WORDS} are in scope by items with principals alone; those without a user by {{any: true}}"
+            if names is not None:
+                advice = f"{item.WORDS} are in scope by items with {names} alone"
             self.outside.add(origin, f"the {item.subject}", lambda selector: selector.selects_listed(item), advice)
         over = expires is not None and expires < self.as_of
         self.listed.setdefault(item.KIND, {})[item.key] = replace(wish, expired=over)

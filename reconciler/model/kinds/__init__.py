@@ -1,9 +1,22 @@
-"""How a floor finds what it knows of a kind of resource: by the type of a change's sides."""
+"""How a floor finds what it knows of a kind of resource: by the type of a change's sides, or by a kind's name."""
 
 from collections.abc import Callable, Iterable
-from typing import Protocol, TypeVar
+from importlib import import_module
+from typing import Any, Final, Protocol, TypeVar
 
 from reconciler.model.change import Change, resource_of
+
+#: The listed kinds by the name of their modules, in the order in which they are shown.
+LISTED_KINDS: Final = ("quota",)
+
+
+def listed_kinds(floor: str) -> tuple[Any, ...]:
+    """What a floor knows of each listed kind: ``KIND`` of its module in ``floor``, the name of a package.
+
+    Each module gives its ``KIND`` the type that the floor asks for, so mypy checks it there. A kind without its module
+    is an ``ImportError`` at the first import: it is never left out.
+    """
+    return tuple(import_module(f"{floor}.{name}").KIND for name in LISTED_KINDS)
 
 
 class _Kind(Protocol):

@@ -7,9 +7,10 @@ Sources: KIP-13, KIP-55, KIP-124, KIP-546, KIP-599, KIP-612; ``QuotaConfig``, ``
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from reconciler.model.frozen import FrozenMap
+from reconciler.model.listing import Refusal
 
 #: Stands for "every one without an entity of its own". Kafka refuses an empty name; ``<default>`` is an ordinary name.
 DEFAULT_NAME: Final = ""
@@ -72,6 +73,8 @@ class ClientQuota:
     """The limits of one entity by key; whole numbers are ``int``, so that equal quotas print alike."""
 
     KIND: ClassVar[str] = "quotas"
+    WORDS: ClassVar[str] = "client quotas"
+    CAN_VALIDATE: ClassVar[bool] = True  # AlterClientQuotas has a field for it (KIP-546)
     entity: QuotaEntity
     values: Mapping[str, float] = field(default_factory=FrozenMap)
 
@@ -94,6 +97,35 @@ class ClientQuota:
     def principal(self) -> str | None:
         """The principal whose quota it is; see :attr:`QuotaEntity.principal`."""
         return self.entity.principal
+
+    @property
+    def place(self) -> None:
+        """None: it is a principal's, or everybody's."""
+
+    def with_values(self, values: Mapping[str, float]) -> "ClientQuota":
+        """Other limits for the same entity."""
+        return ClientQuota(self.entity, values)
+
+    def understands(self, name: str) -> bool:
+        """Whether it is one of ``QUOTA_KEYS``."""
+        return name in QUOTA_KEYS
+
+    def refusal(self) -> Refusal | None:
+        """Why ``ClientQuotaControlManager`` refuses the quota."""
+        message = next(self._problems(), None)
+        return None if message is None else Refusal("INVALID_REQUEST", message)
+
+    def _problems(self) -> Iterator[str]:
+        of_ip = any(kind == IP for kind, _ in self.entity.parts)
+        if of_ip and len(self.entity.parts) > 1:
+            yield "Invalid quota entity combination"
+        for key, value in self.values.items():
+            if key not in QUOTA_KEYS or QUOTA_KEYS[key].of_ip != of_ip:
+                yield f"Invalid configuration key {key}"
+            elif value <= 0:
+                yield f"Quota {key} must be greater than 0"
+            elif QUOTA_KEYS[key].whole and value != int(value):
+                yield f"{key} cannot be a fractional value."
 
 
 def levels(user: str, client_id: str) -> Iterator[QuotaEntity]:
@@ -130,15 +162,3 @@ def limits(quotas: Iterable[ClientQuota], candidates: Iterable[QuotaEntity]) -> 
             for key in quota.values:
                 found.setdefault(key, []).append(quota)
     return dict(sorted(found.items()))
-
-
-def values_of(side: Any) -> Mapping[str, float]:
-    """The limits on one side of a change; none where there is no quota."""
-    values: Mapping[str, float] = {} if side is None else side.values
-    return values
-
-
-def altered(values: Mapping[str, float], before: Any, after: Any) -> dict[str, float]:
-    """The live limits of an entity after a change, which sets and removes its own keys only (AlterClientQuotas)."""
-    gone = values_of(before)
-    return {key: value for key, value in values.items() if key not in gone} | dict(values_of(after))

@@ -5,13 +5,15 @@ from typing import Any, Final
 
 from reconciler.codec import Codec, tagged
 from reconciler.codec.changes import IMPOSSIBLE
-from reconciler.model import Change, Impossible
-from reconciler.plan.kinds import acl, quota, topic
+from reconciler.model import Change, Impossible, listed_kinds
+from reconciler.plan.kinds import acl, topic
 from reconciler.plan.kinds.interface import Kind
+from reconciler.plan.kinds.listed import ListedKind
 
-__all__ = ["CHANGE", "KINDS", "STEP_CHANGE", "Kind", "describe", "kind_of", "with_reason"]
+__all__ = ["CHANGE", "KINDS", "LISTED", "STEP_CHANGE", "Kind", "describe", "kind_of", "with_reason"]
 
-KINDS: Final[tuple[Kind, ...]] = (acl, topic, quota)
+LISTED: Final[tuple[ListedKind, ...]] = listed_kinds(__name__)
+KINDS: Final[tuple[Kind, ...]] = (acl, topic, *LISTED)
 
 _BY_TYPE: Final = {side: kind for kind in KINDS for side in kind.TYPES}
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, get_args
 
-from reconciler.codec.kinds import LISTED
+from reconciler.codec.kinds import KINDS
 from reconciler.model import WILDCARD_PRINCIPAL, AclBinding, ClusterState
 from reconciler.report.export.file_names import stem
 
@@ -15,7 +15,16 @@ _KINDS_OF_ACCOUNT: Final = frozenset(("svc", "sa", "srv", "service", "app", "use
 _BREAK: Final = re.compile(r"[._-]")
 _MODULE: Final = re.compile(r"module\.([\w-]+)(?:\[[^\]]*\])?\.")
 #: Files that a conversion writes anyway.
-_TAKEN: Final = frozenset(("cluster", "not-converted", "not-exported", "ownership-draft", "topics-absent", *LISTED))
+_TAKEN: Final = frozenset(
+    (
+        "cluster",
+        "not-converted",
+        "not-exported",
+        "ownership-draft",
+        "topics-absent",
+        *(kind.file_stem for kind in KINDS),
+    )
+)
 
 
 def places(layout: Layout, state: ClusterState, origins: Mapping[AclBinding | str, str]) -> dict[AclBinding | str, str]:

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from reconciler.model import Change, Create, Delete, Impossible
-from reconciler.report.kinds import acl, quota, topic
+from reconciler.model import Change, Create, Delete, Impossible, listed_kinds
+from reconciler.report.kinds import acl, topic
 from reconciler.report.kinds.interface import Alike, Detail, Kind, Words
 
 __all__ = ["KINDS", "VERBS", "Alike", "Detail", "Kind", "Words", "kind_of", "sign_of"]
 
-KINDS: Final[tuple[Kind, ...]] = (acl, topic, quota)
+KINDS: Final[tuple[Kind, ...]] = (acl, topic, *listed_kinds(__name__))
 #: What a sign in front of a step means.
 VERBS: Final = {"+": "create", "~": "alter", "-": "delete"}
 

@@ -33,7 +33,7 @@ from reconciler.codec import (
     schema_text,
     tagged,
 )
-from reconciler.codec.kinds.quota import CODEC as QUOTA
+from reconciler.codec.kinds import quota
 from reconciler.codec.scope import SCOPE
 from reconciler.codec.values import BINDING, ORIGIN, PATTERN
 from reconciler.model import FrozenMap, NameSelector, Scope, Selector
@@ -178,7 +178,7 @@ def test_a_tag_says_the_form() -> None:
         (NUMBER, float("inf")),
         (NUMBER, 10**400),
         (TEXTS, "a"),
-        (QUOTA, {"entity": {"user": ""}, "values": {}}),
+        (quota.KIND.CODEC, {"entity": {"user": ""}, "values": {}}),
         (CHANGE, {"action": "CreateAcl", "before": {}, "after": {}}),
         (SCOPE, {"include": [{"topics": {"any": True}, "groups": {"any": True}}], "exclude": [], "ignore": []}),
         (SCOPE, {"include": [{"topic": {"any": True}}], "exclude": [], "ignore": []}),

@@ -1,27 +1,49 @@
 """Listed kinds in JSON: every kind in one way, a further one without a line of code outside its own file."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
 
-from reconciler.codec import TEXT, SchemaError, field, record
+from reconciler.codec import TEXT, SchemaError, record
+from reconciler.codec import field as member
 from reconciler.codec import listings as module
-from reconciler.codec.kinds import KINDS
+from reconciler.codec.kinds import KINDS, Kind
 from reconciler.codec.listings import DECLARED, listings
-from reconciler.model import Declaration, DesiredItem, Listing, NameSelector, Origin, Scope, Selector
+from reconciler.model import (
+    Declaration,
+    DesiredItem,
+    Listing,
+    NameSelector,
+    Origin,
+    ResourcePattern,
+    ResourceType,
+    Scope,
+    Selector,
+)
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Refusal
 
 ALICE = ClientQuota(QuotaEntity.of("alice"), {"producer_byte_rate": 1})
 BOB = ClientQuota(QuotaEntity.of("bob"), {"producer_byte_rate": 2})
 
 
 @dataclass(frozen=True, order=True)
-class _GroupConfig:
-    KIND: ClassVar[str] = "groupConfigs"
+class _Thing:
+    KIND: ClassVar[str] = "oddThings"
+    WORDS: ClassVar[str] = "odd things"
+    CAN_VALIDATE: ClassVar[bool] = False
     name: str
     principal: str | None = None
+
+    @property
+    def place(self) -> ResourcePattern | None:
+        return None
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        return {}
 
     @property
     def key(self) -> str:
@@ -29,16 +51,30 @@ class _GroupConfig:
 
     @property
     def subject(self) -> str:
-        return f"config of group {self.name}"
+        return f"thing {self.name}"
+
+    def with_values(self, values: Mapping[str, str]) -> "_Thing":
+        return self
+
+    def understands(self, name: str) -> bool:
+        return True
+
+    def refusal(self) -> Refusal | None:
+        return None
+
+
+class _OfGroup(_Thing):
+    @property
+    def place(self) -> ResourcePattern | None:
+        return ResourcePattern(ResourceType.GROUP, self.name)
 
 
 @pytest.fixture
 def two_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     codec = record(
-        _GroupConfig, field("name", TEXT, "The group."), field("principal", TEXT, "Whose.", default=None, omit=True)
+        _Thing, member("name", TEXT, "The thing."), member("principal", TEXT, "Whose.", default=None, omit=True)
     )
-    kind = SimpleNamespace(TYPE=_GroupConfig, CODEC=codec, NOUN="groupConfig", WORDS="Group configs")
-    monkeypatch.setattr(module, "KINDS", (*KINDS, kind))
+    monkeypatch.setattr(module, "KINDS", (*KINDS, Kind(_Thing, codec)))
 
 
 @pytest.mark.usefixtures("two_kinds")
@@ -47,14 +83,14 @@ def two_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         {},
         {"quotas": Listing(frozenset({BOB, ALICE}))},
-        {"quotas": Listing(gap="refused"), "groupConfigs": Listing(frozenset({_GroupConfig("g")}))},
-        {"quotas": Listing(frozenset()), "groupConfigs": Listing(gap="refused")},
+        {"quotas": Listing(gap="refused"), "oddThings": Listing(frozenset({_Thing("g")}))},
+        {"quotas": Listing(frozenset()), "oddThings": Listing(gap="refused")},
     ],
 )
 def test_each_kind_has_its_fields(found: dict[str, Listing[Any]]) -> None:
     codec = listings()
     written = codec.write(found)
-    assert set(written) <= {"quotas", "quotaGap", "groupConfigs", "groupConfigGap"}
+    assert set(written) <= {"quotas", "quotaGap", "oddThings", "oddThingGap"}
     assert {kind: one for kind, one in codec.read(written).items() if one != Listing()} == found
 
 
@@ -90,8 +126,26 @@ def test_a_declared_kind_that_this_version_does_not_know_is_refused() -> None:
         DECLARED.read({"scramUsers": []})
 
 
-def test_scope_needs_only_the_principal_of_a_resource() -> None:
+def test_scope_goes_by_the_principal_of_a_resource() -> None:
     scope = Scope(include=(Selector(NameSelector(literal=("User:a",))),))
-    assert scope.owns_listed(_GroupConfig("g", "User:a"), declared=False)
-    assert not scope.owns_listed(_GroupConfig("g", "User:b"), declared=True)
-    assert not scope.owns_listed(_GroupConfig("g"), declared=True), "about nobody: only {any: true} includes it"
+    assert scope.owns_listed(_Thing("g", "User:a"), declared=False)
+    assert not scope.owns_listed(_Thing("g", "User:b"), declared=True)
+    assert not scope.owns_listed(_Thing("g"), declared=True), "about nobody: only {any: true} includes it"
+
+
+@pytest.mark.parametrize(
+    ("selector", "owned"),
+    [
+        (Selector(None, ResourceType.GROUP, NameSelector(prefix="pay.")), True),
+        (Selector(None, ResourceType.GROUP, NameSelector(literal=("pay.in",))), True),
+        (Selector(None, ResourceType.GROUP, NameSelector(any_name=True)), True),
+        (Selector(None, ResourceType.GROUP, NameSelector(prefix="pay.in.")), False),
+        (Selector(None, ResourceType.TOPIC, NameSelector(prefix="pay.")), False),
+        (Selector(NameSelector(any_name=True)), False),
+        (Selector(NameSelector(any_name=True), ResourceType.GROUP, NameSelector(any_name=True)), False),
+    ],
+)
+def test_scope_goes_by_the_name_of_what_a_resource_is_about(selector: Selector, owned: bool) -> None:
+    thing = _OfGroup("pay.in", "User:a")
+    assert Scope(include=(selector,)).owns_listed(thing, declared=False) is owned
+    assert Scope(exclude=(selector,)).owns_listed(thing, declared=True) is not owned

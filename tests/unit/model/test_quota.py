@@ -2,7 +2,8 @@
 
 import pytest
 
-from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, altered, levels, levels_of_ip, limits
+from reconciler.model import altered
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, levels_of_ip, limits
 
 
 def test_the_levels_are_kafkas_eight() -> None:

@@ -1,46 +1,19 @@
 """Live client quotas as one ``Quotas`` document."""
 
-from collections.abc import Collection, Iterator
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
+from reconciler.codec.kinds import quota
 from reconciler.manifest import right_form
 from reconciler.manifest.kinds.quotas import quota_name_problem
-from reconciler.model import ClusterState, DesiredState
+from reconciler.model import ListedItem
 from reconciler.model.kinds.quota import CLIENT_ID, IP, MAX_LIMIT, QUOTA_KEYS, USER, ClientQuota
 from reconciler.report.export.expressible import text_problem
-from reconciler.report.export.kinds.interface import Inexpressible, Part
-from reconciler.report.export.style import ExportStyle
-from reconciler.report.export.yaml_text import document_head, scalar
+from reconciler.report.export.kinds.interface import Kind
+from reconciler.report.export.kinds.listed import ListedKind
+from reconciler.report.export.yaml_text import scalar
 
 _FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
-
-
-def exported(state: ClusterState, style: ExportStyle) -> Part:
-    """``quotas.yaml``, an item for each entity; nothing where nobody asked for quotas."""
-    listing = state.listing(ClientQuota)
-    found: list[tuple[ClientQuota, str | None]] = []
-    addresses: set[str] = set()
-    for quota in sorted(listing.items or ()):
-        address = right_form(dict(quota.entity.parts).get(IP, "")) or ""
-        spelt = "another quota is of the same address in another spelling" if address in addresses else None
-        found.append((quota, quota_problem(quota) or spelt))
-        addresses |= {address} - {""}
-    left = tuple(Inexpressible(quota, f"quota of {quota.entity}", reason) for quota, reason in found if reason)
-    lines = [line for quota, reason in found if reason is None for line in _item(quota)]
-    files = {f"{ClientQuota.KIND}.yaml": [*document_head("Quotas", "quotas"), "  quotas:", *lines]} if lines else {}
-    comments = [f"{item.subject}: {item.reason}" for item in left]
-    comments += [f"The quotas may not be whole: {listing.gap}"] if listing.gap is not None else []
-    return Part(files, left, tuple(comments))
-
-
-def differences(
-    state: ClusterState, wanted: DesiredState, left: Collection[object], style: ExportStyle
-) -> Iterator[str]:
-    """Quotas that the manifests have otherwise, or too many."""
-    quotas = {quota.entity: quota for quota in state.listing(ClientQuota).items or () if quota not in left}
-    declared = {entity: one.item for entity, one in wanted.of(ClientQuota).items() if not one.goes}
-    yield from (f"quota of {entity} differs" for entity in sorted(quotas) if declared.get(entity) != quotas[entity])
-    yield from (f"too much: quota of {entity}" for entity in sorted(declared.keys() - quotas.keys()))
 
 
 def quota_problem(quota: ClientQuota) -> str | None:
@@ -76,3 +49,19 @@ def _name(name: str) -> str:
 
 def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{value:.9f}".rstrip("0")
+
+
+class _Quotas(ListedKind):
+    def problem_among(self, item: ListedItem, items: list[ListedItem]) -> str | None:
+        """Also that an earlier one is of the same address, which no manifest declares twice."""
+        address = _address(item)
+        earlier = items[: items.index(item)] if address else []
+        spelt = any(_address(other) == address for other in earlier)
+        return self.problem(item) or ("another quota is of the same address in another spelling" if spelt else None)
+
+
+def _address(item: Any) -> str | None:
+    return right_form(dict(item.entity.parts).get(IP, "")) or None
+
+
+KIND: Final[Kind] = _Quotas(quota.KIND, "Quotas", "quotas", quota_problem, _item)

@@ -1,0 +1,91 @@
+"""Listed kinds that confluent-kafka has no messages for: read and altered with kafka-python's.
+
+Every message is sent by a child process; ``message_client`` explains why. It answers two questions about each kind:
+``listed``, with an entry for each resource, and ``altered``, with an outcome for each.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from reconciler.adapters.kafka import codes
+from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.adapters.kafka.handshake import Handshake
+from reconciler.adapters.kafka.kinds.interface import ReadSession
+from reconciler.adapters.kafka.listing import ask, no_messages
+from reconciler.adapters.kafka.settings import ClientSettings
+from reconciler.model import Change, ClusterState, ListedItem, Listing, resource_of
+from reconciler.ports import Answer, AnswerStatus
+
+_DONE: Final = Answer(AnswerStatus.DONE)
+
+
+@dataclass(frozen=True, eq=False)
+class MessageKind:
+    """A listed kind that is read and altered by messages; ``name`` is that of its module of messages.
+
+    ``item`` makes a resource of an entry, ``key`` its key of the name in an outcome, and ``alteration`` what
+    ``altered`` needs of a change. ``right`` is what reading takes, ``may_alter`` what the handshake told.
+    """
+
+    resource: type[ListedItem]
+    name: str
+    item: Callable[[Any], ListedItem]
+    key: Callable[[Any], Any]
+    alteration: Callable[[Change], Any]
+    right: str
+    may_alter: Callable[[Handshake], bool | None]
+
+    @property
+    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind
+        """The type of its resources."""
+        return (self.resource,)
+
+    def read(self, session: ReadSession, state: ClusterState) -> ClusterState:
+        """All of them, if requested; the reason, if they cannot be read."""
+        listing: Listing[ListedItem] = Listing(may_alter=self.may_alter(session.handshake))
+        if self.resource.KIND in session.request.listings:
+            found = self._listed(session.connection.settings)
+            listing = replace(listing, gap=found) if isinstance(found, str) else replace(listing, items=found)
+        return state.with_listing(self.resource, listing)
+
+    def _listed(self, settings: ClientSettings) -> frozenset[ListedItem] | str:
+        words = self.resource.WORDS
+        match ask(settings, f"{self.name}.listed"):
+            case None:
+                return self._untaken(settings)
+            case ("listed", entries):
+                return frozenset(map(self.item, entries))
+            case ("refused", codes.CLUSTER_AUTHORIZATION_FAILED, *_):
+                return f"not authorised to read {words}: our principal needs ALLOW {self.right}"
+            case ("refused", _, name, message):
+                return settings.redact(f"{name}: {message}")
+            case ("failed", text):
+                return settings.redact(str(text))
+            case reply:
+                return f"the process that asks for {words} answered {reply}"
+
+    def _untaken(self, settings: ClientSettings) -> str:
+        return f"confluent-kafka has no messages for {self.resource.WORDS}, and kafka-python {no_messages(settings)}"
+
+    def send(
+        self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
+    ) -> list[Answer]:
+        """One request, never retried: if the answer is lost, only reading shows what was done."""
+        settings = connection.settings
+        alterations = [self.alteration(change) for change in changes]
+        match ask(settings, f"{self.name}.altered", alterations=alterations, only_validate=only_validate):
+            case None:
+                return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", self._untaken(settings))] * len(changes)
+            case ("altered", outcomes):
+                answers = {
+                    self.key(name): codes.failure(code, error, settings.redact(message)).answer() if code else _DONE
+                    for name, code, error, message in outcomes
+                }
+                missing = Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", "the broker's answer does not name it")
+                return [answers.get(resource_of(change).key, missing) for change in changes]
+            case ("unsent", text):
+                return [Answer(AnswerStatus.FAILED, "NOT_SENT", settings.redact(text), retriable=True)] * len(changes)
+            case reply:
+                message = settings.redact(" ".join(map(str, reply)))
+                return [Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", message, retriable=True)] * len(changes)

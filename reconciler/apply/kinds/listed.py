@@ -1,0 +1,94 @@
+"""Listed kinds: how many go into a request, and how a change is reverted."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from reconciler.apply.kinds.interface import Moved, Right, UndoDraft
+from reconciler.model import (
+    Change,
+    ClusterState,
+    Create,
+    Declaration,
+    Delete,
+    DesiredItem,
+    ListedItem,
+    Scope,
+    Update,
+    resource_of,
+)
+from reconciler.plan import Step
+from reconciler.plan.kinds.listed import ListedKind as PlannedKind
+from reconciler.ports import ReadRequest
+
+_MAX_ITEMS: Final = 500
+
+
+class ListedKind:
+    """One listed kind; to alter one twice is the same as once, so no error means that it was done already."""
+
+    REPEATED: Final[frozenset[str]] = frozenset()
+
+    def __init__(self, planned: PlannedKind) -> None:
+        """``planned`` is what planning knows of it."""
+        self._planned = planned
+        self._resource = planned.json.TYPE
+
+    @property
+    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind
+        """The type of its resources."""
+        return self._planned.TYPES
+
+    def request(self, changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
+        """All of them, where one changes: Kafka lists them in one answer."""
+        touched = any(isinstance(resource_of(change), self._resource) for change in changes)
+        return request.also(self._resource.KIND) if touched else request
+
+    def batches(self, steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
+        """By number."""
+        for start in range(0, len(steps), _MAX_ITEMS):
+            yield steps[start : start + _MAX_ITEMS]
+
+    def pause_after(self, change: Change, seconds: float) -> float:
+        """None."""
+        return 0.0
+
+    def outside(self, change: Change, scope: Scope) -> str | None:
+        """The resource, if it is not in scope."""
+        item: ListedItem = resource_of(change)
+        return None if scope.owns_listed(item, declared=True) else item.subject
+
+    def foreign_changes(self, moved: Moved) -> tuple[str, ...]:
+        """None are looked for: each step finds a resource that is not as it expects."""
+        return ()
+
+    def is_recreated(self, change: Change, live: ClusterState) -> bool:
+        """It has no identity but its key."""
+        return False
+
+    def lacking_right(self, live: ClusterState) -> str | None:
+        """The right to alter any of them."""
+        lacking = self._planned.lacking_right(live)
+        return lacking and f"{lacking.right} on CLUSTER kafka-cluster"
+
+    def right(self, change: Change) -> Right | None:
+        """On the resource that it is about, else on the cluster."""
+        operation, place = self._planned.right(change)
+        return Right(operation, ((place.resource_type, place.name),))
+
+    def keep(self, draft: UndoDraft) -> None:
+        """Nothing: what a draft leaves out stays as it is."""
+
+    def revert(self, step: Step, draft: UndoDraft) -> Iterator[str]:
+        """Put the values back that were there before, unless somebody has changed them since."""
+        item: ListedItem = resource_of(step.change)
+        live, declared = draft.live.listing(self._resource), draft.declared.of(self._resource).get(item.key)
+        after = None if isinstance(step.change, Delete) else item
+        if declared is not None and declared.expired:
+            yield f"{item.subject} stays: it has expired"
+        elif live.items is None:
+            yield f"{item.subject} stays: {live.gap or f'the {item.WORDS} were not read'}"
+        elif live.by_key.get(item.key) != after:
+            yield f"{item.subject} stays: somebody has changed it since"
+        else:
+            before = step.change.before if isinstance(step.change, Update | Delete) else item.with_values({})
+            draft.want(DesiredItem(before, Declaration(draft.origin), absent=isinstance(step.change, Create)))

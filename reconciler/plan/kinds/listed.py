@@ -1,0 +1,155 @@
+"""Listed kinds: the values of one resource are created, altered and deleted together."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reconciler.codec import Codec
+from reconciler.codec.changes import created, deleted, updated
+from reconciler.codec.kinds import Kind as JsonKind
+from reconciler.model import (
+    CLUSTER_NAME,
+    AclOperation,
+    Change,
+    ClusterState,
+    Create,
+    Delete,
+    ListedItem,
+    ResourcePattern,
+    ResourceType,
+    Selector,
+    Update,
+    altered,
+    resource_of,
+    values_of,
+)
+from reconciler.model.listing import Item
+from reconciler.plan.kinds.interface import LackingRight, PhaseContext
+from reconciler.plan.observed import DONE, PENDING, Observed, StepState
+from reconciler.plan.phase import Phase
+from reconciler.plan.refusal import Refusal
+
+_VERBS: Final = {Create: "create", Update: "alter", Delete: "delete"}
+_CLUSTER: Final = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
+
+
+def _difference(before: ListedItem, after: ListedItem) -> str | None:
+    return None if before.key == after.key else f"before and after are not of the same {_sort(before)}"
+
+
+def _sort(item: ListedItem) -> str:
+    return item.WORDS.removesuffix("s")
+
+
+@dataclass(frozen=True, eq=False)
+class ListedKind:
+    """One listed kind: its JSON, its ``noun`` in actions (``Quota`` in ``CreateQuota``), its phase, and our right.
+
+    ``operation`` is what brokers ask of us before a change: on the resource that it is about, else on the cluster.
+    """
+
+    json: JsonKind
+    noun: str
+    when: Phase
+    operation: AclOperation
+
+    @property
+    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind
+        """The type of its resources."""
+        return (self.json.TYPE,)
+
+    @property
+    def CODECS(self) -> Mapping[str, Codec[Any]]:  # noqa: N802 - a constant of each kind
+        """An object with both sides, by action."""
+        codec = self.json.CODEC
+        return {
+            f"Create{self.noun}": created(codec),
+            f"Alter{self.noun}": updated(codec, _difference),
+            f"Delete{self.noun}": deleted(codec),
+        }
+
+    def action(self, change: Change) -> str:
+        """``CreateQuota``, ``AlterQuota`` or ``DeleteQuota``."""
+        return f"{_VERBS[type(change)].capitalize()}{self.noun}"
+
+    def describe(self, change: Change) -> str:
+        """``alter quota of user alice``."""
+        return f"{_VERBS[type(change)]} {resource_of(change).subject}"
+
+    def key(self, change: Change) -> tuple[str, Any]:
+        """By the resource's own key."""
+        return self.noun.lower(), resource_of(change).key
+
+    def touches(self, change: Change) -> frozenset[object]:
+        """The resource."""
+        return frozenset(((self.json.TYPE.KIND, resource_of(change).key),))
+
+    def is_reversible(self, change: Change) -> bool:
+        """Always: values that went can be set again."""
+        return True
+
+    def is_destructive(self, change: Change) -> bool:
+        """Whether it goes."""
+        return isinstance(change, Delete)
+
+    def phase(self, change: Change, context: PhaseContext) -> Phase:
+        """The one of its kind."""
+        return self.when
+
+    def observe(self, change: Change, live: ClusterState) -> Observed:
+        """Whether the values that change are those before, or those after; other values do not matter."""
+        item: ListedItem = resource_of(change)
+        listing = live.listing(self.json.TYPE)
+        if listing.items is None:
+            return Observed(
+                StepState.UNREADABLE, item.subject, "readable", listing.gap or f"the {item.WORDS} were not read"
+            )
+        there = values_of(listing.by_key.get(item.key))
+        before, after = values_of(change.before), values_of(change.after)
+        touched = sorted({*before, *after})
+        now, old, new = ({name: values.get(name) for name in touched} for values in (there, before, after))
+        if now == new:
+            return DONE
+        return PENDING if now == old else Observed(StepState.STALE, item.subject, _text(old), _text(now))
+
+    def lacking_right(self, live: ClusterState) -> LackingRight | None:
+        """The right to alter any of them."""
+        kind = self.json.TYPE
+        return (
+            LackingRight(f"alter {kind.WORDS}", self.operation.name) if live.listing(kind).may_alter is False else None
+        )
+
+    def right(self, change: Change) -> tuple[AclOperation, ResourcePattern]:
+        """What a broker asks of us before it performs a change, and on what."""
+        return self.operation, resource_of(change).place or _CLUSTER
+
+    def refusals(self, change: Change) -> Iterator[Refusal]:
+        """None: it grants nothing and loses nothing."""
+        yield from ()
+
+    def is_selected(self, change: Change, selector: Selector) -> bool:
+        """By its principal or its name."""
+        return selector.selects_listed(resource_of(change))
+
+    def irreversible(self, change: Change) -> str | None:
+        """Nothing: values that went can be set again."""
+        return None
+
+    def broker_defaults(self, change: Change) -> Iterator[str]:
+        """None."""
+        yield from ()
+
+
+def items_after(kind: type[Item], items: Iterable[Item], changes: Iterable[Change]) -> frozenset[Item]:
+    """Live resources of one kind with changes made, those of other kinds passed over."""
+    after: dict[Any, Any] = {item.key: item for item in items}
+    for change in changes:
+        item = resource_of(change)
+        if isinstance(item, kind):
+            there = after.get(item.key, item.with_values({}))
+            after[item.key] = there.with_values(altered(there.values, change.before, change.after))
+    return frozenset(item for item in after.values() if item.values)
+
+
+def _text(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={'unset' if value is None else value}" for name, value in values.items())
