@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from hypothesis import settings
 
+from reconciler.adapters.kafka import listing
 from reconciler.adapters.sandbox import DEFAULT_VERSION, Sandbox, SandboxSpec, generated_users, running
-from tests import distribution
+from tests import distribution, spark_archive
 from tests.named_failures import NamedFailures
+from tests.reader_template import Template
 from tests.shared_brokers import clear
 
 if TYPE_CHECKING:
@@ -42,14 +44,15 @@ for name in [*os.environ]:
     if ours or name in _LEFT_BEHIND or name.startswith(("GITHUB_", "GITLAB_", "CI_")):
         del os.environ[name]
 
-# Sessions of tests are over before Java's second compiler pays: 11 seconds of processor instead of 18 for a short one.
-_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
-for name in ("SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
-    os.environ.setdefault(name, _SHORT_LIVED)
+os.environ.setdefault("SPARK_LAUNCHER_OPTS", spark_archive.SHORT_LIVED)  # a Java of its own, for a second
+for name in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
+    os.environ.setdefault(name, spark_archive.options())
 
 # admin and reconciler are super users; the others begin without any right. Any further principal can log in with
 # Sandbox.settings(name, "OAUTHBEARER").
 _USERS = ("admin", "reconciler", "alice", "bob", "carol", "acl-probe", "nobody")
+
+NEW_READER = listing.start_reader
 
 #: The brokers that test files share and that run, by their Kafka version.
 _started: dict[str, Sandbox] = {}
@@ -61,6 +64,29 @@ _VERSIONS: Final = {"broker": DEFAULT_VERSION, "broker_3_9": "3.9"}
 def _no_connections_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whoever runs the tests may keep a connections file, by which commands would find other clusters."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_readers() -> Iterator[None]:
+    """Readings in this process fork their own from a template, which the first of them starts."""
+    started = list[Template]()
+
+    def start(module: str) -> Any:
+        if not started:
+            started.append(Template())
+        return started[0].start(module)
+
+    listing.start_reader = start
+    yield
+    listing.start_reader = NEW_READER
+    for template in started:
+        template.end()
+
+
+@pytest.fixture
+def new_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readings start a process of their own each, as they do outside the tests."""
+    monkeypatch.setattr(listing, "start_reader", NEW_READER)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -140,5 +166,5 @@ def spark() -> "Iterator[SparkSession]":
     """Spark on two cores; commands that run while it is there use it too."""
     from reconciler.adapters.spark.session import spark_session
 
-    with spark_session("local[2]") as session:
+    with spark_archive.in_the_making(spark_archive.place()), spark_session("local[2]") as session:
         yield session

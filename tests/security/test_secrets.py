@@ -327,6 +327,7 @@ def test_the_process_leaves_no_core_file() -> None:
     assert done.stdout == "(0, 0) 0\n"
 
 
+@pytest.mark.usefixtures("new_readers")
 def test_the_process_that_lists_acls_gets_no_secret_by_its_environment() -> None:
     """Another process of the same user reads ``/proc/PID/environ`` of the child."""
     client = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", **LOGINS["PLAIN"]}

@@ -59,20 +59,28 @@ class ListingResult:
     kafka_version: tuple[int, int] | None = None
 
 
+def start_reader(module: str) -> "subprocess.Popen[bytes]":
+    """Start a process with this reader, which waits for its task on stdin.
+
+    ``-P`` keeps the working directory, which others may write to, off its import path.
+    """
+    isolated = ["-I"] if sys.flags.isolated else ["-P"]
+    return subprocess.Popen(
+        [sys.executable, *isolated, "-W", "ignore", "-c", _PROGRAM, _ROOT, f"reconciler.adapters.kafka.{module}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=child_environment(),
+    )
+
+
 class ListingProcess:
     """One reader in a process of its own."""
 
     def __init__(self, module: str, task: dict[str, Any]) -> None:
-        """Start the process. ``-P`` keeps the working directory, which others may write to, off its import path."""
-        isolated = ["-I"] if sys.flags.isolated else ["-P"]
+        """Start the process."""
         self._timeout = task["timeout"] + _GRACE_SECONDS
-        self._process = subprocess.Popen(
-            [sys.executable, *isolated, "-W", "ignore", "-c", _PROGRAM, _ROOT, f"reconciler.adapters.kafka.{module}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=child_environment(),
-        )
+        self._process = start_reader(module)
         self._output = b""
         self._thread = threading.Thread(target=self._talk, args=(marshal.dumps(task),), daemon=True)
 

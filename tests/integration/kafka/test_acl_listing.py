@@ -24,7 +24,7 @@ from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
 from tests.integration.kafka.conftest import Connect, RawAcl, settings_of
 from tests.verbs import creations, deletions
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("new_readers")]
 
 ONLY_ACLS = ReadRequest(all_topics=False)
 EVERY_READER = [*((reader,) for reader in AclReader), tuple(AclReader)]
