@@ -62,7 +62,9 @@ class ReadRequest:
     ``super_users`` the declared ones: a topic listing is whole only if they show that nothing can be hidden from us.
     ``topic_listing`` asks for the names of the other topics that can be seen, and no more of them.
     With ``broker_defaults``, also the brokers' defaults for what a topic leaves out; with ``groups``, which groups
-    exist. ``listings`` are listed kinds, by ``KIND``, of which everything is read.
+    exist. ``listings`` are listed kinds, by ``KIND``, of which everything is read. ``acl_principals`` is a filter of
+    DescribeAcls for a service that names principals otherwise without it (:class:`reconciler.model.Flavor`); a snapshot
+    has the names under which it was made.
     """
 
     acls: bool = True
@@ -74,6 +76,7 @@ class ReadRequest:
     groups: bool = False
     topic_listing: bool = False
     listings: Collection[str] = ()
+    acl_principals: str | None = None
 
     def also(self, kind: str) -> "ReadRequest":
         """The same request, and the listing of one more kind."""

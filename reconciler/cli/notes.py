@@ -7,7 +7,7 @@ from reconciler.apply.leftovers import Leftover
 from reconciler.cli.console import info
 from reconciler.manifest import Problem, render_problem
 from reconciler.report.style import counted, safe
-from reconciler.workflow.options import ClientNote, DefeatedGain, LeftoverNote, MoreLeftovers, Note
+from reconciler.workflow.options import ClientNote, DefeatedGain, LeftoverNote, MoreLeftovers, Note, UnstatedFlavor
 
 
 def info_note(note: Note) -> None:
@@ -23,6 +23,8 @@ def info_note(note: Note) -> None:
             info(f"warning: reviewed, and not in force after this plan: {safe(note.text)}: somebody else changed ACLs")
         case ClientNote(text):
             info(f"note: {safe(text)}")
+        case UnstatedFlavor():
+            info(f"warning: {safe(note.text)}; {safe(note.advice)}")
         case PastRun():
             who = f"run {safe(note.run)} of this plan, begun {safe(note.time)} by {safe(note.operator)}"
             info(f"{who}, did not end: {len(note.performed):,} steps done, {len(note.doubtful):,} in doubt; going on")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from reconciler.model import Change, Declaration, Origin
+from reconciler.model import APACHE, Change, Declaration, Flavor, Origin
 
 
 class DeclaredChange(NamedTuple):
@@ -52,13 +52,14 @@ class Skipped:
 class DiffRules:
     """How silence is read. ``prune`` names the kinds (``KIND``) of which everything undeclared is to go.
 
-    ``ignore_configs`` are topic configs that are left alone. ``report_topics``: undeclared topics that are not pruned
-    are differences.
+    ``ignore_configs`` are topic configs that are left alone, as are those that no user of the ``flavor`` can set.
+    ``report_topics``: undeclared topics that are not pruned are differences.
     """
 
     prune: Collection[str] = ()
     ignore_configs: Collection[str] = ()
     report_topics: bool = True
+    flavor: Flavor = APACHE
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from reconciler.manifest.connections import Connection, connections
 from reconciler.manifest.desired import declared_acls, declared_cluster, desired_state
+from reconciler.manifest.flavors import with_flavor
 from reconciler.manifest.guardrail_meaning import Meaning
 from reconciler.manifest.guardrail_set import PREFIX as GUARDRAIL_PREFIX
 from reconciler.manifest.guardrail_set import (
@@ -138,6 +139,7 @@ __all__ = [
     "setting_problem",
     "standing_acknowledgements",
     "topic_rules",
+    "with_flavor",
     "with_guardrails",
     "with_operator",
 ]

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from reconciler.manifest.connections import Connection
 from reconciler.manifest.desired import FindingsByFile
+from reconciler.manifest.flavors import with_flavor
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration, Limits
 from reconciler.manifest.reader.codes import Code
@@ -74,7 +75,7 @@ def _joined(own: ClusterDeclaration, given: ClusterDeclaration, findings: Findin
             findings.of(place.file).add_at(trouble, place, len(name), related=[given.fact_origins[name]])
             counts = theirs
         found = replace(found, **counts)
-    return replace(found, sources=_first_known(given.sources, own.sources))
+    return with_flavor(replace(found, sources=_first_known(given.sources, own.sources)))
 
 
 def _values(declaration: ClusterDeclaration, holds: Iterable[str]) -> _Values:
@@ -120,6 +121,7 @@ def _none(own: _Values, given: _Values) -> None:
 
 _FACTS: Final[Mapping[str, _Fact]] = {
     "principal": _Fact(("principal",), _equal),
+    "flavor": _Fact(("flavor",), _equal),
     "superUsers": _Fact(("super_users",), _same_set),
     "allowEveryoneIfNoAclFound": _Fact(("allow_everyone_if_no_acl_found",), _equal),
     "interBrokerPrincipals": _Fact(("inter_broker_principals",), _more),

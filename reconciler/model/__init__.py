@@ -47,6 +47,16 @@ from reconciler.model.enums import (
     ResourceType,
 )
 from reconciler.model.facts import NO_SOURCES, FactSource, FactSources
+from reconciler.model.flavor import (
+    APACHE,
+    FLAVORS,
+    Flavor,
+    IntermediateValue,
+    ShownFlavor,
+    flavor_contradiction,
+    mixed_names,
+    shown_flavor,
+)
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.glob import name_glob, path_glob
 from reconciler.model.kinds import kind_finder, listed_kinds
@@ -101,8 +111,10 @@ from reconciler.model.topic_use import TopicUse
 
 __all__ = [
     "ANONYMOUS",
+    "APACHE",
     "BRIDGED_TYPES",
     "CLUSTER_NAME",
+    "FLAVORS",
     "INTERNAL_TOPICS",
     "MAX_TOPIC_NAME_LENGTH",
     "METADATA_TOPIC",
@@ -142,8 +154,10 @@ __all__ = [
     "ExpressionRule",
     "FactSource",
     "FactSources",
+    "Flavor",
     "FrozenMap",
     "Impossible",
+    "IntermediateValue",
     "KafkaPrincipal",
     "ListedItem",
     "Listing",
@@ -162,6 +176,7 @@ __all__ = [
     "Scope",
     "Selector",
     "SettingRule",
+    "ShownFlavor",
     "Topic",
     "TopicCheck",
     "TopicConfigs",
@@ -176,18 +191,21 @@ __all__ = [
     "collision_key",
     "contradiction",
     "data_loss",
+    "flavor_contradiction",
     "is_harmless",
     "is_reserved",
     "kind_finder",
     "listed_kinds",
     "marker_of",
     "markers",
+    "mixed_names",
     "name_glob",
     "normal_form",
     "path_glob",
     "readable",
     "refusal_of",
     "resource_of",
+    "shown_flavor",
     "standing_bridges",
     "topic_name_problem",
     "topic_names_collide",

@@ -30,6 +30,7 @@ class FactSources:
     protect: FactSource = FactSource.NOBODY
     limits: FactSource = FactSource.NOBODY
     acknowledge: FactSource = FactSource.NOBODY
+    flavor: FactSource = FactSource.NOBODY
 
 
 NO_SOURCES: Final = FactSources()

@@ -23,6 +23,7 @@ class ClusterState:
     ``may_alter_acls``: whether we may change ACLs, ``None`` where nobody told. ``listings`` are those of listed kinds,
     by ``KIND``, as far as anybody asked: :meth:`listing` gives one with its type.
     ``kafka_version`` is the release, (major, minor), whose rules the brokers follow; ``None`` where it is not known.
+    ``broker_hosts`` are the host names under which the brokers are advertised, empty where nobody asked them.
     """
 
     cluster_id: str
@@ -38,6 +39,7 @@ class ClusterState:
     may_alter_acls: bool | None = None
     listings: Mapping[str, Listing[Any]] = field(default_factory=FrozenMap)
     kafka_version: tuple[int, int] | None = None
+    broker_hosts: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""

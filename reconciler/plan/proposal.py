@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from reconciler.diff import DiffRules, Skipped
-from reconciler.model import AclBinding, Scope
+from reconciler.model import APACHE, AclBinding, Flavor, Scope
 from reconciler.model.naming import as_name
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.default_allow.bridge import Bridges
@@ -31,6 +31,7 @@ class Terms:
 
     ``probe`` is the principal as which ``brokers`` are asked between phases, for at most ``barrier_seconds``;
     without one, apply waits ``barrier_wait`` seconds. ``facts`` say who stated the facts among these terms, too.
+    ``flavor`` is the make of Kafka.
     """
 
     cluster: str
@@ -44,11 +45,12 @@ class Terms:
     barrier_seconds: float = 30.0
     brokers: tuple[int, ...] = ()
     facts: Facts = NO_FACTS
+    flavor: Flavor = APACHE
 
     @property
     def diff_rules(self) -> DiffRules:
         """How silence is read: every comparison with the manifests takes it from here, the fleet's as well."""
-        return DiffRules(self.prune, self.ignore_configs)
+        return DiffRules(self.prune, self.ignore_configs, flavor=self.flavor)
 
     @property
     def established_default_allow(self) -> bool | None:

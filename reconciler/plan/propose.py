@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from reconciler.diff import Comparison, DeclaredChange, Skipped, SkipReason, compare
-from reconciler.model import AclBinding, Change, ClusterState, DesiredState, Topic, without_own
+from reconciler.model import AclBinding, Change, ClusterState, DesiredState, Flavor, Topic, without_own
 from reconciler.model.addresses import RANGES_SINCE
 from reconciler.plan.coverage import (
     CoverageChange,
@@ -32,6 +32,8 @@ from reconciler.plan.review.topic_warnings import topic_warnings
 from reconciler.plan.review.transition import transition
 from reconciler.plan.step import Step
 
+#: The share of the most ACLs that a service takes from which on a plan speaks of it.
+_FULL = 0.9
 _HELD_BACK = "deletions need --allow-deletes"
 
 
@@ -156,17 +158,31 @@ def _filtered(compared: Comparison, live: ClusterState, terms: Terms, request: R
             SkipReason.HELD_BACK,
             lambda change: _HELD_BACK if change.after is None else None,
         )
-    unsupported = changes.skip(SkipReason.UNSUPPORTED, lambda change: _unsupported(change, request, live))
+    unsupported = changes.skip(SkipReason.UNSUPPORTED, lambda change: _unsupported(change, request, live, terms.flavor))
     # A person can choose otherwise, so an unsafe selection is refused; what a client cannot carry nobody can help.
     _refuse_unsafe_selection(changes.kept, excluded, terms)
     _skip_dependents(changes, unsupported, terms)
     return changes
 
 
-def _unsupported(change: Change, request: Request, live: ClusterState) -> str | None:
-    """Why a binding cannot be created: the client cannot carry it, or the brokers would not take it for what it is."""
+def _unsupported(change: Change, request: Request, live: ClusterState, flavor: Flavor) -> str | None:
+    """Why a binding cannot be created: the client cannot carry it, or the brokers would not take it for what it is.
+
+    One of an alias can be neither created nor deleted: it is listed under another name, which would look undeclared.
+    """
+    aliases = (_alias(one, flavor) for one in (*created_bindings([change]), *deleted_bindings([change])))
     reasons = (request.unsupported(new) or _no_range(new, live.kafka_version) for new in created_bindings([change]))
-    return next(filter(None, reasons), None)
+    return next(filter(None, (*aliases, *reasons)), None)
+
+
+def _alias(binding: AclBinding, flavor: Flavor) -> str | None:
+    if not flavor.is_alias(binding.entry.principal):
+        return None
+    name = binding.entry.principal
+    return (
+        f"{name} is a second name of an account of {flavor.title}, or one of a deleted account: what is done to it "
+        "is done to both names; use the resource id (User:sa-…)"
+    )
 
 
 def _no_range(binding: AclBinding, version: tuple[int, int] | None) -> str | None:
@@ -247,6 +263,10 @@ def _warnings(live: ClusterState, terms: Terms, coverage_moves: bool) -> Iterato
             f"only the manifests state {' and '.join(claims)}: access is computed with and without, and the worse is "
             "shown; have the operator state it in the connections file"
         )
+    yield from (f"{terms.flavor.title}: {fact}" for fact in terms.flavor.unseen)
+    most = terms.flavor.max_bindings
+    if most is not None and len(live.bindings) > most * _FULL:
+        yield f"{len(live.bindings):,} ACLs are live, and {terms.flavor.title} takes {most:,} at most, or fewer"
     if live.opaque:
         yield f"{len(live.opaque)} live ACL entries are of a kind that this client cannot name; they stay as they are"
     if live.acl_gap:

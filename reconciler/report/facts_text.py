@@ -27,6 +27,8 @@ def facts_lines(terms: Terms, style: Style = plain) -> Iterator[str]:
 def _facts(terms: Terms) -> Iterator[tuple[str, str, FactSource]]:
     facts, sources = terms.facts, terms.facts.sources
     yield "principal", _names([facts.principal] if facts.principal else []), sources.principal
+    if sources.flavor is not FactSource.NOBODY:
+        yield "flavor", terms.flavor.name, sources.flavor
     yield "superUsers", _names(facts.super_users), sources.super_users
     yield "allowEveryoneIfNoAclFound", str(terms.default_allow).lower(), sources.default_allow
     yield (

@@ -32,6 +32,7 @@ from reconciler.workflow.approving import ApprovalRule, check_approvals
 from reconciler.workflow.attendant import Attendant, Unattended
 from reconciler.workflow.checks import checks_of
 from reconciler.workflow.clusters import Target, open_declared
+from reconciler.workflow.flavors import refuse_unstated
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, DefeatedGain, PlanOptions, now, today
 from reconciler.workflow.planning import Planned, plan_on, saved_plan
@@ -172,6 +173,7 @@ def _perform(given: _Performance) -> Result:
     attendant, records = given.attendant, given.options.records
     if target.declaration is None:
         raise WorkflowError(f"cluster {target.name!r} is not declared")
+    refuse_unstated(target.declaration, live, plan)
     if plan.steps:
         target.prepare()
     present = terms(target.declaration)

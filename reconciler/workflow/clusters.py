@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from reconciler.adapters.clock import SystemClock
+from reconciler.adapters.flavored import FlavoredCluster, flavored
 from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError
 from reconciler.apply.lease import time_of
 from reconciler.apply.leftovers import Leftover, going_on, leftovers, without_live_bridges
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, declared_cluster
-from reconciler.model import AclBinding, ClusterState
+from reconciler.model import AclBinding, ClusterState, FactSource
 from reconciler.ports import ClusterError, InspectableCluster, ReadRequest
 from reconciler.workflow.connections import (
     address_of,
@@ -23,8 +24,17 @@ from reconciler.workflow.connections import (
     refuse_proposed_secrets,
     settings_of,
 )
+from reconciler.workflow.flavors import cure, refuse_contradicted, told, unstated
 from reconciler.workflow.guardrails import held
-from reconciler.workflow.options import ClientNote, ConnectionOptions, LeftoverNote, MoreLeftovers, Tell, ignore
+from reconciler.workflow.options import (
+    ClientNote,
+    ConnectionOptions,
+    LeftoverNote,
+    MoreLeftovers,
+    Tell,
+    UnstatedFlavor,
+    ignore,
+)
 from reconciler.workflow.reasons import (
     AmbiguousClusterError,
     RequestError,
@@ -86,7 +96,7 @@ class Target:
     def read_whole(self, request: ReadRequest) -> ClusterState:
         """The state with everything that the cluster shows; raises a :class:`WorkflowError`."""
         try:
-            return self.cluster.read(request)
+            state = self.cluster.read(request)
         except ClusterError as error:
             raise WorkflowError(str(error), error.advice) from error
         except (SnapshotError, OSError) as error:
@@ -94,6 +104,17 @@ class Target:
         finally:
             if self.settings is not None and (news := self.settings.first_contact.news()):
                 self.tell(ClientNote(news))
+        refuse_contradicted(self.declaration, state)
+        stated = isinstance(self.cluster, FlavoredCluster)
+        if request.acls and not stated and (shown := unstated(self.declaration, state)) is not None:
+            self.tell(UnstatedFlavor(told(shown), cure(shown)))
+        return state
+
+    def declared_as(self, declaration: ClusterDeclaration | None) -> "Target":
+        """The same with its declaration, asked as the flavor that is stated there needs it."""
+        if declaration is None or declaration.sources.flavor is FactSource.NOBODY or self.settings is None:
+            return replace(self, declaration=declaration)
+        return replace(self, declaration=declaration, cluster=flavored(self.cluster, declaration.flavor))
 
 
 def split_cluster(wanted: str | None) -> tuple[str | None, str | None]:
@@ -138,7 +159,7 @@ def open_declared(
     if name is not None and snapshot is None and known is not None and name in read_connections(known):
         with live(name, None, connection, tell) as target:
             manifests = held(manifests_below(path, connection), path, guardrails)
-            yield manifests, replace(target, declaration=declared(manifests, cluster)[0])
+            yield manifests, target.declared_as(declared(manifests, cluster)[0])
         return
     manifests = held(manifests_below(path, connection), path, guardrails)
     declaration, snapshot = declared(manifests, cluster)
@@ -202,4 +223,9 @@ def live(
         def unsupported(binding: AclBinding) -> str | None:
             return unsupported_by_client(binding, no_messages(settings))  # by then a reading may have learned more
 
-        yield Target(name, cluster, declaration, address.servers, settings, ready, tell, unsupported)
+        target = Target(name, cluster, None, address.servers, settings, ready, tell, unsupported)
+        # Also of a cluster that nobody declares: the operator may state its flavor all the same.
+        known = read_connections(connection.connections).get(name) if connection.connections is not None else None
+        if declaration is None and known is not None:
+            target = replace(target.declared_as(known.facts), declaration=None)
+        yield target if declaration is None else target.declared_as(declaration)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from reconciler.adapters.flavored import FlavoredCluster
 from reconciler.adapters.kafka.cluster import KafkaCluster
 from reconciler.adapters.kafka.handshake import AuthorizerPresence
 from reconciler.adapters.kafka.inspection import Inspection
@@ -55,10 +56,11 @@ class Diagnosis:
 def diagnose(path: str | None, cluster: str | None, connection: ConnectionOptions = ConnectionOptions()) -> Diagnosis:
     """Ask a cluster who we are to it; raises a :class:`WorkflowError` where it cannot be asked at all."""
     with open_any(path, cluster, connection) as (_, target):
-        if not isinstance(target.cluster, KafkaCluster):
+        asked = target.cluster.inner if isinstance(target.cluster, FlavoredCluster) else target.cluster
+        if not isinstance(asked, KafkaCluster):
             raise RequestError("a snapshot needs no doctor: it is a file")
         try:
-            found = target.cluster.inspect()
+            found = asked.inspect()
         except ClusterError as error:
             raise WorkflowError(str(error), error.advice) from error
         reading = reading_check(target, found)

@@ -45,9 +45,17 @@ class ClientNote:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class UnstatedFlavor:
+    """The cluster shows a flavor that nobody states, and without it its ACLs are misread; ``advice`` is the cure."""
+
+    text: str
+    advice: str
+
+
 #: What a person should know and no result holds: an entry of the manifests that has expired, what runs have on the
 #: cluster for their own use, an earlier run of the same plan that did not end, a client that could not connect.
-Note: TypeAlias = "Problem | LeftoverNote | MoreLeftovers | PastRun | DefeatedGain | ClientNote"
+Note: TypeAlias = "Problem | LeftoverNote | MoreLeftovers | PastRun | DefeatedGain | ClientNote | UnstatedFlavor"
 #: Told of each note, as soon as it is known.
 Tell: TypeAlias = Callable[[Note], None]
 

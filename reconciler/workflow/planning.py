@@ -32,6 +32,7 @@ from reconciler.plan import (
 from reconciler.plan.guardrail_review import NO_GUARDRAILS
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.commits import source_commit
+from reconciler.workflow.flavors import refuse_unstated
 from reconciler.workflow.guardrails import guardrail_review, guardrails_changed
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, now, today
@@ -126,6 +127,7 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
         raise PlanRefusedError(str(error)) from error
     except TooMuchToDecideError as error:
         raise TooMuchAccessError(error.limit) from error
+    refuse_unstated(declaration, live, made)
     changes = () if options.base is None else guardrails_changed(options.base, path)
     made = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
     return Planned(made, live, declaration, wanted, manifests, look(target, manifests, wanted, live))

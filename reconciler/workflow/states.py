@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from reconciler.access import DECLARED_VERSION, Authorizer
 from reconciler.adapters.snapshot import SnapshotCluster
-from reconciler.manifest import ClusterDeclaration, Manifests
+from reconciler.manifest import ClusterDeclaration, Manifests, with_flavor
 from reconciler.model import (
     AclBinding,
     ClusterState,
@@ -121,7 +121,7 @@ def live_access(
         if manifests is None and declaration is None and connection.connections is not None:
             # Nothing is declared, but the operator's word on the cluster's facts decides answers all the same.
             known = read_connections(connection.connections).get(target.name)
-            declaration = known.facts if known is not None else None
+            declaration = with_flavor(known.facts) if known is not None else None
         state = _read(replace(target, declaration=declaration), all_topics=all_topics, topic_names=topic_names)
         wanted = None
         if manifests is not None and declaration is not None:

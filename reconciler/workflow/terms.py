@@ -27,6 +27,7 @@ def terms(declaration: ClusterDeclaration) -> Terms:
         probe=declaration.probe.principal if declaration.probe else None,
         barrier_seconds=declaration.probe.seconds if declaration.probe else 30.0,
         brokers=declaration.brokers,
+        flavor=declaration.flavor,
     )
 
 

@@ -9,12 +9,14 @@ from typing import Final
 
 import pytest
 
+from reconciler.adapters.flavored import FlavoredCluster
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import DEFAULT_VERSION, Sandbox
 from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster, SnapshotCluster, snapshot_text
-from reconciler.model import ClusterState, Listing
+from reconciler.model import FLAVORS, ClusterState, Listing
+from tests.contract.confluent_cloud import ConfluentCloud
 from tests.contract.subject import Subject
 
 _ONE_BROKER = BrokerFacts(broker_ids=(1,))
@@ -54,6 +56,15 @@ def snapshot_cluster(tmp_path: Path) -> Subject:
     return Subject(SnapshotCluster(path), (4, 4))
 
 
+@pytest.fixture
+def confluent_cloud_cluster() -> Subject:
+    """An emulation, read and written as its flavor needs it."""
+    state = ClusterState("lkc-9gz21", listings={"quotas": Listing(frozenset())}, kafka_version=(4, 4))
+    # Which configs a user may set is the service's policy, and no part of what the port promises.
+    cloud = ConfluentCloud(state, _ONE_BROKER, settable=None)
+    return Subject(FlavoredCluster(cloud, FLAVORS["confluent-cloud"]), (4, 4))
+
+
 #: The newest and the oldest keep the whole contract in every run; 4.3, the last without ranges of hosts, that of ACLs.
 _ALWAYS: Final = (DEFAULT_VERSION, "3.9")
 _OF_ACLS: Final = "4.3"
@@ -69,7 +80,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         pytest.param(version, marks=[pytest.mark.broker, *([pytest.mark.long] if version in long else [])])
         for version in (*_ALWAYS, _OF_ACLS, *_LONG)
     ]
-    metafunc.parametrize("subject", ["memory_cluster", "snapshot_cluster", *real], indirect=True, scope="function")
+    metafunc.parametrize(
+        "subject",
+        ["memory_cluster", "snapshot_cluster", "confluent_cloud_cluster", *real],
+        indirect=True,
+        scope="function",
+    )
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 import reconciler
 from benchmarks import figures
 from reconciler.codec.kinds import KINDS
+from reconciler.model import FLAVORS
 
 PACKAGE = Path(reconciler.__file__).parent
 #: What a change can be, and what it can be about.
@@ -92,6 +93,62 @@ def test_a_class_name_has_one_meaning() -> None:
                 classes[node.name].add(str(path.relative_to(PACKAGE)))
     homonyms = {name: sorted(found) for name, found in classes.items() if len(found) > 1}
     assert len(homonyms) <= MOST_HOMONYMS, homonyms
+
+
+#: Where the makes of Kafka are told apart, and where their package passes the facts on.
+FLAVOR_FILES = {PACKAGE / "model" / "flavor.py", PACKAGE / "model" / "__init__.py"}
+
+
+def asks_which_flavor(node: ast.AST) -> bool:
+    """Whether it compares a flavor or its name, matches one, or takes a make by its word."""
+    if isinstance(node, ast.Compare):
+        return any(map(_is_flavor, [node.left, *node.comparators]))
+    if isinstance(node, ast.Match):
+        return _is_flavor(node.subject)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return "FLAVORS" in names(node.value)
+    if isinstance(node, ast.ImportFrom):
+        makes = {name.replace("-", "_").upper() for name in FLAVORS} - {"APACHE"}
+        return bool(makes & {alias.name for alias in node.names})
+    return False
+
+
+def _is_flavor(node: ast.AST) -> bool:
+    """``…flavor`` or ``…flavor.name``; who states it (``sources.flavor``) is another question."""
+    chain = _chain(node)
+    if chain[-1:] == ["name"]:
+        chain = chain[:-1]
+    return "sources" not in chain and "".join(chain[-1:]).endswith("flavor")
+
+
+def _chain(node: ast.AST) -> list[str]:
+    """``target.flavor.name`` as its three names; none for anything else."""
+    if isinstance(node, ast.Attribute):
+        return [*_chain(node.value), node.attr]
+    return [node.id] if isinstance(node, ast.Name) else []
+
+
+def test_code_asks_a_flavor_for_a_fact_and_never_which_one_it_is() -> None:
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path, tree in sources()
+        if path not in FLAVOR_FILES
+        for node in ast.walk(tree)
+        if isinstance(node, ast.expr | ast.stmt) and asks_which_flavor(node)
+    ]
+    assert found == []
+
+
+def test_the_check_of_flavors_finds_what_it_is_for() -> None:
+    for text in (
+        "flavor.name == 'msk'",
+        "a.flavor is APACHE",
+        "FLAVORS['msk']",
+        "from reconciler.model.flavor import MSK",
+    ):
+        assert any(map(asks_which_flavor, ast.walk(ast.parse(text)))), text
+    for text in ("flavor.acl_principals is None", "sources.flavor is 1", "FLAVORS[word]"):
+        assert not any(map(asks_which_flavor, ast.walk(ast.parse(text)))), text
 
 
 def test_the_checks_find_what_they_are_for() -> None:

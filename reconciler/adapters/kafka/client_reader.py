@@ -39,9 +39,8 @@ def read(task: Task) -> Reply:
     if task["token"] is not None:
         config["oauth_cb"] = lambda _: tuple(task["token"])
     client = AdminClient(config, logger=logger)
-    filters = (
-        [_filter(*pair) for pair in _shards()] if task["shards"] else [_filter(ResourceType.ANY, AclOperation.ANY)]
-    )
+    pairs = _shards() if task["shards"] else [(ResourceType.ANY, AclOperation.ANY)]
+    filters = [_filter(*pair, task.get("principals")) for pair in pairs]
     try:
         cluster = client.describe_cluster(request_timeout=task["timeout"])
         # All requests are sent before the first is awaited, so shards are answered in parallel.
@@ -69,10 +68,10 @@ def _shards() -> list[tuple[ResourceType, AclOperation]]:
     return list(product([ResourceType[name] for name in _NAMED_TYPES], operations))
 
 
-def _filter(resource_type: ResourceType, operation: AclOperation) -> AclBindingFilter:
+def _filter(resource_type: ResourceType, operation: AclOperation, principals: Any) -> AclBindingFilter:
     anything: Any = None  # the type stubs do not know that a filter's texts are optional
     return AclBindingFilter(
-        resource_type, anything, ResourcePatternType.ANY, anything, anything, operation, AclPermissionType.ANY
+        resource_type, anything, ResourcePatternType.ANY, principals, anything, operation, AclPermissionType.ANY
     )
 
 

@@ -64,10 +64,14 @@ class KafkaCluster:
             with timed("handshake"):
                 handshake = handshake_with(self._connection)
             if listing:  # not before: a listing by the client needs a handshake before and after it
-                listing.begin()
+                listing.begin(request.acl_principals)
             seen = visible_names(self._connection) if request.all_topics or request.topic_listing else []
             session = ReadSession(self._connection, request, handshake, listing, seen)
-            state = ClusterState(handshake.cluster_id, may_alter_acls=handshake.may_alter_acls)
+            state = ClusterState(
+                handshake.cluster_id,
+                may_alter_acls=handshake.may_alter_acls,
+                broker_hosts=frozenset(broker.host for broker in handshake.brokers),
+            )
             # In this order: whether a listing of topics is whole depends on the ACLs.
             for kind in KINDS:
                 with timed(f"read {kind.TYPES[0].__name__}"):

@@ -79,14 +79,15 @@ class ListingProcess:
 
     def __init__(self, module: str, task: dict[str, Any]) -> None:
         """Start the process."""
-        self._timeout = task["timeout"] + _GRACE_SECONDS
+        self._task, self._timeout = dict(task), task["timeout"] + _GRACE_SECONDS
         self._process = start_reader(module)
         self._output = b""
-        self._thread = threading.Thread(target=self._talk, args=(marshal.dumps(task),), daemon=True)
+        self._thread = threading.Thread(target=self._talk, daemon=True)
 
-    def begin(self) -> None:
+    def begin(self, principals: str | None = None) -> None:
         """Pass on the task, once; until then the process only loads its libraries."""
         if self._thread.ident is None:
+            self._task["principals"] = principals
             self._thread.start()
 
     @property
@@ -94,10 +95,10 @@ class ListingProcess:
         """The process id."""
         return self._process.pid
 
-    def _talk(self, task: bytes) -> None:
+    def _talk(self) -> None:
         try:
             # Reads both pipes at once: a child that fills one while the other is read would wait for ever.
-            self._output, _ = self._process.communicate(task, timeout=self._timeout)
+            self._output, _ = self._process.communicate(marshal.dumps(self._task), timeout=self._timeout)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.communicate()
@@ -130,15 +131,17 @@ class AclListing:
         self._settings = settings
         self._tasks = [(reader, task) for reader in readers if (task := _task(reader, settings)) is not None]
         self._child = _start(*self._tasks[0])
+        self._principals: str | None = None
 
     @property
     def pid(self) -> int:
         """The id of the current process."""
         return self._child.pid
 
-    def begin(self) -> None:
-        """Begin to list."""
-        self._child.begin()
+    def begin(self, principals: str | None = None) -> None:
+        """Begin to list the ACLs of all principals, or of those that a filter of DescribeAcls names."""
+        self._principals = principals
+        self._child.begin(principals)
 
     def result(self) -> ListingResult:
         """The listing, which is begun if necessary.
@@ -150,6 +153,7 @@ class AclListing:
         for turn, (reader, task) in enumerate(self._tasks):
             if turn:  # the first was started early, by the constructor
                 self._child = _start(reader, task)
+                self._child.begin(self._principals)
             match self._child.reply():
                 case ("rows", cluster_id, rows, *levels):
                     gap = SHARDS_GAP if reader is AclReader.SHARDS else None

@@ -125,12 +125,12 @@ def _made(task: Task) -> KafkaAdminClient | Exception:
         return error
 
 
-def _acls(client: KafkaAdminClient, _: Task) -> Reply:
+def _acls(client: KafkaAdminClient, task: Task) -> Reply:
     request = DescribeAclsRequest(
         resource_type_filter=ANY,
         resource_name_filter=None,
         pattern_type_filter=ANY,
-        principal_filter=None,
+        principal_filter=task.get("principals"),
         host_filter=None,
         operation=ANY,
         permission_type=ANY,

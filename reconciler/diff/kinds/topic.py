@@ -3,7 +3,7 @@
 Only what is set on the topic itself is compared, in Kafka's normal form, so that no difference is eternal.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -18,6 +18,7 @@ from reconciler.model import (
     Delete,
     DesiredState,
     DesiredTopic,
+    Flavor,
     Impossible,
     Scope,
     Topic,
@@ -49,7 +50,8 @@ def differences(desired: DesiredState, live: ClusterState, scope: Scope, rules: 
         if reason := live.unreadable_topics.get(name):
             skipped.append(Skipped(SkipReason.UNREADABLE, f"topic {name}", reason, origin=wanted.origin))
             continue
-        for change in _accepted(_changes(wanted, live.topics.get(name), rules.ignore_configs), live.kafka_version):
+        found = _changes(wanted, live.topics.get(name), rules)
+        for change in _accepted(found, live.kafka_version, rules.flavor):
             possible = _without_collision(change, taken, desired)
             if isinstance(possible, Impossible):
                 skipped.append(_impossible(possible, wanted))
@@ -82,20 +84,21 @@ def _without_collision(change: Change, taken: dict[str, str], desired: DesiredSt
     return change
 
 
-def _accepted(changes: Iterable[Change], version: tuple[int, int] | None) -> Iterator[Change]:
-    """The changes without configs that brokers of this release refuse, each of which is impossible.
+def _accepted(changes: Iterable[Change], version: tuple[int, int] | None, flavor: Flavor) -> Iterator[Change]:
+    """The changes without configs that brokers of this release or make refuse, each of which is impossible.
 
     A release that is not known refuses nothing here: the plan says so (``plan.review.topic_warnings``).
     """
     for change in changes:
         match change:
             case Create(Topic() as topic):
-                refused = [why for name, value in topic.configs.items() if (why := _why(name, value, version))]
+                found = (_why(name, value, version, flavor) for name, value in topic.configs.items())
+                refused = [why for why in found if why]
                 yield Impossible("topic", topic.name, "absent", "exists", ". ".join(refused)) if refused else change
             case Update(TopicConfigs() as before, TopicConfigs() as after):
                 kept = dict(after.configs)
                 for name, value in after.configs.items():
-                    if value is not None and (why := _why(name, value, version)):
+                    if value is not None and (why := _why(name, value, version, flavor)):
                         old = before.configs[name]
                         yield Impossible(f"config {name}", after.name, "not set" if old is None else old, value, why)
                         del kept[name]
@@ -106,8 +109,10 @@ def _accepted(changes: Iterable[Change], version: tuple[int, int] | None) -> Ite
                 yield change
 
 
-def _why(name: str, value: str, version: tuple[int, int] | None) -> str | None:
-    """Why brokers of a release refuse a config; ``None`` where they do not, or where the release is not known."""
+def _why(name: str, value: str, version: tuple[int, int] | None, flavor: Flavor) -> str | None:
+    """Why brokers of a release or make refuse a config; ``None`` where they do not, or the release is not known."""
+    if not flavor.may_set(name):
+        return f"{flavor.title} does not let a user set {name}: remove it, or declare it for other clusters only"
     refusal = refusal_of(name, normal_form(name, value))
     if refusal is None or version is None or version < refusal.since:
         return None
@@ -138,8 +143,8 @@ def _pruned(desired: DesiredState, live: ClusterState, scope: Scope) -> Iterator
             yield _removal(topic)
 
 
-def _changes(wanted: DesiredTopic, live: Topic | None, ignored: Collection[str]) -> Iterator[Change]:
-    """Yield what turns ``live`` into ``wanted``; configs in ``ignored`` stay as they are."""
+def _changes(wanted: DesiredTopic, live: Topic | None, rules: DiffRules) -> Iterator[Change]:
+    """Yield what turns ``live`` into ``wanted``."""
     if wanted.absent:
         if live is not None:
             yield _removal(live)
@@ -148,7 +153,7 @@ def _changes(wanted: DesiredTopic, live: Topic | None, ignored: Collection[str])
     else:
         yield from _partitions(wanted.topic, live)
         yield from _replicas(wanted.topic, live)
-        yield from _configs(wanted.topic, live, ignored)
+        yield from _configs(wanted.topic, live, rules)
 
 
 def _removal(live: Topic) -> Change:
@@ -191,13 +196,15 @@ def _brokers(replicas: tuple[int, ...]) -> str:
     return ", ".join(map(str, replicas))
 
 
-def _configs(wanted: Topic, live: Topic, ignored: Collection[str]) -> Iterator[Change]:
+def _configs(wanted: Topic, live: Topic, rules: DiffRules) -> Iterator[Change]:
+    """Yield the configs that differ; where manifests are silent, ignored ones stay, and those that only brokers set."""
     before: dict[str, str | None] = {}
     after: dict[str, str | None] = {}
     for key in sorted({*wanted.configs, *live.configs}):
         new, old = wanted.configs.get(key), live.configs.get(key)
         # Tools that move replicas set throttles on topics and remove them: that manifests are silent is no wish.
-        silent = new is None and (key in THROTTLE_CONFIGS or key in ignored)
+        stays = key in THROTTLE_CONFIGS or key in rules.ignore_configs or not rules.flavor.may_set(key)
+        silent = new is None and stays
         if (
             silent
             or new == old

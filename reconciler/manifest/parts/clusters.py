@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from reconciler.manifest.parts.document import Heading
 from reconciler.manifest.parts.topic_defaults import Layer
 from reconciler.manifest.parts.waivers import LintWaiver
-from reconciler.model import NO_SOURCES, FactSources, FrozenMap, Origin, Scope, Selector
+from reconciler.model import APACHE, NO_SOURCES, FactSources, Flavor, FrozenMap, Origin, Scope, Selector
 
 DEFAULT_BARRIER_WAIT: Final = 2.0
 DEFAULT_BARRIER_TIMEOUT: Final = 30.0
@@ -70,7 +70,9 @@ class ClusterDeclaration:
     ``allow_everyone_if_no_acl_found`` is ``None`` where unknown; ``barrier_wait`` is in seconds.
     ``guardrail`` is the place of the guardrails' document that holds it, if any: its terms are then the tighter ones.
     ``ignore_origins`` are the items of ``ignore`` in its document, each with its place.
-    ``fact_origins`` are the places of the facts that are written, by field; ``sources`` say whose word each fact is.
+    ``flavor`` is the make of Kafka: :func:`reconciler.manifest.flavors.with_flavor` has put its facts where nothing
+    else was stated. ``fact_origins`` are the places of the facts that are written, by field; ``sources`` say whose word
+    each fact is.
     """
 
     name: str
@@ -100,6 +102,7 @@ class ClusterDeclaration:
     sources: FactSources = NO_SOURCES
     guardrail: Origin | None = None
     ignore_origins: tuple[tuple[Selector, Origin], ...] = field(default=(), compare=False)
+    flavor: Flavor = APACHE
 
     def ignoring(self, selects: Callable[[Selector], bool]) -> Origin | None:
         """The place of the first item of ``ignore`` that selects something; ``None`` where none does."""

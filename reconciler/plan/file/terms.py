@@ -16,12 +16,13 @@ from reconciler.codec import (
     field,
     nullable,
     record,
+    word,
 )
 from reconciler.codec.kinds import PRUNE_FIELDS
 from reconciler.codec.objects import snake
 from reconciler.codec.scope import SCOPE, SELECTORS
 from reconciler.codec.values import PATTERN
-from reconciler.model import FactSource, FactSources
+from reconciler.model import APACHE, FLAVORS, FactSource, FactSources
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.facts import Facts
 from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
@@ -62,10 +63,10 @@ def _prune(name: str, kind: str) -> Field:
     return field(name, BOOLEAN, words, False, get=lambda terms: kind in terms.prune)
 
 
-def _terms(**stated: Any) -> Terms:
+def _terms(flavor: str, **stated: Any) -> Terms:
     # The name stands beside the terms: what is planned for two clusters in one state has one change id.
     prune = frozenset(kind for name, kind in PRUNE_FIELDS.items() if stated.pop(snake(name)))
-    return Terms(cluster="", prune=prune, **stated)
+    return Terms(cluster="", prune=prune, flavor=FLAVORS[flavor], **stated)
 
 
 TERMS: Final[Record[Terms]] = record(
@@ -91,6 +92,15 @@ TERMS: Final[Record[Terms]] = record(
     ),
     field("barrierSeconds", NUMBER, "How long one barrier may take.", 30),
     field("brokers", array(COUNT), "Ids of the brokers that a barrier waits for."),
+    field(
+        "flavor",
+        word(*FLAVORS),
+        "The make of Kafka; absent: Apache Kafka.",
+        "confluent-cloud",
+        get=lambda terms: terms.flavor.name,
+        default=APACHE.name,
+        omit=True,
+    ),
 )
 _SOURCE: Final = by_value(FactSource)
 _SOURCES: Final[Record[FactSources]] = record(
@@ -104,6 +114,7 @@ _SOURCES: Final[Record[FactSources]] = record(
     field("protect", _SOURCE, "Of what is protected; manifests may add to it.", "operator"),
     field("limits", _SOURCE, "Of the limits in terms; manifests may tighten them.", "operator"),
     field("acknowledge", _SOURCE, "Of the acknowledgements that were not given on the command line.", "operator"),
+    field("flavor", _SOURCE, "Of the flavor in terms.", "operator", default=FactSource.NOBODY, omit=True),
 )
 #: What no API tells of the cluster, and who states it.
 FACTS: Final[Record[Facts]] = record(

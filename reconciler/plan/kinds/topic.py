@@ -11,7 +11,9 @@ from reconciler.model import (
     ClusterState,
     Create,
     Delete,
+    Flavor,
     Impossible,
+    IntermediateValue,
     Selector,
     Topic,
     TopicConfigs,
@@ -149,6 +151,16 @@ def deleted_topics(changes: Iterable[Change]) -> list[Topic]:
 def grown_topics(changes: Iterable[Change]) -> list[str]:
     """The names of the topics to which changes add partitions, in order."""
     return [change.after.name for change in changes if isinstance(change.after, TopicPartitions)]
+
+
+def set_between(changes: Iterable[Change], flavor: Flavor) -> Iterator[tuple[str, IntermediateValue]]:
+    """Topics of which a config gets another value first, because a service refuses the change in one step."""
+    for change in changes:
+        match change:
+            case Update(TopicConfigs(configs=before), TopicConfigs(name, after)):
+                step = flavor.intermediate(before, after)
+                if step is not None:
+                    yield name, step
 
 
 def configs_set(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:

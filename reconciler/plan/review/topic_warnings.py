@@ -12,7 +12,7 @@ from reconciler.model import (
 )
 from reconciler.model.naming import as_name
 from reconciler.plan.kinds.acl import deleted_bindings
-from reconciler.plan.kinds.topic import AUTO_CREATE, configs_set, deleted_topics, grown_topics
+from reconciler.plan.kinds.topic import AUTO_CREATE, configs_set, deleted_topics, grown_topics, set_between
 from reconciler.plan.overlap import TopicReach
 from reconciler.plan.proposal import Terms, bindings_after
 from reconciler.plan.step import Step
@@ -26,6 +26,9 @@ def topic_warnings(steps: Sequence[Step], live: ClusterState, terms: Terms) -> I
     yield from _orphans(steps, live)
     yield from _without_acls(steps, live, terms)
     yield from _compacted(steps, live)
+    for topic, step in set_between((one.change for one in steps), terms.flavor):
+        way = f"{step.config} of {as_name(topic)} is set to {step.via} first, then to {step.after}"
+        yield f"{terms.flavor.title}: {way}: {step.harm}"
     if live.kafka_version is None:
         yield from _perhaps_refused(steps)
     deleted = _deleted(steps)

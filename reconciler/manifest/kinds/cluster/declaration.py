@@ -7,6 +7,7 @@ from typing import Final
 
 from reconciler.codec.kinds import PRUNE_FIELDS
 from reconciler.codec.objects import snake
+from reconciler.manifest.flavors import with_flavor
 from reconciler.manifest.kinds.cluster.model import BarrierSpec, ClusterDocument, StatedSpec
 from reconciler.manifest.kinds.cluster.secrets import report_clear_secrets, warn_of_references
 from reconciler.manifest.kinds.interface import Declared, Kind
@@ -31,12 +32,13 @@ from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
 from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean
-from reconciler.model import TOPIC_CONFIGS, FactSource, FactSources, FrozenMap, Origin, Scope
+from reconciler.model import APACHE, FLAVORS, TOPIC_CONFIGS, FactSource, FactSources, FrozenMap, Origin, Scope
 
 #: The fields of a Cluster document that state facts, and what :class:`FactSources` calls them.
 FACTS: Final = FrozenMap(
     {
         "principal": "principal",
+        "flavor": "flavor",
         "superUsers": "super_users",
         "allowEveryoneIfNoAclFound": "default_allow",
         "interBrokerPrincipals": "inter_broker_principals",
@@ -66,7 +68,7 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
     if model is None or stated is None:
         return None
     wants = model.spec
-    return replace(
+    declared = replace(
         stated,
         scope=scope,
         prune=frozenset(kind for field, kind in PRUNE_FIELDS.items() if getattr(wants, snake(field))),
@@ -77,6 +79,7 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
         waivers=waivers,
         topic_defaults=layers,
     )
+    return with_flavor(declared)
 
 
 def _report_pruning_nothing(scope: Scope, spec: MappingNode, findings: Findings) -> None:
@@ -119,6 +122,7 @@ def declare_stated(document: Document, wants: StatedSpec | None, table: PatternT
         probe=probe,
         fact_origins=written,
         sources=sources_of(written),
+        flavor=FLAVORS[wants.flavor] if wants.flavor else APACHE,
     )
 
 

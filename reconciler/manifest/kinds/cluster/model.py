@@ -21,6 +21,7 @@ from reconciler.manifest.parts.waivers import SelectorItem, WaiveField
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean, one_of
+from reconciler.model import FLAVORS
 
 #: The guards that an acknowledgement can name.
 GUARDS = frozenset(
@@ -56,11 +57,22 @@ def _guard(value: object) -> object:
     return value
 
 
+def _flavor(value: object) -> object:
+    if not isinstance(value, str) or value not in FLAVORS:
+        given = (
+            f"there is no flavor {quoted(value)}" if isinstance(value, str) else "the name of a flavor is expected here"
+        )
+        advice = did_you_mean(value, FLAVORS, one_of(FLAVORS)) if isinstance(value, str) else one_of(FLAVORS)
+        raise refuse(Code.WRONG_VALUE, given, advice)
+    return value
+
+
 DefaultAllow = Annotated[
     Literal["true", "false", "unknown"],
     BeforeValidator(_default_allow),
     WithJsonSchema({"enum": [True, False, "unknown"]}),
 ]
+FlavorName = Annotated[str, BeforeValidator(_flavor), WithJsonSchema({"type": "string", "enum": list(FLAVORS)})]
 GuardName = Annotated[str, BeforeValidator(_guard), WithJsonSchema({"type": "string", "enum": sorted(GUARDS)})]
 
 
@@ -138,6 +150,11 @@ class StatedSpec(ManifestModel):
     principal: Text | None = Field(None, description="The principal that we connect as.", examples=["User:reconciler"])
     super_users: list[Text] = Field(
         default_factory=list, description="The brokers' super.users, which no ACL limits.", examples=[["User:admin"]]
+    )
+    flavor: FlavorName | None = Field(
+        None,
+        description="The make of Kafka, with what is different there; `doctor` proposes it. Default: apache.",
+        examples=["confluent-cloud"],
     )
     allow_everyone_if_no_acl_found: DefaultAllow = Field(
         "unknown", description="The brokers' allow.everyone.if.no.acl.found: true, false or unknown.", examples=[False]

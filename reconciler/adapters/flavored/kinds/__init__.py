@@ -1,0 +1,1 @@
+"""What a flavor needs to know of a kind of resource."""

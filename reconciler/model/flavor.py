@@ -1,0 +1,277 @@
+"""The makes of Kafka that people run, as facts: in what a cluster differs from Apache Kafka, and whose word it is.
+
+This file is the only one that names vendors. Other code asks a :class:`Flavor` for a fact, never which one it is. Each
+fact is what the vendor documents, in one of ``documents``; ``docs/vendors.md`` says how each is known.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.model.acl import AclBinding
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.scope import NameSelector, Selector
+
+
+@dataclass(frozen=True, slots=True)
+class IntermediateValue:
+    """A change of a topic's config that the service refuses in one step: ``via`` has to be set between."""
+
+    config: str
+    before: str
+    via: str
+    after: str
+    #: What the value between may do to the topic, for the reviewer.
+    harm: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """How a cluster shows what it is: its id, and the host names of its brokers.
+
+    ``by_id``: every cluster of this make has such an id, so one without it is of another make. A proxy or a private
+    link changes host names, so hosts alone never disprove anything.
+    """
+
+    cluster_id: re.Pattern[str] | None = None
+    hosts: re.Pattern[str] | None = None
+    by_id: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    """In what one make of Kafka differs; the defaults are Apache Kafka's. ``name`` is the word in ``spec.flavor``.
+
+    ``no_acls``: why there are no ACLs to manage; empty where there are. ``acl_principals``: the principal filter under
+    which DescribeAcls names principals as people write them; ``None``: none is needed. ``aliases``: principals that are
+    other names of principals, so that deleting one deletes the other's bindings. ``principal_types``: the types that
+    principals of bindings can have. ``parses_hosts``: an entry's host is compared as an address, not as text.
+    ``wait_seconds``: how long after a change every broker enforces it. ``default_allow``: its
+    ``allow.everyone.if.no.acl.found``, which somebody may have changed where it ``varies``; ``None``: the make says
+    nothing. ``settable_configs``: the only topic configs that a user can set; ``None``: all. ``intermediates``: changes
+    of configs that it refuses in one step. ``max_bindings``: the most ACLs that any of its clusters takes.
+    ``owned_elsewhere``: what another program of the make manages. ``unseen``: what decides access there and no ACL
+    listing shows.
+    """
+
+    name: str
+    title: str
+    documents: tuple[str, ...] = ()
+    signs: Signs = Signs()
+    no_acls: str = ""
+    acl_principals: str | None = None
+    aliases: re.Pattern[str] | None = None
+    principal_types: frozenset[str] = frozenset({"User"})
+    parses_hosts: bool = False
+    wait_seconds: float = 2.0
+    default_allow: bool | None = None
+    default_allow_varies: bool = False
+    settable_configs: frozenset[str] | None = None
+    intermediates: tuple[IntermediateValue, ...] = ()
+    max_bindings: int | None = None
+    owned_elsewhere: tuple[Selector, ...] = ()
+    unseen: tuple[str, ...] = ()
+
+    def is_alias(self, principal: str) -> bool:
+        """Whether it is another name of a principal."""
+        return self.aliases is not None and self.aliases.fullmatch(principal) is not None
+
+    def may_set(self, config: str) -> bool:
+        """Whether a user can set this topic config."""
+        return self.settable_configs is None or config in self.settable_configs
+
+    def intermediate(
+        self, before: Mapping[str, str | None], after: Mapping[str, str | None]
+    ) -> IntermediateValue | None:
+        """What has to be set first where configs of a topic are altered; one that is not set has Kafka's default."""
+        return next((one for one in self.intermediates if _needs(one, before, after)), None)
+
+
+#: Kafka's defaults of configs that some :class:`IntermediateValue` is about.
+_DEFAULTS: Final[Mapping[str, str]] = FrozenMap({"cleanup.policy": "delete"})
+
+
+def _needs(one: IntermediateValue, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> bool:
+    if one.config not in after:
+        return False
+    sides = (side.get(one.config) or _DEFAULTS.get(one.config, "") for side in (before, after))
+    return [_values(side) for side in sides] == [_values(one.before), _values(one.after)]
+
+
+def _values(text: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in text.split(","))
+
+
+APACHE: Final = Flavor("apache", "Apache Kafka")
+
+_CONFLUENT: Final = "https://docs.confluent.io/cloud/current/"
+CONFLUENT_CLOUD: Final = Flavor(
+    "confluent-cloud",
+    "Confluent Cloud",
+    (
+        # Which names DescribeAcls and DeleteAcls answer with; DENYs win over role bindings.
+        f"{_CONFLUENT}security/access-control/acls/operations.html",
+        # Which topic configs a user can edit, and cleanup.policy in two steps.
+        f"{_CONFLUENT}topics/manage.html",
+        f"{_CONFLUENT}clusters/cluster-types.html",
+    ),
+    Signs(re.compile(r"lkc-[a-z0-9]+"), re.compile(r".*\.confluent(gov)?\.cloud|.*\.confluentgov\.com"), by_id=True),
+    # Only this filter lists every ACL, User:* included, by the resource ids (sa-…, u-…, pool-…) that people declare.
+    acl_principals="UserV2:*",
+    # The integer id of an account: the service keeps one list for both of its names.
+    aliases=re.compile(r"User(V2)?:[0-9]+"),
+    default_allow=False,
+    # As the vendor's own Terraform provider has them, too (internal/provider/resource_kafka_topic.go).
+    settable_configs=frozenset(
+        {
+            "cleanup.policy",
+            "confluent.key.schema.validation",
+            "confluent.key.subject.name.strategy",
+            "confluent.schema.validation.context.name",
+            "confluent.value.schema.validation",
+            "confluent.value.subject.name.strategy",
+            "delete.retention.ms",
+            "max.compaction.lag.ms",
+            "max.message.bytes",
+            "message.timestamp.after.max.ms",
+            "message.timestamp.before.max.ms",
+            "message.timestamp.difference.max.ms",
+            "message.timestamp.type",
+            "min.compaction.lag.ms",
+            "min.insync.replicas",
+            "retention.bytes",
+            "retention.ms",
+            "segment.bytes",
+            "segment.ms",
+        }
+    ),
+    intermediates=(
+        IntermediateValue(
+            "cleanup.policy",
+            "delete",
+            "compact",
+            "compact,delete",
+            "while it is compact, the service deletes records without a key",
+        ),
+    ),
+    max_bindings=10_000,
+    unseen=("role bindings (RBAC) grant access too, and no ACL listing shows them",),
+)
+
+MSK: Final = Flavor(
+    "msk",
+    "Amazon MSK",
+    (
+        "https://docs.aws.amazon.com/msk/latest/developerguide/msk-acls.html",
+        "https://docs.aws.amazon.com/msk/latest/developerguide/iam-access-control.html",
+    ),
+    Signs(hosts=re.compile(r".*\.kafka(-serverless)?\.[a-z0-9-]+\.amazonaws\.com(\.cn)?")),
+    default_allow=True,
+    default_allow_varies=True,
+    unseen=("principals that log in by IAM are bound by IAM policies, and no ACL reaches them",),
+)
+
+REDPANDA: Final = Flavor(
+    "redpanda",
+    "Redpanda",
+    (
+        "https://docs.redpanda.com/current/manage/security/authorization/acl/",
+        "https://docs.redpanda.com/current/manage/security/authorization/gbac/",
+        "https://docs.redpanda.com/current/manage/audit-logging/audit-log-samples/",
+    ),
+    Signs(re.compile(r"redpanda\..+")),
+    principal_types=frozenset({"User", "RedpandaRole", "Group"}),
+    parses_hosts=True,
+    unseen=("who is in a role or group is not an ACL: bindings of RedpandaRole: and Group: reach principals unnamed",),
+)
+
+WARPSTREAM: Final = Flavor(
+    "warpstream",
+    "WarpStream",
+    ("https://docs.warpstream.com/warpstream/reference/configure-acls",),
+    Signs(re.compile(r"vci_.+"), re.compile(r".*\.warpstream\.com")),
+    # "Changes to ACLs may take between 30 seconds to 1 minute to take effect": agents cache them.
+    wait_seconds=60.0,
+    # It does not implement allow.everyone.if.no.acl.found.
+    default_allow=False,
+)
+
+AIVEN: Final = Flavor(
+    "aiven",
+    "Aiven for Apache Kafka",
+    (
+        "https://aiven.io/docs/products/kafka/concepts/acl",
+        "https://aiven.io/docs/products/kafka/howto/manage-acls",
+    ),
+    Signs(hosts=re.compile(r".*\.aivencloud\.com")),
+    unseen=("Aiven ACLs are a second system that Kafka does not list: they grant too, and a DENY in either wins",),
+)
+
+STRIMZI: Final = Flavor(
+    "strimzi",
+    "Strimzi",
+    (
+        "https://strimzi.io/docs/operators/latest/deploying#assembly-using-the-user-operator-str",
+        # The User Operator deletes the ACLs of principals without a KafkaUser, except those of this pattern.
+        "https://github.com/strimzi/strimzi-kafka-operator/blob/main/CHANGELOG.md",
+    ),
+    Signs(hosts=re.compile(r".*-kafka-brokers\.[a-z0-9-]+\.svc(\..*)?")),
+    # The name of a KafkaUser with TLS authentication; the brokers' and operators' own certificates have such names too.
+    owned_elsewhere=(Selector(principals=NameSelector(prefix="User:CN=")),),
+)
+
+EVENT_HUBS: Final = Flavor(
+    "event-hubs",
+    "Azure Event Hubs",
+    ("https://learn.microsoft.com/azure/event-hubs/authorize-access-event-hubs",),
+    Signs(hosts=re.compile(r".*\.servicebus\.(windows\.net|chinacloudapi\.cn|usgovcloudapi\.net)")),
+    no_acls="Azure roles and shared access signatures decide who may do what, and there are no Kafka ACLs",
+)
+
+#: By the word in ``spec.flavor``.
+FLAVORS: Final[Mapping[str, Flavor]] = FrozenMap(
+    {one.name: one for one in (APACHE, CONFLUENT_CLOUD, MSK, REDPANDA, WARPSTREAM, AIVEN, STRIMZI, EVENT_HUBS)}
+)
+_RESOURCE_ID: Final = re.compile(r"User:(sa|u|pool)-[a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFlavor:
+    """What a cluster shows itself to be, and by what."""
+
+    flavor: Flavor
+    sign: str
+
+
+def shown_flavor(cluster_id: str, hosts: Collection[str] = ()) -> ShownFlavor | None:
+    """The make that a cluster's id, or else a broker's host name, shows; ``None`` where neither is telling."""
+    for flavor in FLAVORS.values():
+        if flavor.signs.cluster_id is not None and flavor.signs.cluster_id.fullmatch(cluster_id):
+            return ShownFlavor(flavor, f"the cluster id is {cluster_id}")
+    for flavor in FLAVORS.values():
+        for host in sorted(hosts):
+            if flavor.signs.hosts is not None and flavor.signs.hosts.fullmatch(host):
+                return ShownFlavor(flavor, f"a broker is {host}")
+    return None
+
+
+def mixed_names(bindings: Collection[AclBinding]) -> ShownFlavor | None:
+    """The make whose accounts have two names, where a listing has both kinds: each may name one account twice."""
+    principals = {binding.entry.principal for binding in bindings}
+    for flavor in FLAVORS.values():
+        integer = min(filter(flavor.is_alias, principals), default=None)
+        resource = min(filter(_RESOURCE_ID.fullmatch, principals), default=None)
+        if integer is not None and resource is not None:
+            return ShownFlavor(flavor, f"ACLs name both {integer} and {resource}")
+    return None
+
+
+def flavor_contradiction(stated: Flavor, cluster_id: str, hosts: Collection[str] = ()) -> str | None:
+    """Why a cluster cannot be what somebody states, with both facts; ``None`` where nothing speaks against it."""
+    shown = shown_flavor(cluster_id, hosts)
+    if shown is not None and shown.flavor != stated:
+        return f"flavor is {stated.name}, but {shown.sign}, which is {shown.flavor.title}'s"
+    if shown is None and stated.signs.by_id:
+        return f"flavor is {stated.name}, but the cluster id is {cluster_id}, which no cluster of {stated.title} has"
+    return None

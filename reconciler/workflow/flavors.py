@@ -1,0 +1,42 @@
+"""What a cluster shows itself to be, against what is stated: refused where ACLs would be misread."""
+
+from reconciler.manifest import ClusterDeclaration
+from reconciler.model import ClusterState, FactSource, ShownFlavor, flavor_contradiction, mixed_names, shown_flavor
+from reconciler.plan import Plan
+from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
+
+
+def unstated(declaration: ClusterDeclaration | None, live: ClusterState) -> ShownFlavor | None:
+    """The flavor that a cluster shows and nobody states, if its ACLs are not what a listing without it says."""
+    if declaration is not None and declaration.sources.flavor is not FactSource.NOBODY:
+        return None
+    shown = shown_flavor(live.cluster_id, live.broker_hosts) or mixed_names(live.bindings)
+    return shown if shown is not None and (shown.flavor.acl_principals or shown.flavor.no_acls) else None
+
+
+def refuse_contradicted(declaration: ClusterDeclaration | None, live: ClusterState) -> None:
+    """Raise a :class:`WorkflowError` where the stated flavor cannot be that of the cluster that was read."""
+    if declaration is None or declaration.sources.flavor is FactSource.NOBODY:
+        return
+    problem = flavor_contradiction(declaration.flavor, live.cluster_id, live.broker_hosts)
+    if problem is not None:
+        raise WorkflowError(problem, "correct spec.flavor of the cluster, or connect to the one that is meant")
+
+
+def refuse_unstated(declaration: ClusterDeclaration, live: ClusterState, plan: Plan) -> None:
+    """Raise :class:`PlanRefusedError` for a plan on ACLs that were listed without the flavor that they need."""
+    shown = unstated(declaration, live)
+    if shown is not None and plan.moves_access:
+        raise PlanRefusedError(f"{told(shown)}: a plan of them could delete what the manifests declare", cure(shown))
+
+
+def told(shown: ShownFlavor) -> str:
+    """What the cluster shows, and why it matters."""
+    flavor = shown.flavor
+    why = flavor.no_acls or "it lists ACLs by other names than they were created with unless it is asked otherwise"
+    return f"this is {flavor.title} ({shown.sign}), and no flavor is stated; {why}"
+
+
+def cure(shown: ShownFlavor) -> str:
+    """What to write, and where."""
+    return f"write into the operator's connections file, below spec of this cluster:\n    flavor: {shown.flavor.name}"

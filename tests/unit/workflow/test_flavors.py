@@ -1,0 +1,95 @@
+"""A cluster that shows a flavor which nobody states, and one that is not what somebody states."""
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.snapshot import snapshot_text
+from reconciler.model import ClusterState
+from reconciler.workflow import ConnectionOptions, PlanOptions, apply, drift, plan
+from reconciler.workflow.options import Note, StateRequest, UnstatedFlavor
+from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
+from reconciler.workflow.states import live_access
+from tests.cases.test_cases import binding
+
+CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod}\nspec:\n  vars: {a: b}\n"
+ACLS = """\
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: orders}
+spec:
+  principal: User:sa-abc123
+  rules: [{allow: READ, topics: [orders]}]
+"""
+
+
+def written(tmp_path: Path, cluster_id: str, *live: str, spec: str = "", acls: str = ACLS) -> tuple[str, str]:
+    """The manifests, and a snapshot of the cluster as their cluster."""
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "all.yaml").write_text(CLUSTER + spec + acls, encoding="utf-8")
+    state = ClusterState(cluster_id, frozenset(map(binding, live)), kafka_version=(4, 3))
+    (tmp_path / "live.json").write_text(snapshot_text(state), encoding="utf-8")
+    return str(tmp_path / "m"), f"prod=snapshot:{tmp_path / 'live.json'}"
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "sign"),
+    [("lkc-9gz21", "the cluster id is lkc-9gz21"), ("x", "ACLs name both User:1234 and User:sa-old1")],
+)
+@pytest.mark.parametrize("deletes", [True, False])
+def test_a_plan_on_acls_is_refused_with_the_sign_and_the_cure(
+    tmp_path: Path, cluster_id: str, sign: str, deletes: bool
+) -> None:
+    old = ["User:1234 ALLOW READ on TOPIC orders", "User:sa-old1 ALLOW READ on TOPIC orders"]
+    path, cluster = written(tmp_path, cluster_id, *old)
+    with pytest.raises(PlanRefusedError) as caught:
+        plan(path, cluster, PlanOptions(allow_deletes=deletes))
+    assert "Confluent Cloud" in caught.value.message
+    assert sign in caught.value.message
+    assert "flavor: confluent-cloud" in caught.value.advice
+
+
+def test_so_are_apply_and_drift(tmp_path: Path) -> None:
+    path, cluster = written(tmp_path, "lkc-9gz21", "User:1234 ALLOW READ on TOPIC orders")
+    before = (tmp_path / "live.json").read_bytes()
+    with pytest.raises(PlanRefusedError, match="Confluent Cloud"):
+        apply(path, cluster)
+    with pytest.raises(PlanRefusedError, match="Confluent Cloud"):
+        drift(path, cluster)
+    assert (tmp_path / "live.json").read_bytes() == before
+
+
+def test_with_the_flavor_it_is_planned(tmp_path: Path) -> None:
+    path, cluster = written(tmp_path, "lkc-9gz21", spec="  flavor: confluent-cloud\n")
+    assert len(plan(path, cluster).plan.steps) == 1
+
+
+def test_what_does_not_touch_acls_is_planned_and_told(tmp_path: Path) -> None:
+    path, cluster = written(tmp_path, "lkc-9gz21", "User:1234 ALLOW READ on TOPIC orders", acls="")
+    told: list[Note] = []
+    assert plan(path, cluster, tell=told.append).plan.steps == ()
+    assert [type(note) for note in told] == [UnstatedFlavor]
+
+
+def test_an_answer_about_access_is_told_too(tmp_path: Path) -> None:
+    path, cluster = written(tmp_path, "lkc-9gz21", "User:1234 ALLOW READ on TOPIC orders")
+    told: list[Note] = []
+    live_access(StateRequest(path, cluster), ConnectionOptions(), tell=told.append)
+    assert [type(note) for note in told] == [UnstatedFlavor]
+
+
+@pytest.mark.parametrize(("flavor", "cluster_id"), [("apache", "lkc-9gz21"), ("confluent-cloud", "WnRHF1yr")])
+def test_a_flavor_that_the_cluster_contradicts_is_a_problem_with_both_facts(
+    tmp_path: Path, flavor: str, cluster_id: str
+) -> None:
+    path, cluster = written(tmp_path, cluster_id, spec=f"  flavor: {flavor}\n")
+    with pytest.raises(WorkflowError) as caught:
+        plan(path, cluster)
+    assert f"flavor is {flavor}" in caught.value.message
+    assert cluster_id in caught.value.message
+
+
+def test_integers_alone_are_users_of_any_kafka(tmp_path: Path) -> None:
+    path, cluster = written(tmp_path, "WnRHF1yr", "User:1234 ALLOW READ on TOPIC orders")
+    assert len(plan(path, cluster, PlanOptions(allow_deletes=True)).plan.steps) == 2
