@@ -51,7 +51,7 @@ def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date)
     cluster = declared_cluster(manifests, cluster_name)
     findings = FindingsByFile(manifests)
     documents = declared_for(manifests, cluster, findings)
-    bindings = BindingTable(cluster, _roles(manifests, cluster, documents), findings.of)
+    bindings = BindingTable(cluster, roles_for(manifests, cluster, documents), findings.of)
     builder = DesiredBuilder(cluster, as_of, documents, findings.of, bindings)
     with without_collector():
         for kind in KINDS:
@@ -112,7 +112,7 @@ def declared_acls(manifests: Manifests, cluster: ClusterDeclaration) -> list[Acl
     return [item for item in found if isinstance(item, AclsDeclaration)]
 
 
-def _roles(manifests: Manifests, cluster: ClusterDeclaration, declared: list[Declared]) -> Roles:
+def roles_for(manifests: Manifests, cluster: ClusterDeclaration, declared: list[Declared]) -> Roles:
     """The built-in roles and those of documents, by whether this cluster can use them."""
     here = {role.name: role for role in declared if isinstance(role, RoleDeclaration)}
     templates = [template.heading for template in manifests.templates if template.heading.kind == "Role"]

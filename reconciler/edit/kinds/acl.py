@@ -1,0 +1,382 @@
+"""ACL bindings: rules, short forms, owners and grants, narrowed by place; what is missing becomes rules.
+
+A rule says principals × hosts × operations × names. What is to go is taken out of its lists where that says it
+exactly. Where it does not, the names concerned (or the whole rule) go, and what has to stay is written out again.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from reconciler.edit import homes
+from reconciler.edit.homes import NewDocument
+from reconciler.edit.kinds.interface import Changes, Wanted
+from reconciler.edit.layout import Span, comments, line_break
+from reconciler.edit.pages import Book, Page
+from reconciler.edit.splices import Splice, emptied, without_entries, without_items
+from reconciler.edit.writing import Item, Written, quoted, with_entry, with_items
+from reconciler.manifest import FIELD_OF, AclsDeclaration, TopicsDeclaration
+from reconciler.manifest.parts.grants import EntryTable, grants
+from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
+from reconciler.model import WILDCARD, AclBinding, Declaration, DesiredState, PatternType, ResourcePattern, ResourceType
+from reconciler.report.export.file_names import file_stems
+from reconciler.report.export.kinds.acl import folded
+from reconciler.report.export.roles import ExportedRole, ExportedRule, with_roles
+
+_KINDS: Final = ("Acls", "Topics")
+_SHORT_FORM: Final = ("owns", "reads", "writes")
+_PRINCIPALS: Final = ("principal", "principals")
+
+
+@dataclass(slots=True, eq=False)
+class _Unit:
+    """What can be removed as one: an item of ``rules`` or ``grants``, or a field; ``fields`` are those it is in."""
+
+    parent: Span
+    key: str
+    number: int | None
+    span: Span
+    said: "list[_Said]" = field(default_factory=list)
+
+
+class _Said(NamedTuple):
+    """One binding that a unit declares for a cluster; ``place`` is the line and column that name its resource."""
+
+    cluster: str
+    binding: AclBinding
+    place: tuple[int, int]
+    goes: bool
+
+
+def terms(declaration: Declaration) -> tuple[object, ...]:
+    """What people say of a binding, wherever they say it."""
+    return declaration.reason, declaration.ticket, declaration.expires
+
+
+def reduce(book: Book, wanted: Wanted, changes: Changes) -> None:
+    """Remove what declares bindings that are not wanted, or wanted on other terms."""
+    gone = {name: _gone(book.desired[name], wanted[name]) for name in book.clusters}
+    if not any(gone.values()):
+        return
+    for page in book.of(*_KINDS):
+        changes.at(page, _reduced(book, page, gone))
+
+
+def _gone(before: DesiredState, wanted: DesiredState) -> set[AclBinding]:
+    after = wanted.bindings
+    return {one for one, said in before.bindings.items() if one not in after or terms(after[one]) != terms(said)}
+
+
+def _reduced(book: Book, page: Page, gone: dict[str, set[AclBinding]]) -> list[Splice]:
+    units = list(_units(page))
+    unit_at = {(one.line, one.column): unit for unit in units for one in unit.span.walk()}
+    texts = {}
+    for name in sorted(book.where(page)):
+        declared = page.declared(book.clusters[name])
+        texts[name] = page.texts(book.clusters[name])
+        for rule in declared.rules if isinstance(declared, AclsDeclaration | TopicsDeclaration) else ():
+            unit = unit_at[_place(_origin_of(rule))]
+            unit.said += [
+                _Said(name, binding, place, binding in gone[name]) for binding, place in _bindings(book, name, rule)
+            ]
+    if not any(said.goes for unit in units for said in unit.said):
+        return []
+    return _Reduction(page, units, texts).splices()
+
+
+def _bindings(book: Book, cluster: str, rule: RuleDeclaration) -> Iterator[tuple[AclBinding, tuple[int, int]]]:
+    for grant in grants(rule, book.roles(cluster), EntryTable()):
+        for pattern, declaration in grant.patterns:
+            for entry in grant.entries:
+                yield AclBinding(pattern, entry), _place(declaration.origin)
+
+
+def _place(origin: tuple[str, int, int]) -> tuple[int, int]:
+    return origin[1] - 1, origin[2] - 1
+
+
+def _origin_of(rule: RuleDeclaration) -> tuple[str, int, int]:
+    if isinstance(rule.action, RoleUse):
+        return rule.action.declaration.origin
+    return min(declaration.origin for patterns in rule.patterns.values() for _, declaration in patterns)
+
+
+def _units(page: Page) -> Iterator[_Unit]:
+    spec = page.span.get("spec")
+    if spec is None:
+        return
+    if page.heading.kind == "Acls":
+        for key in _SHORT_FORM:
+            yield from _field(spec, key)
+        yield from _items(spec, "rules")
+        return
+    topics = spec.get("topics")
+    for holder in (spec.get("defaults"), *(topics.items if topics else ())):
+        if holder is not None:
+            yield from _field(holder, "owner")
+            yield from _items(holder, "grants")
+
+
+def _field(parent: Span, key: str) -> Iterator[_Unit]:
+    value = parent.get(key)
+    if value is not None:
+        yield _Unit(parent, key, None, value)
+
+
+def _items(parent: Span, key: str) -> Iterator[_Unit]:
+    for number, item in enumerate((parent.get(key) or parent).items):
+        yield _Unit(parent, key, number, item)
+
+
+#: Whether a text of a list has a say in a binding: the text as it is for the binding's cluster, and its place.
+_Involved = Callable[[_Said, str, tuple[int, int]], bool]
+
+
+class _Reduction:
+    """One document, without what is to go."""
+
+    def __init__(self, page: Page, units: list[_Unit], texts: dict[str, dict[tuple[int, int], str]]) -> None:
+        self._page, self._units, self._texts = page, units, texts
+        self._splices: list[Splice] = []
+        self._narrowed: list[tuple[_Unit, list[Splice]]] = []
+        self._whole: list[tuple[_Unit, bool]] = []
+
+    def splices(self) -> list[Splice]:
+        """All changes of the document."""
+        self._without_principals()
+        for unit in self._units:
+            if any(said.goes for said in unit.said):
+                self._reduce(unit)
+        going = {(unit.parent.start, unit.key) for unit, _ in self._whole if unit.number is None}
+        for unit, cuts in self._narrowed:
+            if unit.key == "reads" and (unit.parent.start, "owns") in going:
+                self._whole.append((unit, True))  # it takes its groups from owns
+            else:
+                self._splices += cuts
+        self._remove_units()
+        return self._splices
+
+    def _without_principals(self) -> None:
+        """Principals of the document that lose all of it leave its list."""
+        named = self._page.span.get("spec", "principals")
+        said = [one for unit in self._units for one in unit.said]
+        gone = self._gone(named, said, _of_principal) if named is not None else []
+        if named is not None and gone and len(gone) < len(named.texts):
+            self._splices += without_items(self._page.text, named, gone)
+            for unit in self._units:
+                unit.said = [one for one in unit.said if not self._involves(named, gone, one, _of_principal)]
+
+    def _gone(self, span: Span, said: Sequence[_Said], involved: _Involved) -> list[int]:
+        """The texts of a list all of whose bindings go, by number."""
+        found = []
+        for number in range(len(span.texts)):
+            concerned = [one for one in said if self._involves(span, [number], one, involved)]
+            if concerned and all(one.goes for one in concerned):
+                found.append(number)
+        return found
+
+    def _involves(self, span: Span, numbers: Iterable[int], said: _Said, involved: _Involved) -> bool:
+        places = [(span.texts[number].line, span.texts[number].column) for number in numbers]
+        return any(involved(said, self._texts[said.cluster].get(place, ""), place) for place in places)
+
+    def _reduce(self, unit: _Unit) -> None:
+        """Narrow a unit, or mark it to be removed as a whole, where that says more clearly or only that says it."""
+        left = unit.said
+        cut: dict[int, tuple[Span, set[int]]] = {}
+        for span, involved in (*_lists(unit, names=True), *_lists(unit, names=False)):
+            gone = self._gone(span, left, involved)
+            if gone and len(gone) < len(span.texts):
+                cut[span.start] = (span, set(gone))
+                left = [one for one in left if not self._involves(span, gone, one, involved)]
+        for span, involved in (*_lists(unit, names=True), *_lists(unit, names=False)):
+            # What is left to go shares its names (or its principals) with what stays, which is written out again.
+            if involved not in (_of_place, _of_principal):
+                continue
+            known = cut.get(span.start, (span, set[int]()))[1]
+            going = [one for one in left if one.goes]
+            more = known | {
+                number
+                for number in range(len(span.texts))
+                if any(self._involves(span, [number], one, involved) for one in going)
+            }
+            if more > known and len(more) < len(span.texts):
+                cut[span.start] = (span, more)
+                left = [one for one in left if not self._involves(span, more, one, involved)]
+        if any(one.goes for one in left):
+            self._whole.append((unit, not all(one.goes for one in unit.said)))
+            return
+        cuts = [one for span, numbers in cut.values() for one in without_items(self._page.text, span, numbers)]
+        self._narrowed.append((unit, cuts))
+
+    def _remove_units(self) -> None:
+        text, parents = self._page.text, dict[tuple[int, str], list[tuple[_Unit, bool]]]()
+        fields: dict[int, tuple[Span, set[str]]] = {}
+        for unit, replaced in self._whole:
+            if unit.number is None:
+                fields.setdefault(unit.parent.start, (unit.parent, set()))[1].add(unit.key)
+            else:
+                parents.setdefault((unit.parent.start, unit.key), []).append((unit, replaced))
+        for found in parents.values():
+            parent, key = found[0][0].parent, found[0][0].key
+            named, span = parent.entry(key) or (parent, parent)
+            if len(found) < len(span.items):
+                self._splices += self._without(span, found)
+            elif key == "grants":
+                fields.setdefault(parent.start, (parent, set()))[1].add(key)
+            else:
+                cut = emptied(text, named, span)
+                self._splices += [*cut[:1], *self._commented(cut[1:], found)]
+        for parent, keys in fields.values():
+            self._remove_fields(parent, keys)
+
+    def _without(self, span: Span, found: Sequence[tuple[_Unit, bool]]) -> list[Splice]:
+        cuts = without_items(self._page.text, span, [unit.number for unit, _ in found if unit.number is not None])
+        return cuts if span.flow else self._commented(cuts, found)
+
+    def _commented(self, cuts: Sequence[Splice], found: Sequence[tuple[_Unit, bool]]) -> list[Splice]:
+        """The same with the comments of units of which something is written again."""
+        text, done = self._page.text, []
+        by_number = sorted(found, key=lambda one: one[0].span.start)
+        for cut, (unit, replaced) in zip(cuts, by_number, strict=True):
+            margin = " " * (unit.span.column - 2)
+            kept = comments(text, unit.span) if replaced else []
+            done.append(cut._replace(new="".join(f"{margin}{one}{line_break(text)}" for one in kept)))
+        return done
+
+    def _remove_fields(self, parent: Span, keys: set[str]) -> None:
+        text, spec = self._page.text, self._page.span.get("spec")
+        if "owns" in keys and parent.entry("reads") is not None:
+            keys.add("reads")
+        if spec is not None and len(keys) == len(parent.entries):
+            self._splices += without_entries(text, spec, {"defaults"})
+            return
+        self._splices += without_entries(text, parent, keys)
+        if spec is parent and not any(
+            key.plain not in keys and key.plain in ("rules", *_SHORT_FORM) for key, _ in parent.entries
+        ):
+            self._splices += with_entry(text, parent, "rules", "[]")
+
+
+def _lists(unit: _Unit, *, names: bool) -> Iterator[tuple[Span, _Involved]]:
+    """The lists of a unit of which items can be taken, each with what its items have a say in."""
+    if unit.number is None:
+        if unit.key == "owner":
+            found = [("principals", unit.span)]
+        else:
+            found = [("topics", unit.span), *((key.plain, value) for key, value in unit.span.entries)]
+    else:
+        found = [(key.plain, value) for key, value in unit.span.entries]
+        found += [(key, inner) for key, value in found for _, inner in value.entries]
+    for key, span in found:
+        if span.kind == "list" and names is (key not in _INVOLVED):
+            yield span, _INVOLVED.get(key, _of_place)
+
+
+def _of_principal(said: _Said, text: str, place: tuple[int, int]) -> bool:
+    return said.binding.entry.principal == text
+
+
+def _of_operation(said: _Said, text: str, place: tuple[int, int]) -> bool:
+    return said.binding.entry.operation.name == text
+
+
+def _of_host(said: _Said, text: str, place: tuple[int, int]) -> bool:
+    return said.binding.entry.host == text
+
+
+def _of_place(said: _Said, text: str, place: tuple[int, int]) -> bool:
+    return said.place == place
+
+
+_INVOLVED: Final[dict[str, _Involved]] = {
+    "allow": _of_operation,
+    "deny": _of_operation,
+    "hosts": _of_host,
+    "principals": _of_principal,
+}
+
+
+def extend(book: Book, wanted: Wanted, changes: Changes) -> None:
+    """Write rules for what is missing, into a document of the same principal where there is one for these clusters."""
+    missing: dict[tuple[AclBinding, tuple[object, ...]], set[str]] = defaultdict(set)
+    for name in book.clusters:
+        for binding in wanted[name].bindings.keys() - book.desired[name].bindings.keys():
+            missing[binding, terms(wanted[name].bindings[binding])].add(name)
+    homes_of: dict[tuple[str, frozenset[str]], dict[tuple[object, ...], list[AclBinding]]] = {}
+    for (binding, said), where in sorted(missing.items(), key=lambda item: item[0][0]):
+        of_home = homes_of.setdefault((binding.entry.principal, frozenset(where)), {})
+        of_home.setdefault(said, []).append(binding)
+    for (principal, clusters), by_terms in homes_of.items():
+        items = [item for said, bindings in by_terms.items() for item in rules(bindings, *said)]
+        patterns = [binding.pattern for bindings in by_terms.values() for binding in bindings]
+        _place_rules(book, changes, principal, clusters, patterns, items)
+
+
+def _place_rules(
+    book: Book,
+    changes: Changes,
+    principal: str,
+    clusters: frozenset[str],
+    patterns: Sequence[ResourcePattern],
+    items: list[Item],
+) -> None:
+    owners = book.owners(clusters)
+    belonging = homes.teams(owners, principal, patterns)
+    own = [page for page in book.of("Acls") if book.where(page) == clusters and _is_of(book, page, principal)]
+    page = homes.best(own, owners, belonging)
+    if page is not None:
+        changes.at(page, with_items(page.text, page.span.get("spec") or page.span, "rules", items))
+        return
+    title = file_stems([principal])[principal]
+    path = homes.new_path(book, "Acls", title, owners, belonging)
+    name = homes.new_name(book, "Acls", title, [one.name for one in changes.documents])
+    head: dict[str, Written] = {**homes.match_labels(book, clusters), "principal": quoted(principal)}
+    changes.documents.append(NewDocument(path, "Acls", name, head, "rules", items))
+
+
+def _is_of(book: Book, page: Page, principal: str) -> bool:
+    """Whether a document is about this principal alone, on every cluster."""
+    declared = [page.declared(book.clusters[name]) for name in book.where(page)]
+    spec = page.span.get("spec")
+    named = spec.get("principal") or spec.get("principals") if spec is not None else None
+    if named is None or len(named.texts) != 1:
+        return False
+    place = (named.texts[0].line, named.texts[0].column)
+    texts = {page.texts(book.clusters[name]).get(place) for name in book.where(page)}
+    return None not in declared and texts == {principal}
+
+
+def rules(
+    bindings: Iterable[AclBinding], reason: object = None, ticket: object = None, expires: object = None
+) -> Iterator[Item]:
+    """Bindings of one principal as items of ``rules``: folded, as roles where one says exactly the same."""
+    said = {"expires": expires, "reason": reason, "ticket": ticket}
+    ends: Item = {key: quoted(str(text)) if key != "expires" else str(text) for key, text in said.items() if text}
+    for item in with_roles(folded(bindings)):
+        if isinstance(item, ExportedRole):
+            named = [one for rule in item.rules for one in _resources(rule).items()]
+            yield {"role": item.role, **dict(named), **_hosts(item.rules[0]), **ends}
+        else:
+            operations = [operation.name for operation in item.operations]
+            action: Written = operations[0] if len(operations) == 1 else operations
+            yield {item.permission.name.lower(): action, **_resources(item), **_hosts(item), **ends}
+
+
+def _hosts(rule: ExportedRule) -> Item:
+    return {} if rule.hosts == (WILDCARD,) else {"hosts": [quoted(host) for host in rule.hosts]}
+
+
+def _resources(rule: ExportedRule) -> Item:
+    first = rule.patterns[0]
+    field_name = FIELD_OF[first.resource_type]
+    names = [quoted(pattern.name) for pattern in rule.patterns]
+    if first.resource_type is ResourceType.CLUSTER:
+        return {field_name: "true"}
+    if first.is_wildcard:
+        return {field_name: {"any": "true"}}
+    if first.pattern_type is PatternType.PREFIXED:
+        return {field_name: {"prefix": names[0]}}
+    if any(pattern.name.endswith(WILDCARD) for pattern in rule.patterns):
+        return {field_name: {"literal": names}}
+    return {field_name: names}

@@ -1,0 +1,42 @@
+"""What the editor asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from reconciler.edit.homes import NewDocument
+from reconciler.edit.pages import Book, Page
+from reconciler.edit.splices import Splice
+from reconciler.model import DesiredState
+
+#: What is to be declared, by cluster.
+Wanted = Mapping[str, DesiredState]
+
+
+@dataclass(slots=True)
+class Changes:
+    """What one step changes: places in files that are there, documents that are new, and those that go."""
+
+    splices: dict[str, list[Splice]] = field(default_factory=lambda: defaultdict(list))
+    documents: list[NewDocument] = field(default_factory=list)
+    gone: list[Page] = field(default_factory=list)
+
+    def at(self, page: Page, splices: list[Splice]) -> None:
+        """Change the file of a document."""
+        self.splices[page.path] += splices
+
+
+class Kind(Protocol):
+    """A kind of resource. Both steps see the manifests anew, and write into ``changes`` what brings them to ``wanted``.
+
+    They are proposals: the editor compares the result with what is wanted, and writes nothing else.
+    """
+
+    def reduce(self, book: Book, wanted: Wanted, changes: Changes) -> None:
+        """Remove what declares more than is wanted; it may remove too much."""
+        ...
+
+    def extend(self, book: Book, wanted: Wanted, changes: Changes) -> None:
+        """Declare what is still missing."""
+        ...

@@ -1,0 +1,243 @@
+"""Topics: items of ``Topics`` documents, their counts and configs changed in place."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
+
+from reconciler.edit import homes
+from reconciler.edit.homes import NewDocument
+from reconciler.edit.kinds.interface import Changes, Wanted
+from reconciler.edit.layout import Span
+from reconciler.edit.pages import Book, Page
+from reconciler.edit.splices import Splice, emptied, without_entries, without_items
+from reconciler.edit.writing import Item, Written, quoted, with_entry, with_items
+from reconciler.manifest import TopicsDeclaration
+from reconciler.model import DesiredTopic, ResourcePattern, ResourceType, normal_form, readable
+from reconciler.report.export.yaml_text import value as typed
+
+_COUNTS: Final = {"partitions": "num_partitions", "replicationFactor": "replication_factor"}
+
+
+def reduce(book: Book, wanted: Wanted, changes: Changes) -> None:
+    """Remove the items of topics that are not wanted, and change those that are wanted otherwise."""
+    for page in book.of("Topics"):
+        differing = {
+            name: _differing(book.desired[name].topics, wanted[name].topics) for name in sorted(book.where(page))
+        }
+        if any(differing.values()):
+            changes.at(page, _Reduction(book, page, differing).splices())
+
+
+class _Reduction:
+    """One document: which of its items go, and what changes in the others."""
+
+    def __init__(self, book: Book, page: Page, differing: Mapping[str, Mapping[str, DesiredTopic | None]]) -> None:
+        self._page = page
+        self._spec = page.span.get("spec") or page.span
+        topics = self._spec.get("topics")
+        self._items = topics.items if topics is not None else []
+        self._gone: list[int] = []
+        self._targets: dict[int, tuple[DesiredTopic, DesiredTopic]] = {}
+        for name, by_topic in differing.items():
+            texts = page.texts(book.clusters[name])
+            for number, item in enumerate(self._items):
+                topic = _name(item, texts)
+                if topic in by_topic:
+                    target = by_topic[topic]
+                    if target is None:
+                        self._gone.append(number)
+                    else:
+                        self._targets[number] = (book.desired[name].topics[topic], target)
+
+    def splices(self) -> list[Splice]:
+        """All changes of the document."""
+        text, spec = self._page.text, self._spec
+        entry = spec.entry("topics")
+        gone = sorted(set(self._gone))
+        splices: list[Splice] = []
+        if entry and gone:
+            splices += without_items(text, entry[1], gone) if len(gone) < len(self._items) else emptied(text, *entry)
+        inherited = self._given_up()
+        for number, item in enumerate(self._items):
+            if number in gone or (item.get("absent") is not None and number not in self._targets):
+                continue
+            before, target = self._targets.get(number, (None, None))
+            configs = {name: raw for name, raw in inherited.items() if item.get("configs", name) is None}
+            lost: set[str] = set()
+            if before is not None and target is not None:
+                splices += _counts(text, item, before, target)
+                lost = before.topic.configs.keys() - target.topic.configs.keys()
+                configs = {name: raw for name, raw in configs.items() if name in target.topic.configs}
+                configs |= _changed(before.topic.configs, target.topic.configs)
+            splices += _with_configs(text, item, configs, lost)
+        return splices + self._without_defaults(inherited.keys())
+
+    def _given_up(self) -> dict[str, str]:
+        """The configs of the document's defaults that some topic is not to have: every other one says them itself."""
+        defaults = self._spec.get("defaults", "configs")
+        text = self._page.text
+        lost = {
+            name
+            for before, target in self._targets.values()
+            for name in before.topic.configs.keys() - target.topic.configs.keys()
+        }
+        entries = defaults.entries if defaults is not None else []
+        return {key.plain: text[value.start : value.end] for key, value in entries if key.plain in lost}
+
+    def _without_defaults(self, gone: Collection[str]) -> list[Splice]:
+        defaults, configs = self._spec.get("defaults"), self._spec.get("defaults", "configs")
+        if not gone or defaults is None or configs is None:
+            return []
+        if len(gone) < len(configs.entries):
+            return without_entries(self._page.text, configs, gone)
+        whole = len(defaults.entries) == 1
+        return without_entries(self._page.text, self._spec if whole else defaults, {"defaults" if whole else "configs"})
+
+
+def _differing(
+    before: Mapping[str, DesiredTopic], wanted: Mapping[str, DesiredTopic]
+) -> dict[str, DesiredTopic | None]:
+    """Topics that are wanted otherwise, ``None`` for those that are not to be declared."""
+    return {
+        name: wanted.get(name)
+        for name, topic in before.items()
+        if name not in wanted or said(wanted[name]) != said(topic)
+    }
+
+
+def said(wish: DesiredTopic) -> tuple[object, ...]:
+    """What is declared of a topic, with one spelling for each value."""
+    topic = wish.topic
+    configs = {name: normal_form(name, text) for name, text in topic.configs.items()}
+    return wish.absent, topic.num_partitions, topic.replication_factor, topic.replica_assignments, configs
+
+
+def _name(item: Span, texts: Mapping[tuple[int, int], str]) -> str:
+    name = item.get("name")
+    return "" if name is None else texts.get((name.line, name.column), "")
+
+
+def _counts(text: str, item: Span, before: DesiredTopic, wish: DesiredTopic) -> list[Splice]:
+    topic, old = wish.topic, before.topic
+    splices: list[Splice] = []
+    gone = {"absent"} if before.absent and not wish.absent else set[str]()
+    if old.replica_assignments != topic.replica_assignments and item.entry("replicaAssignments"):
+        gone.add("replicaAssignments")
+    for field, name in _COUNTS.items():
+        count = getattr(topic, name)
+        if count is not None and (getattr(old, name) != count or "replicaAssignments" in gone):
+            splices += with_entry(text, item, field, str(count))
+    return splices + (without_entries(text, item, gone) if gone else [])
+
+
+def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
+    """The configs that differ, written."""
+    return {
+        name: _config(name, text)
+        for name, text in after.items()
+        if name not in before or normal_form(name, before[name]) != normal_form(name, text)
+    }
+
+
+def _with_configs(text: str, item: Span, written: Mapping[str, str], gone: Collection[str]) -> list[Splice]:
+    configs = item.get("configs")
+    if configs is None:
+        return with_entry(text, item, "configs", written) if written else []
+    own = {key.plain for key, _ in configs.entries}
+    going = own & set(gone)
+    if not going and not written:
+        return []
+    if going == own and not written:
+        return without_entries(text, item, {"configs"})
+    if going == own:
+        return with_entry(text, item, "configs", written)
+    splices = without_entries(text, configs, going) if going else []
+    for name in sorted(written):
+        splices += with_entry(text, configs, name, written[name])
+    return splices
+
+
+def extend(book: Book, wanted: Wanted, changes: Changes) -> None:
+    """Write items for topics that are missing, into a document whose topics are called alike."""
+    missing: dict[str, set[str]] = defaultdict(set)
+    for name in book.clusters:
+        for topic in wanted[name].topics.keys() - book.desired[name].topics.keys():
+            missing[topic].add(name)
+    added: dict[int, tuple[Page, list[Item]]] = {}
+    for topic, clusters in sorted(missing.items()):
+        wish = wanted[min(clusters)].topics[topic]
+        page = _home(book, frozenset(clusters), wish)
+        if page is not None:
+            added.setdefault(id(page), (page, []))[1].append(_item(wish))
+        else:
+            _new(book, changes, frozenset(clusters), wish)
+    for page, items in added.values():
+        changes.at(page, with_items(page.text, page.span.get("spec") or page.span, "topics", items))
+
+
+def _home(book: Book, clusters: frozenset[str], wish: DesiredTopic) -> Page | None:
+    """The document of these clusters with the topics that are called most alike; its defaults must not add anything."""
+    name = wish.topic.name
+    owners = book.owners(clusters)
+    belonging = homes.teams(owners, None, [ResourcePattern(ResourceType.TOPIC, name)])
+    found = []
+    for page in book.of("Topics"):
+        if book.where(page) != clusters or not homes.fits(owners, page.path, belonging):
+            continue
+        declared = [page.declared(book.clusters[cluster]) for cluster in clusters]
+        alike = max((_alike(name, other) for one in declared for other in _names(one)), default=0)
+        if alike and _adds_nothing(page, wish):
+            found.append((-alike, page.path, page.heading.name, page))
+    return min(found, key=lambda one: one[:3])[3] if found else None
+
+
+def _names(declared: object) -> Iterator[str]:
+    for topic in declared.topics if isinstance(declared, TopicsDeclaration) else ():
+        yield topic.topic.name
+
+
+def _alike(one: str, other: str) -> int:
+    """How many words two names begin with alike, and one more: any topics are better than none."""
+    count = 1
+    for a, b in zip(one.split("."), other.split("."), strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+def _adds_nothing(page: Page, wish: DesiredTopic) -> bool:
+    defaults = page.span.get("spec", "defaults")
+    if defaults is None:
+        return True
+    configs = defaults.get("configs")
+    own = {key.plain for key, _ in defaults.entries}
+    return not own & {"owner", "grants", "overrides"} and all(
+        key.plain in wish.topic.configs for key, _ in (configs.entries if configs else ())
+    )
+
+
+def _new(book: Book, changes: Changes, clusters: frozenset[str], wish: DesiredTopic) -> None:
+    owners = book.owners(clusters)
+    belonging = homes.teams(owners, None, [ResourcePattern(ResourceType.TOPIC, wish.topic.name)])
+    path = homes.new_path(book, "Topics", "topics", owners, belonging)
+    head = homes.match_labels(book, clusters)
+    for document in changes.documents:
+        if (document.kind, document.path, document.head) == ("Topics", path, head):
+            document.items.append(_item(wish))
+            return
+    name = homes.new_name(book, "Topics", "topics", [one.name for one in changes.documents])
+    changes.documents.append(NewDocument(path, "Topics", name, dict(head), "topics", [_item(wish)]))
+
+
+def _item(wish: DesiredTopic) -> Item:
+    topic = wish.topic
+    item: dict[str, Written] = {"name": quoted(topic.name)}
+    item |= {field: str(count) for field, name in _COUNTS.items() if (count := getattr(topic, name)) is not None}
+    if topic.configs:
+        item["configs"] = {name: _config(name, text) for name, text in topic.configs.items()}
+    return item
+
+
+def _config(name: str, text: str) -> str:
+    return typed(readable(name, normal_form(name, text)), flow=True)

@@ -1,0 +1,180 @@
+"""A YAML text as a tree of spans: where each value begins and ends, so that it can be changed and nothing else is.
+
+The nodes of ``manifest.reader`` say where values begin; an edit also needs their ends, the dashes and the way in which
+a collection is written. Only texts that the reader takes come here, so there are no anchors, tags or odd keys.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import yaml
+from yaml._yaml import CParser
+
+_BLANK: Final = " \t"
+_BREAKS: Final = "\r\n"
+#: Of a text between two values.
+_COMMENT: Final = re.compile(r"(?:^|[\s\[{,\]}])(#[^\r\n]*)")
+
+
+@dataclass(slots=True, eq=False)
+class Span:
+    """One value: ``text[start:end]``, and the line and column of its beginning, from 0.
+
+    A scalar has neither ``items`` nor ``entries``. ``flow``: written in brackets. ``dashes`` are the places of the
+    dashes of a list's items; the end of a block collection is that of its last value, without comments after it.
+    """
+
+    kind: str
+    start: int
+    end: int
+    line: int
+    column: int
+    flow: bool = False
+    plain: str = ""
+    items: "list[Span]" = field(default_factory=list)
+    dashes: list[int] = field(default_factory=list)
+    entries: "list[tuple[Span, Span]]" = field(default_factory=list)
+
+    def get(self, *path: str) -> "Span | None":
+        """The value at the end of a path of keys, or ``None``."""
+        found: Span | None = self
+        for key in path:
+            entry = None if found is None else found.entry(key)
+            found = None if entry is None else entry[1]
+        return found
+
+    def entry(self, key: str) -> "tuple[Span, Span] | None":
+        """The key and value of that name, or ``None``."""
+        return next((one for one in self.entries if one[0].plain == key), None)
+
+    def holds(self, place: tuple[int, int]) -> bool:
+        """Whether a value below this one, or this one, begins at the line and column."""
+        return any((one.line, one.column) == place for one in self.walk())
+
+    def walk(self) -> "Iterator[Span]":
+        """The value itself and all below it."""
+        yield self
+        for item in self.items:
+            yield from item.walk()
+        for _, value in self.entries:
+            yield from value.walk()
+
+    @property
+    def texts(self) -> "list[Span]":
+        """A scalar, or the scalars of a list."""
+        if self.kind == "scalar":
+            return [self]
+        return [item for item in self.items if item.kind == "scalar"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentSpan:
+    """A document: its root, and the place of its ``---`` (the beginning of the text where it has none)."""
+
+    root: Span
+    start: int
+
+
+def layout(text: str) -> list[DocumentSpan]:
+    """The documents of a text that are not empty, in order; the reader has to have taken the text."""
+    following: Callable[[], Any] = CParser(text).get_event
+    event: Any
+    found = []
+    start = 0
+    while type(event := following()) is not yaml.StreamEndEvent:
+        if type(event) is yaml.DocumentStartEvent:
+            mark: Any = event.start_mark
+            start = mark.index
+            first = following()
+            root = _node(text, first, following)
+            if root.kind != "scalar":
+                found.append(DocumentSpan(root, start))
+    return found
+
+
+def _node(text: str, opening: Any, following: Callable[[], Any]) -> Span:
+    mark = opening.start_mark
+    kind = type(opening)
+    if kind is yaml.ScalarEvent:
+        end = opening.end_mark.index
+        if opening.style in ("|", ">"):
+            # Its end mark is where the next token begins.
+            end = mark.index + len(text[mark.index : end].rstrip())
+        return Span("scalar", mark.index, end, mark.line, mark.column, plain=opening.value)
+    is_list = kind is yaml.SequenceStartEvent
+    span = Span(
+        "list" if is_list else "mapping", mark.index, mark.index, mark.line, mark.column, bool(opening.flow_style)
+    )
+    closing = yaml.SequenceEndEvent if is_list else yaml.MappingEndEvent
+    at = span.start
+    event: Any
+    while type(event := following()) is not closing:
+        node = _node(text, event, following)
+        if not is_list:
+            value = _node(text, following(), following)
+            span.entries.append((node, value))
+            at = value.end
+            continue
+        if not span.flow:
+            span.dashes.append(past_blanks(text, at))
+        span.items.append(node)
+        at = node.end
+    closed: Any = event.end_mark
+    span.end = closed.index if span.flow else at
+    return span
+
+
+def past_blanks(text: str, at: int) -> int:
+    """The first place from ``at`` on that is neither blank nor in a comment."""
+    while at < len(text):
+        if text[at] == "#":
+            at = line_end(text, at)
+        elif text[at] in _BLANK or text[at] in _BREAKS:
+            at += 1
+        else:
+            break
+    return at
+
+
+def line_start(text: str, at: int) -> int:
+    """Where the line of that place begins."""
+    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+
+
+def line_end(text: str, at: int) -> int:
+    """Where the line of that place ends, before its break."""
+    found = [place for mark in _BREAKS if (place := text.find(mark, at)) >= 0]
+    return min(found, default=len(text))
+
+
+def next_line(text: str, at: int) -> int:
+    """Where the line after that of the place begins; the end of the text where it is the last."""
+    end = line_end(text, at)
+    return end + (2 if text[end : end + 2] == "\r\n" else 1 if end < len(text) else 0)
+
+
+def line_break(text: str) -> str:
+    """How the text ends its lines."""
+    return "\r\n" if "\r\n" in text else "\r" if "\r" in text and "\n" not in text else "\n"
+
+
+def comments(text: str, span: Span) -> list[str]:
+    """The comments inside a value and at the end of its last line, in order."""
+    found, at = [], span.start
+    leaves = (leaf for leaf in _leaves(span))
+    for start, end in (*((leaf.start, leaf.end) for leaf in leaves), (line_end(text, span.end),) * 2):
+        found += [match.group(1).rstrip() for match in _COMMENT.finditer(text[at:start])]
+        at = end
+    return found
+
+
+def _leaves(span: Span) -> Iterator[Span]:
+    if span.kind == "scalar":
+        yield span
+    for item in span.items:
+        yield from _leaves(item)
+    for key, value in span.entries:
+        yield key
+        yield from _leaves(value)

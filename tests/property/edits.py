@@ -1,0 +1,223 @@
+"""Random manifests as people write them, with a comment on every other line, and random wishes about them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
+
+from reconciler.edit.pages import Book
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    Declaration,
+    DesiredItem,
+    DesiredState,
+    DesiredTopic,
+    Origin,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+
+CLUSTER = """\
+# the cluster
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: demo}   # its name
+spec: {bootstrapServers: ["broker:9092"], vars: {team: red}}
+"""
+NOWHERE = Declaration(Origin("", 1, 1))
+OPERATIONS = (AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.ALTER)
+
+
+class Author:
+    """Writes manifests; every comment is there once, so that a lost one is seen."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self._count = 0
+        self.newline = random.choice(["\n", "\n", "\n", "\r\n"])
+
+    def number(self) -> int:
+        self._count += 1
+        return self._count
+
+    def note(self) -> str:
+        return f"  # note {self.number()}" if self.random.random() < 0.3 else ""
+
+    def lines(self, margin: str) -> list[str]:
+        """Nothing, or something that stands between two items."""
+        some = [
+            [],
+            [],
+            [f"{margin}# line {self.number()}"],
+            [""],
+            ["", f"{margin}# - looks: {{like YAML}} {self.number()}"],
+        ]
+        return self.random.choice(some)
+
+    def text(self, name: str) -> str:
+        return self.random.choice([name, name, f"'{name}'", f'"{name}"'])
+
+    def listed(self, names: list[str], margin: str) -> list[str]:
+        """A list as the value of a key: after it on the line, or below."""
+        form = self.random.randrange(5)
+        if form == 0 and len(names) == 1:
+            return [f" {self.text(names[0])}{self.note()}"]
+        if form == 1:
+            return [self.note(), *(f"{margin}- {self.text(name)}{self.note()}" for name in names)]
+        if form == 2:
+            inner = [
+                f"{margin}    {self.text(name)}{',' if n + 1 < len(names) else ''}{self.note()}"
+                for n, name in enumerate(names)
+            ]
+            return [" [", *inner, f"{margin}  ]{self.note()}"]
+        return [f" [{', '.join(self.text(name) for name in names)}]{self.note()}"]
+
+    def rule(self, name: str, margin: str) -> list[str]:
+        """One rule about topics that begin with ``name``."""
+        topics = [f"{name}.{letter}" for letter in "abc"[: self.random.randint(1, 3)]]
+        kind = self.random.randrange(6)
+        groups = f"groups: [{name}]"
+        if kind == 0:
+            return [f"{margin}- {{role: consumer, topics: [{', '.join(topics)}], {groups}}}{self.note()}"]
+        if kind == 1:
+            said = f"expires: 2027-01-31, reason: 'it''s {name}', ticket: T-1"
+            return [f"{margin}- {{allow: READ, topics: [{', '.join(map(self.text, topics))}], {said}}}{self.note()}"]
+        operations = [one.name for one in self.random.sample(OPERATIONS, self.random.randint(1, 3))]
+        below = margin + "  "
+        entries = [("topics", self.listed(topics, below))]
+        if kind == 2:
+            entries += [("role", [" producer"])]
+        elif kind == 3:
+            entries += [("deny", self.listed(operations, below))]
+        else:
+            entries += [("allow", self.listed(operations, below))]
+        if kind == 4:
+            entries += [("hosts", self.listed(["10.0.0.1", "10.0.0.2"], below))]
+        if kind == 5:
+            entries = [("topics", [f" {{prefix: {name}.}}{self.note()}"]), ("allow", [" READ"])]
+        self.random.shuffle(entries)
+        lines: list[str] = []
+        for key, (first, *rest) in entries:
+            lines += [*(self.lines(below) if lines else []), f"{below}{key}:{first}", *rest]
+        return [f"{margin}- {lines[0].lstrip()}", *lines[1:]]
+
+    def acls(self, name: str) -> list[str]:
+        many = self.random.random() < 0.3
+        margin = self.random.choice(["  ", "    ", "      "])
+        principal = f"User:{name}-${{vars.team}}" if self.random.random() < 0.2 else f"User:{name}"
+        who = f"principals: ['{principal}', User:{name}-2]" if many else f"principal: {principal}"
+        head = ["apiVersion: reconciler/v1", f"kind: Acls{self.note()}", f"metadata: {{name: {name}}}", "spec:"]
+        lines = [*head, f"  {who}{self.note()}"]
+        if self.random.random() < 0.3:
+            lines += [f"  owns: {name}-own.{self.note()}", f"  reads: [{name}.r1, {name}.r2]", f"  writes: {name}.w"]
+            if self.random.random() < 0.5:
+                return lines
+        lines += [f"  rules:{self.note()}"]
+        for number in range(self.random.randint(1, 4)):
+            lines += [*self.lines(margin), *self.rule(f"{name}.{number}", margin)]
+        return [*lines, *self.lines("  ")]
+
+    def topics(self, name: str) -> list[str]:
+        lines = ["apiVersion: reconciler/v1", "kind: Topics", f"metadata: {{name: {name}}}", "spec:"]
+        if self.random.random() < 0.4:
+            lines += ["  defaults:", "    partitions: 3", f"    configs: {{retention.ms: 1d}}{self.note()}"]
+            lines += ["    owner: User:everywhere"] if self.random.random() < 0.3 else []
+        lines += ["  topics:"]
+        for number in range(self.random.randint(1, 4)):
+            topic = f"{name}.t{number}"
+            lines += self.lines("    ")
+            if self.random.random() < 0.3:
+                lines += [f"    - {{name: {topic}, partitions: {number + 1}, owner: User:{name}}}{self.note()}"]
+                continue
+            lines += [f"    - name: {topic}{self.note()}"]
+            lines += [f"      partitions: 6{self.note()}"] if self.random.random() < 0.5 else []
+            if self.random.random() < 0.5:
+                lines += ["      configs:", f"        retention.ms: 7d{self.note()}", "        cleanup.policy: compact"]
+            if self.random.random() < 0.3:
+                lines += ["      grants:", f"        - {{role: producer, principal: User:{name}-p}}{self.note()}"]
+        return lines
+
+    def quotas(self) -> list[str]:
+        lines = ["apiVersion: reconciler/v1", "kind: Quotas", "metadata: {name: q}", "spec:", "  quotas:"]
+        return [
+            *lines,
+            f"    - {{user: [q1, q2], limits: {{producer_byte_rate: 1MiB/s}}}}{self.note()}",
+            f"    - user: {{default: true}}{self.note()}",
+            "      limits:",
+            f"        request_percentage: 200%{self.note()}",
+            "        consumer_byte_rate: 10",
+        ]
+
+    def manifests(self) -> dict[str, str]:
+        documents = [self.acls(f"p{number}") for number in range(self.random.randint(1, 3))]
+        documents += [self.topics(f"t{number}") for number in range(self.random.randint(0, 2))]
+        documents += [self.quotas()] if self.random.random() < 0.5 else []
+        files: dict[str, list[str]] = {}
+        for document in documents:
+            path = self.random.choice(["one.yaml", "two.yaml", "teams/three.yaml"])
+            files.setdefault(path, []).extend([*(["---"] if path in files else []), *self.lines(""), *document])
+        texts = {
+            path: self.newline.join(lines) + self.newline * self.random.randint(0, 1) for path, lines in files.items()
+        }
+        return {"cluster.yaml": CLUSTER, **texts}
+
+
+def binding(principal: str, name: str, operation: AclOperation, *, prefix: bool = False) -> AclBinding:
+    pattern = ResourcePattern(ResourceType.TOPIC, name, PatternType.PREFIXED if prefix else PatternType.LITERAL)
+    return AclBinding(pattern, AccessControlEntry(principal, "*", operation, AclPermissionType.ALLOW))
+
+
+def wish(random: Random, book: Book) -> dict[str, DesiredState]:
+    """Some of what is declared no longer, or otherwise, and something new."""
+    (name,) = book.clusters
+    state = book.desired[name]
+    gone = random.sample(sorted(state.bindings), min(len(state.bindings), random.randint(0, 4)))
+    kept = {one: said for one, said in state.bindings.items() if one not in gone}
+    for one in random.sample(sorted(kept), min(len(kept), random.randint(0, 1))):
+        kept[one] = kept[one]._replace(reason="another reason: # x", ticket=None)
+    people = [*sorted({one.entry.principal for one in state.bindings}), "User:new", "User:CN=a, O=b #1"]
+    for _ in range(random.randint(0, 3)):
+        new = binding(
+            random.choice(people),
+            random.choice(["new.x", "new-y"]),
+            random.choice(OPERATIONS),
+        )
+        kept.setdefault(new, NOWHERE._replace(reason=random.choice([None, "yes", "a: b"])))
+    topics = _topics(random, state.topics)
+    return {name: replace(state, bindings=kept, topics=topics, listed=_quotas(random, state))}
+
+
+def _topics(random: Random, before: Mapping[str, DesiredTopic]) -> dict[str, DesiredTopic]:
+    topics = dict(before)
+    for name in random.sample(sorted(topics), min(len(topics), random.randint(0, 2))):
+        topic = topics[name].topic
+        configs = dict(topic.configs)
+        for key in random.sample(sorted(configs), min(len(configs), 1)):
+            del configs[key]
+        if random.random() < 0.5:
+            configs["min.insync.replicas"] = "2"
+        if random.random() < 0.4:
+            del topics[name]
+        else:
+            topics[name] = replace(topics[name], topic=replace(topic, num_partitions=12, configs=configs))
+    if random.random() < 0.4:
+        topics["t0.extra"] = DesiredTopic(Topic("t0.extra", 2, 1, {"retention.ms": "60000"}), Origin("", 1, 1))
+    return topics
+
+
+def _quotas(random: Random, state: DesiredState) -> dict[str, dict[QuotaEntity, DesiredItem[ClientQuota]]]:
+    quotas = dict(state.of(ClientQuota))
+    for entity in random.sample(sorted(quotas), min(len(quotas), random.randint(0, 2))):
+        if random.random() < 0.5:
+            del quotas[entity]
+        else:
+            quotas[entity] = replace(quotas[entity], item=ClientQuota(entity, {"consumer_byte_rate": 5}))
+    if random.random() < 0.3:
+        entity = QuotaEntity.of("new, user")
+        quotas[entity] = DesiredItem(ClientQuota(entity, {"request_percentage": 12.5}), NOWHERE)
+    return {ClientQuota.KIND: quotas} if quotas or state.listed else {}

@@ -1,0 +1,96 @@
+"""The editor: the manifests declare exactly what is wanted, and a person's file is still that person's file."""
+
+from collections.abc import Iterable, Mapping
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.edit.editing import edited
+from reconciler.edit.pages import Book, Page, read
+from reconciler.model import DesiredState, Origin
+from tests.property import edits
+
+
+def declared(state: DesiredState) -> tuple[object, ...]:
+    """Everything that is declared, in a form of its own: not the one of the editor's proof."""
+    return (
+        {one: said[1:4] for one, said in state.bindings.items()},
+        {name: (one.topic.num_partitions, dict(one.topic.configs), one.absent) for name, one in state.topics.items()},
+        {str(key): one.item.values for kind in state.listed.values() for key, one in kind.items()},
+    )
+
+
+def origins(state: DesiredState) -> dict[object, tuple[object, Origin]]:
+    """What is declared of each thing, and where."""
+    listed = ((key, one) for kind in state.listed.values() for key, one in kind.items())
+    return {
+        **{one: (said[1:4], said.origin) for one, said in state.bindings.items()},
+        **{name: ((one.topic, one.absent), one.origin) for name, one in state.topics.items()},
+        **{key: ((one.item, one.absent), one.declaration.origin) for key, one in listed},
+    }
+
+
+def touched(before: Book, wanted: DesiredState) -> set[tuple[str, str]]:
+    """The documents that declare something which is to go, or to be declared otherwise."""
+    old, new = origins(before.desired["demo"]), origins(wanted)
+    places = [place for key, (said, place) in old.items() if key not in new or new[key][0] != said]
+    return {page.key for page in before.pages for place in places if _is_in(place, page, before)}
+
+
+def _is_in(place: Origin, page: Page, book: Book) -> bool:
+    first, last = lines_of(page, book)
+    return place.file == page.path and first < place.line <= last
+
+
+def lines_of(page: Page, book: Book) -> tuple[int, int]:
+    """The lines of a document, from the one after ``first`` to ``last``, counted from 1; with those before the next."""
+    starts = [one.start for one in book.pages if one.path == page.path and one.start > page.start]
+    end = min(starts, default=len(page.text))
+    return page.text[: page.start].count("\n"), page.text[:end].rstrip("\r\n").count("\n") + 1
+
+
+def is_part(lines: Iterable[str], of: Iterable[str]) -> bool:
+    """Whether all lines are there, in their order."""
+    left = iter(of)
+    return all(line in left for line in lines)
+
+
+def check(seed: int) -> None:
+    random = Random(seed)
+    texts = edits.Author(random).manifests()
+    wishes: dict[str, DesiredState] = {}
+
+    def wanted(book: Book) -> Mapping[str, DesiredState]:
+        wishes.update(edits.wish(random, book))
+        return wishes
+
+    changes = edited(texts, wanted)
+    after = {path: text for path, text in {**texts, **changes}.items() if text is not None}
+    before = read(texts)
+    assert declared(read(after).desired["demo"]) == declared(wishes["demo"])
+    assert all(texts.get(path) != text for path, text in changes.items())
+    going = touched(before, wishes["demo"])
+    for page in before.pages:
+        first, last = lines_of(page, before)
+        kept = page.text.splitlines()[first:last]
+        lines = after.get(page.path, "").splitlines()
+        if page.key in going:
+            # Between documents: in none of their rules.
+            kept = [line for line in kept if line.startswith(("#", "  # line", "  # - looks"))]
+        elif page.start == 0 or not first:
+            kept = [line for line in kept if line != "---"]
+        assert is_part(kept, lines), (page.key, page.path)
+
+
+@given(st.integers(0, 2**32))
+def test_what_is_wanted_is_declared_and_the_rest_of_the_file_stays(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(5))
+def test_the_same_of_many(part: int) -> None:
+    for seed in range(part * 400, part * 400 + 400):
+        check(seed)
