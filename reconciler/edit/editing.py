@@ -17,7 +17,7 @@ from reconciler.edit.splices import OverlapError, Splice, spliced
 from reconciler.edit.writing import document
 from reconciler.manifest import ManifestError
 
-_RULES: Final = ("rules", "owns", "reads", "writes")
+_CONTENT: Final = {kind.DOCUMENT: kind.CONTENT for kind in KINDS}
 #: So often is everything looked at once more; two are what any manifest has needed.
 _ROUNDS: Final = 4
 
@@ -137,7 +137,7 @@ def _is_empty(page: Page) -> bool:
     spec = page.span.get("spec")
     if spec is None:
         return False
-    keys = {"Acls": _RULES, "Topics": ("topics",), "Quotas": ("quotas",)}.get(page.heading.kind, ())
+    keys = _CONTENT.get(page.heading.kind, ())
     found = [spec.get(key) for key in keys]
     return (
         bool(keys)

@@ -92,6 +92,8 @@ class Book:
     pages: list[Page]
     desired: Mapping[str, DesiredState]
     _roles: dict[str, Mapping[str, RoleDeclaration]] = field(default_factory=dict)
+    _naming: dict[str, list[Page]] | None = None
+    _principals: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def clusters(self) -> Mapping[str, ClusterDeclaration]:
@@ -106,6 +108,26 @@ class Book:
         """The clusters that a document is for."""
         found = self.clusters.items()
         return frozenset(name for name, cluster in found if page.heading.applies_to(cluster.labels))
+
+    def principals(self, page: Page) -> tuple[str, ...]:
+        """The principals of an ``Acls`` document; none where they differ from cluster to cluster."""
+        if id(page) not in self._principals:
+            spec = page.span.get("spec")
+            named = None if spec is None else spec.get("principal") or spec.get("principals")
+            places = [(one.line, one.column) for one in (named.texts if named is not None else ())]
+            texts = [page.texts(self.clusters[name]) for name in self.where(page)]
+            found = {tuple(one.get(place, "") for place in places) for one in texts}
+            self._principals[id(page)] = found.pop() if len(found) == 1 else ()
+        return self._principals[id(page)]
+
+    def naming(self, principal: str) -> list[Page]:
+        """The ``Acls`` documents that name a principal, alone or with others."""
+        if self._naming is None:
+            self._naming = {}
+            for page in self.of("Acls"):
+                for one in self.principals(page):
+                    self._naming.setdefault(one, []).append(page)
+        return self._naming.get(principal, [])
 
     def roles(self, cluster: str) -> Mapping[str, RoleDeclaration]:
         """The roles that rules for a cluster can use."""

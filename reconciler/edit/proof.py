@@ -1,21 +1,17 @@
 """What an edit has to prove: the manifests declare what is wanted, and all that it has no business with is the same."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from reconciler.codec.kinds import LISTED
 from reconciler.diff import DiffRules, compare
-from reconciler.edit.kinds import acl, quota, topic
+from reconciler.edit.kinds import KINDS
 from reconciler.edit.pages import Book, Page
 from reconciler.manifest.reader.nodes import MappingNode
 from reconciler.model import ClusterState, DesiredState, Listing, Scope, Topic
 
 #: The keys of a spec that the editor writes, by kind of document.
-WRITTEN: Final[Mapping[str, frozenset[str]]] = {
-    "Acls": frozenset(("principal", "principals", "rules", "owns", "reads", "writes")),
-    "Topics": frozenset(("topics", "defaults")),
-    "Quotas": frozenset(("quotas",)),
-}
+WRITTEN: Final = {kind.DOCUMENT: kind.WRITTEN for kind in KINDS}
 
 
 def as_live(wanted: DesiredState) -> ClusterState:
@@ -35,24 +31,9 @@ def differences(after: DesiredState, wanted: DesiredState) -> Iterator[str]:
         found = compare(one, as_live(other), Scope(), rules)
         yield from (f"not as wanted: {change.change}" for change in found.changes)
         yield from (f"not as wanted: {skipped.subject}" for skipped in found.skipped)
-    bindings = after.bindings.keys() & wanted.bindings.keys()
-    yield from (
-        f"not on the wanted terms: {binding}"
-        for binding in sorted(bindings)
-        if acl.terms(after.bindings[binding]) != acl.terms(wanted.bindings[binding])
-    )
-    yield from _apart(
-        {n: topic.said(t) for n, t in after.topics.items()}, {n: topic.said(t) for n, t in wanted.topics.items()}
-    )
-    for kind in LISTED:
-        sides = (one.listed.get(kind, {}) for one in (after, wanted))
-        yield from _apart(*({key: quota.said(item) for key, item in side.items()} for side in sides))
-
-
-def _apart(after: Mapping[Any, object], wanted: Mapping[Any, object]) -> Iterator[str]:
-    for key in sorted({*after, *wanted}):
-        if after.get(key) != wanted.get(key):
-            yield f"not as wanted: {key}"
+    for kind in KINDS:
+        told, wish = kind.told(after), kind.told(wanted)
+        yield from (f"not as wanted: {key}" for key in sorted({*told, *wish}) if told.get(key) != wish.get(key))
 
 
 def others_changed(before: Book, after: Book) -> list[str]:

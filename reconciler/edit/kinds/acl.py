@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from reconciler.edit import homes
 from reconciler.edit.homes import NewDocument
 from reconciler.edit.kinds.interface import Changes, Wanted
-from reconciler.edit.layout import Span, comments, line_break
+from reconciler.edit.layout import Span, comments, line_break, line_start
 from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice, emptied, without_entries, without_items
 from reconciler.edit.writing import Item, Written, quoted, with_entry, with_items
@@ -24,9 +24,12 @@ from reconciler.report.export.file_names import file_stems
 from reconciler.report.export.kinds.acl import folded
 from reconciler.report.export.roles import ExportedRole, ExportedRule, with_roles
 
-_KINDS: Final = ("Acls", "Topics")
+DOCUMENT: str = "Acls"
 _SHORT_FORM: Final = ("owns", "reads", "writes")
-_PRINCIPALS: Final = ("principal", "principals")
+CONTENT: tuple[str, ...] = ("rules", *_SHORT_FORM)
+WRITTEN: frozenset[str] = frozenset((*CONTENT, "principal", "principals"))
+#: The documents that grant something.
+_KINDS: Final = (DOCUMENT, "Topics")
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +55,11 @@ class _Said(NamedTuple):
 def terms(declaration: Declaration) -> tuple[object, ...]:
     """What people say of a binding, wherever they say it."""
     return declaration.reason, declaration.ticket, declaration.expires
+
+
+def told(state: DesiredState) -> dict[AclBinding, tuple[object, ...]]:
+    """Every binding with its terms."""
+    return {binding: terms(said) for binding, said in state.bindings.items()}
 
 
 def reduce(book: Book, wanted: Wanted, changes: Changes) -> None:
@@ -236,12 +244,15 @@ class _Reduction:
 
     def _commented(self, cuts: Sequence[Splice], found: Sequence[tuple[_Unit, bool]]) -> list[Splice]:
         """The same with the comments of units of which something is written again."""
-        text, done = self._page.text, []
+        text, newline, done = self._page.text, line_break(self._page.text), list[Splice]()
         by_number = sorted(found, key=lambda one: one[0].span.start)
         for cut, (unit, replaced) in zip(cuts, by_number, strict=True):
             margin = " " * (unit.span.column - 2)
             kept = comments(text, unit.span) if replaced else []
-            done.append(cut._replace(new="".join(f"{margin}{one}{line_break(text)}" for one in kept)))
+            # A cut at the end of a text without a last break takes the break before it.
+            whole = line_start(text, cut.start) == cut.start
+            lines = [f"{margin}{one}{newline}" if whole else f"{newline}{margin}{one}" for one in kept]
+            done.append(cut._replace(new="".join(lines)))
         return done
 
     def _remove_fields(self, parent: Span, keys: set[str]) -> None:
@@ -252,9 +263,7 @@ class _Reduction:
             self._splices += without_entries(text, spec, {"defaults"})
             return
         self._splices += without_entries(text, parent, keys)
-        if spec is parent and not any(
-            key.plain not in keys and key.plain in ("rules", *_SHORT_FORM) for key, _ in parent.entries
-        ):
+        if spec is parent and not any(key.plain not in keys and key.plain in CONTENT for key, _ in parent.entries):
             self._splices += with_entry(text, parent, "rules", "[]")
 
 
@@ -323,28 +332,19 @@ def _place_rules(
 ) -> None:
     owners = book.owners(clusters)
     belonging = homes.teams(owners, principal, patterns)
-    own = [page for page in book.of("Acls") if book.where(page) == clusters and _is_of(book, page, principal)]
+    naming = book.naming(principal)
+    own = [page for page in naming if book.principals(page) == (principal,) and book.where(page) == clusters]
     page = homes.best(own, owners, belonging)
     if page is not None:
         changes.at(page, with_items(page.text, page.span.get("spec") or page.span, "rules", items))
         return
     title = file_stems([principal])[principal]
-    path = homes.new_path(book, "Acls", title, owners, belonging)
-    name = homes.new_name(book, "Acls", title, [one.name for one in changes.documents])
+    beside = homes.best(naming, owners, belonging)
+    near = beside is not None and homes.fits(owners, beside.path, belonging)
+    path = beside.path if beside and near else homes.new_path(book, DOCUMENT, title, owners, belonging)
+    name = homes.new_name(book, DOCUMENT, title, [one.name for one in changes.documents])
     head: dict[str, Written] = {**homes.match_labels(book, clusters), "principal": quoted(principal)}
-    changes.documents.append(NewDocument(path, "Acls", name, head, "rules", items))
-
-
-def _is_of(book: Book, page: Page, principal: str) -> bool:
-    """Whether a document is about this principal alone, on every cluster."""
-    declared = [page.declared(book.clusters[name]) for name in book.where(page)]
-    spec = page.span.get("spec")
-    named = spec.get("principal") or spec.get("principals") if spec is not None else None
-    if named is None or len(named.texts) != 1:
-        return False
-    place = (named.texts[0].line, named.texts[0].column)
-    texts = {page.texts(book.clusters[name]).get(place) for name in book.where(page)}
-    return None not in declared and texts == {principal}
+    changes.documents.append(NewDocument(path, DOCUMENT, name, head, "rules", items))
 
 
 def rules(

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from reconciler.edit.homes import NewDocument
 from reconciler.edit.pages import Book, Page
@@ -28,10 +28,21 @@ class Changes:
 
 
 class Kind(Protocol):
-    """A kind of resource. Both steps see the manifests anew, and write into ``changes`` what brings them to ``wanted``.
+    """A kind of resource, and the ``DOCUMENT`` that declares it.
 
-    They are proposals: the editor compares the result with what is wanted, and writes nothing else.
+    ``CONTENT`` are the keys of its spec that declare something, ``WRITTEN`` those that the editor writes.
+
+    Both steps see the manifests anew, and write into ``changes`` what brings them to ``wanted``. They propose: the
+    editor compares the result with what is wanted, and writes nothing else.
     """
+
+    DOCUMENT: str
+    CONTENT: tuple[str, ...]
+    WRITTEN: frozenset[str]
+
+    def told(self, state: DesiredState) -> Mapping[Any, object]:
+        """All that is declared of this kind, with what a plan does not compare, wherever it is declared."""
+        ...
 
     def reduce(self, book: Book, wanted: Wanted, changes: Changes) -> None:
         """Remove what declares more than is wanted; it may remove too much."""

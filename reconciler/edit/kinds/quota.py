@@ -14,6 +14,9 @@ from reconciler.edit.writing import Item, Written, quoted, with_entry, with_item
 from reconciler.model import DesiredItem, DesiredState
 from reconciler.model.kinds.quota import CLIENT_ID, IP, USER, ClientQuota, QuotaEntity
 
+DOCUMENT: str = "Quotas"
+CONTENT: tuple[str, ...] = ("quotas",)
+WRITTEN: frozenset[str] = frozenset(CONTENT)
 _FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
 #: By cluster and entity: what is wanted instead, ``None`` where nothing is.
 _Differing = dict[tuple[str, QuotaEntity], DesiredItem[ClientQuota] | None]
@@ -23,6 +26,11 @@ def said(wish: DesiredItem[Any]) -> tuple[object, ...]:
     """What is declared of a quota, wherever it is declared."""
     declaration = wish.declaration
     return wish.item, wish.absent, declaration.reason, declaration.ticket, declaration.expires
+
+
+def told(state: DesiredState) -> dict[QuotaEntity, tuple[object, ...]]:
+    """Every quota with what is declared of it."""
+    return {entity: said(wish) for entity, wish in state.of(ClientQuota).items()}
 
 
 def reduce(book: Book, wanted: Wanted, changes: Changes) -> None:

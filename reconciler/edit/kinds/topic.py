@@ -12,10 +12,18 @@ from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice, emptied, without_entries, without_items
 from reconciler.edit.writing import Item, Written, quoted, with_entry, with_items
 from reconciler.manifest import TopicsDeclaration
-from reconciler.model import DesiredTopic, ResourcePattern, ResourceType, normal_form, readable
+from reconciler.model import DesiredState, DesiredTopic, ResourcePattern, ResourceType, normal_form, readable
 from reconciler.report.export.yaml_text import value as typed
 
+DOCUMENT: str = "Topics"
+CONTENT: tuple[str, ...] = ("topics",)
+WRITTEN: frozenset[str] = frozenset((*CONTENT, "defaults"))
 _COUNTS: Final = {"partitions": "num_partitions", "replicationFactor": "replication_factor"}
+
+
+def told(state: DesiredState) -> dict[str, tuple[object, ...]]:
+    """Every topic with what is declared of it."""
+    return {name: said(wish) for name, wish in state.topics.items()}
 
 
 def reduce(book: Book, wanted: Wanted, changes: Changes) -> None:
