@@ -1,5 +1,6 @@
 """A smaller set of bindings with exactly the same access, proven by an empty access difference."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from reconciler.access.authorizer import Authorizer
@@ -38,6 +39,12 @@ def minimise(authorizer: Authorizer) -> Minimised:
         if not round_.removed:
             return Minimised(kept, tuple(removed))
         kept = round_.kept
+
+
+def without_change(authorizer: Authorizer, bindings: Iterable[AclBinding]) -> frozenset[AclBinding]:
+    """Those of the bindings that can all be removed while access stays the same."""
+    there = [Removal(binding, ()) for binding in sorted(bindings) if binding in authorizer.bindings]
+    return frozenset(removal.binding for removal in _without(authorizer, there).removed)
 
 
 def _without(authorizer: Authorizer, removals: list[Removal]) -> Minimised:

@@ -7,8 +7,9 @@ from typing import Final
 
 import click
 
-from reconciler.cli.console import out, out_json, style_for
+from reconciler.cli.console import out, out_json, progress, style_for
 from reconciler.cli.defaults import also_fail_on
+from reconciler.cli.edit_options import Keeping, edit_options, keep
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import (
     as_of_option,
@@ -43,6 +44,14 @@ _WARNING: Final = "warning"
     type=click.Path(exists=True, dir_okay=False),
     help="File with all existing principals, one per line; others are findings.",
 )
+@click.option("--fix", is_flag=True, help="Propose an edit of the manifests that ends findings; access stays the same.")
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="RULE",
+    help="With --fix: end findings of this rule too, which changes access or gives up a guard; repeatable.",
+)
+@edit_options
 @click.option("--explain", metavar="RULE", help="Explain a rule, by code or name, and exit.")
 @expand_option
 @connection_options
@@ -56,6 +65,9 @@ def command(
     smaller: bool,
     fail_on: str,
     known_principals: str | None,
+    fix: bool,
+    also: tuple[str, ...],
+    keeping: Keeping,
     explain: str | None,
     expand: bool,
     connection: ConnectionOptions,
@@ -73,6 +85,12 @@ def command(
     from reconciler.workflow import lint, minimise
 
     request = StateRequest(path, cluster, offline, as_of=as_of)
+    editing = fix or (smaller and keeping != Keeping())
+    _check_fix(fix=fix, smaller=smaller, also=also, keeping=keeping)
+    if editing and cluster is not None:
+        raise CommandError("the manifests are edited, for all their clusters", "leave out --cluster", Exit.USAGE)
+    if editing:
+        return _fixed(request, connection, also, keeping, fix=fix, output=output)
     if smaller:
         found = minimise(request, connection, tell=info_note)
         if output == "json":
@@ -88,6 +106,37 @@ def command(
     strict = _WARNING in also_fail_on((fail_on,), (_WARNING,))
     failed = any(one.has_errors or (strict and one.findings) for one in linted)
     return Exit.FAILED_CHECK if failed else Exit.OK
+
+
+def _check_fix(*, fix: bool, smaller: bool, also: tuple[str, ...], keeping: Keeping) -> None:
+    if fix and smaller:
+        raise CommandError("--fix and --minimise exclude each other", "give one of the two", Exit.USAGE)
+    if also and not fix:
+        raise CommandError("--also is for --fix", status=Exit.USAGE)
+    if keeping != Keeping() and not (fix or smaller):
+        raise CommandError("--write and --branch are for --fix and --minimise", status=Exit.USAGE)
+
+
+def _fixed(
+    request: StateRequest,
+    connection: ConnectionOptions,
+    also: tuple[str, ...],
+    keeping: Keeping,
+    *,
+    fix: bool,
+    output: str,
+) -> int:
+    from reconciler.cli.notes import info_note
+    from reconciler.workflow.lint_fixes import fix_lint, fix_minimise
+
+    if not fix:
+        smaller = fix_minimise(request, connection, tell=info_note)
+        return keep(smaller, keeping, message="Remove ACLs that change nothing", output=output)
+    found = fix_lint(request, connection, also=also, tell=info_note)
+    count = f"{len(found.fixed):,} findings fixed" if len(found.fixed) != 1 else "1 finding fixed"
+    progress(f"{count}, {len(found.kept):,} left to you: what stays depends on them" if found.kept else count)
+    message = "Remove ACLs that lint finds superfluous"
+    return keep(found.edit, keeping, message=message, output=output, nothing="There is nothing to fix.")
 
 
 def _explain(name: str) -> int:

@@ -7,7 +7,7 @@ from typing import Final
 from reconciler.adapters.child_environment import child_environment
 
 #: Manifests may be anybody's: files among them could look like a repository, with settings that name commands to run.
-_OWN_REPOSITORY: Final = ("-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false")
+OWN_REPOSITORY: Final = ("-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false")
 
 
 def source_commit(path: str) -> str | None:
@@ -22,7 +22,7 @@ def _git(path: str, *arguments: str) -> str | None:
     directory = Path(path) if Path(path).is_dir() else Path(path).parent
     try:
         done = subprocess.run(
-            ["git", *_OWN_REPOSITORY, "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
+            ["git", *OWN_REPOSITORY, "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
             env=child_environment("GIT_"),
             capture_output=True,
             text=True,

@@ -12,6 +12,10 @@ from reconciler.model import AclBinding, AclPermissionType, Origin
 
 #: ``error``: the binding cannot be meant as it is. ``warning``: it may be.
 Severity: TypeAlias = Literal["error", "warning"]
+#: What removing the bindings that a rule finds does. ``same``: access stays the same, which is proven first.
+#: ``asked``: it changes access, or gives up a guard against later changes, so only somebody who names the rule gets it.
+#: ``none``: what to do is for people to say.
+Fix: TypeAlias = Literal["same", "asked", "none"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ class LintRule:
     about: str
     cure: str
     check: Callable[[LintState], "Iterator[LintFinding]"]
+    fix: Fix = "none"
 
     def found(
         self,
@@ -95,11 +100,11 @@ class LintFinding:
 
 
 def lint_rule(
-    code: str, severity: Severity, about: str, cure: str
+    code: str, severity: Severity, about: str, cure: str, fix: Fix = "none"
 ) -> Callable[[Callable[[LintState], Iterator[LintFinding]]], LintRule]:
     """Make a rule of its check; the function's name becomes the rule's: ``open_prefix`` is ``open-prefix``."""
 
     def rule(check: Callable[[LintState], Iterator[LintFinding]]) -> LintRule:
-        return LintRule(code, check.__name__.replace("_", "-"), severity, about, cure, check)
+        return LintRule(code, check.__name__.replace("_", "-"), severity, about, cure, check, fix)
 
     return rule

@@ -5,7 +5,8 @@ exactly. Where it does not, the names concerned (or the whole rule) go, and what
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -41,6 +42,7 @@ class _Unit:
     number: int | None
     span: Span
     said: "list[_Said]" = field(default_factory=list)
+    is_role: bool = False
 
 
 class _Said(NamedTuple):
@@ -76,20 +78,62 @@ def _gone(before: DesiredState, wanted: DesiredState) -> set[AclBinding]:
     return {one for one, said in before.bindings.items() if one not in after or terms(after[one]) != terms(said)}
 
 
-def _reduced(book: Book, page: Page, gone: dict[str, set[AclBinding]]) -> list[Splice]:
+def removable(book: Book, gone: Mapping[str, AbstractSet[AclBinding]]) -> dict[str, set[AclBinding]]:
+    """Those of the bindings that can go without anything being written in their place.
+
+    A role goes as a whole or with names of its lists, and what several clusters share goes on all of them.
+    """
+    left = {name: set(bindings) for name, bindings in gone.items()}
+    units = [unit for page in book.of(*_KINDS) for unit in _declared_units(book, page, left)]
+    while True:
+        stuck: set[tuple[str, AclBinding]] = set()
+        for unit in units:
+            said = [one._replace(goes=one.binding in left.get(one.cluster, ())) for one in unit.said]
+            if all(one.goes for one in said) or not any(one.goes for one in said):
+                continue
+            together: dict[object, list[_Said]] = defaultdict(list)
+            for one in said:
+                together[one.place if unit.is_role else one.binding].append(one)
+            gone_whole = {key for key, found in together.items() if all(one.goes for one in found)}
+            if unit.is_role:
+                gone_whole = _leaving_some(unit, gone_whole)
+            for key, found in together.items():
+                if key not in gone_whole:
+                    stuck |= {(one.cluster, one.binding) for one in found if one.goes}
+        if not stuck:
+            return left
+        for cluster, binding in stuck:
+            left[cluster].discard(binding)
+
+
+def _leaving_some(unit: _Unit, places: set[object]) -> set[object]:
+    """Those of the places that can leave their lists, because others stay in them."""
+    found: set[object] = set()
+    for span, _ in _lists(unit, names=True):
+        named = [(text.line, text.column) for text in span.texts]
+        found |= places.intersection(named) if not places.issuperset(named) else set()
+    return found
+
+
+def _declared_units(book: Book, page: Page, gone: Mapping[str, AbstractSet[AclBinding]]) -> list[_Unit]:
     units = list(_units(page))
     unit_at = {(one.line, one.column): unit for unit in units for one in unit.span.walk()}
-    texts = {}
     for name in sorted(book.where(page)):
         declared = page.declared(book.clusters[name])
-        texts[name] = page.texts(book.clusters[name])
         for rule in declared.rules if isinstance(declared, AclsDeclaration | TopicsDeclaration) else ():
             unit = unit_at[_place(_origin_of(rule))]
+            unit.is_role |= isinstance(rule.action, RoleUse)
             unit.said += [
                 _Said(name, binding, place, binding in gone[name]) for binding, place in _bindings(book, name, rule)
             ]
+    return units
+
+
+def _reduced(book: Book, page: Page, gone: dict[str, set[AclBinding]]) -> list[Splice]:
+    units = _declared_units(book, page, gone)
     if not any(said.goes for unit in units for said in unit.said):
         return []
+    texts = {name: page.texts(book.clusters[name]) for name in sorted(book.where(page))}
     return _Reduction(page, units, texts).splices()
 
 

@@ -21,6 +21,7 @@ def refreshed(page: str) -> str:
 def _section(rule: LintRule) -> str:
     weight = "An error. " if rule.severity == "error" else ""
     text = f"{weight}{rule.about} *Do:* {rule.cure[0].lower()}{rule.cure[1:]}"
+    text += {"same": " *Fixed by* `--fix`.", "asked": f" *Fixed by* `--fix --also {rule.code}`.", "none": ""}[rule.fix]
     return f"\n### {rule.code}: {rule.name}\n\n{fill(text, 132, break_on_hyphens=False)}\n"
 
 

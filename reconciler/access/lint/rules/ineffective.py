@@ -115,6 +115,7 @@ def _pattern_problem(binding: AclBinding) -> tuple[str, str] | None:
     "implies an operation of the type is not reported, because it grants that one: `READ` on the cluster implies "
     "`DESCRIBE`.",
     "Use an operation that the type has.",
+    "same",
 )
 def unsupported_operation(state: LintState) -> Iterator[LintFinding]:
     """Operations that a resource type does not have, and that grant nothing by what they imply."""

@@ -14,6 +14,7 @@ from reconciler.model import AclBinding, AclPermissionType
     "*Evidence:* the bindings that cover it. A DESCRIBE next to the READ or WRITE that implies it is only counted: "
     "roles and `kafka-acls.sh` write it out.",
     "Remove it; access stays the same.",
+    "same",
 )
 def redundant(state: LintState) -> Iterator[LintFinding]:
     """Bindings that others cover."""
@@ -28,6 +29,7 @@ def redundant(state: LintState) -> Iterator[LintFinding]:
     "warning",
     "One or several DENYs take everything that this ALLOW grants, so it has no effect. *Evidence:* the DENYs.",
     "Remove it, or narrow the DENY if the ALLOW is meant.",
+    "asked",
 )
 def shadowed(state: LintState) -> Iterator[LintFinding]:
     """ALLOWs that DENYs cover."""
@@ -43,6 +45,7 @@ def shadowed(state: LintState) -> Iterator[LintFinding]:
     "Nothing allows what this DENY takes. Not reported where default-allow is on or unknown, because the DENY may "
     "have an effect there.",
     "Remove it, unless it guards against later ALLOWs; then waive the finding with that reason.",
+    "asked",
 )
 def idle_deny(state: LintState) -> Iterator[LintFinding]:
     """DENYs that take nothing away."""

@@ -57,6 +57,7 @@ def half_a_grant(state: LintState) -> Iterator[LintFinding]:
     "warning",
     "The topic that it names does not exist. Reported for a live cluster whose topics could all be listed.",
     "Remove it, or create the topic.",
+    "asked",
 )
 def unknown_topic(state: LintState) -> Iterator[LintFinding]:
     """Literal topics that do not exist."""
@@ -74,6 +75,7 @@ def unknown_topic(state: LintState) -> Iterator[LintFinding]:
     "The principal is not in the file that you pass with `--known-principals`, one a line. Kafka itself keeps no "
     "such list.",
     "Remove the binding, or add the principal to the file.",
+    "asked",
 )
 def unknown_principal(state: LintState) -> Iterator[LintFinding]:
     """Principals that are not in the list of those known."""
@@ -89,6 +91,7 @@ def unknown_principal(state: LintState) -> Iterator[LintFinding]:
     "warning",
     "Its last day (`expires`) has passed.",
     "Remove the lines; the next plan removes the binding.",
+    "same",
 )
 def expired(state: LintState) -> Iterator[LintFinding]:
     """Bindings whose last day has passed."""

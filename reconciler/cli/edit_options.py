@@ -1,0 +1,79 @@
+"""How commands that edit manifests hand over the result: printed as a patch, written, or committed on a branch."""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli.console import info_lines, out_json, out_text, progress, style_for
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import gathered, with_options
+
+if TYPE_CHECKING:
+    from reconciler.workflow.editing import ManifestEdit
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What becomes of an edit; by default it is only printed."""
+
+    write: bool = False
+    branch: str | None = None
+
+
+#: ``--write`` and ``--branch``, handed over as ``keeping``.
+edit_options = with_options(
+    gathered(
+        "keeping",
+        Keeping,
+        click.option("--write", is_flag=True, help="Write the files.  [default: print a patch]"),
+        click.option(
+            "--branch", metavar="NAME", help="Commit the change on a new branch from HEAD; your files stay as they are."
+        ),
+    )
+)
+
+
+def keep(edit: "ManifestEdit", keeping: Keeping, *, message: str, output: str = "text", nothing: str = "") -> int:
+    """Show what an edit does to access, then print, write or commit it."""
+    from reconciler.report.ownership_text import breach_lines
+    from reconciler.report.review_text import review_lines
+    from reconciler.report.style import safe
+
+    if keeping.write and keeping.branch:
+        raise CommandError("--write and --branch exclude each other", "give one of the two", Exit.USAGE)
+    if not edit.files:
+        progress(nothing or "Nothing to change.")
+        if output == "json":
+            out_json(_document(edit))
+        return Exit.OK
+    style = style_for(sys.stderr)
+    for cluster, review in edit.access.items():
+        if len(edit.access) > 1:
+            progress(style("title", safe(cluster)))
+        _progress(review_lines(review, style))
+    _progress(breach_lines(edit.breaches, style))
+    if output == "json":
+        out_json(_document(edit))
+    elif not keeping.write and not keeping.branch:
+        out_text(edit.patch())
+    if keeping.write:
+        for path in edit.write():
+            progress(f"wrote {safe(path)}")
+    elif keeping.branch:
+        progress(f"committed {edit.commit(keeping.branch, message)} on the new branch {safe(keeping.branch)}")
+    else:
+        progress("Nothing was written: --write writes the files, --branch NAME commits them.")
+    return Exit.OK
+
+
+def _progress(lines: Iterable[str]) -> None:
+    found = list(lines)
+    if found:
+        info_lines(found)
+
+
+def _document(edit: "ManifestEdit") -> dict[str, Any]:
+    return {"patch": edit.patch(), "files": dict(edit.files)}

@@ -1,0 +1,206 @@
+"""An edit of manifests as a use case: what it changes, what that does to access, and the ways to keep it.
+
+An edit is a proposal like any other: nothing here decides whether it may be merged.
+"""
+
+import datetime
+import difflib
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from reconciler.access import compare_access
+from reconciler.adapters.atomic_write import write_atomically
+from reconciler.adapters.child_environment import child_environment
+from reconciler.edit import Book, EditError, Texts, edited, read
+from reconciler.model import DesiredState
+from reconciler.plan.review.access_review import AccessReview, difference_review
+from reconciler.policy import Breach
+from reconciler.workflow.access_checks import breaches_of, ownerships_of
+from reconciler.workflow.commits import OWN_REPOSITORY
+from reconciler.workflow.manifests import desired, read_sources, sound
+from reconciler.workflow.options import today
+from reconciler.workflow.reasons import RequestError, WorkflowError
+from reconciler.workflow.states import authorizer
+
+Wanted = Callable[[Book], Mapping[str, DesiredState]]
+_GIT_SECONDS: Final = 60
+#: So many reasons are shown.
+_REASONS: Final = 10
+
+
+class EditRefusedError(WorkflowError):
+    """The manifests could not be made to declare what was asked: nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestEdit:
+    """What an edit of the manifests below ``path`` changes: ``files`` by path from there, ``None`` for one that goes.
+
+    ``access`` says by cluster who gains and loses what by declaration, ``breaches`` which rules of Ownership the result
+    breaks and the manifests before did not.
+    """
+
+    path: str
+    before: Mapping[str, str]
+    files: Texts = field(default_factory=dict)
+    access: Mapping[str, AccessReview] = field(default_factory=dict)
+    breaches: tuple[Breach, ...] = ()
+
+    @property
+    def root(self) -> Path:
+        """The directory from which the files' paths are."""
+        return Path(self.path) if Path(self.path).is_dir() else Path(self.path).parent
+
+    def patch(self) -> str:
+        """A unified diff, for ``git apply`` or ``patch -p1`` where the command ran; empty if nothing changes."""
+        return "".join(line for path, text in self.files.items() for line in self._patch_of(path, text))
+
+    def _patch_of(self, path: str, text: str | None) -> Iterator[str]:
+        name = os.path.normpath(self.root / path).replace(os.sep, "/").lstrip("/")
+        old, new = self.before.get(path), text
+        old_name, new_name = ("/dev/null" if side is None else f"{n}/{name}" for n, side in (("a", old), ("b", new)))
+        for line in difflib.unified_diff(_lines(old or ""), _lines(new or ""), old_name, new_name):
+            yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+    def write(self) -> list[str]:
+        """Write the files, unless one has changed since it was read; their paths."""
+        for path in self.files:
+            if self._found(path) != self.before.get(path):
+                raise WorkflowError(f"{path} changed while it was edited: nothing was written", "run the command again")
+        try:
+            for path, text in self.files.items():
+                target = self.root / path
+                if text is None:
+                    target.unlink()
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(text, str(target))
+        except OSError as error:
+            raise WorkflowError(f"{error.filename}: {error.strerror}") from error
+        return [str(self.root / path) for path in self.files]
+
+    def _found(self, path: str) -> str | None:
+        target = self.root / path
+        return target.read_bytes().decode("utf-8", "replace") if target.exists() else None
+
+    def commit(self, branch: str, message: str) -> str:
+        """A commit of the files on a new branch from HEAD, and its id; the working tree stays as it is."""
+        top = Path(_git(self.root, "rev-parse", "--show-toplevel").strip())
+        head = _git(self.root, "rev-parse", "HEAD").strip()
+        _git(self.root, "check-ref-format", "--branch", branch)
+        names = {path: (self.root / path).resolve().relative_to(top.resolve()).as_posix() for path in self.files}
+        for path, name in names.items():
+            if _committed(top, head, name) != self.before.get(path):
+                raise RequestError(
+                    f"{path} is not as it was committed, so a branch from HEAD would lack that", "commit it first"
+                )
+        with tempfile.TemporaryDirectory() as directory:
+            index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
+            _git(top, "read-tree", head, more=index)
+            for path, text in self.files.items():
+                if text is None:
+                    _git(top, "update-index", "--force-remove", "--", names[path], more=index)
+                else:
+                    blob = _git(top, "hash-object", "-w", "--stdin", "--no-filters", stdin=text).strip()
+                    _git(top, "update-index", "--add", "--cacheinfo", f"100644,{blob},{names[path]}", more=index)
+            tree = _git(top, "write-tree", more=index).strip()
+        made = _git(top, "commit-tree", tree, "-p", head, "-m", message).strip()
+        # The last argument: only if there is no such branch.
+        _git(top, "update-ref", f"refs/heads/{branch}", made, "")
+        return made
+
+
+def edit(path: str, wanted: Wanted, as_of: datetime.date | None = None) -> ManifestEdit:
+    """Make the manifests below ``path`` declare what ``wanted`` says; nothing is written.
+
+    Raises :class:`EditRefusedError` if no edit does exactly that.
+    """
+    texts = texts_below(path)
+    with refused(), sound():
+        files = edited(texts, wanted)
+    return reviewed(path, texts, files, as_of)
+
+
+def texts_below(path: str) -> dict[str, str]:
+    """The manifests' texts by path."""
+    return {source.path: source.text for source in read_sources(path)}
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """An edit that is not proven, as the reason that says so."""
+    try:
+        yield
+    except EditError as error:
+        shown = error.reasons[:_REASONS]
+        more = [f"and {len(error.reasons) - len(shown):,} more"] if len(error.reasons) > len(shown) else []
+        raise EditRefusedError(
+            "\n  ".join(["no edit of these manifests does exactly that: nothing was written", *shown, *more]),
+            "edit them by hand",
+        ) from error
+
+
+def reviewed(path: str, texts: Mapping[str, str], files: Texts, as_of: datetime.date | None = None) -> ManifestEdit:
+    """The edit with what it does to access, and the breaches that it adds."""
+    if not files:
+        return ManifestEdit(path, texts)
+    day = as_of or today()
+    after = {name: text for name, text in {**texts, **files}.items() if text is not None}
+    with sound():
+        old, new = read(texts), read(after)
+    access: dict[str, AccessReview] = {}
+    breaches: list[Breach] = []
+    for name, declaration in new.clusters.items():
+        sides = [desired(book.manifests, name, day) for book in (old, new)]
+        if sides[0].bindings.keys() != sides[1].bindings.keys():
+            before = authorizer(declaration, sides[0].bindings)
+            access[name] = difference_review(compare_access(before, authorizer(declaration, sides[1].bindings)))
+        found = [
+            breaches_of(ownerships_of(book.manifests, name, day), side)
+            for book, side in zip((old, new), sides, strict=True)
+        ]
+        known = {_named(breach) for breach in found[0]}
+        breaches += [breach for breach in found[1] if _named(breach) not in known and breach not in breaches]
+    return ManifestEdit(path, texts, files, access, tuple(breaches))
+
+
+def _named(breach: Breach) -> tuple[object, ...]:
+    """What a breach is about, wherever the lines are by now."""
+    return breach.origin.file, breach.kind, breach.principal, breach.pattern, breach.operations, breach.subject
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as git counts them."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def _committed(top: Path, head: str, name: str) -> str | None:
+    if not _git(top, "ls-tree", "--name-only", head, "--", name).strip():
+        return None
+    return _git(top, "cat-file", "blob", f"{head}:{name}")
+
+
+def _git(directory: Path, *arguments: str, stdin: str = "", more: Mapping[str, str] = {}) -> str:
+    """What the user's own git answers; raises :class:`WorkflowError` in its words."""
+    try:
+        done = subprocess.run(
+            ["git", *OWN_REPOSITORY, "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
+            env={**child_environment("GIT_"), **more},
+            input=stdin.encode(),
+            capture_output=True,
+            timeout=_GIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise WorkflowError(f"git cannot be run: {error}") from error
+    if done.returncode:
+        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise WorkflowError(f"git {arguments[0]}: {words[-1] if words else 'failed'}")
+    return done.stdout.decode("utf-8")
