@@ -58,6 +58,7 @@ def check_words(check: "NeedCheck", found: "Diagnosis") -> str:
         "connection": f"connected to cluster {seen.cluster_id}, {counted(len(seen.brokers), 'broker')}",
         "authorizer": _AUTHORIZER[seen.authorizer],
         "message-client": f"kafka-python {check.detail}. {WITHOUT_MESSAGES}",
+        "flavor": f"the flavor is that of {check.detail}" if check.met else check.detail,
         "list-acls": f"{may} list ACLs (DESCRIBE on CLUSTER): needed to plan",
         "alter-acls": f"{may} change ACLs (ALTER on CLUSTER): needed to apply",
         "readable-state": f"the cluster cannot be read: {check.detail}",

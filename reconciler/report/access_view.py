@@ -65,23 +65,27 @@ class AccessView(StateView):
     """Its access. ``topics`` exist (of DECLARED: are declared), as far as they can be seen; ``None``: nobody asked.
 
     ``authorizer`` takes ``claimed`` facts as they are stated. ``condition`` says on which of them the answer rests; see
-    :func:`reconciler.report.condition.with_condition`.
+    :func:`reconciler.report.condition.with_condition`. ``unseen`` is what decides access at this make of Kafka besides
+    ACLs, a clause each: no answer can take it into account.
     """
 
     authorizer: Authorizer
     topics: tuple[str, ...] | None = None
     claimed: ClaimedFacts = ClaimedFacts()
     condition: str = ""
+    unseen: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
         """What was looked at, and what has to be true for the answer to hold."""
-        return f"{self._looked_at()} This holds {self.condition}." if self.condition else self._looked_at()
+        held = [f"This holds {self.condition}."] if self.condition else []
+        return " ".join([self._looked_at(), *held, *(f"Not seen: {fact}." for fact in self.unseen)])
 
     def document(self) -> dict[str, object]:
         """The same for programs; ``condition`` is null where the answer rests on no claim."""
         # Not super(): a dataclass with slots is another class than the one in which this is compiled.
-        return {**StateView.document(self), "condition": self.condition or None}
+        unseen = {"unseen": list(self.unseen)} if self.unseen else {}
+        return {**StateView.document(self), "condition": self.condition or None, **unseen}
 
     def doubting(self, *, super_users: bool = False, default_allow: bool = False) -> "AccessView":
         """The same state where these claims are perhaps not true."""

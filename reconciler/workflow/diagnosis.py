@@ -9,8 +9,10 @@ from reconciler.adapters.kafka.cluster import KafkaCluster
 from reconciler.adapters.kafka.handshake import AuthorizerPresence
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.manifest import ClusterDeclaration
+from reconciler.model import Flavor, shown_flavor
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow.clusters import Target, open_any
+from reconciler.workflow.flavors import cure, proposal
 from reconciler.workflow.options import ConnectionOptions
 from reconciler.workflow.reasons import RequestError, WorkflowError
 
@@ -20,6 +22,7 @@ class Need(StrEnum):
 
     CONNECTION = "connection"
     AUTHORIZER = "authorizer"
+    FLAVOR = "flavor"
     MESSAGE_CLIENT = "message-client"
     LIST_ACLS = "list-acls"
     ALTER_ACLS = "alter-acls"
@@ -64,7 +67,8 @@ def diagnose(path: str | None, cluster: str | None, connection: ConnectionOption
         except ClusterError as error:
             raise WorkflowError(str(error), error.advice) from error
         reading = reading_check(target, found)
-        return Diagnosis(found, tuple(checks(found, target.declaration, reading)))
+        stated = target.cluster.flavor if isinstance(target.cluster, FlavoredCluster) else None
+        return Diagnosis(found, tuple(checks(found, target.declaration, reading, stated)))
 
 
 def reading_check(target: Target, found: Inspection) -> NeedCheck:
@@ -83,10 +87,17 @@ def reading_check(target: Target, found: Inspection) -> NeedCheck:
     return NeedCheck(Need.EVERY_TOPIC, gap is None or found.can_list_acls is None, detail=gap or "")
 
 
-def checks(found: Inspection, declaration: ClusterDeclaration | None, reading: NeedCheck) -> Iterator[NeedCheck]:
-    """Every need that this cluster and its declaration let us judge."""
+def checks(
+    found: Inspection, declaration: ClusterDeclaration | None, reading: NeedCheck, stated: Flavor | None = None
+) -> Iterator[NeedCheck]:
+    """Every need that this cluster, its declaration and the ``stated`` flavor let us judge."""
     yield NeedCheck(Need.CONNECTION, True, required=True)
     yield NeedCheck(Need.AUTHORIZER, found.authorizer is not AuthorizerPresence.ABSENT, required=True)
+    shown = shown_flavor(found.cluster_id, [broker.host for broker in found.brokers])
+    if stated is not None:  # that the cluster contradicts it, reading says
+        yield NeedCheck(Need.FLAVOR, True, detail=stated.title)
+    elif shown is not None:
+        yield NeedCheck(Need.FLAVOR, False, detail=f"{proposal(shown)}; {cure(shown)}")
     if found.no_messages is not None:
         yield NeedCheck(Need.MESSAGE_CLIENT, False, detail=found.no_messages)
     if found.can_list_acls is not None:

@@ -32,9 +32,15 @@ def refuse_unstated(declaration: ClusterDeclaration, live: ClusterState, plan: P
 
 def told(shown: ShownFlavor) -> str:
     """What the cluster shows, and why it matters."""
-    flavor = shown.flavor
-    why = flavor.no_acls or "it lists ACLs by other names than they were created with unless it is asked otherwise"
-    return f"this is {flavor.title} ({shown.sign}), and no flavor is stated; {why}"
+    why = (
+        shown.flavor.no_acls or "it lists ACLs by other names than they were created with unless it is asked otherwise"
+    )
+    return f"{proposal(shown)}; {why}"
+
+
+def proposal(shown: ShownFlavor) -> str:
+    """Which make it is, by which sign."""
+    return f"this is {shown.flavor.title} ({shown.sign}), and no flavor is stated"
 
 
 def cure(shown: ShownFlavor) -> str:

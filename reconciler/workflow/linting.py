@@ -9,7 +9,7 @@ from reconciler.access.lint.rules.stale import expired
 from reconciler.access.minimise import Minimised
 from reconciler.access.minimise import minimise as smaller
 from reconciler.manifest import LintWaiver, lint_waivers
-from reconciler.model import AclOperation
+from reconciler.model import APACHE, AclOperation
 from reconciler.report.access_view import AccessView
 from reconciler.report.condition import with_condition
 from reconciler.report.lint_text import Linted
@@ -50,8 +50,10 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
     declaration = state.declaration
     # What is declared tells of a topic that it shall be, not that no other is there.
     topics = state.view.topics if state.state is not None else None
+    types = (declaration.flavor if declaration is not None else APACHE).principal_types
     view, told_of = with_condition(
-        state.view, lambda one: findings(one.authorizer, topics=topics, principals=principals, today=day)
+        state.view,
+        lambda one: findings(one.authorizer, topics=topics, principals=principals, today=day, principal_types=types),
     )
     found = sorted([*told_of, *_expired(state)], key=lambda finding: finding.order)
     waivers: tuple[LintWaiver, ...] = ()

@@ -103,7 +103,8 @@ def _declared(manifests: Manifests, declaration: ClusterDeclaration, day: dateti
     wanted = desired(manifests, declaration.name, day)
     topics = tuple(sorted(name for name, topic in wanted.topics.items() if not topic.absent))
     own = authorizer(declaration, wanted.bindings)
-    view = AccessView(declaration.name, Basis.DECLARED, own, topics, claimed_facts(declaration))
+    claims, unseen = claimed_facts(declaration), declaration.flavor.unseen
+    view = AccessView(declaration.name, Basis.DECLARED, own, topics, claims, unseen=unseen)
     return AccessState(view, manifests, declaration, wanted)
 
 
@@ -133,6 +134,7 @@ def live_access(
             authorizer(declaration, {binding: said.get(binding) for binding in state.bindings}, state),
             tuple(sorted(state.topics)) if all_topics and state.topic_gap is None else None,
             claimed_facts(declaration) if declaration is not None else ClaimedFacts(),
+            unseen=declaration.flavor.unseen if declaration is not None else (),
         )
         return AccessState(view, manifests, declaration, wanted, state)
 

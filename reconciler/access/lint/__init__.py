@@ -7,7 +7,7 @@ from dataclasses import replace
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.lint.rule import LintFinding, LintRule, LintState, Severity
 from reconciler.access.lint.rules import GROUPS, RULES, rule_of
-from reconciler.model import Declaration
+from reconciler.model import APACHE, Declaration
 
 __all__ = ["GROUPS", "RULES", "LintFinding", "LintRule", "Severity", "lint", "rule_of"]
 
@@ -19,14 +19,15 @@ def lint(
     principals: Collection[str] | None = None,
     today: datetime.date | None = None,
     soon: datetime.timedelta = datetime.timedelta(days=30),
+    principal_types: frozenset[str] = APACHE.principal_types,
 ) -> list[LintFinding]:
     """All findings, sorted by rule and binding, with manifest lines where the authorizer knows them.
 
     ``topics`` and ``principals`` are all that exist, or ``None`` where that is not known; without ``today`` nothing
-    expires.
+    expires. ``principal_types`` are those that the brokers know (:class:`reconciler.model.Flavor`).
     """
     topics, principals = (None if names is None else frozenset(names) for names in (topics, principals))
-    state = LintState(authorizer, topics, principals, today, soon)
+    state = LintState(authorizer, topics, principals, today, soon, principal_types)
     found = (_placed(finding, authorizer) for rule in RULES for finding in rule.check(state))
     return sorted(found, key=lambda finding: finding.order)
 

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.lint.covering import Covering
-from reconciler.model import AclBinding, AclPermissionType, Origin
+from reconciler.model import APACHE, AclBinding, AclPermissionType, Origin
 
 #: ``error``: the binding cannot be meant as it is. ``warning``: it may be.
 Severity: TypeAlias = Literal["error", "warning"]
@@ -22,7 +22,7 @@ Fix: TypeAlias = Literal["same", "asked", "none"]
 class LintState:
     """What rules look at. ``topics`` and ``principals`` are all that exist, ``None`` where that is not known.
 
-    Without ``today`` nothing expires.
+    Without ``today`` nothing expires. ``principal_types`` are those that the cluster's brokers know.
     """
 
     authorizer: Authorizer
@@ -30,6 +30,7 @@ class LintState:
     principals: frozenset[str] | None = None
     today: datetime.date | None = None
     soon: datetime.timedelta = datetime.timedelta(days=30)
+    principal_types: frozenset[str] = APACHE.principal_types
 
     @cached_property
     def bindings(self) -> tuple[AclBinding, ...]:

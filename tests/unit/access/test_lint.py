@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.access import Authorizer, lint, minimise
 from reconciler.access.lint import RULES, rule_of
-from reconciler.model import Declaration, Origin
+from reconciler.model import FLAVORS, Declaration, Origin
 from tests.unit.access.bindings import binding, bindings
 from tests.unit.access.lint_page import PAGE, refreshed
 
@@ -176,3 +176,12 @@ def test_an_allow_that_implies_an_operation_of_its_type_is_not_called_dead() -> 
     )
     found = [finding.binding for finding in lint(Authorizer(held)) if finding.rule.code == "KA008"]
     assert sorted(found) == sorted(held[3:])
+
+
+def test_principal_types_that_the_brokers_know_are_alive() -> None:
+    bound = [binding(f"TOPIC:L:t {principal}@* ALLOW READ") for principal in ("RedpandaRole:r", "Group:g", "Robot:x")]
+    types = FLAVORS["redpanda"].principal_types
+    found = lint(Authorizer(dict.fromkeys(bound)), principal_types=types)
+    assert [one.binding.entry.principal for one in found if one.rule.code == "KA005"] == ["Robot:x"]
+    plain = lint(Authorizer(dict.fromkeys(bound)))
+    assert len([one for one in plain if one.rule.code == "KA005"]) == 3

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
-from reconciler.adapters.kafka.handshake import AuthorizerPresence
+from reconciler.adapters.flavored import FlavoredCluster
+from reconciler.adapters.kafka.handshake import AuthorizerPresence, Broker
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.cli.doctor import check_words
 from reconciler.manifest import ClusterDeclaration
-from reconciler.model import ClusterState, Origin
+from reconciler.model import FLAVORS, ClusterState, Origin
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow import Target
 from reconciler.workflow.diagnosis import Diagnosis, Need, NeedCheck, checks, reading_check
@@ -111,3 +112,29 @@ def test_a_reading_tells_once_of_the_client_that_could_not_connect() -> None:
     (note,) = told
     assert isinstance(note, ClientNote)
     assert "cannot connect to this cluster: KafkaError: why" in note.text
+
+
+def test_the_make_that_a_cluster_shows_is_proposed() -> None:
+    cloud = replace(FOUND, cluster_id="lkc-9gz21")
+    (proposed,) = [check for check in checks(cloud, None, SEES_ALL) if check.need is Need.FLAVOR]
+    words = check_words(proposed, Diagnosis(cloud, (proposed,)))
+    assert not proposed.met
+    assert not proposed.required
+    assert "Confluent Cloud (the cluster id is lkc-9gz21)" in words
+    assert "flavor: confluent-cloud" in words
+    broker = Broker(1, "b-1.prod.67281x.c4.kafka.eu-west-1.amazonaws.com", 9098, None)
+    (proposed,) = [c for c in checks(replace(FOUND, brokers=(broker,)), None, SEES_ALL) if c.need is Need.FLAVOR]
+    assert "flavor: msk" in proposed.detail
+    assert [check for check in checks(FOUND, None, SEES_ALL) if check.need is Need.FLAVOR] == []
+
+
+def test_a_stated_flavor_is_told() -> None:
+    (stated,) = [c for c in checks(FOUND, None, SEES_ALL, FLAVORS["msk"]) if c.need is Need.FLAVOR]
+    assert check_words(stated, Diagnosis(FOUND, (stated,))) == "the flavor is that of Amazon MSK"
+
+
+def test_a_contradicted_flavor_cannot_be_read() -> None:
+    flavored = FlavoredCluster(MemoryCluster(ClusterState("c")), FLAVORS["confluent-cloud"])
+    check = reading_check(Target("c", flavored, None), FOUND)
+    assert check.required
+    assert "flavor is confluent-cloud, but the cluster id is c" in check.detail

@@ -9,7 +9,7 @@ from reconciler.model import ClusterState
 from reconciler.workflow import ConnectionOptions, PlanOptions, apply, drift, plan
 from reconciler.workflow.options import Note, StateRequest, UnstatedFlavor
 from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
-from reconciler.workflow.states import live_access
+from reconciler.workflow.states import access_views, live_access
 from tests.cases.test_cases import binding
 
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod}\nspec:\n  vars: {a: b}\n"
@@ -93,3 +93,11 @@ def test_a_flavor_that_the_cluster_contradicts_is_a_problem_with_both_facts(
 def test_integers_alone_are_users_of_any_kafka(tmp_path: Path) -> None:
     path, cluster = written(tmp_path, "WnRHF1yr", "User:1234 ALLOW READ on TOPIC orders")
     assert len(plan(path, cluster, PlanOptions(allow_deletes=True)).plan.steps) == 2
+
+
+@pytest.mark.parametrize("offline", [True, False])
+def test_every_answer_about_access_says_what_is_not_seen(tmp_path: Path, offline: bool) -> None:
+    path, cluster = written(tmp_path, "lkc-9gz21", spec="  flavor: confluent-cloud\n")
+    (view,) = access_views(StateRequest(path, None if offline else cluster), ConnectionOptions())
+    assert "Not seen: role bindings (RBAC) grant access too" in view.words
+    assert view.document()["unseen"]

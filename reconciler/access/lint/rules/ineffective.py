@@ -1,6 +1,6 @@
 """Bindings that match nothing, or worse: impossible hosts, principals and names, operations that nothing requests."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from reconciler.access.hosts import is_dead
 from reconciler.access.lint.covering import effect_bits
@@ -42,17 +42,18 @@ def dead_host(state: LintState) -> Iterator[LintFinding]:
     "KA005",
     "warning",
     "Kafka knows `User:*` and exact names: `User:team-*` is one user with an asterisk in its name. Also reported: "
-    "spaces at an end, and types other than `User`, which only a custom principal builder makes.",
+    "spaces at an end, and types other than `User`, which only a custom principal builder makes. A `flavor` with more "
+    "types (Redpanda's `RedpandaRole` and `Group`) has them.",
     "Name each principal.",
 )
 def dead_principal(state: LintState) -> Iterator[LintFinding]:
     """Principals that no connection has."""
     for binding in state.bindings:
-        if (problem := _principal_problem(binding.entry.principal)) is not None:
+        if (problem := _principal_problem(binding.entry.principal, state.principal_types)) is not None:
             yield dead_principal.found(binding, *problem)
 
 
-def _principal_problem(text: str) -> tuple[str, str] | None:
+def _principal_problem(text: str, types: Collection[str]) -> tuple[str, str] | None:
     if ":" not in text or text == WILDCARD_PRINCIPAL:
         return None
     principal = KafkaPrincipal.parse(text)
@@ -61,7 +62,7 @@ def _principal_problem(text: str) -> tuple[str, str] | None:
         return message, "name each principal"
     if text != text.strip() or principal.name != principal.name.strip():
         return f"{text!r} has spaces at an end, and Kafka does not trim them", "write it without them"
-    if principal.principal_type != "User":
+    if principal.principal_type not in types:
         message = f"connections are of type User, not {text!r}, unless you have a custom principal builder"
         return message, "name users, or keep it if your brokers have such a builder"
     return None
