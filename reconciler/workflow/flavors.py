@@ -45,4 +45,4 @@ def proposal(shown: ShownFlavor) -> str:
 
 def cure(shown: ShownFlavor) -> str:
     """What to write, and where."""
-    return f"write into the operator's connections file, below spec of this cluster:\n    flavor: {shown.flavor.name}"
+    return f"write “flavor: {shown.flavor.name}” into the operator's connections file, below spec of this cluster"
