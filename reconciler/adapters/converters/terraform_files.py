@@ -1,35 +1,41 @@
 """Terraform's own files (``.tf``) where no state is at hand: what they say in so many words.
 
-Only Terraform evaluates ``for_each``, ``count``, modules and variables. A resource that needs more than texts, numbers,
-locals and attributes of other resources is named, never guessed. Needs the extra ``terraform`` (python-hcl2).
+Each directory that no other one uses as a module is a root module. Its resources are told as far as literals, locals,
+variables with a default or in ``terraform.tfvars``, attributes of other resources, ``for_each``, ``count`` and modules
+by a relative path decide them. What needs more is named, never guessed. Needs the extra ``terraform`` (python-hcl2).
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from posixpath import normpath
 from typing import Any, Final
 
 from reconciler.adapters.converters.conversion import Conversion
 from reconciler.adapters.converters.files import SourceFiles
+from reconciler.adapters.converters.terraform_values import (
+    Evaluator,
+    NotPlainError,
+    Scope,
+    Set,
+    Within,
+    as_set,
+    text_of,
+)
 from reconciler.adapters.converters.tree import SourceError, Tree
 
 _EXTRA: Final = "files of Terraform need python-hcl2: pip install './reconciler[terraform]', or pass a state"
-_MANY: Final = frozenset(("count", "for_each", "dynamic"))
 #: Of Terraform itself, about how it treats a resource.
-_META: Final = frozenset(("provider", "depends_on", "lifecycle", "provisioner", "connection"))
+_META: Final = frozenset(("provider", "depends_on", "lifecycle", "provisioner", "connection", "for_each", "count"))
+#: Of a module call: not a variable of the module.
+_CALL: Final = frozenset(("source", "version", "providers", "depends_on", "for_each", "count"))
 _EVALUATES: Final = "only Terraform evaluates this: convert what `terraform show -json` prints of its state or plan"
-_REFERENCE: Final = re.compile(r"\$\{([^{}]*)\}")
-_LOCAL: Final = re.compile(r"local\.([\w-]+)")
-_ATTRIBUTE: Final = re.compile(r"([\w-]+)\.([\w-]+)\.([\w-]+)")
-#: References can go in circles.
-_MOST_STEPS: Final = 20
-#: Longer than any name; what refers to itself many times over grows without an end.
-_LONGEST: Final = 8_192
-
-
-class _NotPlainError(Exception):
-    """An expression that this module does not evaluate."""
+_OUTSIDE: Final = "its source is not below the given directory: pass the directory that holds both, or a state"
+_DEFAULT: Final = "its default is taken: -var, -var-file and TF_VAR_{} can set another value"
+_MANY: Final = frozenset(("count", "for_each"))
+_RELATIVE: Final = ("./", "../")
+#: Modules inside of modules.
+_DEEPEST: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +49,256 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class _Directory:
-    """What the files of one directory can refer to: each directory is a module of its own."""
+class _Block:
+    """A block with its labels, and where it stands."""
 
+    labels: tuple[str, ...]
+    body: Mapping[str, Any]
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Directory:
+    """The files of one directory: a module."""
+
+    path: str
     locals: Mapping[str, Any]
-    resources: Mapping[tuple[str, str], Mapping[str, Any]]
-    known: dict[str, str | None] = field(default_factory=dict)
+    blocks: Mapping[str, Sequence[_Block]]
+
+    def named(self, kind: str, *labels: str) -> _Block | None:
+        """The block of that kind with these labels."""
+        return next((block for block in self.blocks.get(kind, ()) if block.labels == labels), None)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """All directories, the values in files of variables by the name of the file, and what was noticed."""
+
+    directories: Mapping[str, _Directory]
+    settings: Mapping[str, Mapping[str, Any]]
+    evaluator: Evaluator = field(default_factory=Evaluator)
+    defaults: dict[tuple[str, str], None] = field(default_factory=dict)
+
+    def sources(self) -> set[str]:
+        """The directories that others use as modules."""
+        calls = [(found, block) for found in self.directories.values() for block in found.blocks.get("module", ())]
+        return {path for found, block in calls if (path := _source(found, block)) is not None}
+
+
+def _source(directory: _Directory, call: _Block) -> str | None:
+    """The directory of a module with a relative path."""
+    text = str(call.body.get("source", "")).strip('"')
+    return normpath(f"{directory.path or '.'}/{text}") if text.startswith(_RELATIVE) else None
+
+
+@dataclass(slots=True)
+class _Module:
+    """One use of a directory; ``given`` are the arguments of its caller, evaluated where they are used, if it has one.
+
+    ``where`` is the place of the outermost call, where a person would look for its resources; empty in a root module.
+    ``providers`` are the caller's names of providers, by those that the directory uses.
+    """
+
+    directory: _Directory
+    reading: _Reading
+    address: str = ""
+    given: Mapping[str, tuple[Any, Scope]] | None = None
+    providers: Mapping[str, str] = field(default_factory=dict)
+    where: str = ""
+    depth: int = 0
+    known: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+
+    def value_of(self, steps: Sequence[Any]) -> tuple[Any, int]:
+        """A local, a variable, or an attribute of a resource; see :class:`Scope`."""
+        if len(steps) > 1 and steps[0] in ("local", "var"):
+            return self._once((steps[0], steps[1])), 2
+        of_module = steps[0] == "module"
+        block = self.directory.named(*map(str, steps[:2]) if of_module else ("resource", *map(str, steps[:2])))
+        many = block is not None and not _MANY.isdisjoint(block.body)
+        end = 4 if many else 3
+        if block is None or len(steps) < end:
+            raise NotPlainError(".".join(map(str, steps)))
+        scope = dict(self.instances(block)).get(steps[2] if many else None)
+        body, attribute = block.body, steps[end - 1]
+        if of_module and scope is not None:
+            scope = self._used(block, "", scope)
+            output = scope.directory.named("output", str(attribute))
+            body, attribute = output.body if output else {}, "value"
+        if scope is None or attribute not in body:
+            raise NotPlainError(".".join(map(str, steps)))
+        return self.reading.evaluator.value(body[attribute], scope), end
+
+    def _once(self, name: tuple[str, Any]) -> Any:
+        if name not in self.known:
+            # Found again while it is evaluated, it refers to itself.
+            self.known[name] = NotPlainError(".".join(map(str, name)))
+            try:
+                self.known[name] = self._local(name[1]) if name[0] == "local" else self._variable(str(name[1]))
+            except NotPlainError as error:
+                self.known[name] = error
+        found = self.known[name]
+        if isinstance(found, NotPlainError):
+            raise found
+        return found
+
+    def _local(self, name: str) -> Any:
+        if name not in self.directory.locals:
+            raise NotPlainError(f"local.{name}")
+        return self.reading.evaluator.value(self.directory.locals[name], self)
+
+    def _variable(self, name: str) -> Any:
+        block = self.directory.named("variable", name)
+        if block is None:
+            raise NotPlainError(f"var.{name}")
+        kind = str(block.body.get("type", ""))
+        if "optional(" in kind:
+            raise NotPlainError(f"var.{name} of {kind}")
+        value = self._given(name, block)
+        return as_set(value) if kind.startswith("${set(string)") else value
+
+    def _given(self, name: str, block: _Block) -> Any:
+        if self.given is not None and name in self.given:
+            return self.reading.evaluator.value(*self.given[name])
+        if self.given is None:
+            # Terraform takes these without being told; which of the others it takes, only the command line says.
+            of = self.reading.settings.items()
+            mine = {file: values[name] for file, values in of if name in values}
+            taken = [file for file in mine if self._is_automatic(file)]
+            if len(taken) < len(mine) or len(taken) > 1:
+                raise NotPlainError(f"var.{name}, which {' and '.join(sorted(mine))} can set")
+            if taken:
+                return self.reading.evaluator.value(mine[taken[0]], self)
+        if "default" not in block.body:
+            raise NotPlainError(f"var.{name}")
+        if self.given is None:
+            self.reading.defaults[block.where, name] = None
+        return self.reading.evaluator.value(block.body["default"], self)
+
+    def _is_automatic(self, file: str) -> bool:
+        path, _, name = file.rpartition("/")
+        return path == self.directory.path and (name == "terraform.tfvars" or name.endswith(".auto.tfvars"))
+
+    def instances(self, block: _Block) -> Iterator[tuple[Any, Scope]]:
+        """Each key of a resource or module with what its expressions can refer to; ``None`` is the key of one alone."""
+        evaluator = self.reading.evaluator
+        if "for_each" in block.body:
+            over = evaluator.value(block.body["for_each"], self)
+            if isinstance(over, Mapping):
+                pairs = list(over.items())
+            elif isinstance(over, Set):
+                pairs = [(key, key) for key in over]
+            else:
+                raise NotPlainError("for_each")
+            yield from ((key, Within(self, {"each": {"key": key, "value": value}})) for key, value in pairs)
+        elif "count" in block.body:
+            count = evaluator.value(block.body["count"], self)
+            if not isinstance(count, int) or isinstance(count, bool):
+                raise NotPlainError("count")
+            yield from ((index, Within(self, {"count": {"index": index}})) for index in range(count))
+        else:
+            yield None, self
+
+    def resources(self, conversion: Conversion) -> Iterator[Written]:
+        """Every resource here and in the modules that it uses; a remark on each that cannot be told."""
+        for block in self.directory.blocks.get("module", ()):
+            subject = f"{self.address}module.{block.labels[0]}"
+            try:
+                for key, scope in self.instances(block):
+                    yield from self._used(block, _addressed(subject, key), scope).resources(conversion)
+            except NotPlainError as error:
+                reason = str(error)
+                conversion.skip(block.where, subject, reason if reason == _OUTSIDE else f"{reason}: {_EVALUATES}")
+        for block in self.directory.blocks.get("resource", ()):
+            kind, label = block.labels
+            subject = f"{self.address}{kind}.{label}"
+            try:
+                yield from [*self._written(block, subject)]
+            except NotPlainError as error:
+                if _is_about_kafka(kind):
+                    conversion.skip(block.where, subject, f"{error}: {_EVALUATES}")
+                else:
+                    conversion.add_unmanaged(block.where, subject, "neither an ACL nor a topic nor a quota of Kafka")
+
+    def _used(self, block: _Block, address: str, scope: Scope) -> "_Module":
+        path = _source(self.directory, block)
+        if path is None or self.depth > _DEEPEST:
+            raise NotPlainError("a module")
+        directory = self.reading.directories.get("" if path == "." else path)
+        if directory is None:
+            raise NotPlainError(_OUTSIDE)
+        given = {name: (value, scope) for name, value in block.body.items() if name not in _CALL}
+        providers = {
+            name: self._provider(str(text).strip("${}")) for name, text in block.body.get("providers", {}).items()
+        }
+        return _Module(
+            directory, self.reading, f"{address}.", given, providers, self.where or block.where, self.depth + 1
+        )
+
+    def _provider(self, name: str) -> str:
+        return self.providers.get(name, name)
+
+    def _written(self, block: _Block, subject: str) -> Iterator[Written]:
+        kind, _ = block.labels
+        if "dynamic" in block.body:
+            raise NotPlainError("dynamic")
+        provider = str(block.body.get("provider", "")).strip('"${}') or kind.partition("_")[0]
+        alias = self._provider(provider)
+        for key, scope in self.instances(block):
+            inside = {name: item for name, item in block.body.items() if name not in _META}
+            values = self.reading.evaluator.value(inside, scope)
+            default = alias == kind.partition("_")[0]
+            yield Written(
+                kind,
+                _addressed(subject, key),
+                _tree(self.where or block.where, values),
+                "the default provider" if default else alias,
+            )
+
+
+def _addressed(subject: str, key: Any) -> str:
+    return subject if key is None else f"{subject}[{key}]"
 
 
 def written_resources(files: SourceFiles, conversion: Conversion) -> Iterator[Written]:
     """Every resource of the ``.tf`` files that can be told; the others get a remark. Raises :class:`SourceError`."""
-    parsed = {name: _parsed(name, files.text(name)) for name in files.ending(".tf")}
-    directories: dict[str, list[str]] = {}
-    for name in parsed:
-        directories.setdefault(name.rpartition("/")[0], []).append(name)
-    for names in directories.values():
-        directory = _directory([parsed[name] for name in names])
-        for name in names:
-            yield from _of_file(name, files.text(name), parsed[name], directory, conversion)
+    by_path: dict[str, list[str]] = {}
+    for name in files.ending(".tf"):
+        by_path.setdefault(name.rpartition("/")[0], []).append(name)
+    directories = {path: _directory(path, names, files) for path, names in by_path.items()}
+    variables = [name for name in files.names if name.endswith(".tfvars")]
+    reading = _Reading(directories, {name: _parsed(name, files.text(name)) for name in variables})
+    used = reading.sources()
+    for path, directory in directories.items():
+        if (path or ".") not in used:
+            yield from _Module(directory, reading).resources(conversion)
+    for where, name in reading.defaults:
+        conversion.add_unmanaged(where, f"var.{name}", _DEFAULT.format(name))
+
+
+def _directory(path: str, names: Sequence[str], files: SourceFiles) -> _Directory:
+    of: dict[str, Any] = {}
+    blocks: dict[str, list[_Block]] = {}
+    for name in names:
+        text = files.text(name)
+        found = _parsed(name, text)
+        for block in found.get("locals", ()):
+            of |= block
+        for kind in ("resource", "module", "variable", "output"):
+            for labels, body in _labelled(found.get(kind, ()), 2 if kind == "resource" else 1):
+                blocks.setdefault(kind, []).append(_Block(labels, body, f"{name}:{_line(text, kind, *labels)}"))
+    return _Directory(path, of, blocks)
+
+
+def _labelled(blocks: Any, labels: int) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    """The blocks with so many labels, with their labels."""
+    for block in blocks:
+        for label, inner in block.items():
+            if not isinstance(inner, Mapping) or label.startswith("__"):
+                continue
+            if labels == 1:
+                yield (label.strip('"'),), inner
+            else:
+                yield from (((label.strip('"'), *more), body) for more, body in _labelled((inner,), labels - 1))
 
 
 def _parsed(name: str, text: str) -> Mapping[str, Any]:
@@ -80,54 +318,10 @@ def _parsed(name: str, text: str) -> Mapping[str, Any]:
     return found
 
 
-def _blocks(found: Mapping[str, Any], kind: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """The blocks with two labels, such as resources, with their labels."""
-    for outer in found.get(kind, ()):
-        for first, inner in outer.items():
-            if isinstance(inner, Mapping) and not first.startswith("__"):
-                yield from (
-                    (_label(first), _label(second), body) for second, body in inner.items() if isinstance(body, Mapping)
-                )
-
-
-def _label(text: str) -> str:
-    return text.strip('"')
-
-
-def _directory(found: list[Mapping[str, Any]]) -> _Directory:
-    names: dict[str, Any] = {}
-    for file in found:
-        for block in file.get("locals", ()):
-            names |= block
-    resources = {(kind, name): body for file in found for kind, name, body in _blocks(file, "resource")}
-    return _Directory(names, resources)
-
-
-def _of_file(
-    name: str, text: str, found: Mapping[str, Any], directory: _Directory, conversion: Conversion
-) -> Iterator[Written]:
-    for module in found.get("module", ()):
-        for label in module:
-            if not label.startswith("__"):
-                conversion.skip(name, f"module.{_label(label)}", f"a module: {_EVALUATES}")
-    for kind, label, body in _blocks(found, "resource"):
-        where = f"{name}:{_line(text, kind, label)}"
-        address = f"{kind}.{label}"
-        try:
-            if many := sorted(_MANY & body.keys()):
-                raise _NotPlainError(many[0])
-            inside = {key: item for key, item in body.items() if key not in _META}
-            yield Written(kind, address, _tree(where, inside, directory), _provider(body))
-        except _NotPlainError as error:
-            if _is_about_kafka(kind):
-                conversion.skip(where, address, f"{error}: {_EVALUATES}")
-            else:
-                conversion.add_unmanaged(where, address, "neither an ACL nor a topic nor a quota of Kafka")
-
-
-def _line(text: str, kind: str, label: str) -> int:
-    """The line where a resource begins; the parser does not tell it."""
-    found = re.search(rf'^[ \t]*resource\s+"?{re.escape(kind)}"?\s+"?{re.escape(label)}"?\s*\{{', text, re.M)
+def _line(text: str, *words: str) -> int:
+    """The line where a block begins; the parser does not tell it."""
+    pattern = r"\s+".join(f'"?{re.escape(word)}"?' for word in words)
+    found = re.search(rf"^[ \t]*{pattern}\s*\{{", text, re.M)
     return text.count("\n", 0, found.start()) + 1 if found else 1
 
 
@@ -135,75 +329,9 @@ def _is_about_kafka(kind: str) -> bool:
     return any(word in kind for word in ("kafka", "redpanda", "confluent", "msk"))
 
 
-def _provider(body: Mapping[str, Any]) -> str:
-    return str(body.get("provider", "the default provider")).strip('"${}')
-
-
-def _tree(where: str, value: Any, directory: _Directory) -> Tree:
+def _tree(where: str, value: Any) -> Tree:
     if isinstance(value, Mapping):
-        fields = {_label(key): item for key, item in value.items() if not key.startswith("__")}
-        return Tree(where, {key: _tree(where, item, directory) for key, item in fields.items()}, set())
-    if isinstance(value, list):
-        return Tree(where, tuple(_tree(where, item, directory) for item in value), set())
-    return Tree(where, _text(value, directory, 0))
-
-
-def _text(value: Any, directory: _Directory, steps: int) -> str | None:
-    """A plain value as text; raises :class:`_NotPlainError` for an expression."""
-    if value is None or value == "null":
-        return None
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return str(value)
-    if not isinstance(value, str) or steps > _MOST_STEPS:
-        raise _NotPlainError(str(value)[:80])
-    if value in ("true", "false"):
-        return value
-    if value.startswith('"') and value.endswith('"') and len(value) > 1:
-        return _string(value, directory, steps)
-    whole = _REFERENCE.fullmatch(value)
-    return _referred((whole[1] if whole else value).strip(), directory, steps)
-
-
-def _string(value: str, directory: _Directory, steps: int) -> str:
-    if "%{" in value or "$${" in value or value.startswith('"<<'):
-        raise _NotPlainError(value[:80])
-    parts, position = [], 0
-    inside = value[1:-1]
-    for found in _REFERENCE.finditer(inside):
-        parts += [_unescaped(inside[position : found.start()])]
-        parts += [_referred(found[1].strip(), directory, steps) or ""]
-        position = found.end()
-    rest = inside[position:]
-    if "${" in rest:
-        raise _NotPlainError(value[:80])
-    text = "".join([*parts, _unescaped(rest)])
-    if len(text) > _LONGEST:
-        raise _NotPlainError(f"{text[:20]}…")
-    return text
-
-
-def _unescaped(text: str) -> str:
-    try:
-        plain: str = json.loads(f'"{text}"')
-    except ValueError as error:
-        raise _NotPlainError(text[:80]) from error
-    return plain
-
-
-def _referred(expression: str, directory: _Directory, steps: int) -> str | None:
-    """What a local, or an attribute of a resource, says in so many words; each is evaluated once."""
-    if expression not in directory.known:
-        directory.known[expression] = _text(_meant(expression, directory), directory, steps + 1)
-    return directory.known[expression]
-
-
-def _meant(expression: str, directory: _Directory) -> Any:
-    if (found := _LOCAL.fullmatch(expression)) and found[1] in directory.locals:
-        return directory.locals[found[1]]
-    found = _ATTRIBUTE.fullmatch(expression)
-    body = directory.resources.get((found[1], found[2])) if found else None
-    if found and body is not None and not _MANY & body.keys() and found[3] in body:
-        return body[found[3]]
-    raise _NotPlainError(expression[:80])
+        return Tree(where, {key: _tree(where, item) for key, item in value.items()}, set())
+    if isinstance(value, list | tuple):
+        return Tree(where, tuple(_tree(where, item) for item in value), set())
+    return Tree(where, None if value is None else text_of(value))

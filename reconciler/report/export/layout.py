@@ -45,9 +45,13 @@ def places(layout: Layout, state: ClusterState, origins: Mapping[AclBinding | st
 
 
 def _of_origin(origin: str) -> str:
-    """The file, or in a Terraform state the module."""
+    """The file, or in a Terraform state the module: a state is one file, whatever it was made from."""
     file, _, address = origin.partition(":")
-    parts = _MODULE.findall(address) or file.rpartition(".")[0].split("/") if "." in file else [file]
+    parts = (
+        (() if file.endswith(".tf") else _MODULE.findall(address)) or file.rpartition(".")[0].split("/")
+        if "." in file
+        else [file]
+    )
     place = "/".join(stem(part).lower() for part in parts)
     return f"{place}-source" if place in _TAKEN else place
 
