@@ -104,7 +104,7 @@ def command(
     for remark in converted.skipped:
         info(f"not converted: {_shown(remark)}")
     counted = f"{converted.bindings:,} bindings, {converted.topics:,} topics"
-    counted += f", {converted.quotas:,} quotas" if converted.quotas else ""
+    counted += "".join(f", {count:,} {kind}" for kind, count in converted.listed.items() if count)
     progress(f"read back from the manifests: {counted}, as {source_format} would create them")
     if converted.more_roles > 0:
         info(f"{converted.more_roles:,} more rules are roles with --implied, which adds DESCRIBE where it is granted")
@@ -132,7 +132,7 @@ def _document(converted: "Converted") -> dict[str, object]:
         "files": dict(converted.files),
         "bindings": converted.bindings,
         "topics": converted.topics,
-        "quotas": converted.quotas,
+        **converted.listed,
         "skipped": [remark._asdict() for remark in converted.skipped],
         "unmanaged": [remark._asdict() for remark in converted.unmanaged],
     }

@@ -1,7 +1,7 @@
 """Manifests from what another tool keeps, proven to declare what that tool would create. No cluster is contacted."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from reconciler.adapters.converters import (
@@ -11,8 +11,7 @@ from reconciler.adapters.converters import (
     convert,
     source_files,
 )
-from reconciler.model import AclBinding, ClusterState, Topic
-from reconciler.model.kinds.quota import ClientQuota
+from reconciler.model import ClusterState, FrozenMap
 from reconciler.model.listing import Listing
 from reconciler.report.export import Export, ExportStyle, cluster_document, differences, export_manifests
 from reconciler.report.export.layout import Layout, places
@@ -31,7 +30,7 @@ _STUB: Final = f"""\
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """Manifests by path that declare so many ``bindings``, ``topics`` and ``quotas``.
+    """Manifests by path that declare so many ``bindings`` and ``topics``, and of ``listed`` kinds so many by ``KIND``.
 
     ``skipped`` is what the source creates and no manifest declares; it is also in the file ``LEFT_FILE``. ``unmanaged``
     is what the source has and this tool does not manage. ``more_roles`` counts rules that would be roles with
@@ -44,7 +43,7 @@ class Converted:
     skipped: tuple[Remark, ...]
     unmanaged: tuple[Remark, ...]
     more_roles: int = 0
-    quotas: int = 0
+    listed: Mapping[str, int] = field(default_factory=FrozenMap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
         notes = {item: _note(files, origin) for item, origin in found.origins.items()}
     except SourceError as error:
         raise WorkflowError(str(error)) from error
-    listings = {ClientQuota.KIND: Listing(frozenset(found.quotas))}
+    listings = {kind: Listing(items) for kind, items in found.listed.items()}
     state = ClusterState(name, found.bindings, found.topics, listings=listings)
     heading = f"Converted from {source.format}."
     where = places(style.layout, state, found.origins)
@@ -100,12 +99,12 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     if skipped:
         lines = [heading, "The source says this, and no manifest here does:", *(f"  {item}" for item in skipped)]
         manifests[LEFT_FILE] = "".join(f"{comment(line)}\n" for line in lines)
-    bindings, topics, quotas = (
-        len(whole) - sum(isinstance(item.item, kind) for item in export.left)
-        for kind, whole in ((AclBinding, state.bindings), (Topic, state.topics), (ClientQuota, found.quotas))
+    left = {item.item for item in export.left}
+    topics = len({*state.topics.values()} - left)
+    listed = {kind: len(items - left) for kind, items in found.listed.items()}
+    return Converted(
+        manifests, len(state.bindings - left), topics, skipped, found.unmanaged, _more_roles(state, export), listed
     )
-    more = _more_roles(state, export)
-    return Converted(manifests, bindings, topics, skipped, found.unmanaged, more, quotas)
 
 
 def _more_roles(state: ClusterState, export: Export) -> int:

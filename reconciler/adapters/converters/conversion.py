@@ -20,6 +20,7 @@ from reconciler.model import (
     collision_key,
 )
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import ListedItem
 
 
 def _plain(word: str) -> str:
@@ -68,7 +69,7 @@ class ConversionResult:
     """What the source would create, as far as it is known.
 
     ``origins`` says where each binding, and each topic by name, stands in the source. ``absent`` are the names of
-    topics that the source wants to be deleted.
+    topics that the source wants to be deleted. ``listed`` are the resources of listed kinds, by ``KIND``.
     ``skipped`` is what the source grants, denies or creates and these bindings and topics lack. ``unmanaged`` is what
     the source has and this tool does not manage.
     """
@@ -78,7 +79,7 @@ class ConversionResult:
     skipped: tuple[Remark, ...]
     unmanaged: tuple[Remark, ...]
     origins: Mapping[AclBinding | str, str]
-    quotas: tuple[ClientQuota, ...] = ()
+    listed: Mapping[str, frozenset[ListedItem]]
     absent: frozenset[str] = frozenset()
 
 
@@ -209,6 +210,6 @@ class Conversion:
             tuple(self._skipped),
             tuple(self._unmanaged),
             dict(self._origins),
-            tuple(sorted(self._quotas.values())),
+            {ClientQuota.KIND: frozenset(self._quotas.values())},
             frozenset(self._absent),
         )
