@@ -11,7 +11,7 @@ WORKERS ?= 3
 # Test processes and the commands that they run would each compile what they import, where somebody forbids to keep it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-long explore lint format bench figures schema reference docs dist lock clean
+.PHONY: setup demo test test-compat test-long explore lint format bench figures schema reference docs dist lock clean
 
 setup: $(STAMP)
 
@@ -30,7 +30,12 @@ demo: $(STAMP)
 
 ## Everything but the long tests.
 test: $(STAMP)
-	$(BIN)/python -m pytest -m "not long" -n $(WORKERS) --dist loadfile --durations 50
+	$(BIN)/python -m pytest -m "not long and not compat" -n $(WORKERS) --dist loadfile --durations 50
+
+## Brokers of other makes, on franz-go's kfake; needs Go 1.26.
+test-compat: $(STAMP)
+	@command -v go >/dev/null || { echo "Go 1.26 or newer is needed: https://go.dev/dl" >&2; exit 1; }
+	$(BIN)/python -m pytest -m compat tests/compat --durations 10
 
 ## The long tests: large clusters.
 test-long: $(STAMP)
@@ -38,7 +43,7 @@ test-long: $(STAMP)
 
 ## The property tests on other examples in every run, and more of them. What fails here becomes an @example.
 explore: $(STAMP)
-	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest tests/property tests/unit -m "not long" -n $(WORKERS) --dist loadfile
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest tests/property tests/unit -m "not long and not compat" -n $(WORKERS) --dist loadfile
 
 ## Format, style, types, import contracts; changes nothing.
 lint: $(STAMP)

@@ -17,7 +17,7 @@ def _listed(client: KafkaAdminClient, task: Task) -> Reply:
         return refused(answer)
     entries = [
         ([(part.entity_type, part.entity_name) for part in one.entity], [(v.key, v.value) for v in one.values])
-        for one in answer.entries
+        for one in answer.entries or ()  # the message may leave them out, and an error has a code
     ]
     return ("listed", entries)
 

@@ -1,0 +1,39 @@
+"""A broker that confluent-kafka logs in to and kafka-python does not: nothing waits, and it is said once."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.kafka.cluster import connect
+from reconciler.ports import ReadRequest
+from tests.compat.jobs import PLAIN_TEAM, job
+from tests.compat.kfake import login_settings, running
+
+
+def test_a_whole_round_says_it_once_a_command_and_waits_for_nothing(
+    kfake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with running(kfake, "-login") as servers:
+        team = job(tmp_path, servers, capsys)
+        team.write("team.yaml", PLAIN_TEAM)
+        began = time.monotonic()
+        planned = team.run("plan")
+        applied = team.run("apply", "--yes")
+        drifted = team.run("drift")
+        checked = team.bare("doctor", str(team.directory), "--cluster", "it", "--connections", str(team.connections))
+        seconds = time.monotonic() - began
+    assert (planned.status, applied.status, drifted.status) == (0, 0, 0), applied.err
+    for ran in (planned, applied, drifted):
+        assert ran.err.count("kafka-python cannot connect to this cluster: UnsupportedSaslMechanismError") == 1
+    assert "note   kafka-python cannot connect to this cluster: UnsupportedSaslMechanismError" in checked.out
+    assert seconds < 60, "a command waited for the other client"
+
+
+def test_what_the_other_client_cannot_name_is_counted(kfake: Path) -> None:
+    with running(kfake, "-login", "-acls", "open", "-odd") as servers, connect(login_settings(servers)) as cluster:
+        state = cluster.read(ReadRequest(all_topics=False))
+    (odd,) = state.opaque
+    assert (odd.name, odd.principal, odd.operation) == ("odd", "User:odd", None)
+    assert state.bindings == frozenset()
+    assert state.kafka_version is None
