@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         item.add_marker(pytest.mark.compat)
         deviation = DEVIATIONS.get(item.name) or DEVIATIONS.get(item.name.partition("[")[0])
-        if deviation is not None and item.path.name == "test_contract.py":
+        if deviation is not None and item.path.name.startswith("test_contract_"):
             # Strict: a deviation that is gone has to leave the table.
             item.add_marker(pytest.mark.xfail(reason=deviation, strict=True))
 
@@ -33,7 +33,7 @@ def kfake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def contract_cluster(kfake: Path) -> Iterator[Subject]:
-    """kfake as it is, except that its handshake names the mechanisms, so that both clients log in."""
+    """Kfake as it is, except that its handshake names the mechanisms, so that both clients log in."""
     with running(kfake, "-login", "-mechanisms") as servers, connect(login_settings(servers)) as cluster:
         yield Subject(cluster, (4, 4))
 

@@ -74,9 +74,12 @@ def test_of_a_lost_answer_the_outcome_is_unknown(kfake: Path, key: int) -> None:
 
 
 def test_a_listing_whose_answer_is_lost_is_an_error_or_whole(kfake: Path) -> None:
-    with cluster(kfake, "-acls", "open", "-lose", f"{DESCRIBE_ACLS}:9", request_timeout_ms="1000") as found:
-        with pytest.raises(ClusterError, match="no reader could read the ACLs"):
-            found.read(ONLY_ACLS)
+    lost = f"{DESCRIBE_ACLS}:9"
+    with (
+        cluster(kfake, "-acls", "open", "-lose", lost, request_timeout_ms="1000") as found,
+        pytest.raises(ClusterError, match="no reader could read the ACLs"),
+    ):
+        found.read(ONLY_ACLS)
 
 
 def test_an_answer_that_comes_twice_is_no_other_request_s_answer(kfake: Path) -> None:
@@ -127,9 +130,8 @@ def test_an_unknown_error_code_for_a_write_is_not_success(kfake: Path, key: int)
 
 
 def test_an_unknown_error_code_for_a_listing_is_no_empty_one(kfake: Path) -> None:
-    with cluster(kfake, "-acls", "open", "-fail", f"{DESCRIBE_ACLS}:9999:99") as found:
-        with pytest.raises(ClusterError):
-            found.read(ONLY_ACLS)
+    with cluster(kfake, "-acls", "open", "-fail", f"{DESCRIBE_ACLS}:9999:99") as found, pytest.raises(ClusterError):
+        found.read(ONLY_ACLS)
 
 
 def test_confluent_cloud_names_principals_by_integers_but_for_its_own_filter(kfake: Path) -> None:

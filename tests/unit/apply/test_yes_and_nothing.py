@@ -64,9 +64,7 @@ def test_no_step_that_does_not_show_counts_as_done(only: str | None) -> None:
     result = applied(only=only)
     assert not result.succeeded
     silent = {
-        describe(step.change)
-        for step in result.plan.steps
-        if only in (None, kind_of(step.change).action(step.change))
+        describe(step.change) for step in result.plan.steps if only in (None, kind_of(step.change).action(step.change))
     }
     assert silent
     assert silent <= named(result)
