@@ -9,7 +9,7 @@ from reconciler.access.decision import AccessRequest, Decision, DecisionRule, Ev
 from reconciler.access.evidence import Note, Sources, host_matches
 from reconciler.access.interpretation import Interpretation, Interpretations, interpret
 from reconciler.access.name_set import literal
-from reconciler.access.operations import ASSUMED_VERSION, DENIED, IMPLIED, KafkaVersion, permitted, supported
+from reconciler.access.operations import ASSUMED_VERSION, DENIED, IMPLIED, permitted, supported
 from reconciler.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -19,6 +19,7 @@ from reconciler.model import (
     ResourcePatternFilter,
     ResourceType,
 )
+from reconciler.model.kafka_release import KafkaVersion, known_release
 
 #: Bindings, optionally with what the manifests say about each.
 Bindings: TypeAlias = Iterable[AclBinding] | Mapping[AclBinding, Note]
@@ -43,7 +44,8 @@ class Authorizer:
 
     ``allow_everyone_if_no_acl_found=None`` means unknown: answers that depend on it are ``undecided``, and so are
     answers that an ``opaque`` entry could change. Opaque entries whose codes are all known count as bindings.
-    ``kafka_version=None`` means unknown: what depends on a host that only 4.4 takes as a range is then undecided.
+    ``kafka_version=None`` means unknown, and so does a release after the newest that is known here: what depends on a
+    host that only 4.4 takes as a range is then undecided.
     """
 
     __slots__ = ("_careful", "_index", "broker_defects", "interpretations", "kafka_version", "sources", "super_users")
@@ -53,14 +55,15 @@ class Authorizer:
         bindings: Bindings,
         super_users: Iterable[str] = (),
         allow_everyone_if_no_acl_found: bool | None = False,
-        kafka_version: KafkaVersion | None = ASSUMED_VERSION,
+        kafka_version: KafkaVersion | None = None,
         *,
         opaque: Iterable[OpaqueBinding] = (),
     ) -> None:
         """Index the bindings: about 0.25 s for 100,000. Name tables are compiled on first use."""
         opaque = tuple(opaque)
         known = bindings if isinstance(bindings, Mapping) else frozenset(bindings)
-        interpretations = interpret(known, opaque, kafka_version, allow_everyone_if_no_acl_found)
+        version = known_release(kafka_version)
+        interpretations = interpret(known, opaque, version, allow_everyone_if_no_acl_found)
         sources = Sources(bindings if isinstance(bindings, Mapping) else {}, opaque)
         self._setup(interpretations, frozenset(super_users), sources, BrokerDefects(interpretations.bindings))
 

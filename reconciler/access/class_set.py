@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from reconciler.access.hosts import HostClass, Hosts, is_within
-from reconciler.access.operations import KafkaVersion
 from reconciler.model import WILDCARD
+from reconciler.model.kafka_release import KafkaVersion
 
 
 @dataclass(slots=True)

@@ -14,11 +14,12 @@ from reconciler.access.index import BindingGroup, inside
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.name_set import ASTERISK_NAMES, NameSet, literal
 from reconciler.access.names import has_names, shortest_name
-from reconciler.access.operations import EVERY, KafkaVersion, bits, supported
+from reconciler.access.operations import EVERY, bits, supported
 from reconciler.access.region import Region
 from reconciler.access.regions import EffectAt, NodeTree, RegionClasses, Regions
 from reconciler.access.work import ROW, Work
 from reconciler.model import CLUSTER_NAME, WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
+from reconciler.model.kafka_release import KafkaVersion
 
 #: So many classes of hosts are worth finding out which names each has entries on.
 _MANY_CLASSES: Final = 3

@@ -8,7 +8,7 @@ from reconciler.access.decision import AccessRequest, Decision, DecisionRule, Ev
 from reconciler.access.hosts import address, address_range
 from reconciler.access.index import Index
 from reconciler.access.name_set import matches
-from reconciler.access.operations import ENTRY_MASKS, IMPLIED, KafkaVersion
+from reconciler.access.operations import ENTRY_MASKS, IMPLIED
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -20,6 +20,7 @@ from reconciler.model import (
     OpaqueBinding,
     Origin,
 )
+from reconciler.model.kafka_release import KafkaVersion
 
 #: What the manifests say about a binding: its declaration, its line alone, or nothing.
 Note: TypeAlias = Declaration | Origin | None

@@ -7,9 +7,9 @@ connection, but its pattern still covers the resource.
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from reconciler.access.operations import KafkaVersion
 from reconciler.model import WILDCARD
 from reconciler.model.addresses import RANGES_SINCE, IpAddress, IpRange, address, address_text, ip_range
+from reconciler.model.kafka_release import KafkaVersion
 
 __all__ = [
     "ANY_HOST",

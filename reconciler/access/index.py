@@ -12,8 +12,9 @@ from reconciler.access.host_index import HostIndex
 from reconciler.access.hosts import IpRange, address, address_range
 from reconciler.access.name_index import NameIndex
 from reconciler.access.name_set import NameSet, names_of
-from reconciler.access.operations import ENTRY_MASKS, KafkaVersion
+from reconciler.access.operations import ENTRY_MASKS
 from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, ResourceType
+from reconciler.model.kafka_release import KafkaVersion
 
 #: A resource type and a principal.
 GroupKey: TypeAlias = tuple[ResourceType, str]

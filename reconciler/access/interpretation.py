@@ -18,8 +18,9 @@ from reconciler.access.hosts import RANGES_SINCE, address_range
 from reconciler.access.index import Index, NameCoverage
 from reconciler.access.name_set import NameSet
 from reconciler.access.opaque import as_binding, covering, widest
-from reconciler.access.operations import EVERY, KafkaVersion, permitted
+from reconciler.access.operations import EVERY, permitted
 from reconciler.model import AclBinding, AclPermissionType, OpaqueBinding, ResourceType
+from reconciler.model.kafka_release import KafkaVersion
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,14 @@ A mask has three parts of 16 bits, with bit N for the operation with Kafka's cod
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
 from reconciler.model import SUPPORTED_OPERATIONS, AclOperation, AclPermissionType, ResourceType
 from reconciler.model.addresses import RANGES_SINCE
+from reconciler.model.kafka_release import KafkaVersion
 
 _O = AclOperation
 
-#: A broker's release as (major, minor); more parts are fine.
-KafkaVersion: TypeAlias = tuple[int, ...]
 #: The release whose rules hold where nothing else is known: ranges of hosts are texts.
 ASSUMED_VERSION: Final[KafkaVersion] = (4, 3)
 #: The release by whose rules declarations are judged where no cluster is asked. It differs from those before it in

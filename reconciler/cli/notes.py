@@ -7,7 +7,15 @@ from reconciler.apply.leftovers import Leftover
 from reconciler.cli.console import info
 from reconciler.manifest import Problem, render_problem
 from reconciler.report.style import counted, safe
-from reconciler.workflow.options import ClientNote, DefeatedGain, LeftoverNote, MoreLeftovers, Note, UnstatedFlavor
+from reconciler.workflow.options import (
+    ClientNote,
+    DefeatedGain,
+    LeftoverNote,
+    MoreLeftovers,
+    Note,
+    UnstatedFlavor,
+    VersionNote,
+)
 
 
 def info_note(note: Note) -> None:
@@ -25,6 +33,9 @@ def info_note(note: Note) -> None:
             info(f"note: {safe(text)}")
         case UnstatedFlavor():
             info(f"warning: {safe(note.text)}; {safe(note.advice)}")
+        case VersionNote():
+            undecided = "what depends on a host that may be a range of addresses is undecided"
+            info(f"warning: the rules of cluster {safe(note.cluster)} are not known: {safe(note.doubt)}; {undecided}")
         case PastRun():
             who = f"run {safe(note.run)} of this plan, begun {safe(note.time)} by {safe(note.operator)}"
             info(f"{who}, did not end: {len(note.performed):,} steps done, {len(note.doubtful):,} in doubt; going on")

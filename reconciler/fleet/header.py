@@ -76,6 +76,7 @@ class Reading:
     topic_gap: str | None = None
     listings: Mapping[str, Listing[Any]] = dataclasses.field(default_factory=FrozenMap)
     kafka_version: tuple[int, int] | None = None
+    kafka_version_gap: str | None = None
     wanted: Mapping[str, Mapping[Any, DesiredItem[Any]]] = dataclasses.field(default_factory=dict)
     leftovers: tuple[AclBinding, ...] = ()
 
@@ -151,6 +152,14 @@ READING: Final[Record[Reading]] = record(
     field("topic_gap", TEXT, "Why the topics may be incomplete.", "one broker only", default=None, omit=True),
     field("listings", listings(), "What it has of the listed kinds, as in a snapshot.", default=FrozenMap(), omit=True),
     field("kafka_version", KAFKA_VERSION, "The release whose rules it follows.", "4.3", default=None, omit=True),
+    field(
+        "kafka_version_gap",
+        TEXT,
+        "Why its release is left open.",
+        "an upgrade is not finished",
+        default=None,
+        omit=True,
+    ),
     field("wanted", DECLARED, "What is declared of the listed kinds.", default={}, omit=True),
     field("leftovers", array(BINDING), "What runs have there for their own use.", default=(), omit=True),
 )

@@ -75,7 +75,12 @@ def _joined(own: ClusterDeclaration, given: ClusterDeclaration, findings: Findin
             findings.of(place.file).add_at(trouble, place, len(name), related=[given.fact_origins[name]])
             counts = theirs
         found = replace(found, **counts)
-    return with_flavor(replace(found, sources=_first_known(given.sources, own.sources)))
+    found = replace(
+        found,
+        sources=_first_known(given.sources, own.sources),
+        fact_origins=FrozenMap({**own.fact_origins, **given.fact_origins}),
+    )
+    return with_flavor(found)
 
 
 def _values(declaration: ClusterDeclaration, holds: Iterable[str]) -> _Values:
@@ -124,6 +129,7 @@ _FACTS: Final[Mapping[str, _Fact]] = {
     "flavor": _Fact(("flavor",), _equal),
     "superUsers": _Fact(("super_users",), _same_set),
     "allowEveryoneIfNoAclFound": _Fact(("allow_everyone_if_no_acl_found",), _equal),
+    "kafkaVersion": _Fact(("kafka_version",), _equal),
     "interBrokerPrincipals": _Fact(("inter_broker_principals",), _more),
     "brokers": _Fact(("brokers",), _same_set),
     "barrier": _Fact(("barrier_wait", "probe"), _same_barrier),

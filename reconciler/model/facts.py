@@ -24,6 +24,7 @@ class FactSources:
     principal: FactSource = FactSource.NOBODY
     super_users: FactSource = FactSource.NOBODY
     default_allow: FactSource = FactSource.NOBODY
+    kafka_version: FactSource = FactSource.NOBODY
     inter_broker_principals: FactSource = FactSource.NOBODY
     brokers: FactSource = FactSource.NOBODY
     barrier: FactSource = FactSource.NOBODY

@@ -24,6 +24,7 @@ class ClusterState:
     by ``KIND``, as far as anybody asked: :meth:`listing` gives one with its type.
     ``kafka_version`` is the release, (major, minor), whose rules the brokers follow; ``None`` where it is not known.
     ``broker_hosts`` are the host names under which the brokers are advertised, empty where nobody asked them.
+    ``kafka_version_gap`` says why what the cluster told leaves it open: then nobody else's word settles it.
     """
 
     cluster_id: str
@@ -40,6 +41,7 @@ class ClusterState:
     listings: Mapping[str, Listing[Any]] = field(default_factory=FrozenMap)
     kafka_version: tuple[int, int] | None = None
     broker_hosts: frozenset[str] = field(default=frozenset(), compare=False)
+    kafka_version_gap: str | None = None
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""

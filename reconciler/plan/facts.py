@@ -12,6 +12,7 @@ class Facts:
 
     A fact that only manifests state is a claim of whoever proposes the change, so no change may look smaller for it:
     access is computed both with and without it. A plan made in Python without ``sources`` takes its facts as known.
+    ``kafka_version`` is as stated; a plan goes by what the cluster tells, if it does (:class:`ClusterState`).
     """
 
     principal: str | None = None
@@ -19,6 +20,7 @@ class Facts:
     super_users: tuple[str, ...] = ()
     protect: tuple[Selector, ...] = ()
     sources: FactSources = NO_SOURCES
+    kafka_version: tuple[int, int] | None = None
 
     @property
     def established_super_users(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from reconciler.diff import Comparison, DeclaredChange, Skipped, SkipReason, compare
 from reconciler.model import AclBinding, Change, ClusterState, DesiredState, Flavor, Topic, without_own
 from reconciler.model.addresses import RANGES_SINCE
+from reconciler.model.kafka_release import release_text
 from reconciler.plan.coverage import (
     CoverageChange,
     coverage_change,
@@ -171,7 +172,7 @@ def _unsupported(change: Change, request: Request, live: ClusterState, flavor: F
     One of an alias can be neither created nor deleted: it is listed under another name, which would look undeclared.
     """
     aliases = (_alias(one, flavor) for one in (*created_bindings([change]), *deleted_bindings([change])))
-    reasons = (request.unsupported(new) or _no_range(new, live.kafka_version) for new in created_bindings([change]))
+    reasons = (request.unsupported(new) or _no_range(new, live) for new in created_bindings([change]))
     return next(filter(None, (*aliases, *reasons)), None)
 
 
@@ -185,11 +186,14 @@ def _alias(binding: AclBinding, flavor: Flavor) -> str | None:
     )
 
 
-def _no_range(binding: AclBinding, version: tuple[int, int] | None) -> str | None:
+def _no_range(binding: AclBinding, live: ClusterState) -> str | None:
     """Brokers before 4.4 store a range as a text that no address equals: a DENY on it would deny nobody."""
-    if "/" not in binding.entry.host or (version is not None and version >= RANGES_SINCE):
+    if "/" not in binding.entry.host or (live.kafka_version is not None and live.kafka_version >= RANGES_SINCE):
         return None
-    known = f"the cluster runs {version[0]}.{version[1]}" if version else "the cluster does not say that it runs it"
+    if live.kafka_version is not None:
+        known = f"the cluster runs {release_text(live.kafka_version)}"
+    else:
+        known = live.kafka_version_gap or "the cluster does not say that it runs it"
     return f"the host {binding.entry.host} is a range, which needs Kafka 4.4, and {known}"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from reconciler.model import FactSource
+from reconciler.model.kafka_release import release_text
 from reconciler.model.naming import as_name
 from reconciler.plan import Terms
 from reconciler.report.style import Style, counted, plain, safe
@@ -31,6 +32,8 @@ def _facts(terms: Terms) -> Iterator[tuple[str, str, FactSource]]:
         yield "flavor", terms.flavor.name, sources.flavor
     yield "superUsers", _names(facts.super_users), sources.super_users
     yield "allowEveryoneIfNoAclFound", str(terms.default_allow).lower(), sources.default_allow
+    if facts.kafka_version is not None:  # most clusters tell it themselves
+        yield "kafkaVersion", release_text(facts.kafka_version), sources.kafka_version
     yield (
         "interBrokerPrincipals",
         _names(facts.inter_broker_principals),

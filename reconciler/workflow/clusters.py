@@ -26,6 +26,7 @@ from reconciler.workflow.connections import (
 )
 from reconciler.workflow.flavors import cure, refuse_contradicted, told, unstated
 from reconciler.workflow.guardrails import held
+from reconciler.workflow.kafka_version import version_doubt, version_of
 from reconciler.workflow.options import (
     ClientNote,
     ConnectionOptions,
@@ -33,6 +34,7 @@ from reconciler.workflow.options import (
     MoreLeftovers,
     Tell,
     UnstatedFlavor,
+    VersionNote,
     ignore,
 )
 from reconciler.workflow.reasons import (
@@ -108,7 +110,9 @@ class Target:
         stated = isinstance(self.cluster, FlavoredCluster)
         if request.acls and not stated and (shown := unstated(self.declaration, state)) is not None:
             self.tell(UnstatedFlavor(told(shown), cure(shown)))
-        return state
+        if (doubt := version_doubt(state.kafka_version, state.kafka_version_gap)) is not None and request.acls:
+            self.tell(VersionNote(self.name, doubt))
+        return replace(state, kafka_version=version_of(state.kafka_version, state.kafka_version_gap, self.declaration))
 
     def declared_as(self, declaration: ClusterDeclaration | None) -> "Target":
         """The same with its declaration, asked as the flavor that is stated there needs it."""

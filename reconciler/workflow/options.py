@@ -53,9 +53,19 @@ class UnstatedFlavor:
     advice: str
 
 
+@dataclass(frozen=True, slots=True)
+class VersionNote:
+    """The rules of a cluster's Kafka version are not known: ``doubt`` says why."""
+
+    cluster: str
+    doubt: str
+
+
 #: What a person should know and no result holds: an entry of the manifests that has expired, what runs have on the
 #: cluster for their own use, an earlier run of the same plan that did not end, a client that could not connect.
-Note: TypeAlias = "Problem | LeftoverNote | MoreLeftovers | PastRun | DefeatedGain | ClientNote | UnstatedFlavor"
+Note: TypeAlias = (
+    "Problem | LeftoverNote | MoreLeftovers | PastRun | DefeatedGain | ClientNote | UnstatedFlavor | VersionNote"
+)
 #: Told of each note, as soon as it is known.
 Tell: TypeAlias = Callable[[Note], None]
 

@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from reconciler.access import DECLARED_VERSION, Authorizer
+from reconciler.access import Authorizer
 from reconciler.adapters.snapshot import SnapshotCluster
 from reconciler.manifest import ClusterDeclaration, Manifests, with_flavor
 from reconciler.model import (
@@ -23,6 +23,7 @@ from reconciler.report.access_view import AccessView, Basis, ClaimedFacts
 from reconciler.workflow.clusters import Target, declared, open_any
 from reconciler.workflow.connections import manifests_below, read_connections
 from reconciler.workflow.guardrails import held
+from reconciler.workflow.kafka_version import declared_version
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.planning import saved_plan
@@ -162,7 +163,7 @@ def authorizer(
         {b: note for b, note in bindings.items() if not (is_reserved(b.pattern.name) and is_harmless(b))},
         declaration.super_users if declaration else (),
         declaration.allow_everyone_if_no_acl_found if declaration else None,
-        live.kafka_version if live else DECLARED_VERSION,
+        live.kafka_version if live else declared_version(declaration),
         opaque=live.opaque if live else (),
     )
 

@@ -22,6 +22,7 @@ def terms(declaration: ClusterDeclaration) -> Terms:
             declaration.super_users,
             declaration.protect,
             declaration.sources,
+            declaration.kafka_version,
         ),
         barrier_wait=declaration.barrier_wait,
         probe=declaration.probe.principal if declaration.probe else None,

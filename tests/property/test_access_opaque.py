@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.access import Authorizer, DifferenceRow, compare_access
-from reconciler.access.operations import KafkaVersion
 from reconciler.model import AclBinding, AclOperation, OpaqueBinding, ResourceType
+from reconciler.model.kafka_release import KafkaVersion
 from tests.property.access_naive import Cluster, reach
 from tests.property.access_states import ASKERS, FROM, POINTS, bindings, changes
 from tests.property.test_access_difference import quick

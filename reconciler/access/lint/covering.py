@@ -6,7 +6,7 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.grants import OperationGrants
 from reconciler.access.hosts import is_within
 from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet, names_of
-from reconciler.access.operations import DENIED, ENTRY_MASKS, EVERY, IMPLIED, KafkaVersion, bits, supported
+from reconciler.access.operations import DENIED, ENTRY_MASKS, EVERY, IMPLIED, bits, supported
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -16,6 +16,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.kafka_release import KafkaVersion
 
 
 def covers(outer: ResourcePattern, inner: ResourcePattern) -> bool:

@@ -19,7 +19,7 @@ from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.bindings import ListedAcls, read_rows
 from reconciler.adapters.kafka.first_contact import FIRST_CONTACT_SECONDS
 from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
-from reconciler.adapters.kafka.release import rules_of
+from reconciler.adapters.kafka.release import NOTHING_TOLD, ReleaseRules, rules_of
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.model.collector import without_collector
 from reconciler.ports import ClusterError
@@ -50,13 +50,13 @@ class AclReader(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ListingResult:
-    """A listing, its cluster and that one's release, how it was read, and what it may lack (``gap``)."""
+    """A listing, its cluster and that one's rules, how it was read, and what it may lack (``gap``)."""
 
     cluster_id: str | None
     listing: ListedAcls
     reader: AclReader
     gap: str | None
-    kafka_version: tuple[int, int] | None = None
+    rules: ReleaseRules = NOTHING_TOLD
 
 
 def start_reader(module: str) -> "subprocess.Popen[bytes]":
@@ -157,13 +157,13 @@ class AclListing:
             match self._child.reply():
                 case ("rows", cluster_id, rows, *levels):
                     gap = SHARDS_GAP if reader is AclReader.SHARDS else None
-                    version = rules_of(*levels[0]) if levels and levels[0] else None
+                    rules = rules_of(*levels[0]) if levels and levels[0] else NOTHING_TOLD
                     if reader is AclReader.MESSAGES:
                         self._settings.first_contact.made = True
                     elif troubles:
                         self._settings.first_contact.note(_other_reader(troubles))
                     with without_collector():
-                        return ListingResult(cluster_id, read_rows(rows), reader, gap, version)
+                        return ListingResult(cluster_id, read_rows(rows), reader, gap, rules)
                 # The cluster's word: another reader would be refused too, or take the refusal for an empty listing.
                 case ("refused", code, name, message):
                     raise refusal(code, name, self._settings.redact(message))

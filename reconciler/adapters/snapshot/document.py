@@ -111,6 +111,15 @@ def _codec(*, closed: bool) -> Record[Snapshot]:
             omit=True,
         ),
         field(
+            "kafkaVersionGap",
+            nullable(TEXT),
+            "Why what the cluster told of its version leaves it open; absent where it does not.",
+            "brokers run 4.4 and metadata.version is 4.3's: perhaps not all do",
+            attr="state.kafka_version_gap",
+            default=None,
+            omit=True,
+        ),
+        field(
             "aclGap",
             nullable(TEXT),
             "Why the ACLs may be incomplete; null where they are known to be complete.",

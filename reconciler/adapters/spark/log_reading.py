@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from pyspark import Broadcast, cloudpickle
 from pyspark.sql import SparkSession
 
-from reconciler.access import DECLARED_VERSION, Authorizer
+from reconciler.access import Authorizer
 from reconciler.adapters.spark.log_files import LogPart, line_batches
 from reconciler.adapters.spark.readings import bucket_rows
 from reconciler.adapters.spark.tables import from_parquet, table_rows
@@ -34,6 +34,7 @@ from reconciler.fleet.usage import (
     summary_of,
 )
 from reconciler.model import AclBinding, OpaqueBinding, Scope, is_reserved
+from reconciler.model.kafka_release import KafkaVersion
 
 #: A scan hands on what it holds when it holds so many different decisions.
 _MOST_HELD: Final = 100_000
@@ -56,6 +57,7 @@ class LoggedCluster:
     scope: Scope = Scope()
     super_users: frozenset[str] = frozenset()
     default_allow: bool | None = None
+    kafka_version: KafkaVersion | None = None
     claimed: ClaimedUsageFacts = NOTHING_CLAIMED
     to_desired: bool = False
     planned: bool = False
@@ -185,8 +187,7 @@ def _judged(
     origins = _desired(files, subject.desired) if subject.desired else {}
     live, opaque = _live(subject, files)
     bindings = origins.keys() if live is None else live
-    version = subject.live.kafka_version if subject.live else DECLARED_VERSION
-    before = Authorizer(bindings, subject.super_users, subject.default_allow, version, opaque=opaque)
+    before = Authorizer(bindings, subject.super_users, subject.default_allow, subject.kafka_version, opaque=opaque)
     after = _after(subject, before, frozenset(bindings), origins)
     judge = UsageAnalysis(subject.cluster, question, before, after, subject.claimed)
     for (_, event), found in counted:

@@ -100,6 +100,7 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
         topic_gap=state.topic_gap,
         listings=_as_read(state.listings),
         kafka_version=state.kafka_version,
+        kafka_version_gap=state.kafka_version_gap,
         leftovers=tuple(sorted(leftovers)),
     )
     return _with_topics(reading, (_topic(topic) for topic in state.topics.values()), state.topics.values(), place)
@@ -157,6 +158,7 @@ def read_live(files: StoreFiles, reading: Reading) -> ClusterState:
         topic_gap=reading.topic_gap,
         listings=reading.listings,
         kafka_version=reading.kafka_version,
+        kafka_version_gap=reading.kafka_version_gap,
     )
 
 

@@ -68,6 +68,7 @@ class ClusterDeclaration:
     """One declared cluster. ``client`` values are as written: ``${env:…}`` is not read here.
 
     ``allow_everyone_if_no_acl_found`` is ``None`` where unknown; ``barrier_wait`` is in seconds.
+    ``kafka_version`` is (major, minor) as stated; what the cluster itself tells counts first.
     ``guardrail`` is the place of the guardrails' document that holds it, if any: its terms are then the tighter ones.
     ``ignore_origins`` are the items of ``ignore`` in its document, each with its place.
     ``flavor`` is the make of Kafka: :func:`reconciler.manifest.flavors.with_flavor` has put its facts where nothing
@@ -101,6 +102,7 @@ class ClusterDeclaration:
     fact_origins: Mapping[str, Origin] = FrozenMap()
     sources: FactSources = NO_SOURCES
     guardrail: Origin | None = None
+    kafka_version: tuple[int, int] | None = None
     ignore_origins: tuple[tuple[Selector, Origin], ...] = field(default=(), compare=False)
     flavor: Flavor = APACHE
 

@@ -21,7 +21,7 @@ from reconciler.codec import (
 from reconciler.codec.kinds import PRUNE_FIELDS
 from reconciler.codec.objects import snake
 from reconciler.codec.scope import SCOPE, SELECTORS
-from reconciler.codec.values import PATTERN
+from reconciler.codec.values import KAFKA_VERSION, PATTERN
 from reconciler.model import APACHE, FLAVORS, FactSource, FactSources
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.facts import Facts
@@ -108,6 +108,14 @@ _SOURCES: Final[Record[FactSources]] = record(
     field("principal", _SOURCE, "Of our own principal.", "operator"),
     field("superUsers", _SOURCE, "Of the super users.", "operator"),
     field("allowEveryoneIfNoAclFound", _SOURCE, "Of the setting in terms.", "operator", attr="default_allow"),
+    field(
+        "kafkaVersion",
+        _SOURCE,
+        "Of the stated Kafka release; absent where nobody states it.",
+        "operator",
+        default=FactSource.NOBODY,
+        omit=True,
+    ),
     field("interBrokerPrincipals", _SOURCE, "Of the brokers' principals; manifests may add some.", "operator"),
     field("brokers", _SOURCE, "Of the brokers in terms.", "operator"),
     field("barrier", _SOURCE, "Of how terms wait between phases.", "operator"),
@@ -123,6 +131,14 @@ FACTS: Final[Record[Facts]] = record(
     field("interBrokerPrincipals", TEXTS, "The principals that the brokers connect to each other as."),
     field("superUsers", TEXTS, "The brokers' super.users, as stated."),
     field("protect", SELECTORS, "Names and principals whose access no plan may change."),
+    field(
+        "kafkaVersion",
+        KAFKA_VERSION,
+        "The Kafka release as stated; absent where nobody states it. What the cluster tells counts first.",
+        "4.4",
+        default=None,
+        omit=True,
+    ),
     field("sources", _SOURCES, "Who states each: the operator's file, the manifests alone, or nobody."),
 )
 _COUNT_WORDS: Final = {

@@ -16,6 +16,8 @@ from reconciler.fleet.access_reach import reaches
 from reconciler.fleet.store import FleetStore
 from reconciler.manifest import ClusterDeclaration, Manifests
 from reconciler.model import AclOperation, ClusterState, ResourcePattern
+from reconciler.workflow.kafka_version import version_of
+from reconciler.workflow.reasons import WorkflowError
 from reconciler.workflow.states import as_established
 from reconciler.workflow.terms import claimed_super_users
 
@@ -64,7 +66,7 @@ def _judge(reading: Reading, declaration: "ClusterDeclaration | None", store: Fl
         state.bindings,
         declaration.super_users if declaration else (),
         declaration.allow_everyone_if_no_acl_found if declaration else None,
-        state.kafka_version,
+        version_of(state.kafka_version, state.kafka_version_gap, declaration),
         opaque=state.opaque,
     )
     return state, authorizer
@@ -84,7 +86,7 @@ class NotWholeError(Exception):
 
 
 def _why(error: Exception) -> str:
-    return str(error) if isinstance(error, NotWholeError) else reason(error)
+    return str(error) if isinstance(error, NotWholeError | WorkflowError) else reason(error)
 
 
 _Judged: TypeAlias = "tuple[ClusterState, Authorizer]"

@@ -10,14 +10,16 @@ from pyspark.sql import SparkSession
 from reconciler.adapters.spark.compiling import compile_desired
 from reconciler.adapters.spark.log_files import LogPart, directories, find_parts
 from reconciler.adapters.spark.log_reading import LogFindings, LoggedCluster, read_logs
-from reconciler.fleet import FleetRun
+from reconciler.fleet import FleetRun, Reading
 from reconciler.fleet.store import FleetStore
 from reconciler.fleet.usage import ClaimedUsageFacts, ClusterUsage, UsageQuestion
 from reconciler.manifest import ClusterDeclaration, Manifests
 from reconciler.model import AclBinding
+from reconciler.model.kafka_release import KafkaVersion
 from reconciler.plan import Plan, created_bindings, deleted_bindings, parse_plan
 from reconciler.workflow.fleet.runs import Wanted
 from reconciler.workflow.fleet.saved import FLEET_FILE, read_fleet_plan
+from reconciler.workflow.kafka_version import declared_version, version_of
 from reconciler.workflow.planning import saved_plan
 from reconciler.workflow.reasons import RequestError, StaleError, WorkflowError
 from reconciler.workflow.states import claimed_facts
@@ -144,6 +146,11 @@ def _subjects_of(judged: _Judged, clusters: Sequence[str]) -> tuple[list[LoggedC
             failed.append(ClusterUsage(name, f"its ACL listing may not be whole: {reading.acl_gap}"))
         else:
             declaration = judged.manifests.clusters[name]
+            try:
+                version = _version(reading, declaration)
+            except WorkflowError as error:
+                failed.append(ClusterUsage(name, error.message))
+                continue
             subject = LoggedCluster(
                 name,
                 live=reading,
@@ -151,6 +158,7 @@ def _subjects_of(judged: _Judged, clusters: Sequence[str]) -> tuple[list[LoggedC
                 scope=declaration.scope,
                 super_users=frozenset(declaration.super_users),
                 default_allow=declaration.allow_everyone_if_no_acl_found,
+                kafka_version=version,
                 claimed=claimed_usage_facts(declaration),
                 to_desired=judged.replay,
             )
@@ -158,6 +166,12 @@ def _subjects_of(judged: _Judged, clusters: Sequence[str]) -> tuple[list[LoggedC
                 _changed(subject if reading is None else replace(subject, cluster_id=reading.cluster_id), judged)
             )
     return subjects, failed
+
+
+def _version(reading: Reading | None, declaration: ClusterDeclaration) -> KafkaVersion | None:
+    if reading is None:
+        return declared_version(declaration)
+    return version_of(reading.kafka_version, reading.kafka_version_gap, declaration)
 
 
 def claimed_usage_facts(declaration: ClusterDeclaration) -> ClaimedUsageFacts:

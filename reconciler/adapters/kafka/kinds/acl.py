@@ -35,7 +35,8 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
         bindings=listing.bindings,
         opaque=listing.opaque,
         acl_gap=found.gap,
-        kafka_version=found.kafka_version,
+        kafka_version=found.rules.version,
+        kafka_version_gap=found.rules.gap,
     )
 
 

@@ -1,5 +1,6 @@
 """The documents of the kind ``Cluster``: connection, and the facts and limits that no Kafka API exposes."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -13,6 +14,7 @@ from reconciler.manifest.parts.fields import (
     Percent,
     Seconds,
     Text,
+    reading,
     refuse,
 )
 from reconciler.manifest.parts.metadata import ApiVersion, Metadata
@@ -134,6 +136,21 @@ class AcknowledgementSpec(ManifestModel):
     expires: Day | None = Field(None, description="The last day on which it counts.", examples=["2027-01-31"])
 
 
+def _release(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"([0-9]{1,3})\.([0-9]{1,3})(\.[0-9]{1,3})?", text)
+    if found is None:
+        raise ValueError(f"{quoted(text)} is not a release of Kafka: write it as 4.4")
+    return int(found[1]), int(found[2])
+
+
+#: A release of Kafka; a patch release counts as its minor release, whose rules it has.
+Release = Annotated[
+    tuple[int, int],
+    BeforeValidator(reading(_release)),
+    WithJsonSchema({"type": ["string", "number"], "pattern": r"^[0-9]{1,3}\.[0-9]{1,3}(\.[0-9]{1,3})?$"}),
+]
+
+
 class StatedSpec(ManifestModel):
     """How a cluster is reached, and what no Kafka API exposes of it: all that an operator's file may hold."""
 
@@ -158,6 +175,11 @@ class StatedSpec(ManifestModel):
     )
     allow_everyone_if_no_acl_found: DefaultAllow = Field(
         "unknown", description="The brokers' allow.everyone.if.no.acl.found: true, false or unknown.", examples=[False]
+    )
+    kafka_version: Release | None = Field(
+        None,
+        description="The Kafka release that the brokers run, for a snapshot or a cluster that does not tell it.",
+        examples=["4.4"],
     )
     inter_broker_principals: list[Text] = Field(
         default_factory=list,

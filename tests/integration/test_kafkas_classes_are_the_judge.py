@@ -1,0 +1,156 @@
+"""Random ACLs with hosts of every kind: what the classes of Kafka's authorizer decide, against ``Authorizer``."""
+
+import random
+import subprocess
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from reconciler.access import AccessRequest, Authorizer, supported
+from reconciler.adapters.sandbox.jars import broker_jars
+from reconciler.adapters.sandbox.java import find_java
+from reconciler.adapters.sandbox.version import exact_version
+from reconciler.model import (
+    CLUSTER_NAME,
+    SUPPORTED_OPERATIONS,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.model.addresses import RANGES_SINCE, IpAddress, address, address_text, ip_range
+from reconciler.model.kafka_release import KafkaVersion
+from tests.integration.topics.java_classes import compiled
+
+_SECONDS: Final = 120
+_STATES, _BINDINGS, _ASKS = 100, 100, 150
+_PRINCIPALS = ("User:a", "User:b", "Group:a", "User:CN=x, OU=y")
+_NAMES = ("a", "ab", "abc", "b")
+#: As ``getHostAddress`` prints them; the ends of ranges, what lies beside them, and what no range holds.
+_FROM = (
+    *("0.0.0.1", "9.255.255.255", "10.0.0.0", "10.0.0.1", "10.0.0.5", "10.0.0.6", "10.0.255.255"),
+    *(address_text(IpAddress(32, 0)), "10.255.255.255", "11.0.0.0", "127.0.0.1", "192.168.0.1", "255.255.255.255"),
+    *("0:0:0:0:0:0:0:0", "0:0:0:0:0:0:0:1", "fe80:0:0:0:0:0:0:1", "fe80:0:0:0:0:0:0:1%1", "febf:ffff:0:0:0:0:0:1"),
+    *("fec0:0:0:0:0:0:0:0", "2001:db8:0:0:0:0:0:1", "2001:db9:0:0:0:0:0:0"),
+)
+_HOSTS = (
+    *("*", "10.0.0.5", "10.0.0.0/8", "10.0.0.5/8", "10.0.0.4/30", "10.0.0.6/31", "10.0.0.5/32", "010.0.0.0/9"),
+    *("0.0.0.0/0", "0.0.0.0/32", "0.0.0.0/1", "255.255.255.255/32", "192.168.0.0/16", "10.0.0.0/33", "10.0.0/8"),
+    *("::/0", "::/128", "fe80::/10", "fe80::%1/10", "FE80::1/64", "[fe80::]/10", "2001:db8::/32", "2001:DB8::/+32"),
+    *("::ffff:10.0.0.0/104", "::10.0.0.0/104", "host.example", "host.example/8", "fe80::%nosuch/10", "/", "10.0.0.0/"),
+    *("0:0:0:0:0:0:0:1", "::1", "fe80:0:0:0:0:0:0:1%1", "fe80:0:0:0:0:0:0:1", "*/8", "10.0.0.0/8/8", " 10.0.0.0/8"),
+)
+
+Judge = Callable[[str, Sequence[str]], list[str]]
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
+    """What Kafka's classes of a version answer to lines."""
+
+    @cache
+    def classes_of(version: str) -> Path:
+        return compiled(Path(__file__).parent / "judges", tmp_path_factory.mktemp("judge"), version)
+
+    def answers(version: str, lines: Sequence[str]) -> list[str]:
+        java, classes = find_java(), classes_of(version)
+        jars = broker_jars(exact_version(version), java, lambda _: None)
+        flags = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        command = [str(java.executable), *flags, "-cp", f"{classes}:{jars}/*", "AuthorizerJudge"]
+        text = "".join(f"{line}\n" for line in lines)
+        run = subprocess.run(command, input=text, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        assert run.returncode == 0, run.stderr[-2_000:]
+        return run.stdout.splitlines()
+
+    return answers
+
+
+def _pattern(rng: random.Random, kind: ResourceType) -> ResourcePattern:
+    if kind is ResourceType.CLUSTER:
+        return ResourcePattern(kind, CLUSTER_NAME)
+    if rng.random() < 0.2:
+        return ResourcePattern(kind, "*")
+    return ResourcePattern(kind, rng.choice(_NAMES), rng.choice([PatternType.LITERAL, PatternType.PREFIXED]))
+
+
+def _binding(rng: random.Random, release: KafkaVersion) -> AclBinding:
+    kind = rng.choice([ResourceType.TOPIC] * 12 + list(SUPPORTED_OPERATIONS))
+    operation = rng.choice([AclOperation.ALL, *sorted(supported(kind, release))])
+    permission = rng.choice([AclPermissionType.ALLOW] * 3 + [AclPermissionType.DENY])
+    who = rng.choice([*_PRINCIPALS, "User:*"])
+    return AclBinding(_pattern(rng, kind), AccessControlEntry(who, rng.choice(_HOSTS), operation, permission))
+
+
+def _asked(rng: random.Random, release: KafkaVersion) -> AccessRequest:
+    kind = rng.choice([ResourceType.TOPIC] * 12 + list(SUPPORTED_OPERATIONS))
+    name = CLUSTER_NAME if kind is ResourceType.CLUSTER else rng.choice(_NAMES)
+    operation = rng.choice(sorted(supported(kind, release)))
+    return AccessRequest(rng.choice([*_PRINCIPALS, "User:root"]), rng.choice(_FROM), operation, kind, name)
+
+
+@pytest.mark.parametrize("version", ["4.4", *(pytest.param(old, marks=pytest.mark.long) for old in ("4.3", "3.9"))])
+def test_every_decision_is_that_of_kafkas_authorizer(version: str, judge: Judge) -> None:
+    rng, release = random.Random(1_276), tuple(map(int, version.split(".")))
+    lines: list[str] = []
+    asked: list[tuple[Authorizer, AccessRequest]] = []
+    for _ in range(_STATES):
+        default_allow = rng.random() < 0.3
+        bindings = {_binding(rng, release) for _ in range(_BINDINGS)}
+        lines.append(f"STATE\t{str(default_allow).lower()}\tUser:root")
+        for (kind, name, pattern_type), (who, host, operation, permission) in sorted(bindings):
+            row = (kind.name, name, pattern_type.name, who, host, operation.name, permission.name)
+            lines.append("\t".join(("ACL", *row)))
+        model = Authorizer(bindings, ["User:root"], default_allow, release)
+        for _ in range(_ASKS):
+            request = _asked(rng, release)
+            asked.append((model, request))
+            who, host, operation, kind, name = request
+            lines.append("\t".join(("ASK", who, host, operation.name, kind.name, name)))
+    answers = judge(version, lines)
+    assert {"ALLOWED", "DENIED"} == set(answers)
+    decided = [model.authorize(*request) for model, request in asked]
+    wrong = [
+        f"{decision}: Kafka {answer}"
+        for decision, answer in zip(decided, answers, strict=True)
+        if decision.allowed is not (answer == "ALLOWED")
+    ]
+    assert wrong == []
+    by_range = [one for one in decided if one.binding is not None and "/" in one.binding.entry.host]
+    assert len(by_range) >= 2_000 if release >= RANGES_SINCE else not by_range
+
+
+_GROUPS = ("::", "fe80::", "2001:db8::", "::1", "::ffff:10.0.0.1", "1:2:3:4:5:6:7:8", "FE80::A", "1::2::3")
+_LENGTHS = ("0", "1", "8", "08", "31", "32", "33", "64", "128", "129", "+8", "-1", "", " 8", "8 ", "x", "1e1")
+
+
+def _text(rng: random.Random) -> str:
+    """A host text near the edge of what is a range."""
+    if rng.random() < 0.5:
+        octets = [str(rng.choice([0, 1, 10, 127, 255, 256, 300])).zfill(rng.choice([1, 1, 3])) for _ in range(4)]
+        host = ".".join(octets[: rng.choice([4, 4, 4, 3])])
+    else:
+        host = rng.choice(_GROUPS) + rng.choice(["", "", "", "%0", "%1", "%01", "%nosuch", "%"])
+        host = f"[{host}]" if rng.random() < 0.2 else host
+    return host + rng.choice(["/", "/", "/", "/", "//"]) + rng.choice(_LENGTHS)
+
+
+def test_texts_are_ranges_where_cidr_utils_takes_them_for_ranges(judge: Judge) -> None:
+    rng = random.Random(22_501)
+    texts = sorted({_text(rng) for _ in range(1_200)} | {host for host in _HOSTS if "/" in host})
+    pairs = [(host, text) for text in texts for host in rng.sample(_FROM, 6)]
+    answers = judge("4.4", [f"RANGE\t{host}\t{text}" for host, text in pairs])
+    wrong = []
+    for (host, text), answer in zip(pairs, answers, strict=True):
+        found, number = ip_range(text), address(host)
+        assert number is not None
+        said = "INVALID" if found is None else str(found.contains(number)).lower()
+        if said != answer:
+            wrong.append(f"{host} in {text}: Kafka {answer}, model {said}")
+    assert wrong == []
+    assert {"INVALID", "true", "false"} == set(answers)
