@@ -1,7 +1,6 @@
 """Keep what a process holds in memory, secrets among it, off the disk and away from debuggers."""
 
 import contextlib
-import ctypes
 import resource
 import sys
 from typing import Final
@@ -14,6 +13,8 @@ def forbid_core_dumps() -> None:
     """No core file of this process, and none of its children: the limit is inherited."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415 - only here, and the import takes longer than the rest of a start
+
         # A program that catches crashes (systemd-coredump) is piped the core despite the limit. A libc without prctl
         # leaves the limit.
         with contextlib.suppress(OSError, AttributeError):

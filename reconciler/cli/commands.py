@@ -5,13 +5,15 @@ A table of commands imports a command's module when the command is asked for, so
 
 import importlib
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import click
-from click.shell_completion import CompletionItem
 
 from reconciler.cli.program_options import program_options
 from reconciler.cli.recipes import recipes_of
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 #: Every option can be given as a variable: RECONCILER_CLUSTER for --cluster.
 PREFIX: Final = "RECONCILER"
@@ -77,10 +79,12 @@ class CommandTable(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(", ".join([name, *words.get(name, [])]), text) for name, text in self.table.items()])
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """From the table, so that nothing is imported to complete a name; the group's options as ever."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
+        from click.shell_completion import CompletionItem
+
         return [CompletionItem(name, help=text) for name, text in self.table.items() if name.startswith(incomplete)]
 
 

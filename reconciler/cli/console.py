@@ -1,20 +1,23 @@
-"""Where output goes: data to stdout, everything else to stderr; colour only where somebody looks."""
+"""Where output goes: data to stdout, everything else to stderr; colour only where somebody looks.
 
-import json
+Every command imports this module, so what only some of the functions need is imported in them.
+"""
+
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
 from reconciler.cli.exits import CommandError
 from reconciler.cli.fitting import fitted, width_of
 from reconciler.cli.streams import dull
-from reconciler.model.escape import escape_invisible_json
-from reconciler.report.style import Style, plain, safe
+
+if TYPE_CHECKING:
+    from reconciler.report.style import Style
 
 _STYLES: dict[str, dict[str, Any]] = {
     "add": {"fg": "green"},
@@ -83,8 +86,10 @@ def watched(stream: TextIO) -> bool:
     return stream.isatty() and "CI" not in os.environ
 
 
-def style_for(stream: TextIO) -> Style:
+def style_for(stream: TextIO) -> "Style":
     """How to style text for ``stream``."""
+    from reconciler.report.style import plain
+
     return _styled if coloured(stream) else plain
 
 
@@ -120,6 +125,10 @@ def out_json(document: Any) -> None:
 
 
 def _json(document: Any) -> str:
+    import json
+
+    from reconciler.model.escape import escape_invisible_json
+
     return escape_invisible_json(json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True)) + "\n"
 
 
@@ -158,6 +167,8 @@ def info_lines(lines: Iterable[str]) -> None:
 
 def _lines(text: str) -> str:
     """Whatever a message quotes, only its ends of lines count."""
+    from reconciler.report.style import safe
+
     return "\n".join(map(safe, text.split("\n")))
 
 

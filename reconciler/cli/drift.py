@@ -40,6 +40,7 @@ def command(
     from reconciler import workflow
     from reconciler.cli.notes import info_note
 
-    found = workflow.drift(path, cluster, connection, as_of=as_of, tell=info_note).plan
-    print_plan(found, None, expand=expand, output=output, command="drift")
+    drift = workflow.drift(path, cluster, connection, as_of=as_of, tell=info_note)
+    found = drift.plan
+    print_plan(found, None, expand=expand, output=output, command="drift", servers=drift.servers)
     return Exit.DIFFERENT if found.steps or found.skipped else Exit.OK

@@ -20,7 +20,8 @@ from reconciler.cli.fleet_options import (
     spark_options,
     store_option,
 )
-from reconciler.cli.options import Date, as_of_option, output_option, path_argument
+from reconciler.cli.options import as_of_option, output_option, path_argument
+from reconciler.cli.usage_options import check_period, period_options, replay_options
 from reconciler.fleet.usage import ClusterUsage, UsageQuestion, Window
 from reconciler.report.usage_json import reading_document, usage_document
 from reconciler.report.usage_text import usage_lines
@@ -64,8 +65,7 @@ class _Asked:
     help="Logs of cluster NAME: a file, a directory, a pattern or an address. Without NAME=: a directory with one "
     "subdirectory per cluster; other files in it belong to the clusters that their events name. Repeatable.",
 )
-@click.option("--since", metavar="DATE", type=Date(), help="First day.  [default: the first in the logs]")
-@click.option("--until", metavar="DATE", type=Date(), help="Last day.  [default: the last in the logs]")
+@period_options
 @click.option("--declared", is_flag=True, help="Evaluate what the manifests declare; needs no snapshot.")
 @click.option(
     "--plan",
@@ -73,15 +73,7 @@ class _Asked:
     type=click.Path(exists=True),
     help="Replay the accesses on a saved plan, or on a directory of plans.",
 )
-@click.option("--replay", is_flag=True, help="Replay the accesses on what the manifests would change.")
-@click.option(
-    "--repeats",
-    type=click.IntRange(1),
-    default=2,
-    show_default=True,
-    help="Minimum number of times a refusal occurred.",
-)
-@click.option("--show", type=click.IntRange(0), default=20, show_default=True, help="Maximum lines shown per list.")
+@replay_options
 @store_option
 @fleet_option
 @run_option
@@ -110,8 +102,7 @@ def command(*, show: int, spark: SparkOptions, output: str, **options: Any) -> i
 
 def _check(asked: _Asked) -> None:
     changes = (asked.plan is not None) + asked.replay
-    if asked.since is not None and asked.until is not None and asked.since > asked.until:
-        raise CommandError(f"--since {asked.since} is after --until {asked.until}", status=Exit.USAGE)
+    check_period(asked.since, asked.until)
     if changes > 1:
         raise CommandError("--plan and --replay are two changes", "give one of them", Exit.USAGE)
     if asked.declared and changes:

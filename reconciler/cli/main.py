@@ -13,7 +13,6 @@ from reconciler.cli.commands import CommandTable, prepared
 from reconciler.cli.console import error, own_settings, settings, watched
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.file_mode import private_files
-from reconciler.cli.reasons import command_error
 from reconciler.cli.streams import dull, steady
 from reconciler.workflow.reasons import WorkflowError
 
@@ -64,7 +63,11 @@ class Commands(CommandTable):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As any table; what a command prints that is only read is held back, perhaps for a pager."""
+        """As any table; what a command prints that is only read is held back, perhaps for a pager.
+
+        Up to here the program has read nothing, so that its own help needs no protection and starts faster.
+        """
+        forbid_core_dumps()
         name, command, rest = super().resolve_command(ctx, args)
         if self.aliases.get(name or "", name) in _READ and watched(sys.stdout):
             settings.held = []
@@ -104,6 +107,8 @@ def _run(arguments: list[str] | None) -> int:
         with _paged():
             return _status(program.main(arguments, prog_name="reconciler", standalone_mode=False))
     except (CommandError, WorkflowError) as reason:
+        from reconciler.cli.reasons import command_error
+
         failure = command_error(reason) if isinstance(reason, WorkflowError) else reason
         error(failure.message, failure.advice)
         return failure.status
@@ -128,7 +133,6 @@ def _run(arguments: list[str] | None) -> int:
 
 def main() -> None:
     """Entry point of the console script."""
-    forbid_core_dumps()
     steady()
     sys.exit(int(run()))
 

@@ -1,6 +1,7 @@
 """``reconciler plan``: compare, print, save."""
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -83,7 +84,7 @@ def command(
     planning = replace(planning, base=base)
     planned = workflow.plan(path, cluster, planning, connection, ask_broker=validate_with_broker, tell=info_note)
     checks = workflow.checks_of(planned)
-    print_plan(planned.plan, checks, expand=expand, output=output)
+    print_plan(planned.plan, checks, expand=expand, output=output, servers=planned.servers)
     saved = save_as is not None
     status = worst(verdict(planned.plan, checks, saved=saved), _answers(planned.plan, saved=saved))
     if status is Exit.OK and save_as is not None:
@@ -92,14 +93,25 @@ def command(
     return worst(status, _gate(planned.plan, checks, fail_on, whole=expand or output == "json"), different)
 
 
-def print_plan(plan: "Plan", checks: "Checks | None", *, expand: bool, output: str, command: str = "plan") -> None:
-    """Print a plan to stdout, as text or as JSON, which names the command; with what was checked of its end."""
+def print_plan(
+    plan: "Plan",
+    checks: "Checks | None",
+    *,
+    expand: bool,
+    output: str,
+    command: str = "plan",
+    servers: Sequence[str] = (),
+) -> None:
+    """Print a plan to stdout, as text or as JSON, which names the command; with what was checked of its end.
+
+    ``servers`` are where the cluster was reached, for reports of the JSON.
+    """
     if output == "json":
         from reconciler.report.checks import checks_document
         from reconciler.report.plan_json import plan_report
 
         more = {} if checks is None else checks_document(checks)
-        out_json({**plan_report(plan, command=command), **more})
+        out_json({**plan_report(plan, command=command, servers=servers), **more})
         return
     if settings.quiet:
         from reconciler.report.results.verdict import quiet_line

@@ -63,7 +63,7 @@ def command(
         plan_file, path, options, connection, journal=journal, run=only_run, tell=info_note
     )
     checks = workflow.checks_of(planned)
-    print_plan(planned.plan, checks, expand=expand, output=output, command="undo")
+    print_plan(planned.plan, checks, expand=expand, output=output, command="undo", servers=planned.servers)
     info(safe(_git_advice(reverted)))
     status = verdict(planned.plan, checks, saved=save_as is not None)
     if status is Exit.OK and save_as is not None:

@@ -7,8 +7,8 @@ import click
 
 from reconciler.cli.console import error, out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import Date
 from reconciler.cli.questions import state_options
+from reconciler.cli.usage_options import check_period, period_options, replay_options
 from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 
@@ -21,17 +21,8 @@ from reconciler.workflow.options import ConnectionOptions, StateRequest
     required=True,
     help="Authorizer logs: a file, a directory, a pattern, or - for standard input. Repeatable.",
 )
-@click.option("--since", metavar="DATE", type=Date(), help="First day.  [default: the first in the logs]")
-@click.option("--until", metavar="DATE", type=Date(), help="Last day.  [default: the last in the logs]")
-@click.option("--replay", is_flag=True, help="Replay the accesses on what the manifests would change.")
-@click.option(
-    "--repeats",
-    type=click.IntRange(1),
-    default=2,
-    show_default=True,
-    help="Minimum number of times a refusal occurred.",
-)
-@click.option("--show", type=click.IntRange(0), default=20, show_default=True, help="Maximum lines shown per list.")
+@period_options
+@replay_options
 @state_options()
 def command(
     *,
@@ -50,8 +41,7 @@ def command(
     Without --cluster, the answer is about what is declared. With --plan or --replay, exit 3 if an access that was seen
     would fail or cannot be decided. Exit 1 if a log could not be read completely. For many clusters: fleet usage.
     """
-    if since is not None and until is not None and since > until:
-        raise CommandError(f"--since {since} is after --until {until}", status=Exit.USAGE)
+    check_period(since, until)
     if replay and request.plan is not None:
         raise CommandError("--plan and --replay are two changes", "give one of them", Exit.USAGE)
     from reconciler.cli.notes import info_note

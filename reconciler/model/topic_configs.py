@@ -106,6 +106,16 @@ _SHRINKING: Final[Mapping[str, str]] = MappingProxyType(
         "max.compaction.lag.ms": _TOMBSTONES,
     }
 )
+#: The overhead of a batch (``DefaultRecordBatch.RECORD_BATCH_OVERHEAD``, 61) and of a record without key and value
+#: (``DefaultRecord``, 7): producers send nothing smaller, and ``UnifiedLog`` refuses what is larger than the config.
+_LEAST_BATCH: Final = 68
+#: Bounds of a record's time (KIP-937; before 3.6 one for both sides), and how far well-kept clocks and retries differ.
+_TIMESTAMPS: Final = frozenset(
+    {"message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "message.timestamp.difference.max.ms"}
+)
+_BRIEF: Final = 60_000
+#: ``log.retention.check.interval.ms`` of Kafka: what is kept for less may go at any check.
+_CHECKED: Final = 300_000
 _GAINED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "compact": "compact: of each key only the newest record stays, and records without a key are refused",
@@ -145,6 +155,31 @@ def readable(name: str, text: str) -> str:
         return text
     number = int(text)
     return next((f"{number // size}{unit}" for unit, size in units if number and number % size == 0), text)
+
+
+def cut_off(name: str, before: str | None, after: str | None) -> str | None:
+    """Whom or what this value shuts out although nothing that is there goes, or ``None``.
+
+    ``before`` is ``None`` for a new topic, ``after`` where the broker's default, which is not known, comes back. A text
+    that is no number is the broker's to refuse.
+    """
+    try:
+        number, last = int(after or ""), None if before is None else int(before)
+    except ValueError:
+        return None
+    if name == "max.message.bytes":
+        if number < _LEAST_BATCH:
+            return f"max.message.bytes is {number:,}: no record fits, so brokers refuse every producer"
+        if last is not None and number < last:
+            kept = readable(name, str(number))
+            return f"max.message.bytes shrinks to {kept}: brokers refuse the records of producers that are larger"
+    if name in _TIMESTAMPS and 0 <= number < _BRIEF:
+        said = readable(name, str(number))
+        return f"{name} is {said}: brokers refuse records whose time differs from theirs by more, as clocks do"
+    if name == "retention.ms" and 0 <= number < _CHECKED:
+        said = readable(name, str(number))
+        return f"retention.ms is {said}: records may go before anybody reads them, at each check of the retention"
+    return None
 
 
 def data_loss(name: str, before: str | None, after: str | None) -> str | None:

@@ -96,18 +96,15 @@ class OverlapIndex:
 
     def first(self, binding: AclBinding) -> AclBinding | None:
         """The smallest binding here that overlaps ``binding``, or ``None``."""
+        return min(self.meeting(binding), default=None)
+
+    def meeting(self, binding: AclBinding) -> Iterator[AclBinding]:
+        """Every binding here that overlaps ``binding``."""
         index = self._patterns.get(binding.pattern.resource_type)
-        if index is None:
-            return None
-        return min(
-            (
-                other
-                for pattern in index.overlapping(binding.pattern)
-                for other in self._by_pattern[pattern]
-                if entries_meet(binding, other, any_entry=self._any_entry)
-            ),
-            default=None,
-        )
+        for pattern in () if index is None else index.overlapping(binding.pattern):
+            yield from (
+                other for other in self._by_pattern[pattern] if entries_meet(binding, other, any_entry=self._any_entry)
+            )
 
 
 def pattern_indexes(patterns: Iterable[ResourcePattern]) -> dict[ResourceType, PatternIndex]:

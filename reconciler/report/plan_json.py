@@ -1,12 +1,17 @@
 """A plan as JSON values: the plan file's own fields, and what guards refuse."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from reconciler.plan import Plan, plan_to_json
 from reconciler.report.results.codecs import REFUSAL
 
 
-def plan_report(plan: Plan, *, command: str = "plan") -> dict[str, Any]:
-    """What ``--output json`` prints; ``command`` says whether it proposes (``plan``) or only reports (``drift``)."""
+def plan_report(plan: Plan, *, command: str = "plan", servers: Sequence[str] = ()) -> dict[str, Any]:
+    """What ``--output json`` prints; ``command`` says whether it proposes (``plan``) or only reports (``drift``).
+
+    ``servers`` are where the cluster was reached. They are no part of a plan file, which may be published.
+    """
     refused = [REFUSAL.write(refusal) for refusal in plan.refusals]
-    return {**plan_to_json(plan), "command": command, "refusals": refused}
+    reached = {"bootstrapServers": list(servers)} if servers else {}
+    return {**plan_to_json(plan), "command": command, "refusals": refused, **reached}

@@ -90,6 +90,8 @@ def effect_words(effect: Effect | None) -> str:
     """``grant``; ``redundant: covered by User:a ALLOW ALL on TOPIC PREFIXED x, acls.yaml:3:5``."""
     if effect is None:
         return ""
+    if effect.kind is EffectKind.NARROWS_NEW:
+        return "narrows an ALLOW of this plan"
     if effect.kind is not EffectKind.REDUNDANT or effect.covered_by is None:
         return str(effect.kind).replace("-", " ")
     place = "" if effect.origin is None else f", {effect.origin}"

@@ -122,7 +122,7 @@ def _line(plan: Plan, lines: Sequence[_Shared], answers: _Answers) -> StepLine:
         words=kind.many([one.change for one in steps], words.text),
         # What is said below or after one of them is said of all only where it is the same.
         details=words.details if len(below) == 1 else (),
-        effect="" if effect is None else str(effect.kind).replace("-", " "),
+        effect="" if effect is None else effect_words(replace(effect, covered_by=None)),
         origin=step.origin if len({one.origin for one in steps}) == 1 else None,
         why=_why(step) if len({(one.reason, one.ticket) for one in steps}) == 1 else _role(step),
         names=names,

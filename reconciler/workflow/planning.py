@@ -54,7 +54,10 @@ _TOLD_AGAIN: Final = frozenset({Code.FILE_NOT_READ, Code.UNKNOWN_SETTING})
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, the state that it was made from, and what the manifests declare; ``seen`` is for topic policies."""
+    """A plan, the state that it was made from, and what the manifests declare; ``seen`` is for topic policies.
+
+    ``servers`` are where the cluster was reached, ``host:port`` each, empty for a snapshot. No plan file holds them.
+    """
 
     plan: Plan
     live: ClusterState
@@ -62,6 +65,7 @@ class Planned:
     desired: DesiredState
     manifests: Manifests
     seen: Seen | None = None
+    servers: tuple[str, ...] = ()
 
 
 def plan(
@@ -130,7 +134,8 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
     refuse_unstated(declaration, live, made)
     changes = () if options.base is None else guardrails_changed(options.base, path)
     made = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
-    return Planned(made, live, declaration, wanted, manifests, look(target, manifests, wanted, live))
+    seen = look(target, manifests, wanted, live)
+    return Planned(made, live, declaration, wanted, manifests, seen, target.bootstrap_servers)
 
 
 def told_again(manifests: Manifests) -> tuple[Problem, ...]:

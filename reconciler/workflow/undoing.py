@@ -60,7 +60,9 @@ def undo(
         except TooMuchToDecideError as error:
             raise TooMuchAccessError(error.limit) from error
         seen = look(target, manifests, wanted)
-        return Planned(with_uses(reverting, target), live, declaration, wanted, manifests, seen), plan
+        return Planned(
+            with_uses(reverting, target), live, declaration, wanted, manifests, seen, target.bootstrap_servers
+        ), plan
 
 
 def undo_request(plan: Plan, declaration: ClusterDeclaration, wanted: DesiredState) -> ReadRequest:

@@ -312,11 +312,11 @@ def test_a_line_of_a_key() -> None:
 
 _PROGRAM = """\
 import ctypes, resource, sys
-from reconciler.cli import main
-def run():
+from reconciler.cli import main, version
+def command(**options):
     print(resource.getrlimit(resource.RLIMIT_CORE), ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
-    return 0
-main.run = run
+version.command.callback = command
+sys.argv = ["reconciler", "version"]
 main.main()
 """
 

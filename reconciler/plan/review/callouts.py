@@ -27,8 +27,16 @@ class Callout:
 
 #: The gravest first: whoever floods a review with harmless grants cannot push these out of what is shown.
 _GRAVITY: Final = (
-    *("cluster-alter", "impersonation", "everyone", "wildcard"),
+    *("cluster-alter", "cluster-configs", "impersonation", "everyone", "wildcard"),
     *("internal-topic", "labelled", "super-user", "cluster"),
+)
+#: What ALTER_CONFIGS on CLUSTER reaches: ``DynamicBrokerConfig.AllDynamicConfigs`` and
+#: ``DynamicListenerConfig.ReconfigurableConfigs`` (4.x). A new listener may have no login, or one that its own
+#: ``listener.name.NAME.MECHANISM.sasl.jaas.config`` decides, so whoever adds it logs in as anybody, super users too.
+#: ``super.users`` is not among them: no dynamic config reaches ``StandardAuthorizer``.
+_RECONFIGURES: Final = (
+    "the right to reconfigure running brokers, with new listeners and who may log in there (as anybody), keys and "
+    "trust stores, and the retention of every topic"
 )
 #: Grants of no more than this are shown last, on whatever names.
 _MILD: Final = frozenset({AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS})
@@ -109,6 +117,8 @@ def _of_row(row: AccessChange) -> Iterator[Callout]:
         if AclOperation.ALTER in row.gained:
             text = f"{name} gains ALTER on the cluster, the right to change every ACL, and so anything{certain}"
             yield Callout("cluster-alter", who, text)
+        elif AclOperation.ALTER_CONFIGS in row.gained:
+            yield Callout("cluster-configs", who, f"{name} gains {operations} on the cluster: {_RECONFIGURES}{certain}")
         elif row.gained != (AclOperation.IDEMPOTENT_WRITE,):
             yield Callout("cluster", who, f"{name} gains {operations} on the cluster{certain}")
     elif not row.region.names.text:

@@ -31,7 +31,7 @@ from reconciler.model import (
     ResourceType,
 )
 from reconciler.plan.kinds.acl import touched_binding
-from reconciler.plan.overlap import PatternIndex
+from reconciler.plan.overlap import OverlapIndex, PatternIndex
 from reconciler.plan.review.row_index import RowIndex
 from reconciler.plan.review.transition import Transition
 from reconciler.plan.step import Step
@@ -47,6 +47,8 @@ class EffectKind(StrEnum):
     GRANT = "grant"
     REVOKE = "revoke"
     NARROWS = "narrows"
+    #: Of a DENY next to a new ALLOW: nobody loses anything, for nobody had it, and the ALLOW grants less.
+    NARROWS_NEW = "narrows-new"
     WIDENS = "widens"
     REDUNDANT = "redundant"
     NO_EFFECT = "no-effect"
@@ -64,18 +66,42 @@ class Effect:
 def effects(steps: Sequence[Step], found: Transition, desired: DesiredState) -> tuple[Effect | None, ...]:
     """One for each step of a transition, ``None`` for topics."""
     rows, covering = _TransitionRows(found), _Covers(found.after.bindings)
-    return tuple(
-        None
-        if (binding := touched_binding(step.change)) is None
-        else _effect(binding, step.change.before is None, rows, covering, desired)
-        for step in steps
+    created = [binding for step in steps if step.change.before is None and (binding := touched_binding(step.change))]
+    allows = OverlapIndex((one for one in created if _allows(one)), any_entry=False)
+
+    def of(step: Step) -> Effect | None:
+        binding = touched_binding(step.change)
+        if binding is None:
+            return None
+        new = step.change.before is None
+        effect = _effect(binding, new, rows, covering, desired)
+        if effect.kind is EffectKind.NO_EFFECT and new and _narrows(binding, allows, found.after.kafka_version):
+            return Effect(EffectKind.NARROWS_NEW)
+        return effect
+
+    return tuple(map(of, steps))
+
+
+def _allows(binding: AclBinding) -> bool:
+    return binding.entry.permission_type is AclPermissionType.ALLOW
+
+
+def _narrows(binding: AclBinding, allows: OverlapIndex, version: KafkaVersion) -> bool:
+    """Whether a DENY takes from one of ``allows``."""
+    if _allows(binding) or is_dead(binding.entry.host, version):
+        return False
+    denied = granted_operations(binding.entry.operation, AclPermissionType.DENY)
+    return any(
+        not denied.isdisjoint(granted_operations(allow.entry.operation, AclPermissionType.ALLOW))
+        and not is_dead(allow.entry.host, version)
+        for allow in allows.meeting(binding)
     )
 
 
 def _effect(
     binding: AclBinding, created: bool, rows: "_TransitionRows", covering: "_Covers", desired: DesiredState
 ) -> Effect:
-    allow = binding.entry.permission_type is AclPermissionType.ALLOW
+    allow = _allows(binding)
     # First: the last binding on a name takes from one principal and gives to all, and the line should say the worse.
     if not created and rows.opens(binding):
         return Effect(EffectKind.WIDENS)

@@ -8,6 +8,7 @@ from reconciler.model import (
     ClusterState,
     PatternType,
     ResourceType,
+    cut_off,
     refusal_of,
 )
 from reconciler.model.naming import as_name
@@ -26,6 +27,7 @@ def topic_warnings(steps: Sequence[Step], live: ClusterState, terms: Terms) -> I
     yield from _orphans(steps, live)
     yield from _without_acls(steps, live, terms)
     yield from _compacted(steps, live)
+    yield from _cut_off(steps, live)
     for topic, step in set_between((one.change for one in steps), terms.flavor):
         way = f"{step.config} of {as_name(topic)} is set to {step.via} first, then to {step.after}"
         yield f"{terms.flavor.title}: {way}: {step.harm}"
@@ -103,6 +105,18 @@ def _compacted(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
                 f"topic {as_name(name)} is compacted: of a key whose records go to another partition from now on, the "
                 "old partition keeps its last record forever"
             )
+
+
+def _cut_off(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
+    """Configs with which producers are refused, or records are gone before they are read."""
+    found: dict[str, list[str]] = {}
+    for topic, name, value in configs_set(step.change for step in steps):
+        known = live.topics.get(topic)
+        before = None if known is None else known.configs.get(name, live.broker_defaults.get(name))
+        if (why := cut_off(name, before, value)) is not None:
+            found.setdefault(why, []).append(topic)
+    for why, topics in sorted(found.items()):
+        yield f"{why}: {_names(sorted(set(topics)))}"
 
 
 def _names(names: Sequence[str]) -> str:

@@ -71,8 +71,8 @@ def _cut_words(shown: int, rows: int) -> str:
 def _head(report: Report, marker: str) -> str:
     found = verdict(report)
     lines = [f"<!-- reconciler:{marker} -->", f"### {_SIGNS[found.tone]} {prose(found.words)}", ""]
-    said = [_plan_line(plan) for plan in report.plans[:MOST_PLANS]]
-    said += [_plan_line(plan, drift=True) for plan in report.drifts[:MOST_PLANS]]
+    said = [_plan_line(plan, report) for plan in report.plans[:MOST_PLANS]]
+    said += [_plan_line(plan, report, drift=True) for plan in report.drifts[:MOST_PLANS]]
     lines += [f"- {line}" for line in said[:MOST_PLANS]]
     lines += [f"- drift of the fleet: {fleet.words} · snapshot {code(cut(fleet.run))}" for fleet in report.fleets]
     if len(report.all_plans) > MOST_PLANS:
@@ -88,10 +88,12 @@ def _head(report: Report, marker: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _plan_line(plan: Plan, *, drift: bool = False) -> str:
+def _plan_line(plan: Plan, report: Report, *, drift: bool = False) -> str:
     what = "drift of" if drift else "plan for"
     said = plan_verdict(plan, drift=drift).words
-    return f"{what} {code(cut(plan.terms.cluster))}: {prose(said)} · {plan_counts(plan)} · as of {plan.as_of}"
+    address = report.address_of(plan.terms.cluster)
+    which = f"id {code(cut(plan.cluster_id))}" + (f", at {code(cut(address))}" if address else "")
+    return f"{what} {code(cut(plan.terms.cluster))} ({which}): {prose(said)} · {plan_counts(plan)} · as of {plan.as_of}"
 
 
 def _tail(report: Report) -> str:

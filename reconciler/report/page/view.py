@@ -65,6 +65,7 @@ class PlanView:
     phases: tuple[PhaseView, ...]
     notes: tuple[Note, ...]
     skipped: tuple[SkippedGroup, ...]
+    address: str = ""
 
     @property
     def id(self) -> str:
@@ -118,7 +119,10 @@ def page_view(report: Report) -> PageView:
     return PageView(
         _title(report),
         verdict(report),
-        tuple(_plan_view(number, plan, drift=drift) for number, (plan, drift) in enumerate(plans, 1)),
+        tuple(
+            _plan_view(number, plan, report.address_of(plan.terms.cluster), drift=drift)
+            for number, (plan, drift) in enumerate(plans, 1)
+        ),
         report.guardrail_findings,
         tuple(one for one in report.open_findings if one.rule.startswith("guard-")),
         tuple(finding_groups(told)),
@@ -145,7 +149,7 @@ def _title(report: Report) -> str:
     return f"{what} {named}" if named else "Report on manifests"
 
 
-def _plan_view(number: int, plan: Plan, *, drift: bool) -> PlanView:
+def _plan_view(number: int, plan: Plan, address: str, *, drift: bool) -> PlanView:
     rows = plan.access.access_changes
     return PlanView(
         f"plan-{number}",
@@ -161,6 +165,7 @@ def _plan_view(number: int, plan: Plan, *, drift: bool) -> PlanView:
         tuple(_phases(plan)),
         tuple(plan_notes(plan, expand=True)),
         tuple(skipped_groups(plan, fold=False)),
+        address,
     )
 
 

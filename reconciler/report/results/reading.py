@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from reconciler.codec import Codec, SchemaError, array
+from reconciler.codec import ANY_TEXT, Codec, SchemaError, array
 from reconciler.plan import PlanFileError, Refusal, plan_from_json
 from reconciler.report.results.answers import answer_checks, answer_findings
 from reconciler.report.results.check_findings import agreed_checks, agreed_findings
@@ -28,6 +28,7 @@ from reconciler.report.results.report import Report
 T = TypeVar("T")
 _SHOWN: Final = 5
 _REFUSALS: Final = array(REFUSAL)
+_SERVERS: Final = array(ANY_TEXT)
 
 
 class ResultError(Exception):
@@ -65,9 +66,10 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
         plan = plan_from_json(document)
     except PlanFileError as error:
         raise ResultError(str(error)) from error
+    servers = ((plan.terms.cluster, _read(_SERVERS, document.get("bootstrapServers", []))),)
     if drift:
         # A report refuses nothing: guards speak when somebody plans to change the cluster.
-        return Report(drifts=(plan,), findings=left_findings(plan))
+        return Report(drifts=(plan,), findings=left_findings(plan), servers=servers)
     plan = replace(plan, refusals=_refusals(document))
     agreed, cluster = _read(CHECKS, document), plan.terms.cluster
     return Report(
@@ -80,6 +82,7 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
             *left_findings(plan),
         ),
         checks=(*guard_checks(plan), *answer_checks(plan), *agreed_checks(agreed, cluster, "after the plan")),
+        servers=servers,
     )
 
 

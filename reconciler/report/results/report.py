@@ -4,18 +4,22 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
+from typing import Final
 
 from reconciler.plan import Plan
 from reconciler.report.kinds import sign_of
 from reconciler.report.results.finding import LEVELS, Check, CheckStatus, Finding
 from reconciler.report.results.fleet import FleetReport
 
+#: Of the addresses of a cluster, so many say which one it is.
+_SERVERS_NAMED: Final = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """Plans, drift reports (plans that only report), findings, checks, and how fleets drifted.
 
-    ``looked`` are states with their basis.
+    ``looked`` are states with their basis, ``servers`` where clusters were reached, as far as results say.
     """
 
     plans: tuple[Plan, ...] = ()
@@ -24,6 +28,7 @@ class Report:
     checks: tuple[Check, ...] = ()
     looked: tuple[tuple[str, str], ...] = ()
     fleets: tuple[FleetReport, ...] = ()
+    servers: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def all_plans(self) -> tuple[Plan, ...]:
@@ -35,6 +40,12 @@ class Report:
         """Every cluster that is spoken of, each once, sorted."""
         planned = (plan.terms.cluster for plan in self.all_plans)
         return tuple(sorted({*planned, *(cluster for cluster, _ in self.looked)}))
+
+    def address_of(self, cluster: str) -> str:
+        """Where a cluster was reached: ``broker-1:9093, broker-2:9093``; empty where no result says so."""
+        found = dict.fromkeys(server for name, servers in self.servers if name == cluster for server in servers)
+        named = list(found)[:_SERVERS_NAMED]
+        return ", ".join(named) + (f" and {len(found) - len(named):,} more" if len(found) > len(named) else "")
 
     @property
     def open_findings(self) -> tuple[Finding, ...]:
@@ -84,6 +95,7 @@ def join(reports: Iterable[Report]) -> Report:
         tuple(dict.fromkeys(chain.from_iterable(one.checks for one in reports))),
         tuple(dict.fromkeys(chain.from_iterable(one.looked for one in reports))),
         tuple(chain.from_iterable(one.fleets for one in reports)),
+        tuple(dict.fromkeys(chain.from_iterable(one.servers for one in reports))),
     )
 
 

@@ -23,6 +23,29 @@ def test_an_allow_under_a_deny_grants_nothing_whatever_is_granted_beside_it() ->
     ]
 
 
+def test_a_deny_beside_the_allow_that_it_narrows_says_so() -> None:
+    both = bindings("TOPIC:P:a User:a@* ALLOW READ", "TOPIC:L:abc User:a@* DENY READ")
+    assert words([], both) == [f"narrows-new {both[1]}", f"grant {both[0]}"]
+    everybody = bindings("TOPIC:L:abc User:*@10.0.0.1 DENY ALL")
+    assert words([], [both[0], *everybody])[0] == f"narrows-new {everybody[0]}"
+    implied = bindings("TOPIC:L:abc User:a@* DENY DESCRIBE")  # READ implies DESCRIBE
+    assert words([], [both[0], *implied])[0] == f"narrows-new {implied[0]}"
+
+
+def test_a_deny_that_takes_from_no_allow_of_the_plan_has_no_effect() -> None:
+    (allow,) = bindings("TOPIC:P:a User:a@* ALLOW READ")
+    for other in (
+        "TOPIC:L:abc User:a@* DENY WRITE",
+        "TOPIC:L:b User:a@* DENY READ",
+        "TOPIC:L:abc User:b@* DENY READ",
+        "GROUP:L:abc User:a@* DENY READ",
+        "TOPIC:L:abc User:a@localhost DENY READ",
+    ):
+        (deny,) = bindings(other)
+        assert words([], [allow, deny])[0] == f"no-effect {deny}"
+        assert f"no-effect {deny}" in words([allow, deny], [])
+
+
 def test_a_step_speaks_of_its_own_hosts() -> None:
     deny = bindings("TOPIC:L:t User:a@10.0.0.1 DENY ALL")
     allow = bindings("TOPIC:L:t User:a@10.0.0.1 ALLOW READ", "TOPIC:L:t User:a@10.0.0.2 ALLOW READ")

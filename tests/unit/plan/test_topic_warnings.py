@@ -67,6 +67,46 @@ def test_more_partitions_of_a_compacted_topic_are_warned_of() -> None:
     assert planned(by_default, Topic("b", 2)).warnings
 
 
+@pytest.mark.parametrize(
+    ("config", "before", "after", "said"),
+    [
+        ("max.message.bytes", None, "1", "max.message.bytes is 1: no record fits, so brokers refuse every producer: a"),
+        ("max.message.bytes", "1048588", "67", "max.message.bytes is 67: no record fits"),
+        ("max.message.bytes", "10485760", "1048576", "max.message.bytes shrinks to 1MiB: brokers refuse the records"),
+        ("message.timestamp.before.max.ms", None, "1000", "message.timestamp.before.max.ms is 1s: brokers refuse"),
+        ("message.timestamp.after.max.ms", "3600000", "0", "message.timestamp.after.max.ms is 0: brokers refuse"),
+        ("retention.ms", None, "1000", "retention.ms is 1s: records may go before anybody reads them"),
+    ],
+)
+def test_configs_that_shut_producers_or_readers_out_are_warned_of(
+    config: str, before: str | None, after: str, said: str
+) -> None:
+    topics = {} if before is None else {"a": Topic("a", 1, 1, {config: before})}
+    plan = planned(ClusterState("c", topics=topics), Topic("a", 1, 1, {config: after}))
+    assert [one.startswith(said) for one in plan.warnings] == [True]
+    assert plan.warnings[0].endswith(": a")
+
+
+def test_harmless_values_of_the_same_configs_are_not_warned_of() -> None:
+    configs = {
+        "max.message.bytes": "68",  # a batch with one record that has neither key nor value
+        "message.timestamp.before.max.ms": "86400000",
+        "retention.ms": "-1",
+    }
+    assert not planned(ClusterState("c"), Topic("a", 1, 1, configs)).warnings
+    live = ClusterState("c", topics={"a": Topic("a", 1, 1, {"max.message.bytes": "1048576"})})
+    assert not planned(live, Topic("a", 1, 1, {"max.message.bytes": "2097152"})).warnings
+
+
+def test_a_limit_below_the_brokers_default_shrinks_it() -> None:
+    defaults = {"max.message.bytes": "1048588"}
+    live = ClusterState("c", topics={"a": Topic("a", 1, 1), "b": Topic("b", 1, 1)}, broker_defaults=defaults)
+    wanted = [Topic(name, 1, 1, {"max.message.bytes": "1048576"}) for name in "ab"]
+    (warning,) = planned(live, *wanted).warnings
+    assert warning.startswith("max.message.bytes shrinks to 1MiB")
+    assert warning.endswith(": a, b")
+
+
 def test_brokers_that_make_topics_on_demand_are_warned_of() -> None:
     live = ClusterState("c", topics={"a": Topic("a", 1, 1)}, broker_defaults={"auto.create.topics.enable": "true"})
     (warning,) = planned(live, absent="a").warnings

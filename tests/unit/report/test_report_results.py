@@ -1,6 +1,7 @@
 """What becomes of results: checks and their standing, findings and their places, the verdict on all of it."""
 
 import datetime
+import html
 import json
 from dataclasses import replace
 from typing import Any
@@ -8,13 +9,17 @@ from typing import Any
 import pytest
 
 from reconciler.model import Origin
+from reconciler.plan import plan_to_json
 from reconciler.report.formats import FORMATS, format_named, junit, sarif
 from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.markdown import default_marker, marker_problem
 from reconciler.report.formats.places import location, manifests_problem
 from reconciler.report.formats.sarif import fingerprint
 from reconciler.report.formats.sections import Section, fitted
+from reconciler.report.plan_json import plan_report
 from reconciler.report.results import CheckStatus, Finding, Level, Report, ResultError, Tone, join, read_result, verdict
+from tests.unit.access.bindings import binding
+from tests.unit.report.test_lines import plan
 
 OPTIONS = FormatOptions("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
 _WAIVER = {"reason": "until it moved", "expires": "2027-01-31", "ticket": "SEC-1"}
@@ -224,3 +229,25 @@ def test_sections_share_what_room_there_is() -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_writes_an_empty_report(name: str) -> None:
     assert isinstance(format_named(name).write(Report(), OPTIONS), str)
+
+
+def test_pages_and_comments_say_where_a_cluster_was_reached_and_no_plan_file_does() -> None:
+    made = plan([], [binding("TOPIC:L:orders User:a@* ALLOW READ")])
+    hostile = ["broker-1.example:9093", "<b>`\u202eevil:9092", "c:1", "d:1"]
+    document = json.loads(json.dumps(plan_report(made, servers=hostile)))
+    assert "broker-1" not in json.dumps(plan_to_json(made))
+    page, comment = (format_named(name).write(read_result(document), OPTIONS) for name in ("html", "markdown"))
+    assert "at <code>broker-1.example:9093, " in page
+    comment = html.unescape(comment)
+    assert ", at <code>broker-1.example:9093, " in comment
+    for text in (html.unescape(page.partition("<main")[0]), comment):
+        assert made.cluster_id in text
+        assert "c:1 and 1 more" in text
+        assert "\u202e" not in text
+    assert "<b>`" not in page
+    bare = json.loads(json.dumps(plan_report(made)))
+    assert "bootstrapServers" not in bare
+    assert ", at " not in format_named("markdown").write(read_result(bare), OPTIONS).splitlines()[3]
+    document["bootstrapServers"] = "broker"
+    with pytest.raises(ResultError, match="an array"):
+        read_result(document)
