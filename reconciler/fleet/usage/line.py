@@ -13,6 +13,7 @@ from reconciler.fleet.usage.clock import TIME, normal_time, time_at, time_of
 from reconciler.fleet.usage.confluent import is_audit_event, parse_audit_event
 from reconciler.fleet.usage.event import Event, ParsedLine, UnreadableReason
 from reconciler.fleet.usage.message import OPENING, parse_message
+from reconciler.fleet.usage.ocsf import is_ocsf_event, parse_ocsf_event
 
 OPENING_BYTES: Final = OPENING.encode()
 #: Level names of log4j; at TRACE rights are looked up without an access.
@@ -20,7 +21,7 @@ _TRACE = re.compile(rb"\bTRACE\b")
 #: What the second half of a cut line can still show.
 _HALF = re.compile(rb"with resourceRefCount = |based on rule MatchingAcl\(")
 #: What JSON about a decision contains; some writers escape the character after the first one.
-_SIGNS: Final = (b"Principal", b"authorizationInfo")
+_SIGNS: Final = (b"Principal", b"authorizationInfo", b"kafka rpc protocol")
 _MESSAGES: Final = ("message", "log", "msg", "@message", "textPayload")
 _TIMES: Final = ("@timestamp", "timestamp", "time", "instant", "timeMillis", "timestampMillis")
 _LEVELS: Final = ("level", "log.level", "severity", "loglevel")
@@ -83,6 +84,9 @@ def _json(line: bytes) -> ParsedLine | UnreadableReason | None:
         return None
     if is_audit_event(document):
         event = parse_audit_event(document)
+        return event if isinstance(event, UnreadableReason) else ParsedLine(_time(document), event)
+    if is_ocsf_event(document):
+        event = parse_ocsf_event(document)
         return event if isinstance(event, UnreadableReason) else ParsedLine(_time(document), event)
     return _wrapped(document)
 
