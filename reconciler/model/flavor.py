@@ -1,7 +1,8 @@
 """The makes of Kafka that people run, as facts: in what a cluster differs from Apache Kafka, and whose word it is.
 
-Besides the readers of vendors' own formats, this file is the only one that names vendors. Other code asks a :class:`Flavor` for a fact, never which one it is. Each
-fact is what the vendor documents, in one of ``documents``; ``docs/vendors.md`` says how each is known.
+Besides the readers of vendors' own formats, this file is the only one that names vendors. Other code asks a
+:class:`Flavor` for a fact, never which one it is. Each fact is what the vendor documents, in one of ``documents``;
+``docs/vendors.md`` says how each is known.
 """
 
 import re
