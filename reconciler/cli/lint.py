@@ -87,7 +87,8 @@ def command(
     request = StateRequest(path, cluster, offline, as_of=as_of)
     editing = fix or (smaller and keeping != Keeping())
     _check_fix(fix=fix, smaller=smaller, also=also, keeping=keeping)
-    if editing and cluster is not None:
+    given = click.get_current_context().get_parameter_source("cluster") is click.ParameterSource.COMMANDLINE
+    if editing and given:
         raise CommandError("the manifests are edited, for all their clusters", "leave out --cluster", Exit.USAGE)
     if editing:
         return _fixed(request, connection, also, keeping, fix=fix, output=output)

@@ -35,18 +35,36 @@ class EditError(Exception):
 Texts = Mapping[str, str | None]
 
 
-def edited(texts: Mapping[str, str], wanted: Callable[[Book], Wanted]) -> Texts:
+def edited(
+    texts: Mapping[str, str],
+    wanted: Callable[[Book], Wanted],
+    proposal: Callable[[Book], Mapping[str, str]] | None = None,
+) -> Texts:
     """The files that change, so that the manifests declare what is wanted on every cluster, and nothing else.
 
-    ``wanted`` is asked once, with the manifests as they are, which have to be valid (``ManifestError``). Raises
+    ``wanted`` is asked once, with the manifests as they are, which have to be valid (``ManifestError``). ``proposal``
+    may give texts to begin with, which say it better than the editor would; they are as little trusted. Raises
     :class:`EditError` where no edit is proven.
     """
     before = read(texts)
     target = wanted(before)
     try:
-        return changed(texts, _steps(before, dict(texts), target))
+        begun = _begun(before, proposal) if proposal is not None else before
+        begun_texts = {path: source.text for path, source in begun.manifests.sources.items()}
+        after = _steps(begun, begun_texts, target)
+        if begun is not before:
+            proven(before, read(after), target)
+        return changed(texts, after)
     except (NoPlaceError, OverlapError, ManifestError) as error:
         raise EditError(_reasons(error)) from error
+
+
+def _begun(before: Book, proposal: Callable[[Book], Mapping[str, str]]) -> Book:
+    """The manifests as proposed; as they were, where that is not valid."""
+    try:
+        return read(proposal(before))
+    except (ManifestError, OverlapError):
+        return before
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> Texts:

@@ -117,14 +117,19 @@ class ManifestEdit:
         return made
 
 
-def edit(path: str, wanted: Wanted, as_of: datetime.date | None = None) -> ManifestEdit:
+def edit(
+    path: str,
+    wanted: Wanted,
+    as_of: datetime.date | None = None,
+    proposal: Callable[[Book], Mapping[str, str]] | None = None,
+) -> ManifestEdit:
     """Make the manifests below ``path`` declare what ``wanted`` says; nothing is written.
 
     Raises :class:`EditRefusedError` if no edit does exactly that.
     """
     texts = texts_below(path)
     with refused(), sound():
-        files = edited(texts, wanted)
+        files = edited(texts, wanted, proposal)
     return reviewed(path, texts, files, as_of)
 
 

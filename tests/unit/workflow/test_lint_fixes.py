@@ -8,7 +8,7 @@ import pytest
 from reconciler.workflow.editing import ManifestEdit
 from reconciler.workflow.lint_fixes import LintFix, fix_lint, fix_minimise
 from reconciler.workflow.options import StateRequest
-from reconciler.workflow.reasons import RequestError
+from reconciler.workflow.reasons import RequestError, WorkflowError
 
 MANIFESTS = """\
 # Everything
@@ -85,6 +85,6 @@ def test_minimised_manifests_are_the_same_edit(place: Path) -> None:
 def test_a_file_that_changed_meanwhile_is_left_alone(place: Path) -> None:
     edit = fixed(place).edit
     (place / "all.yaml").write_text(MANIFESTS + "# mine\n", encoding="utf-8")
-    with pytest.raises(Exception, match="changed while it was edited"):
+    with pytest.raises(WorkflowError, match="changed while it was edited"):
         edit.write()
     assert (place / "all.yaml").read_text(encoding="utf-8").endswith("# mine\n")

@@ -1,0 +1,71 @@
+"""``reconciler revoke``: less access as an edit of the manifests."""
+
+import datetime
+
+import click
+
+from reconciler.cli.edit_options import Keeping, edit_options, keep
+from reconciler.cli.grant_options import cluster_of_edit, optional_resource_argument, said
+from reconciler.cli.options import as_of_option, output_option, path_option
+from reconciler.cli.questions import (
+    asked_host,
+    asked_operation,
+    asked_pattern,
+    asked_principal,
+    name_argument,
+    name_options,
+    principal_argument,
+)
+
+
+@click.command("revoke", short_help="Revoke access by an edit of the manifests")
+@principal_argument
+@click.argument("operation", metavar="[OPERATION]", required=False)
+@optional_resource_argument
+@name_argument
+@name_options
+@click.option("--host", metavar="ADDRESS", help="Revoke only what is for this client address.")
+@path_option
+@cluster_of_edit
+@edit_options
+@as_of_option
+@output_option
+def command(
+    *,
+    principal: str,
+    operation: str | None,
+    resource_type: str | None,
+    name: str | None,
+    prefix: bool,
+    any_name: bool,
+    host: str | None,
+    path: str | None,
+    cluster: str | None,
+    keeping: Keeping,
+    as_of: datetime.date | None,
+    output: str,
+) -> int:
+    """Take from a principal what the manifests grant it: one operation, or with PRINCIPAL alone everything.
+
+    Only rules for exactly these names go; what else grants the same is named. You see what the edit does to access, and
+    get a patch; --write writes it. No cluster is contacted.
+    """
+    from reconciler.cli.defaults import project_path
+    from reconciler.cli.exits import CommandError, Exit
+    from reconciler.workflow.granting import AskedAccess, revoke
+
+    if operation is not None and resource_type is None:
+        raise CommandError(f"{operation} on what?", "give TYPE and NAME, as in READ topic orders", Exit.USAGE)
+    pattern = None
+    if resource_type is not None:
+        pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
+    operations = tuple(asked_operation(one, pattern) for one in (operation or "").split(",")) if pattern else ()
+    found = revoke(
+        path or project_path(),
+        cluster,
+        AskedAccess(asked_principal(principal), operations, pattern, asked_host(host)),
+        as_of,
+    )
+    said(found.notes)
+    words = f"Revoke {operation.upper()} on {pattern}" if operation else "Revoke everything"
+    return keep(found.edit, keeping, message=f"{words} of {principal}", output=output)

@@ -1,0 +1,208 @@
+"""Grant, revoke and rename as edits of manifests: what is declared changes by exactly these bindings."""
+
+import datetime
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from reconciler.edit import Book
+from reconciler.edit.rename import mentions, with_second
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    Declaration,
+    DesiredState,
+    Origin,
+    ResourcePattern,
+)
+from reconciler.report.export.expressible import binding_problem, text_problem
+from reconciler.workflow.clusters import split_cluster
+from reconciler.workflow.editing import ManifestEdit, edit
+from reconciler.workflow.options import today
+from reconciler.workflow.reasons import AmbiguousClusterError, RequestError
+
+#: Of a declaration that is not written yet.
+NOWHERE: Final = Origin("", 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAccess:
+    """What is to be granted or revoked; without operations or a pattern: all that the principal is allowed."""
+
+    principal: str
+    operations: tuple[AclOperation, ...] = ()
+    pattern: ResourcePattern | None = None
+    host: str | None = None
+
+    def bindings(self) -> list[AclBinding]:
+        """The bindings that grant it."""
+        if self.pattern is None:
+            return []
+        allow = AclPermissionType.ALLOW
+        return [
+            AclBinding(self.pattern, AccessControlEntry(self.principal, self.host or "*", operation, allow))
+            for operation in self.operations
+        ]
+
+    def means(self, binding: AclBinding) -> bool:
+        """Whether a binding is one of those to revoke."""
+        pattern, entry = binding
+        return (
+            entry.principal == self.principal
+            and entry.permission_type is AclPermissionType.ALLOW
+            and (not self.operations or entry.operation in self.operations)
+            and self.pattern in (None, pattern)
+            and self.host in (None, entry.host)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GrantTerms:
+    """Until when, why, and where it was agreed."""
+
+    expires: datetime.date | None = None
+    reason: str | None = None
+    ticket: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GrantEdit:
+    """An edit, and sentences for who asked: what is declared already, what still grants the same."""
+
+    edit: ManifestEdit
+    notes: tuple[str, ...] = ()
+
+
+def grant(
+    path: str,
+    cluster: str | None,
+    asked: AskedAccess,
+    terms: GrantTerms = GrantTerms(),
+    as_of: datetime.date | None = None,
+) -> GrantEdit:
+    """Declare what is asked, in the file where it belongs; nothing is written.
+
+    What is declared already stays, unless it ends sooner. Raises a :class:`WorkflowError`.
+    """
+    for binding in asked.bindings():
+        if (problem := binding_problem(binding)) is not None:
+            raise RequestError(f"{binding} cannot be declared: {problem}")
+    for text in (terms.reason, terms.ticket):
+        if text is not None and (problem := text_problem(text)) is not None:
+            raise RequestError(f"{text!a} cannot be written: {problem}")
+    if terms.expires is not None and terms.expires < (as_of or today()):
+        raise RequestError(f"{terms.expires} is over", "name a day to come")
+    said = Declaration(NOWHERE, terms.reason, terms.ticket, terms.expires)
+    notes: list[str] = []
+
+    def wanted(book: Book) -> Mapping[str, DesiredState]:
+        return _on(book, cluster, lambda state: _with(state, asked.bindings(), said, notes))
+
+    return GrantEdit(edit(path, wanted, as_of), tuple(notes))
+
+
+def _with(state: DesiredState, bindings: Collection[AclBinding], said: Declaration, notes: list[str]) -> DesiredState:
+    declared = dict(state.bindings)
+    for binding in bindings:
+        there = declared.get(binding)
+        if there is None or _ends_sooner(there.expires, said.expires):
+            declared[binding] = said
+        else:
+            until = "" if there.expires is None else f", until {there.expires}"
+            notes.append(f"{binding} is declared already at {there.origin}{until}")
+    return replace(state, bindings=declared)
+
+
+def _ends_sooner(one: datetime.date | None, other: datetime.date | None) -> bool:
+    return one is not None and (other is None or one < other)
+
+
+def revoke(path: str, cluster: str | None, asked: AskedAccess, as_of: datetime.date | None = None) -> GrantEdit:
+    """Declare what is asked no longer; nothing is written. Raises :class:`RequestError` where nothing declares it."""
+    notes: list[str] = []
+
+    def wanted(book: Book) -> Mapping[str, DesiredState]:
+        return _on(book, cluster, lambda state: _less(state, asked, notes))
+
+    return GrantEdit(edit(path, wanted, as_of), tuple(notes))
+
+
+def _less(state: DesiredState, asked: AskedAccess, notes: list[str]) -> DesiredState:
+    gone = {binding for binding in state.bindings if asked.means(binding)}
+    others = [binding for binding in sorted(state.bindings.keys() - gone) if _still(binding, asked)]
+    still = [f"{binding} at {state.bindings[binding].origin}" for binding in others]
+    if not gone:
+        advice = f"what grants it is {', '.join(still)}" if still else ""
+        raise RequestError(f"no manifest declares that for {asked.principal}", advice)
+    notes += [f"still granted by {one}" for one in still]
+    return replace(state, bindings={one: said for one, said in state.bindings.items() if one not in gone})
+
+
+def _still(binding: AclBinding, asked: AskedAccess) -> bool:
+    """Whether a binding that stays grants some of it to the principal, or to everybody."""
+    pattern, entry = binding
+    if asked.pattern is None or entry.permission_type is not AclPermissionType.ALLOW:
+        return False
+    whose = entry.principal in (asked.principal, "User:*")
+    what = entry.operation is AclOperation.ALL or entry.operation in asked.operations
+    return whose and what and pattern.overlaps(asked.pattern)
+
+
+def rename(path: str, old: str, new: str, *, finish: bool = False, as_of: datetime.date | None = None) -> GrantEdit:
+    """Give ``new`` what ``old`` has, on every cluster; with ``finish`` take it from ``old``. Nothing is written."""
+    notes: list[str] = []
+
+    def wanted(book: Book) -> Mapping[str, DesiredState]:
+        held = [
+            binding for state in book.desired.values() for binding in state.bindings if binding.entry.principal == old
+        ]
+        if not held:
+            raise RequestError(f"no manifest grants {old} anything")
+        states = {
+            name: (_ended if finish else _doubled)(state, old, new, notes) for name, state in book.desired.items()
+        }
+        places = mentions(book, old)
+        if places:
+            notes.append(f"{old} is also named at {', '.join(places[:10])}: change that yourself")
+        return states
+
+    proposal = None if finish else lambda book: with_second(book, old, new)
+    made = edit(path, wanted, as_of, proposal)
+    if finish:
+        notes.append(f"clients that still log in as {old} are refused once this is applied: move them to {new} first")
+    else:
+        notes.append(f"apply this, move the clients to {new}, then take the old name away as a second change")
+    return GrantEdit(made, tuple(dict.fromkeys(notes)))
+
+
+def _doubled(state: DesiredState, old: str, new: str, notes: list[str]) -> DesiredState:
+    declared = dict(state.bindings)
+    for binding, said in state.bindings.items():
+        if binding.entry.principal == old:
+            declared.setdefault(_renamed(binding, new), said)
+    return replace(state, bindings=declared)
+
+
+def _ended(state: DesiredState, old: str, new: str, notes: list[str]) -> DesiredState:
+    kept = {one: said for one, said in state.bindings.items() if one.entry.principal != old}
+    lacking = [one for one in sorted(state.bindings.keys() - kept.keys()) if _renamed(one, new) not in kept]
+    notes += [f"{new} lacks {one.entry.operation.name} on {one.pattern}, which {old} has" for one in lacking[:10]]
+    return replace(state, bindings=kept)
+
+
+def _renamed(binding: AclBinding, new: str) -> AclBinding:
+    return binding._replace(entry=AccessControlEntry(new, *binding.entry[1:]))
+
+
+def _on(book: Book, cluster: str | None, change: Callable[[DesiredState], DesiredState]) -> dict[str, DesiredState]:
+    """The declared states with a change of one cluster."""
+    names = list(book.clusters)
+    cluster, _ = split_cluster(cluster)
+    if cluster is None and len(names) != 1:
+        raise AmbiguousClusterError(names, snapshot=False)
+    name = cluster or names[0]
+    if name not in book.clusters:
+        raise RequestError(f"there is no cluster {name!r}", f"declared are {', '.join(names) or 'none'}")
+    return {**book.desired, name: change(book.desired[name])}
