@@ -1,6 +1,6 @@
 """A second principal next to one that is there: where manifests name the old one, they name both."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.edit.layout import Span
 from reconciler.edit.pages import Book, Page
@@ -39,7 +39,7 @@ def _holders(page: Page, spec: Span) -> Iterator[Span]:
             yield from grants.items if grants is not None else ()
 
 
-def _named(value: Span, texts: list[Mapping[tuple[int, int], str]], principal: str) -> Span | None:
+def _named(value: Span, texts: Sequence[Mapping[tuple[int, int], str]], principal: str) -> Span | None:
     """The text that is this principal, on every cluster."""
     for one in value.texts:
         if {found.get((one.line, one.column)) for found in texts} == {principal}:

@@ -2,12 +2,9 @@
 
 import subprocess
 from pathlib import Path
-from typing import Final
 
 from reconciler.adapters.child_environment import child_environment
-
-#: Manifests may be anybody's: files among them could look like a repository, with settings that name commands to run.
-OWN_REPOSITORY: Final = ("-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false")
+from reconciler.adapters.git import OWN_REPOSITORY
 
 
 def source_commit(path: str) -> str | None:

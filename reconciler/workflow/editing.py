@@ -7,8 +7,6 @@ import datetime
 import difflib
 import os
 import re
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,20 +15,18 @@ from typing import Final
 
 from reconciler.access import compare_access
 from reconciler.adapters.atomic_write import write_atomically
-from reconciler.adapters.child_environment import child_environment
+from reconciler.adapters.git import GitError, NotCommittedError, commit_on_branch
 from reconciler.edit import Book, EditError, Texts, edited, read
 from reconciler.model import DesiredState
 from reconciler.plan.review.access_review import AccessReview, difference_review
 from reconciler.policy import Breach
 from reconciler.workflow.access_checks import breaches_of, ownerships_of
-from reconciler.workflow.commits import OWN_REPOSITORY
 from reconciler.workflow.manifests import desired, read_sources, sound
 from reconciler.workflow.options import today
 from reconciler.workflow.reasons import RequestError, WorkflowError
 from reconciler.workflow.states import authorizer
 
 Wanted = Callable[[Book], Mapping[str, DesiredState]]
-_GIT_SECONDS: Final = 60
 #: So many reasons are shown.
 _REASONS: Final = 10
 
@@ -92,29 +88,12 @@ class ManifestEdit:
 
     def commit(self, branch: str, message: str) -> str:
         """A commit of the files on a new branch from HEAD, and its id; the working tree stays as it is."""
-        top = Path(_git(self.root, "rev-parse", "--show-toplevel").strip())
-        head = _git(self.root, "rev-parse", "HEAD").strip()
-        _git(self.root, "check-ref-format", "--branch", branch)
-        names = {path: (self.root / path).resolve().relative_to(top.resolve()).as_posix() for path in self.files}
-        for path, name in names.items():
-            if _committed(top, head, name) != self.before.get(path):
-                raise RequestError(
-                    f"{path} is not as it was committed, so a branch from HEAD would lack that", "commit it first"
-                )
-        with tempfile.TemporaryDirectory() as directory:
-            index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
-            _git(top, "read-tree", head, more=index)
-            for path, text in self.files.items():
-                if text is None:
-                    _git(top, "update-index", "--force-remove", "--", names[path], more=index)
-                else:
-                    blob = _git(top, "hash-object", "-w", "--stdin", "--no-filters", stdin=text).strip()
-                    _git(top, "update-index", "--add", "--cacheinfo", f"100644,{blob},{names[path]}", more=index)
-            tree = _git(top, "write-tree", more=index).strip()
-        made = _git(top, "commit-tree", tree, "-p", head, "-m", message).strip()
-        # The last argument: only if there is no such branch.
-        _git(top, "update-ref", f"refs/heads/{branch}", made, "")
-        return made
+        try:
+            return commit_on_branch(self.root, self.before, self.files, branch, message)
+        except NotCommittedError as error:
+            raise RequestError(str(error), "commit it first") from error
+        except GitError as error:
+            raise WorkflowError(str(error)) from error
 
 
 def edit(
@@ -184,28 +163,3 @@ def _named(breach: Breach) -> tuple[object, ...]:
 def _lines(text: str) -> list[str]:
     """Lines as git counts them."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
-
-
-def _committed(top: Path, head: str, name: str) -> str | None:
-    if not _git(top, "ls-tree", "--name-only", head, "--", name).strip():
-        return None
-    return _git(top, "cat-file", "blob", f"{head}:{name}")
-
-
-def _git(directory: Path, *arguments: str, stdin: str = "", more: Mapping[str, str] = {}) -> str:
-    """What the user's own git answers; raises :class:`WorkflowError` in its words."""
-    try:
-        done = subprocess.run(
-            ["git", *OWN_REPOSITORY, "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
-            env={**child_environment("GIT_"), **more},
-            input=stdin.encode(),
-            capture_output=True,
-            timeout=_GIT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise WorkflowError(f"git cannot be run: {error}") from error
-    if done.returncode:
-        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise WorkflowError(f"git {arguments[0]}: {words[-1] if words else 'failed'}")
-    return done.stdout.decode("utf-8")

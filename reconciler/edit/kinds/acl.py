@@ -7,7 +7,7 @@ exactly. Where it does not, the names concerned (or the whole rule) go, and what
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from reconciler.edit import homes
@@ -20,7 +20,21 @@ from reconciler.edit.writing import Item, Written, quoted, with_entry, with_item
 from reconciler.manifest import FIELD_OF, AclsDeclaration, TopicsDeclaration
 from reconciler.manifest.parts.grants import EntryTable, grants
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
-from reconciler.model import WILDCARD, AclBinding, Declaration, DesiredState, PatternType, ResourcePattern, ResourceType
+from reconciler.model import (
+    WILDCARD,
+    AclBinding,
+    Change,
+    ClusterState,
+    Create,
+    Declaration,
+    Delete,
+    DesiredState,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+    standing_bridges,
+)
+from reconciler.report.export.expressible import binding_problem
 from reconciler.report.export.file_names import file_stems
 from reconciler.report.export.kinds.acl import folded
 from reconciler.report.export.roles import ExportedRole, ExportedRule, with_roles
@@ -29,6 +43,7 @@ DOCUMENT: str = "Acls"
 _SHORT_FORM: Final = ("owns", "reads", "writes")
 CONTENT: tuple[str, ...] = ("rules", *_SHORT_FORM)
 WRITTEN: frozenset[str] = frozenset((*CONTENT, "principal", "principals"))
+_BRIDGE: Final = "a bridge that a run left: “reconciler cleanup” removes it"
 #: The documents that grant something.
 _KINDS: Final = (DOCUMENT, "Topics")
 
@@ -424,3 +439,19 @@ def _resources(rule: ExportedRule) -> Item:
     if any(pattern.name.endswith(WILDCARD) for pattern in rule.patterns):
         return {field_name: {"literal": names}}
     return {field_name: names}
+
+
+def adopted(state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str | None:
+    """What is declared with one binding as the cluster has it."""
+    bindings = dict(state.bindings)
+    match change:
+        case Create(AclBinding() as binding):
+            bindings.pop(binding, None)
+        case Delete(AclBinding() as binding):
+            problem = _BRIDGE if binding in standing_bridges(live.bindings) else binding_problem(binding)
+            if problem is not None:
+                return problem
+            bindings[binding] = said
+        case _:
+            return None
+    return replace(state, bindings=bindings)

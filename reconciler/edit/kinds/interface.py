@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from reconciler.edit.homes import NewDocument
 from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice
-from reconciler.model import DesiredState
+from reconciler.model import Change, ClusterState, Declaration, DesiredState
 
 #: What is to be declared, by cluster.
 Wanted = Mapping[str, DesiredState]
@@ -42,6 +42,15 @@ class Kind(Protocol):
 
     def told(self, state: DesiredState) -> Mapping[Any, object]:
         """All that is declared of this kind, with what a plan does not compare, wherever it is declared."""
+        ...
+
+    def adopted(
+        self, state: DesiredState, change: Change, live: ClusterState, said: Declaration
+    ) -> DesiredState | str | None:
+        """What is declared as the cluster has it, where a change would be made; ``said`` is for what is new.
+
+        A text says why no manifest can declare that. ``None``: the change is of another kind.
+        """
         ...
 
     def reduce(self, book: Book, wanted: Wanted, changes: Changes) -> None:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.edit import homes
@@ -11,8 +12,9 @@ from reconciler.edit.layout import Span
 from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice, without_entries, without_items
 from reconciler.edit.writing import Item, Written, quoted, with_entry, with_items
-from reconciler.model import DesiredItem, DesiredState
+from reconciler.model import Change, ClusterState, Create, Declaration, Delete, DesiredItem, DesiredState, Update
 from reconciler.model.kinds.quota import CLIENT_ID, IP, USER, ClientQuota, QuotaEntity
+from reconciler.report.export.kinds.quota import quota_problem
 
 DOCUMENT: str = "Quotas"
 CONTENT: tuple[str, ...] = ("quotas",)
@@ -148,3 +150,21 @@ def _limits(quota: ClientQuota) -> dict[str, str]:
 
 def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{value:.9f}".rstrip("0")
+
+
+def adopted(state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str | None:
+    """What is declared with one quota as the cluster has it."""
+    quotas = dict(state.of(ClientQuota))
+    match change:
+        case Create(ClientQuota() as quota):
+            quotas.pop(quota.key, None)
+        case Delete(ClientQuota() as quota) | Update(ClientQuota() as quota, _):
+            problem = quota_problem(quota)
+            if problem is not None:
+                return problem
+            there = quotas.get(quota.key)
+            kept = there is not None and not there.goes
+            quotas[quota.key] = DesiredItem(quota, there.declaration if there and kept else said)
+        case _:
+            return None
+    return replace(state, listed={**state.listed, ClientQuota.KIND: quotas})

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from reconciler.edit import homes
@@ -12,7 +13,25 @@ from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice, emptied, without_entries, without_items
 from reconciler.edit.writing import Item, Written, quoted, with_entry, with_items
 from reconciler.manifest import TopicsDeclaration
-from reconciler.model import DesiredState, DesiredTopic, ResourcePattern, ResourceType, normal_form, readable
+from reconciler.model import (
+    Change,
+    ClusterState,
+    Create,
+    Declaration,
+    Delete,
+    DesiredState,
+    DesiredTopic,
+    Impossible,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    Update,
+    normal_form,
+    readable,
+)
+from reconciler.report.export.expressible import topic_problem
 from reconciler.report.export.yaml_text import value as typed
 
 DOCUMENT: str = "Topics"
@@ -249,3 +268,41 @@ def _item(wish: DesiredTopic) -> Item:
 
 def _config(name: str, text: str) -> str:
     return typed(readable(name, normal_form(name, text)), flow=True)
+
+
+def adopted(state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str | None:
+    """What is declared with one topic as the cluster has it, in what the change is about."""
+    match change:
+        case Create(Topic() as topic):
+            return replace(state, topics={name: one for name, one in state.topics.items() if name != topic.name})
+        case Delete(Topic() as topic):
+            problem = topic_problem(topic)
+            if problem is not None:
+                return problem
+            wish = DesiredTopic(replace(topic, topic_id=None, replica_assignments=None), said.origin)
+        case Update(TopicConfigs(name=name, configs=before)):
+            there = state.topics[name]
+            configs = {key: text for key, text in there.topic.configs.items() if before.get(key, text) is not None}
+            configs |= {key: text for key, text in before.items() if text is not None}
+            wish = replace(there, topic=replace(there.topic, configs=configs))
+        case Update(TopicPartitions(name=name)) | Impossible(name=name):
+            if name not in live.topics or name not in state.topics or state.topics[name].absent:
+                return "the cluster has it in a way that no manifest can declare"
+            there, found = state.topics[name], live.topics[name]
+            counted = replace(
+                there.topic,
+                num_partitions=_as_live(there.topic.num_partitions, found.num_partitions),
+                replication_factor=_as_live(there.topic.replication_factor, found.replication_factor),
+                replica_assignments=None,
+            )
+            wish = replace(there, topic=counted)
+            if isinstance(change, Impossible) and change.what.startswith("config "):
+                return "brokers of this release refuse the config: remove it"
+        case _:
+            return None
+    return replace(state, topics={**state.topics, wish.topic.name: wish})
+
+
+def _as_live(declared: int | None, live: int | None) -> int | None:
+    """A count as the cluster has it, where the manifests say one."""
+    return declared if declared is None else live

@@ -164,7 +164,7 @@ def test_an_edit_that_is_not_proven_is_refused(place: Path) -> None:
 
 
 def git(place: Path, *words: str, stdin: str = "") -> str:
-    command = ["git", "-C", place, "-c", "user.name=a", "-c", "user.email=a@example.org", *words]
+    command = ["git", "-C", str(place), "-c", "user.name=a", "-c", "user.email=a@example.org", *words]
     return subprocess.run(command, check=True, capture_output=True, text=True, input=stdin).stdout
 
 

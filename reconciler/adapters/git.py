@@ -1,0 +1,75 @@
+"""Commits by the user's own git, made beside the working tree: its files and its index stay as they are."""
+
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from reconciler.adapters.child_environment import child_environment
+
+#: Manifests may be anybody's: files among them could look like a repository, with settings that name commands to run.
+OWN_REPOSITORY: Final = ("-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false")
+_SECONDS: Final = 60
+
+
+class GitError(Exception):
+    """Git did not do it; in its words."""
+
+
+class NotCommittedError(GitError):
+    """A file is not as HEAD has it, so a commit on HEAD would take something else with it."""
+
+
+def commit_on_branch(
+    root: Path, before: Mapping[str, str], files: Mapping[str, str | None], branch: str, message: str
+) -> str:
+    """A commit of ``files`` (by path from ``root``, ``None``: removed) on a new branch from HEAD; its id.
+
+    ``before`` are the texts that the files have, which HEAD has to have too. Raises :class:`GitError`.
+    """
+    top = Path(_git(root, "rev-parse", "--show-toplevel").strip())
+    head = _git(root, "rev-parse", "HEAD").strip()
+    _git(root, "check-ref-format", "--branch", branch)
+    names = {path: (root / path).resolve().relative_to(top.resolve()).as_posix() for path in files}
+    for path, name in names.items():
+        if _committed(top, head, name) != before.get(path):
+            raise NotCommittedError(f"{path} is not as it was committed, so a branch from HEAD would lack that")
+    with tempfile.TemporaryDirectory() as directory:
+        index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
+        _git(top, "read-tree", head, more=index)
+        for path, text in files.items():
+            if text is None:
+                _git(top, "update-index", "--force-remove", "--", names[path], more=index)
+            else:
+                blob = _git(top, "hash-object", "-w", "--stdin", "--no-filters", stdin=text).strip()
+                _git(top, "update-index", "--add", "--cacheinfo", f"100644,{blob},{names[path]}", more=index)
+        tree = _git(top, "write-tree", more=index).strip()
+    made = _git(top, "commit-tree", tree, "-p", head, "-m", message).strip()
+    # The last argument: only if there is no such branch.
+    _git(top, "update-ref", f"refs/heads/{branch}", made, "")
+    return made
+
+
+def _committed(top: Path, head: str, name: str) -> str | None:
+    if not _git(top, "ls-tree", "--name-only", head, "--", name).strip():
+        return None
+    return _git(top, "cat-file", "blob", f"{head}:{name}")
+
+
+def _git(directory: Path, *arguments: str, stdin: str = "", more: Mapping[str, str] = {}) -> str:
+    try:
+        done = subprocess.run(
+            ["git", *OWN_REPOSITORY, "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
+            env={**child_environment("GIT_"), **more},
+            input=stdin.encode(),
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise GitError(f"git cannot be run: {error}") from error
+    if done.returncode:
+        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise GitError(f"git {arguments[0]}: {words[-1] if words else 'failed'}")
+    return done.stdout.decode("utf-8")
