@@ -8,9 +8,8 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
-from itertools import groupby
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Final
 
 #: Assigned and not of a format category, and yet they show nothing: fillers, joiners, variation selectors, blanks.
 _BLANK: Final = (
@@ -20,29 +19,8 @@ _BLANK: Final = (
 _BIDIRECTIONAL: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 #: What lines and columns are made of.
 _LAYOUT: Final = "\t\n\r"
-_ASTRAL: Final = "\U00010000-\U0010ffff"
 _HIDDEN_SORTS: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _WORDS: Final = {"Cc": "control", "Cs": "control", "Co": "private-use", "Cn": "unassigned"}
-
-
-class Patterns(NamedTuple):
-    """``hidden``: runs that may hold characters that nobody sees; ``unsafe`` each such character, or a blank one."""
-
-    hidden: re.Pattern[str]
-    unsafe: re.Pattern[str]
-
-
-@cache
-def patterns() -> Patterns:
-    """The patterns of the first plane, and of all others together: those are asked for one by one.
-
-    Made when the first text needs them, because they are not free.
-    """
-    codes = [code for code in range(0x10000) if chr(code) not in _LAYOUT and is_hidden(chr(code))]
-    blanks = [code for code in range(0x80, 0x10000) if is_odd_blank(chr(code))]
-    hidden = _class(codes)
-    unsafe = _class([*codes, *blanks, *map(ord, _LAYOUT)])
-    return Patterns(re.compile(f"[{hidden}]+|[{_ASTRAL}]+"), re.compile(f"[{unsafe}{_ASTRAL}]"))
 
 
 def is_hidden(character: str) -> bool:
@@ -57,16 +35,12 @@ def is_odd_blank(character: str) -> bool:
 
 def hidden_in(text: str) -> Iterator[tuple[int, str]]:
     """The runs of hidden characters in a text of several lines, each with its position."""
-    for found in patterns().hidden.finditer(text):
-        if found[0][0] < "\U00010000":
-            yield found.start(), found[0]
-            continue
-        position = found.start()
-        for hidden, run in groupby(found[0], is_hidden):
-            characters = "".join(run)
-            if hidden:
-                yield position, characters
-            position += len(characters)
+    # Each different character is asked for once: a table of all of them takes longer to make than most files to read.
+    hidden = [c for c in set(text).difference(_LAYOUT) if is_hidden(c)]
+    planes = ([c for c in hidden if c <= "\uffff"], [c for c in hidden if c > "\uffff"])
+    runs = "|".join(f"[{re.escape(''.join(plane))}]+" for plane in planes if plane)
+    if runs:
+        yield from ((found.start(), found[0]) for found in re.finditer(runs, text))
 
 
 def is_visible(text: str) -> bool:
@@ -74,10 +48,7 @@ def is_visible(text: str) -> bool:
 
     ``str.isprintable`` by one version of Unicode, and without what is printable and shows nothing.
     """
-    if text.isascii():
-        return text.isprintable()
-    unsafe = patterns().unsafe.finditer(text)
-    return not any(found[0] < "\U00010000" or is_hidden(found[0]) for found in unsafe)
+    return _is_plain(text) or not any(map(_is_unsafe, set(text)))
 
 
 def category(character: str) -> str:
@@ -97,12 +68,10 @@ def named(character: str) -> str:
 
 def replace_unsafe(text: str, replace: Callable[[str], str]) -> str:
     """``text`` with each character that is hidden, blank or of another line replaced."""
-
-    def replaced(found: re.Match[str]) -> str:
-        # Beyond the first plane the pattern finds every character.
-        return replace(found[0]) if found[0] < "\U00010000" or is_hidden(found[0]) else found[0]
-
-    return patterns().unsafe.sub(replaced, text)
+    if _is_plain(text):
+        return text
+    unsafe = {ord(character): replace(character) for character in set(text) if _is_unsafe(character)}
+    return text.translate(unsafe) if unsafe else text
 
 
 def sort_of(character: str) -> str:
@@ -120,6 +89,14 @@ def decomposed(text: str) -> str:
     return text if text.isascii() else str(_tables().normalize("NFD", text))
 
 
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
+def _is_unsafe(character: str) -> bool:
+    return character in _LAYOUT or is_hidden(character) or is_odd_blank(character)
+
+
 @cache
 def _tables() -> ModuleType:
     return import_module("unicodedata2")  # only texts that are not ASCII need it
@@ -128,14 +105,3 @@ def _tables() -> ModuleType:
 @cache
 def _blank() -> re.Pattern[str]:
     return re.compile(f"[{_BLANK}]")
-
-
-def _class(codes: list[int]) -> str:
-    """The inside of a character class."""
-    ranges: list[list[int]] = []
-    for code in sorted(codes):
-        if ranges and ranges[-1][1] == code - 1:
-            ranges[-1][1] = code
-        else:
-            ranges.append([code, code])
-    return "".join(f"\\u{first:04x}-\\u{last:04x}" for first, last in ranges)
