@@ -19,6 +19,9 @@ from reconciler.model import ResourceType as ModelResourceType
 from tests.property.naive import Ask, permitted
 
 _SHOWN, _UNKNOWN, _REFUSED = 0, 3, 29
+# A dozen askers without a pause take both processors from the brokers and the apply that they watch: each change takes
+# longer then, and is not watched more closely.
+_PAUSE_SECONDS = 0.01
 
 
 class Logins(Protocol):
@@ -119,6 +122,7 @@ def _ask(settings: Mapping[str, str], watch: Watch, broker: int, seen: Seen, end
             seen.answers += found.answers
             seen.leaks += found.leaks
             seen.cuts += found.cuts
+            ended.wait(_PAUSE_SECONDS)
 
 
 def _answers(admin: AdminClient, watch: Watch, broker: int) -> Seen:
