@@ -10,12 +10,14 @@ from pathlib import Path
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.adapters.sandbox.jars import fetched_jars, jar_directory
 from reconciler.adapters.sandbox.java import find_java
-from reconciler.adapters.sandbox.version import DEFAULT_VERSION, Artifact
+from reconciler.adapters.sandbox.version import NEWEST_PATCH, Artifact
 from reconciler.manifest import Source, desired_state, load
 from reconciler.model import AclBinding
 from tests.shared_brokers import opened
 from tests.verbs import creations
 
+#: Of 4.4.0, modules that these depend on were never published.
+VERSION = NEWEST_PATCH["4.3"]
 #: Short-lived programs end before Java's second compiler pays.
 _FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xmx384m")
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
@@ -35,9 +37,8 @@ spec:
 
 def application_jars(*names: str) -> Path:
     """The jars of modules of Kafka and of all that they need; fetched once."""
-    wanted = (*(Artifact("org.apache.kafka", name, DEFAULT_VERSION) for name in names), _LOGGING)
-    directory = jar_directory() / f"{names[0]}-{DEFAULT_VERSION}"
-    return fetched_jars(f"{names[0]} {DEFAULT_VERSION}", wanted, directory, find_java())
+    wanted = (*(Artifact("org.apache.kafka", name, VERSION) for name in names), _LOGGING)
+    return fetched_jars(f"{names[0]} {VERSION}", wanted, jar_directory() / f"{names[0]}-{VERSION}", find_java())
 
 
 def grant(broker: Sandbox, principal: str, rules: Iterable[str], lacks: str = "") -> None:

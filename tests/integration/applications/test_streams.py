@@ -9,8 +9,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from reconciler.adapters.sandbox import Sandbox
-from reconciler.adapters.sandbox.version import DEFAULT_VERSION
 from tests.integration.applications.applications import (
+    VERSION,
     application_jars,
     await_true,
     grant,
@@ -84,9 +84,7 @@ def run(broker: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[_
     directory = tmp_path_factory.mktemp("streams")
     jars = application_jars("kafka-streams")
     (directory / "classes").mkdir()
-    classes = compiled(
-        Path(__file__).parent / "programs" / "streams", directory / "classes", DEFAULT_VERSION, jars=jars
-    )
+    classes = compiled(Path(__file__).parent / "programs" / "streams", directory / "classes", VERSION, jars=jars)
     settings = broker.settings("admin")
     admin = AdminClient({**settings})
     names = {**_APPLICATIONS, **_LACKING}
