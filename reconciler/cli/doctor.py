@@ -26,16 +26,21 @@ if TYPE_CHECKING:
 @click.command("doctor", short_help="Check connection, rights, authorizer and brokers")
 @optional_path_argument
 @cluster_option()
+@click.option(
+    "--canary",
+    is_flag=True,
+    help="Also create ACLs for the barrier's probe, check that they decide, and remove them.",
+)
 @connection_options
 @output_option
-def command(*, path: str | None, cluster: str | None, connection: ConnectionOptions, output: str) -> int:
+def command(*, path: str | None, cluster: str | None, canary: bool, connection: ConnectionOptions, output: str) -> int:
     """Check what planning and applying need from a cluster, and report what is missing.
 
-    Nothing is changed. Exit 1 if planning for this cluster is not possible.
+    Nothing is changed, except by --canary. Exit 1 if planning for this cluster is not possible.
     """
     from reconciler.workflow import diagnose
 
-    found = diagnose(path, cluster, connection)
+    found = diagnose(path, cluster, connection, canary=canary)
     if output == "json":
         out_json(_document(found))
     else:
@@ -61,6 +66,9 @@ def check_words(check: "NeedCheck", found: "Diagnosis") -> str:
         "flavor": f"the flavor is that of {check.detail}" if check.met else check.detail,
         "list-acls": f"{may} list ACLs (DESCRIBE on CLUSTER): needed to plan",
         "alter-acls": f"{may} change ACLs (ALTER on CLUSTER): needed to apply",
+        "acls-decide": "ACLs decide: brokers enforced the canaries, which are gone again"
+        if check.met
+        else check.detail,
         "readable-state": f"the cluster cannot be read: {check.detail}",
         "every-topic": f"sees every topic: {seen.visible_topics}" if check.met else check.detail,
         "cluster-document": "no Cluster document describes it yet: `reconciler export` writes one",

@@ -1,4 +1,4 @@
-"""What planning for a cluster and applying to it need, and what of it is missing. Nothing is changed."""
+"""What planning for a cluster and applying to it need, and what of it is missing. Only a canary writes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import Flavor, shown_flavor
 from reconciler.ports import ClusterError, ReadRequest
+from reconciler.workflow.canary import canary_problem
 from reconciler.workflow.clusters import Target, open_any
 from reconciler.workflow.flavors import cure, proposal
 from reconciler.workflow.options import ConnectionOptions
@@ -26,6 +27,7 @@ class Need(StrEnum):
     MESSAGE_CLIENT = "message-client"
     LIST_ACLS = "list-acls"
     ALTER_ACLS = "alter-acls"
+    ACLS_DECIDE = "acls-decide"
     READABLE_STATE = "readable-state"
     EVERY_TOPIC = "every-topic"
     CLUSTER_DOCUMENT = "cluster-document"
@@ -56,8 +58,17 @@ class Diagnosis:
         return all(check.met for check in self.checks if check.required)
 
 
-def diagnose(path: str | None, cluster: str | None, connection: ConnectionOptions = ConnectionOptions()) -> Diagnosis:
-    """Ask a cluster who we are to it; raises a :class:`WorkflowError` where it cannot be asked at all."""
+def diagnose(
+    path: str | None,
+    cluster: str | None,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    canary: bool = False,
+) -> Diagnosis:
+    """Ask a cluster who we are to it; raises a :class:`WorkflowError` where it cannot be asked at all.
+
+    With ``canary`` it also creates ACLs for the barrier's probe, looks whether they decide, and removes them.
+    """
     with open_any(path, cluster, connection) as (_, target):
         asked = target.cluster.inner if isinstance(target.cluster, FlavoredCluster) else target.cluster
         if not isinstance(asked, KafkaCluster):
@@ -68,7 +79,11 @@ def diagnose(path: str | None, cluster: str | None, connection: ConnectionOption
             raise WorkflowError(str(error), error.advice) from error
         reading = reading_check(target, found)
         stated = target.cluster.flavor if isinstance(target.cluster, FlavoredCluster) else None
-        return Diagnosis(found, tuple(checks(found, target.declaration, reading, stated)))
+        needs = list(checks(found, target.declaration, reading, stated))
+        if canary:
+            problem = canary_problem(target, connection)
+            needs.append(NeedCheck(Need.ACLS_DECIDE, not problem, required=True, detail=problem))
+        return Diagnosis(found, tuple(needs))
 
 
 def reading_check(target: Target, found: Inspection) -> NeedCheck:

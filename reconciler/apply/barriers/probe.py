@@ -4,13 +4,14 @@ A broker applies ACLs one by one in the order of the log, so whoever enforces th
 A broker that the cluster does not name any more may still serve clients by what it knew: it is waited for as well.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from reconciler.apply.barriers.interface import DefaultAllow, UnprovenError
 from reconciler.apply.barriers.sentinels import (
     barrier_name,
+    canary_name,
     deny_sentinels,
     interfering,
     own_name,
@@ -36,6 +37,12 @@ from reconciler.ports import CONTROLLER, ClusterError, Probe, ProbeAnswer, Visib
 _POLL_SECONDS: Final = 0.01
 _LONGEST_POLL: Final = 0.25
 FLAG_PREFIX: Final = "__kr-flag."
+#: What an authorizer of another make (OPA, Ranger) may do; ``docs/decisions/canary.md`` explains how it is seen.
+STORED_ONLY: Final = "ACLs are stored here and do not decide"
+_ELSEWHERE: Final = (
+    "look at authorizer.class.name of the brokers: access is decided where that authorizer says, and nothing that is "
+    "applied here can be verified; if it is StandardAuthorizer, check that the probe is no super user"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +90,10 @@ class ProbeBarrier:
         own = self.setup.own_principal
         if own is not None:
             self._place((*start_sentinels(self.name, own), *deny_sentinels(own_name(self.name), own)))
-        self._place(start_sentinels(self.name, self.setup.principal))
+        probe = self.setup.principal
+        self._place((*start_sentinels(self.name, probe), *deny_sentinels(canary_name(self.name), probe)))
         # Nodes that are slow now have until the first barrier: what comes before it is safe without them.
-        self._await_start(self._deadline(), patient=False)
+        self._prove_acls_decide(self._await_start(self._deadline(), patient=False))
         if own is not None:
             self._prove_ourselves(own)
 
@@ -160,8 +168,11 @@ class ProbeBarrier:
     def _seen(self, name: str) -> set[Visibility]:
         return {answer.visibility for answer in self.setup.probe.ask(name, self.expected).values()}
 
-    def _await_start(self, deadline: float, *, patient: bool = True) -> None:
-        """Wait for the nodes that have not shown the first sentinels yet."""
+    def _await_start(self, deadline: float, *, patient: bool = True) -> dict[int, ProbeAnswer]:
+        """Wait for the nodes that have not shown the first sentinels yet; those that still do not, with their answers.
+
+        Raises ``StoppedError`` for them where it is ``patient``.
+        """
         waiting = {*self.expected, CONTROLLER} - self.started
         silent = self._poll(start_name(self.name), Visibility.PERMITTED, waiting, deadline)
         self.started |= waiting - silent.keys()
@@ -171,19 +182,44 @@ class ProbeBarrier:
             self.run.environment.progress.note(
                 f"{self._unreached(silent)}; only what is safe without them will be sent"
             )
+        return silent
+
+    def _prove_acls_decide(self, late: Mapping[int, ProbeAnswer]) -> None:
+        """Raise :class:`UnprovenError` where no node does what the first sentinels say, though each one answers.
+
+        ``late`` are the nodes on which the ALLOW has no effect. One node on which the DENY has one is proof enough: for
+        the others there are the barriers.
+        """
+        probe, found = self.setup.principal, late
+        if self.started:
+            found = self._poll(
+                canary_name(self.name), Visibility.REFUSED, {*self.started}, self._deadline(), every=False
+            )
+            if len(found) < len(self.started):
+                return
+        wanted, effect = (Visibility.PERMITTED, "a DENY") if self.started else (Visibility.REFUSED, "an ALLOW")
+        if not self.run.environment.interrupted() and {answer.visibility for answer in found.values()} == {wanted}:
+            raise UnprovenError(f"{STORED_ONLY}: {effect} for the probe {probe} has no effect on any node", _ELSEWHERE)
 
     def _await(self, name: str, wanted: Visibility, nodes: Iterable[int], deadline: float) -> None:
         if silent := self._poll(name, wanted, set(nodes), deadline):
             raise StoppedError(self._unreached(silent))
 
-    def _poll(self, name: str, wanted: Visibility, waiting: set[int], deadline: float) -> dict[int, ProbeAnswer]:
-        """Ask until all have answered as wanted; those that have not by the deadline, with their last answers."""
-        clock = self.run.environment.clock
+    def _poll(
+        self, name: str, wanted: Visibility, waiting: set[int], deadline: float, *, every: bool = True
+    ) -> dict[int, ProbeAnswer]:
+        """Ask until all, or one, answered as wanted; those that have not by the deadline, with their last answers."""
+        clock, asked = self.run.environment.clock, len(waiting)
         seconds = _POLL_SECONDS
         while True:
             answers = self.setup.probe.ask(name, waiting)
             waiting = {node for node in waiting if answers[node].visibility is not wanted}
-            if not waiting or clock.monotonic() >= deadline or self.run.environment.interrupted():
+            if (
+                not waiting
+                or (not every and len(waiting) < asked)
+                or clock.monotonic() >= deadline
+                or self.run.environment.interrupted()
+            ):
                 return {node: answers[node] for node in waiting}
             clock.sleep(seconds)
             seconds = min(_LONGEST_POLL, 2 * seconds)

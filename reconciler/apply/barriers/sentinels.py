@@ -40,6 +40,11 @@ def own_name(run: str) -> str:
     return f"{PREFIX}{run}.self"
 
 
+def canary_name(run: str) -> str:
+    """A name that is refused to the probe from the start on, if ACLs decide anything."""
+    return f"{PREFIX}{run}.canary"
+
+
 def start_sentinels(run: str, principal: str) -> tuple[AclBinding, ...]:
     """Permit ``principal`` every name of this run."""
     pattern = ResourcePattern(ResourceType.TOPIC, f"{PREFIX}{run}.", PatternType.PREFIXED)

@@ -101,3 +101,18 @@ def test_where_nobody_declared_default_allow_and_it_is_off_the_plan_is_performed
     probed.write("team.yaml", TEAM.replace("@orders", "@never-covered"))
     applied = probed.run("apply", "--yes", "--allow-deletes")
     assert applied.status == 0, applied.err
+
+
+def test_doctor_tries_a_canary_and_leaves_nothing(probed: Job) -> None:
+    where = (str(probed.directory), "--cluster", "it", "--connections", str(probed.connections))
+    checked = probed.bare("doctor", *where, "--canary")
+    assert checked.status == 0, checked.err
+    assert "ok     ACLs decide: brokers enforced the canaries" in checked.out
+    assert "acls-decide" not in probed.bare("doctor", *where, "-o", "json").out
+    assert "Nothing is left" in probed.run("cleanup", "--yes").out
+
+
+def test_doctor_without_a_probe_tries_no_canary(team: Job) -> None:
+    checked = team.bare("doctor", str(team.directory), "--canary", "--connections", str(team.connections))
+    assert checked.status != 0
+    assert "a canary needs a probe" in checked.err

@@ -38,8 +38,8 @@ from reconciler.model import (
 )
 from reconciler.plan import Plan
 from reconciler.plan.phase import Phase
-from reconciler.ports import CONTROLLER, Answer
-from tests.faults.nodes import Nodes
+from reconciler.ports import CONTROLLER, Answer, ProbeAnswer, Visibility
+from tests.faults.nodes import Nodes, NodesProbe
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock
 
@@ -230,3 +230,52 @@ def test_sentinels_of_another_run_are_no_foreign_change() -> None:
     stage.nodes.cluster = stage.cluster
     assert stage.apply().succeeded
     assert stage.reserved == [old]
+
+
+class Foreign(Nodes):
+    """Another authorizer decides, whatever ACLs say: it refuses or permits everything."""
+
+    says = Visibility.REFUSED
+
+    def as_user(self, principal: str) -> NodesProbe:
+        nodes = self
+
+        class Deaf(NodesProbe):
+            def _answer(self, topic: str, node: int) -> ProbeAnswer:
+                silent = node in nodes.down
+                return ProbeAnswer(Visibility.SILENT if silent else nodes.says)
+
+        return Deaf(self, principal)
+
+
+@pytest.mark.parametrize(("says", "effect"), [(Visibility.REFUSED, "an ALLOW"), (Visibility.PERMITTED, "a DENY")])
+def test_where_acls_are_stored_and_do_not_decide_nothing_is_sent(says: Visibility, effect: str) -> None:
+    stage = Stage()
+    stage.nodes = Foreign(stage.cluster)
+    stage.nodes.says = says
+    with pytest.raises(UnprovenError, match=f"ACLs are stored here and do not decide: {effect} for the probe"):
+        stage.apply()
+    assert stage.cluster.state.bindings == stage.live.bindings, "nothing of the plan was sent, and no canary is left"
+
+
+def test_a_probe_that_is_an_undeclared_super_user_proves_nothing() -> None:
+    stage = Stage()
+    stage.nodes.super_users.add(PROBE)
+    with pytest.raises(UnprovenError, match="a DENY for the probe") as unproven:
+        stage.apply()
+    assert "super user" in unproven.value.advice
+    assert stage.cluster.state.bindings == stage.live.bindings
+
+
+def test_one_node_that_does_not_answer_is_no_proof_of_a_foreign_authorizer() -> None:
+    stage = Stage()
+    stage.nodes = Foreign(stage.cluster)
+    stage.nodes.down.add(2)
+    assert "broker 2" in stage.apply().stopped
+
+
+def test_one_node_that_enforces_is_proof_that_acls_decide() -> None:
+    stage = Stage()
+    for node in (1, 2, CONTROLLER):
+        stage.nodes.stick(node)
+    assert "not every node enforces" in stage.apply().stopped
