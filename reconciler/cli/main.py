@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "can-i": "Check whether a principal may do something",
     "who-can": "List who may do something",
     "explain": "Explain why a request is allowed or denied",
+    "adopt": "Turn drift into an edit of the manifests",
     "grant": "Grant access by an edit of the manifests",
     "revoke": "Revoke access by an edit of the manifests",
     "rename": "Rename a principal in two edits, without an outage",

@@ -27,8 +27,8 @@ class Difference:
         return self.change.before is not None
 
     def __str__(self) -> str:
-        """In a few words, as plans name it."""
-        return describe(self.change)
+        """In a few words: of what is on one side only, what it is."""
+        return describe(self.change).removeprefix("delete ").removeprefix("create ")
 
 
 @dataclass(frozen=True, slots=True)

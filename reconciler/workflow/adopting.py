@@ -1,0 +1,95 @@
+"""Drift becomes manifests: each difference is kept and written where it belongs, or left for the next apply."""
+
+import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from reconciler.diff import compare
+from reconciler.edit.adoption import Difference, NotAdopted, adopted, differences
+from reconciler.edit.editing import changed
+from reconciler.manifest import Source
+from reconciler.manifest import load as load_sources
+from reconciler.model import Declaration, Origin
+from reconciler.plan import Selection
+from reconciler.report.export.expressible import text_problem
+from reconciler.workflow.clusters import open_declared
+from reconciler.workflow.editing import ManifestEdit, refused, reviewed, texts_below
+from reconciler.workflow.manifests import desired, sound
+from reconciler.workflow.options import ConnectionOptions, Tell, ignore, today
+from reconciler.workflow.planning import declared_for
+from reconciler.workflow.reasons import RequestError
+from reconciler.workflow.terms import read_request, terms
+
+#: Which of the differences to keep.
+Choose = Callable[[Sequence[Difference]], Sequence[Difference]]
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptOptions:
+    """``only`` and ``exclude`` select as in plans; ``reason`` and ``ticket`` are written beside what is new.
+
+    Without a reason, the cluster and the day are.
+    """
+
+    only: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    reason: str | None = None
+    ticket: str | None = None
+    as_of: datetime.date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """The edit, how many differences there were and were kept, which cannot be, and how many a plan still finds."""
+
+    edit: ManifestEdit
+    found: int
+    kept: int
+    refused: tuple[NotAdopted, ...]
+    left: int
+
+
+def adopt(
+    path: str,
+    cluster: str | None,
+    choose: Choose,
+    options: AdoptOptions = AdoptOptions(),
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    tell: Tell = ignore,
+) -> Adoption:
+    """Make the manifests below ``path`` declare what ``cluster`` has, in the differences that ``choose`` keeps.
+
+    Nothing is written, neither to the files nor to the cluster. Raises a :class:`WorkflowError`.
+    """
+    try:
+        selects = Selection(options.only, options.exclude).predicate()
+    except ValueError as error:
+        raise RequestError(str(error)) from error
+    for text in (options.reason, options.ticket):
+        if text is not None and (problem := text_problem(text)) is not None:
+            raise RequestError(f"{text!a} cannot be written: {problem}")
+    day = options.as_of or today()
+    with open_declared(path, cluster, connection, tell) as (manifests, target):
+        declaration = declared_for(target)
+        wanted = desired(manifests, declaration.name, day)
+        live = target.read(read_request(declaration, wanted))
+    rules = terms(declaration).diff_rules
+    found, unseen = differences(compare(wanted, live, declaration.scope, rules), live)
+    chosen = list(choose([one for one in found if selects(one.change)]))
+    reason = options.reason or f"adopted from {declaration.name} on {day}"
+    said = Declaration(Origin("", 1, 1), reason, options.ticket)
+    texts = texts_below(path)
+    with refused(), sound():
+        after, refusals = adopted(texts, declaration.name, chosen, live, said)
+        read_back = load_sources(Source(name, text) for name, text in after.items())
+    remaining = compare(desired(read_back, declaration.name, day), live, declaration.scope, rules)
+    edit = reviewed(path, texts, changed(texts, after), day)
+    refusals += unseen
+    return Adoption(
+        edit,
+        len(found) + len(unseen),
+        len(chosen) - (len(refusals) - len(unseen)),
+        tuple(refusals),
+        len(remaining.changes) + len(remaining.skipped),
+    )
