@@ -24,6 +24,7 @@ RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
     "show": ("Review a pull request as a security person",),
     "apply": ("Cut off a compromised principal, now and at the next merge", *_PIPELINES),
     "drift": ("Get alerts in Slack and Prometheus", "Share a cluster with Strimzi, Terraform or Confluent"),
+    "adopt": ("Keep what somebody changed on the cluster by hand",),
     "report": ("Get alerts in Slack and Prometheus",),
     "can-i": ('Solve "Not authorized to access topic"',),
     "who-can": ("Find out who can write to a topic, and why",),

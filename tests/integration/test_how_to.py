@@ -15,7 +15,16 @@ import yaml
 from reconciler.adapters.snapshot import BrokerFacts, parse_snapshot, snapshot_text
 from reconciler.cli.main import run
 from reconciler.cli.recipes import RECIPES
-from reconciler.model import ClusterState, Topic
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
 from reconciler.report.formats import prometheus
 from reconciler.workflow.manifests import desired, load
 from reconciler.workflow.options import today
@@ -63,10 +72,19 @@ def _add_topic(name: str) -> None:
     _write_cluster(replace(state, topics={**state.topics, name: Topic(name, 3, 1)}))
 
 
+def _add_binding(principal: str, topic: str) -> None:
+    state = parse_snapshot(Path("live.json").read_text(encoding="utf-8"))
+    entry = AccessControlEntry(principal, "*", AclOperation.READ, AclPermissionType.ALLOW)
+    added = AclBinding(ResourcePattern(ResourceType.TOPIC, topic), entry)
+    _write_cluster(replace(state, bindings=state.bindings | {added}))
+
+
 @pytest.mark.parametrize("recipe", sorted(_RECIPES))
 def test_a_recipe_does_what_it_shows(recipe: str, world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if recipe == "Delete a topic":
         _add_topic("payments.old")
+    if recipe == "Keep what somebody changed on the cluster by hand":
+        _add_binding("User:svc-night", "payments.settled")
     for step in steps_of(_RECIPES[recipe]):
         if step.file:
             file = Path(world, step.file)

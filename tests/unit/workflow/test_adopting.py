@@ -1,0 +1,127 @@
+"""Adopt on a snapshot: what is kept is declared, what is left stays drift, and nothing is written by itself."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from reconciler import workflow
+from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
+from reconciler.edit.adoption import Difference
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    ResourcePattern,
+    ResourceType,
+    Topic,
+)
+from reconciler.workflow.adopting import Adoption, AdoptOptions, adopt
+from reconciler.workflow.options import PlanOptions
+from reconciler.workflow.reasons import RequestError
+
+MANIFESTS = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: demo}
+spec:
+  bootstrapServers: ["b:9092"]
+  allowEveryoneIfNoAclFound: false
+  scope: {include: [{principals: {any: true}}, {topics: {any: true}}]}
+---
+# Who reads what.
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: a}
+spec:
+  principal: User:a   # the app
+  rules:
+    - {allow: READ, topics: [x, y]}
+---
+apiVersion: reconciler/v1
+kind: Topics
+metadata: {name: topics}
+spec:
+  topics:
+    - name: x   # kept
+      partitions: 3
+    - {name: gone, partitions: 1}
+"""
+
+
+def binding(principal: str, topic: str, host: str = "*") -> AclBinding:
+    entry = AccessControlEntry(principal, host, AclOperation.READ, AclPermissionType.ALLOW)
+    return AclBinding(ResourcePattern(ResourceType.TOPIC, topic), entry)
+
+
+#: x is read, y is not; somebody added b, a topic, and a config.
+LIVE = ClusterState(
+    "demo",
+    frozenset({binding("User:a", "x"), binding("User:b", "x"), binding("User:c", "x", "dead.example")}),
+    {"x": Topic("x", 6, 1, {"retention.ms": "1000"}), "new": Topic("new", 1, 1)},
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "all.yaml").write_text(MANIFESTS, encoding="utf-8")
+    (tmp_path / "live.json").write_text(snapshot_text(LIVE, BrokerFacts(broker_ids=(1,))), encoding="utf-8")
+    return tmp_path
+
+
+def everything(differences: Sequence[Difference]) -> Sequence[Difference]:
+    return differences
+
+
+def adoption(place: Path, options: AdoptOptions = AdoptOptions(reason="seen by hand")) -> Adoption:  # noqa: B008
+    return adopt(str(place / "m"), f"demo=snapshot:{place / 'live.json'}", everything, options)
+
+
+def test_everything_is_adopted_but_what_no_manifest_can_say(place: Path) -> None:
+    found = adoption(place)
+    (refused,) = found.refused
+    assert "dead.example" in refused.subject
+    assert refused.reason == "no connection has that host: it matches nobody"
+    assert (found.found, found.kept, found.left) == (7, 6, 1)
+    text = found.edit.files["all.yaml"]
+    assert text is not None
+    assert "# Who reads what." in text
+    assert "  principal: User:a   # the app" in text
+    assert "    - {allow: READ, topics: [x]}\n" in text
+    assert "    - name: x   # kept\n      partitions: 6\n" in text
+    assert "name: new" in text
+    assert "gone" not in text
+    assert (place / "m" / "all.yaml").read_text(encoding="utf-8") == MANIFESTS
+
+
+def test_then_a_plan_has_nothing_to_do(place: Path) -> None:
+    adoption(place).edit.write()
+    planned = workflow.plan(
+        str(place / "m"),
+        f"demo=snapshot:{place / 'live.json'}",
+        PlanOptions(allow_deletes=True, exclude=("principals=User:c",)),
+    ).plan
+    assert planned.steps == ()
+    assert [item.reason for item in planned.skipped if item.reason != "excluded"] == []
+
+
+def test_a_part_is_kept_and_the_rest_stays_drift(place: Path) -> None:
+    found = adoption(place, AdoptOptions(only=("principals=User:b",), ticket="T-1"))
+    assert (found.kept, found.refused) == (1, ())
+    (text,) = [text for path, text in found.edit.files.items() if path != "all.yaml"] or found.edit.files.values()
+    assert text is not None
+    assert "User:b" in text
+    assert "ticket: T-1" in text
+    assert "reason: adopted from demo on " in text
+    assert "topics: [x, y]" in MANIFESTS
+    assert found.left == 6
+
+
+def test_a_selection_that_is_none_and_text_that_nobody_sees_are_refused(place: Path) -> None:
+    with pytest.raises(RequestError, match="cannot be selected by"):
+        adoption(place, AdoptOptions(only=("colour=red",)))
+    with pytest.raises(RequestError, match="cannot be written"):
+        adoption(place, AdoptOptions(reason="a\x1b[31m"))
