@@ -87,7 +87,7 @@ def _asked(differences: "Sequence[Difference]") -> "Sequence[Difference]":
     """Those that a person keeps, one by one or from here on."""
     from reconciler.report.style import safe
 
-    kept = []
+    kept: list[Difference] = []
     for number, one in enumerate(differences, 1):
         what = "only on the cluster" if one.keeps else "only in the manifests"
         place = "" if one.origin is None else f"  {safe(str(one.origin))}"
