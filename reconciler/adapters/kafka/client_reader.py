@@ -8,6 +8,7 @@ parent process has to prove the right to list.
 import contextlib
 import ctypes
 import logging
+import time
 from concurrent.futures import wait
 from itertools import product
 from typing import Any, Final
@@ -23,19 +24,26 @@ from confluent_kafka.admin import (
 )
 
 from reconciler.adapters.kafka.child_process import Reply, Task, serve
+from reconciler.adapters.kafka.lost_codes import CodeLog, EntryCodes, as_returned, with_logged
 
 _STACK_BYTES: Final = 256 * 1024 * 1024
 #: More than glibc's ``pthread_attr_t`` and macOS's need.
 _ATTR_BYTES: Final = 256
 _POLL_SECONDS: Final = 0.05
+#: How long warnings may come after the answer that they are about.
+_LOG_SECONDS: Final = 1.0
+#: Of syslog: librdkafka logs warnings, and what is worse.
+_WARNINGS: Final = 4
 _NAMED_TYPES: Final = ("TOPIC", "GROUP", "BROKER", "TRANSACTIONAL_ID")
 
 
 def read(task: Task) -> Reply:
     """The reply to ``task``: ``{"config": …, "token": (text, expires) or None, "shards": bool, "timeout": …}``."""
     raise_thread_stack()
-    logger = logging.Logger("kafka-client", logging.CRITICAL)
-    config = {**task["config"], "log_level": 0}
+    log = CodeLog()
+    logger = logging.Logger("kafka-client", logging.WARNING)
+    logger.addHandler(log)
+    config = {**task["config"], "log_level": _WARNINGS}
     if task["token"] is not None:
         config["oauth_cb"] = lambda _: tuple(task["token"])
     client = AdminClient(config, logger=logger)
@@ -50,7 +58,7 @@ def read(task: Task) -> Reply:
     except KafkaException as error:
         cause = error.args[0]
         return ("failed", f"{cause.name()}: {cause.str()}")
-    return ("rows", cluster_id, _rows(listed))
+    return ("rows", cluster_id, _rows(listed, _codes(client, listed, log)))
 
 
 def raise_thread_stack() -> None:
@@ -83,12 +91,25 @@ def _wait(client: AdminClient, future: Any) -> Any:
     return future.result()
 
 
-def _rows(listed: list[Any]) -> list[tuple[int | None, str, int | None, list[tuple[str, str, int | None, int | None]]]]:
-    """Resource rows. The client turns every code it does not know into 0, so 0 means that the code is lost."""
+def _codes(client: AdminClient, listed: list[Any], log: CodeLog) -> list[EntryCodes]:
+    """The codes of each entry. The log comes by another queue than the answer, so it is waited for."""
+    returned = as_returned(listed)
+    if not any(None in one for one in returned):
+        return returned
+    end = time.monotonic() + _LOG_SECONDS
+    while (found := with_logged(listed, log.codes)) is None and time.monotonic() < end:
+        client.poll(_POLL_SECONDS)
+    return returned if found is None else found
+
+
+def _rows(
+    listed: list[Any], codes: list[EntryCodes]
+) -> list[tuple[int | None, str, int | None, list[tuple[str, str, int | None, int | None]]]]:
+    """Resource rows; a code that is lost is ``None``."""
     resources: dict[tuple[int | None, str, int | None], list[tuple[str, str, int | None, int | None]]] = {}
-    for b in listed:
-        key = (b.restype.value or None, b.name, b.resource_pattern_type.value or None)
-        entry = (b.principal, b.host, b.operation.value or None, b.permission_type.value or None)
+    for b, (resource_type, pattern_type, operation, permission_type) in zip(listed, codes, strict=True):
+        key = (resource_type, b.name, pattern_type)
+        entry = (b.principal, b.host, operation, permission_type)
         resources.setdefault(key, []).append(entry)
     return [(*key, entries) for key, entries in resources.items()]
 
