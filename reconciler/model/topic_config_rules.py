@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 _4_0: Final = (4, 0)
+_4_1: Final = (4, 1)
 
 
 class ConfigRefusal(NamedTuple):
@@ -36,12 +37,12 @@ RETIRED_CONFIGS: Final[Mapping[str, ConfigRefusal]] = MappingProxyType(
         ),
     }
 )
-#: Configs with a least value that a release raised (KIP-1030).
+#: Configs with a least value that a release raised (KIP-1030, of which 4.0 has the broker config alone).
 RAISED_MINIMA: Final[Mapping[str, tuple[int, ConfigRefusal]]] = MappingProxyType(
     {
         "segment.bytes": (
             1_048_576,
-            ConfigRefusal(_4_0, "less than 1 MiB (1048576) is refused (KIP-1030)", "write 1MiB or more"),
+            ConfigRefusal(_4_1, "less than 1 MiB (1048576) is refused (KIP-1030)", "write 1MiB or more"),
         )
     }
 )

@@ -20,7 +20,7 @@ from reconciler.plan.default_allow.lockout_protection import lockout_protection
 from reconciler.plan.dependencies import Blockers
 from reconciler.plan.guards import GuardAcknowledgement, Surroundings, refusals, unacknowledged
 from reconciler.plan.kinds import KINDS, describe, kind_of
-from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
 from reconciler.plan.leftovers import bridge_callouts, left_behind
 from reconciler.plan.order import ordered
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
@@ -167,13 +167,13 @@ def _filtered(compared: Comparison, live: ClusterState, terms: Terms, request: R
 
 
 def _unsupported(change: Change, request: Request, live: ClusterState, flavor: Flavor) -> str | None:
-    """Why a binding cannot be created: the client cannot carry it, or the brokers would not take it for what it is.
+    """Why a binding cannot be created or deleted: the client cannot carry it, or brokers would not take it as it is.
 
-    One of an alias can be neither created nor deleted: it is listed under another name, which would look undeclared.
+    One of an alias can be neither: it is listed under another name, which would look undeclared.
     """
-    aliases = (_alias(one, flavor) for one in (*created_bindings([change]), *deleted_bindings([change])))
-    reasons = (request.unsupported(new) or _no_range(new, live) for new in created_bindings([change]))
-    return next(filter(None, (*aliases, *reasons)), None)
+    reasons = (_alias(one, flavor) or request.unsupported(one) for one in touched_bindings([change]))
+    ranges = (_no_range(new, live) for new in created_bindings([change]))
+    return next(filter(None, (*reasons, *ranges)), None)
 
 
 def _alias(binding: AclBinding, flavor: Flavor) -> str | None:

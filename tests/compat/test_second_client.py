@@ -30,10 +30,10 @@ def test_a_whole_round_says_it_once_a_command_and_waits_for_nothing(
     assert seconds < 60, "a command waited for the other client"
 
 
-def test_what_the_other_client_cannot_name_is_counted(kfake: Path) -> None:
+def test_what_nobody_can_name_is_counted_by_the_other_client_too(kfake: Path) -> None:
     with running(kfake, "-login", "-acls", "open", "-odd") as servers, connect(login_settings(servers)) as cluster:
         state = cluster.read(ReadRequest(all_topics=False))
     (odd,) = state.opaque
-    assert (odd.name, odd.principal, odd.operation) == ("odd", "User:odd", None)
+    assert (odd.name, odd.principal, odd.resource_type, odd.operation) == ("odd", "User:odd", 99, 99)
     assert state.bindings == frozenset()
     assert state.kafka_version is None

@@ -49,17 +49,19 @@ def test_replicas_may_be_assigned(subject: Subject, own: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("name", "value", "since"),
     [
-        ("message.downconversion.enable", "true"),
-        ("message.format.version", "3.0"),
-        ("message.timestamp.difference.max.ms", "1"),
-        ("segment.bytes", "1048575"),
+        ("message.downconversion.enable", "true", (4, 0)),
+        ("message.format.version", "3.0", (4, 0)),
+        ("message.timestamp.difference.max.ms", "1", (4, 0)),
+        ("segment.bytes", "1048575", (4, 1)),
     ],
 )
-def test_what_4_0_took_away_is_refused_from_then_on(subject: Subject, own: str, name: str, value: str) -> None:
+def test_what_a_release_took_away_is_refused_from_then_on(
+    subject: Subject, own: str, name: str, value: str, since: tuple[int, int]
+) -> None:
     answers = subject.cluster.validate(creations([Topic(own, 1, 1, {name: value})]))
-    assert codes(answers) == (["INVALID_CONFIG"] if subject.version >= (4, 0) else [""])
+    assert codes(answers) == (["INVALID_CONFIG"] if subject.version >= since else [""])
 
 
 @pytest.mark.parametrize(

@@ -221,6 +221,29 @@ def test_what_confluent_kafka_has_no_codes_for_is_applied_exported_and_deleted(m
     assert main.run("drift").status == 0
 
 
+def test_where_confluent_kafka_is_the_only_reader_it_names_every_kind_and_writes_what_it_can(main: Job) -> None:
+    main.write("team.yaml", TEAM.replace("---\n", TOKENS, 1))
+    assert main.run("apply", "--yes").status == 0
+    # A setting that kafka-python does not know.
+    text = main.connections.read_text(encoding="utf-8")
+    main.connections.write_text(text.replace("  client:\n", "  client:\n    broker.address.family: v4\n"))
+    assert main.run("drift").status == 0
+    planned = main.run("plan", "--allow-deletes")
+    assert "Nothing to do." in planned.out
+    assert "cannot name" not in planned.out + planned.err
+    # What it can name and cannot write stays, with the reason; the rest of the plan is done.
+    main.write("team.yaml", TEAM)
+    planned = main.run("plan", "--allow-deletes")
+    assert planned.status == 0, planned.err
+    assert planned.out.partition("Not changed")[2].startswith(" (4)")
+    assert "confluent-kafka cannot carry the operation TWO_PHASE_COMMIT" in planned.out
+    assert main.run("apply", "--yes", "--allow-deletes").status == 0
+    assert main.run("drift").status == 2
+    main.connections.write_text(text)
+    assert main.run("apply", "--yes", "--allow-deletes").status == 0
+    assert main.run("drift").status == 0
+
+
 def test_a_rejected_item_fails_alone(main: Job) -> None:
     main.write("team.yaml", TEAM.replace("replicationFactor: 1", "replicationFactor: 3"))
     failed = main.run("apply", "--yes", "--output", "json")

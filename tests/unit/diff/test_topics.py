@@ -142,7 +142,7 @@ def test_what_a_change_loses_is_said(name: str, before: str | None, after: str |
 
 
 @pytest.mark.parametrize(
-    ("version", "refused"), [((3, 9), False), ((4, 0), True), ((4, 4), True), (None, False)], ids=str
+    ("version", "refused"), [((3, 9), False), ((4, 1), True), ((4, 4), True), (None, False)], ids=str
 )
 def test_what_a_release_refuses_is_impossible_there_and_the_rest_is_done(
     version: tuple[int, int] | None, *, refused: bool
@@ -167,5 +167,5 @@ def test_what_a_release_refuses_is_impossible_there_and_the_rest_is_done(
         "old",
         "1073741824",
         "1048575",
-        "Kafka since 4.0 refuses segment.bytes: less than 1 MiB (1048576) is refused (KIP-1030); write 1MiB or more",
+        "Kafka since 4.1 refuses segment.bytes: less than 1 MiB (1048576) is refused (KIP-1030); write 1MiB or more",
     )
