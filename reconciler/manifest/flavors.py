@@ -18,7 +18,7 @@ def with_flavor(found: ClusterDeclaration) -> ClusterDeclaration:
     if found.probe is not None and found.probe.seconds < flavor.wait_seconds:
         found = replace(found, probe=replace(found.probe, seconds=flavor.wait_seconds))
     if found.allow_everyone_if_no_acl_found is None and flavor.default_allow is not None:
-        word = FactSource.MANIFESTS if flavor.default_allow_varies else sources.flavor
+        word = FactSource.FLAVOR if flavor.default_allow_varies else sources.flavor
         found = replace(
             found,
             allow_everyone_if_no_acl_found=flavor.default_allow,

@@ -10,11 +10,20 @@ from typing import Final
 
 
 class FactSource(StrEnum):
-    """Who states a fact: the operator's connections file, the manifests alone, or nobody."""
+    """Who states a fact: the operator's connections file, the manifests alone, or nobody.
+
+    ``FLAVOR``: nobody states it, and the vendor documents it as a default that a user can change.
+    """
 
     OPERATOR = "operator"
     MANIFESTS = "manifests"
     NOBODY = "nobody"
+    FLAVOR = "flavor"
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether the fact may be otherwise, so that access is computed with and without it."""
+        return self in (FactSource.MANIFESTS, FactSource.FLAVOR)
 
 
 @dataclass(frozen=True, slots=True)

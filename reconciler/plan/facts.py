@@ -28,8 +28,8 @@ class Facts:
         return () if self.sources.super_users is FactSource.MANIFESTS else self.super_users
 
     def established_default_allow(self, default_allow: bool | None) -> bool | None:
-        """The stated ``allow.everyone.if.no.acl.found``, ``None`` (unknown) where only manifests state it."""
-        return None if self.sources.default_allow is FactSource.MANIFESTS else default_allow
+        """The stated ``allow.everyone.if.no.acl.found``, ``None`` (unknown) where it is a claim."""
+        return None if self.sources.default_allow.is_claim else default_allow
 
 
 NO_FACTS: Final = Facts()

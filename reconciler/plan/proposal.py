@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from reconciler.diff import DiffRules, Skipped
-from reconciler.model import APACHE, AclBinding, Flavor, Scope
+from reconciler.model import APACHE, AclBinding, FactSource, Flavor, Scope
 from reconciler.model.naming import as_name
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.default_allow.bridge import Bridges
@@ -64,7 +64,7 @@ class Terms:
         if self.facts.super_users != self.facts.established_super_users:
             named, more = self.facts.super_users[:_NAMED], len(self.facts.super_users) - _NAMED
             found.append(f"superUsers ({', '.join(map(as_name, named))}{f' and {more:,} more' if more > 0 else ''})")
-        if self.default_allow is not self.established_default_allow:
+        if self.facts.sources.default_allow is FactSource.MANIFESTS and self.default_allow is not None:
             found.append(f"allowEveryoneIfNoAclFound ({str(self.default_allow).lower()})")
         return tuple(found)
 

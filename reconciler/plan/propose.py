@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from reconciler.diff import Comparison, DeclaredChange, Skipped, SkipReason, compare
-from reconciler.model import AclBinding, Change, ClusterState, DesiredState, Flavor, Topic, without_own
+from reconciler.model import AclBinding, Change, ClusterState, DesiredState, FactSource, Flavor, Topic, without_own
 from reconciler.model.addresses import RANGES_SINCE
 from reconciler.model.kafka_release import release_text
 from reconciler.plan.coverage import (
@@ -266,6 +266,13 @@ def _warnings(live: ClusterState, terms: Terms, coverage_moves: bool) -> Iterato
         yield (
             f"only the manifests state {' and '.join(claims)}: access is computed with and without, and the worse is "
             "shown; have the operator state it in the connections file"
+        )
+    if terms.facts.sources.default_allow is FactSource.FLAVOR:
+        value = str(terms.default_allow).lower()
+        yield (
+            f"nobody states allowEveryoneIfNoAclFound, which is {value} at {terms.flavor.title} unless changed: "
+            "access is computed with and without, and the worse is shown; have the operator state it in the "
+            "connections file"
         )
     yield from (f"{terms.flavor.title}: {fact}" for fact in terms.flavor.unseen)
     most = terms.flavor.max_bindings

@@ -53,11 +53,13 @@ class StateView:
 class ClaimedFacts:
     """What only the manifests state about a cluster, so that the author of a change may have made it up.
 
-    ``default_allow`` is the stated value; ``None``: the manifests do not state it, or the operator does too.
+    ``default_allow`` is the stated value; ``None``: the manifests do not state it, or the operator does too. With
+    ``vendor`` nobody states it, and it is the default there.
     """
 
     super_users: frozenset[str] = frozenset()
     default_allow: bool | None = None
+    vendor: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,8 @@ def with_condition(
     # Both claims may give the same access, so that each alone is enough: then neither matters by itself.
     needed = facts if len(facts) == 1 else [fact for fact, doubt in zip(facts, doubts, strict=True) if rests_on(doubt)]
     joined = " and ".join(needed) if needed else " or ".join(facts)
-    return replace(view, condition=f"if {joined}, as only the manifests say"), answer
+    whose = f"as only {view.claimed.vendor} has it by default" if view.claimed.vendor else "as only the manifests say"
+    return replace(view, condition=f"if {joined}, {whose}"), answer
 
 
 def _super_users(principals: frozenset[str]) -> str:

@@ -12,6 +12,7 @@ _WORDS = {
     FactSource.OPERATOR: "the operator's file",
     FactSource.MANIFESTS: "the manifests alone",
     FactSource.NOBODY: "nobody",
+    FactSource.FLAVOR: "the vendor's default",
 }
 
 

@@ -171,8 +171,12 @@ def authorizer(
 def claimed_facts(declaration: ClusterDeclaration) -> ClaimedFacts:
     """The facts about a cluster's access that only the manifests state."""
     default_allow = declaration.allow_everyone_if_no_acl_found
-    claimed = declaration.sources.default_allow is FactSource.MANIFESTS
-    return ClaimedFacts(frozenset(claimed_super_users(declaration)), default_allow if claimed else None)
+    source = declaration.sources.default_allow
+    return ClaimedFacts(
+        frozenset(claimed_super_users(declaration)),
+        default_allow if source.is_claim else None,
+        vendor=declaration.flavor.title if source is FactSource.FLAVOR else "",
+    )
 
 
 def as_established(found: Authorizer, declaration: ClusterDeclaration) -> Authorizer:
@@ -180,7 +184,7 @@ def as_established(found: Authorizer, declaration: ClusterDeclaration) -> Author
 
     What is asked of declarations alone is about what they declare, this fact with them.
     """
-    return found.doubting(default_allow=declaration.sources.default_allow is FactSource.MANIFESTS)
+    return found.doubting(default_allow=declaration.sources.default_allow.is_claim)
 
 
 def _read(target: Target, *, all_topics: bool, topic_names: bool) -> ClusterState:

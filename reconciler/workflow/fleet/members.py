@@ -14,6 +14,7 @@ from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, To
 from reconciler.model import ClusterState, Scope
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow.clusters import Target, live
+from reconciler.workflow.flavors import cure, told, unstated
 from reconciler.workflow.options import ConnectionOptions
 from reconciler.workflow.reasons import RequestError, WorkflowError
 
@@ -107,9 +108,13 @@ def read_live(declaration: ClusterDeclaration, members: MemberConnections, names
     )
     try:
         with opened_member(declaration, members) as target:
-            return target.cluster.read(request)
+            state = target.cluster.read(request)
     except WorkflowError as error:
         raise ClusterError("connection_unusable", error.message, error.advice) from error
+    # What the store keeps, nobody looks at with the cluster at hand: names that mean others must not get into it.
+    if (shown := unstated(declaration, state)) is not None:
+        raise ClusterError("flavor_unstated", told(shown), cure(shown))
+    return state
 
 
 def read_file(file: str) -> ClusterState:

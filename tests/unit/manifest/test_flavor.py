@@ -55,7 +55,7 @@ def test_a_stated_wait_stands_and_a_probe_has_time_enough() -> None:
 
 def test_a_default_allow_that_a_user_can_change_is_only_a_claim() -> None:
     found = declared("", "  flavor: msk\n")
-    assert (found.allow_everyone_if_no_acl_found, found.sources.default_allow) == (True, FactSource.MANIFESTS)
+    assert (found.allow_everyone_if_no_acl_found, found.sources.default_allow) == (True, FactSource.FLAVOR)
     stated = declared("", "  flavor: msk\n  allowEveryoneIfNoAclFound: false\n")
     assert (stated.allow_everyone_if_no_acl_found, stated.sources.default_allow) == (False, FactSource.OPERATOR)
 

@@ -1,12 +1,17 @@
 """A cluster that shows a flavor which nobody states, and one that is not what somebody states."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reconciler.adapters.snapshot import snapshot_text
-from reconciler.model import ClusterState
+from reconciler.manifest import ClusterDeclaration
+from reconciler.model import FLAVORS, ClusterState, FactSource, FactSources, Origin
+from reconciler.ports import ClusterError
 from reconciler.workflow import ConnectionOptions, PlanOptions, apply, drift, plan
+from reconciler.workflow.fleet import MemberConnections
+from reconciler.workflow.fleet.members import read_live
 from reconciler.workflow.options import Note, StateRequest, UnstatedFlavor
 from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
 from reconciler.workflow.states import access_views, live_access
@@ -101,3 +106,23 @@ def test_every_answer_about_access_says_what_is_not_seen(tmp_path: Path, offline
     (view,) = access_views(StateRequest(path, None if offline else cluster), ConnectionOptions())
     assert "Not seen: role bindings (RBAC) grant access too" in view.words
     assert view.document()["unseen"]
+
+
+def test_a_fleet_does_not_store_names_that_mean_others(tmp_path: Path) -> None:
+    written(tmp_path, "lkc-9gz21", "User:1234 ALLOW READ on TOPIC orders")
+    (tmp_path / "snapshots").mkdir()
+    (tmp_path / "live.json").rename(tmp_path / "snapshots" / "prod.json")
+    members = MemberConnections(ConnectionOptions(), str(tmp_path / "snapshots"))
+    bare = ClusterDeclaration("prod", Origin("all.yaml", 1, 1))
+    with pytest.raises(ClusterError, match="flavor_unstated: this is Confluent Cloud"):
+        read_live(bare, members, ())
+    stated = replace(bare, flavor=FLAVORS["confluent-cloud"], sources=FactSources(flavor=FactSource.OPERATOR))
+    assert len(read_live(stated, members, ()).bindings) == 1
+
+
+def test_a_vendors_default_is_told_as_such(tmp_path: Path) -> None:
+    path, cluster = written(tmp_path, "WnRHF1yr", spec="  flavor: msk\n")
+    made = plan(path, cluster).plan
+    assert any("which is true at Amazon MSK unless changed:" in text for text in made.warnings)
+    assert not any("only the manifests state" in text for text in made.warnings)
+    assert made.terms.established_default_allow is None
