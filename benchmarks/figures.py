@@ -17,6 +17,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
@@ -30,7 +31,7 @@ _CHANGES: Final = frozenset(
     re.findall(
         r"\w+",
         "CreateAcl DeleteAcl CreateTopic DeleteTopic CreatePartitions AlterConfigs "
-        "Create Update Delete Impossible TopicPartitions TopicConfigs ClientQuota",
+        "Create Update Delete Impossible TopicPartitions TopicConfigs ClientQuota GroupConfig",
     )
 )
 _MANIFEST: Final = """\
@@ -68,7 +69,7 @@ class ListedKind(NamedTuple):
 LISTED: Final = (
     ListedKind(
         "client quotas",
-        r"^quota",
+        r"/quota",
         r"quota(?!tion)",
         frozenset(
             {
@@ -82,7 +83,11 @@ LISTED: Final = (
             }
         ),
     ),
+    ListedKind("group configs", r"/group_config|^manifest/kinds/groups\.", r"group_?config|GroupsKind|Groups declares"),
 )
+
+
+_CONVERTS: Final = re.compile("/convert")
 
 
 class Source(NamedTuple):
@@ -98,6 +103,7 @@ class Source(NamedTuple):
         return "kinds" in self.path.parts
 
 
+@cache
 def sources() -> list[Source]:
     """Every Python file of the package."""
     read = ((path, path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py")))
@@ -187,15 +193,16 @@ def mentions(files: list[Source], kind: ListedKind) -> dict[Path, int]:
     found = {
         file.path: len(re.findall(rf"^.*(?:{kind.names}).*$", _code(file), re.I | re.M))
         for file in files
-        if not _is_own(file, kind) and "converters" not in file.path.parts and str(file.path) not in kind.question
+        if not (_is_own(file, kind) or _CONVERTS.search(str(file.path)) or str(file.path) in kind.question)
     }
     return {path: count for path, count in found.items() if count}
 
 
 def _is_own(file: Source, kind: ListedKind) -> bool:
-    return re.search(kind.files, file.path.name) is not None
+    return re.search(kind.files, str(file.path)) is not None
 
 
+@cache
 def _code(file: Source) -> str:
     """The file without comments and docstrings, a statement a line."""
     tree = ast.parse(file.text)

@@ -31,6 +31,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
         250,
         (
             "tests/contract/test_acl_writes.py",
+            "tests/contract/test_group_config_writes.py",
             "tests/contract/test_lease.py",
             "tests/contract/test_quota_writes.py",
             "tests/contract/test_reading.py",
@@ -70,6 +71,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
         ),
     ),
     (50, ("tests/integration/apply/test_quotas.py",)),
+    (50, ("tests/integration/apply/test_groups.py",)),
     (50, ("tests/integration/report/test_limits.py",)),
     (50, ("tests/property/test_bridge_laws.py",)),
     (50, ("tests/security/test_access_floods.py",)),

@@ -1,14 +1,14 @@
-"""Brokers that many tests use: every test file finds them without ACLs, topics and quotas of another's."""
+"""Brokers that many tests use: every test file finds them without ACLs, topics and listed kinds of another's."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.codec.kinds import LISTED
-from reconciler.model.kinds.quota import ClientQuota
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.verbs import deletions
 
@@ -24,11 +24,13 @@ def opened(sandbox: Sandbox) -> Iterator[KafkaCluster]:
 
 
 def clear(sandbox: Sandbox) -> None:
-    """Delete every ACL, topic and quota: a ``User:*`` of one test file changes whom another's plan gives what."""
+    """Delete all that is managed: a ``User:*`` of one test file changes whom another's plan gives what."""
     with opened(sandbox) as cluster:
         found = cluster.read(ReadRequest(listings=LISTED))
         topics = [topic for topic in found.topics.values() if not topic.name.startswith("__")]
-        for left in (sorted(found.bindings), topics, list(found.listing(ClientQuota).items or ())):
+        listed: list[list[Any]] = [sorted(one.items or ()) for one in found.listings.values()]
+        everything: list[list[Any]] = [sorted(found.bindings), topics, *listed]
+        for left in everything:
             for start in range(0, len(left), _BATCH):
                 answers = cluster.send(deletions(left[start : start + _BATCH]))
                 assert all(answer.status is AnswerStatus.DONE for answer in answers), answers

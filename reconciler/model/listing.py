@@ -63,8 +63,11 @@ class ListedItem(Protocol):
         """Whether this version knows what a value of that name means. One that it does not know stays as it is."""
         ...
 
-    def refusal(self) -> Refusal | None:
-        """Why brokers refuse to set these values; ``None`` if they take them."""
+    def refusal(self, release: tuple[int, int] | None = None) -> Refusal | None:
+        """Why brokers of a release refuse to set these values; ``None`` if they take them, as far as is known.
+
+        Without a release, why every one does.
+        """
         ...
 
 

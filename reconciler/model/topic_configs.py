@@ -149,7 +149,11 @@ def normal_form(name: str, value: str) -> str:
 
 def readable(name: str, text: str) -> str:
     """A time or a size with the largest unit that divides it: ``604800000`` is ``7d``; anything else as it is."""
-    config_type = TOPIC_CONFIGS.get(name)
+    return with_unit(TOPIC_CONFIGS.get(name), text)
+
+
+def with_unit(config_type: ConfigType | None, text: str) -> str:
+    """A time or a size of that type with the largest unit that divides it; anything else as it is."""
     units = _UNITS.get(config_type, ()) if config_type else ()
     if not (text.isascii() and text.isdigit()) or str(int(text)) != text:
         return text

@@ -12,9 +12,9 @@ from typing import Final, Self
 class Phase(IntEnum):
     """When a step is performed; inside a phase, steps go by key.
 
-    Client quotas neither widen nor narrow access, so the order of ACLs and topics does not depend on them. They come
-    last because a tightened one throttles this run too, where it is ours: everything else is through by then. Nothing
-    relies on them, so no barrier separates them from what is before.
+    Client quotas and group configs neither widen nor narrow access, so the order of ACLs and topics does not depend on
+    them. They come last: a tightened quota throttles this run too, where it is ours, and everything else is through by
+    then. Nothing relies on them, so no barrier separates them from what is before.
     """
 
     title: str
@@ -43,6 +43,7 @@ class Phase(IntEnum):
     # What CREATE_FIRST put there, and what we and brokers need on a cluster that the plan opens
     DELETE_LAST = 12, "delete what everything else relied on"
     ALTER_QUOTAS = 13, "alter client quotas"
+    ALTER_GROUP_CONFIGS = 14, "alter group configs"
 
 
 #: After these phases every broker has to enforce what was sent before anything later relies on it.

@@ -15,6 +15,7 @@ from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import DEFAULT_VERSION, Sandbox
 from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster, SnapshotCluster, snapshot_text
+from reconciler.codec.kinds import LISTED
 from reconciler.model import FLAVORS, ClusterState, Listing
 from tests.contract.confluent_cloud import ConfluentCloud
 from tests.contract.subject import Subject
@@ -44,14 +45,14 @@ def cluster_of(broker_of: Callable[[str], Sandbox]) -> Iterator[Callable[[str], 
 
 @pytest.fixture
 def memory_cluster() -> Subject:
-    state = ClusterState("memory", listings={"quotas": Listing(frozenset())}, kafka_version=(4, 4))
+    state = ClusterState("memory", listings=dict.fromkeys(LISTED, Listing(frozenset())), kafka_version=(4, 4))
     return Subject(MemoryCluster(state, _ONE_BROKER), (4, 4))
 
 
 @pytest.fixture
 def snapshot_cluster(tmp_path: Path) -> Subject:
     path = tmp_path / "cluster.json"
-    state = ClusterState("snapshot", listings={"quotas": Listing(frozenset())}, kafka_version=(4, 4))
+    state = ClusterState("snapshot", listings=dict.fromkeys(LISTED, Listing(frozenset())), kafka_version=(4, 4))
     path.write_text(snapshot_text(state, _ONE_BROKER), encoding="utf-8")
     return Subject(SnapshotCluster(path), (4, 4))
 
@@ -59,7 +60,7 @@ def snapshot_cluster(tmp_path: Path) -> Subject:
 @pytest.fixture
 def confluent_cloud_cluster() -> Subject:
     """An emulation, read and written as its flavor needs it."""
-    state = ClusterState("lkc-9gz21", listings={"quotas": Listing(frozenset())}, kafka_version=(4, 4))
+    state = ClusterState("lkc-9gz21", listings=dict.fromkeys(LISTED, Listing(frozenset())), kafka_version=(4, 4))
     # Which configs a user may set is the service's policy, and no part of what the port promises.
     cloud = ConfluentCloud(state, _ONE_BROKER, settable=None)
     return Subject(FlavoredCluster(cloud, FLAVORS["confluent-cloud"]), (4, 4))

@@ -13,6 +13,7 @@ import pytest
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, running
 from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import run
+from reconciler.codec.kinds import LISTED
 from reconciler.model import ClusterState, Listing
 
 _ROOT = Path(__file__).parents[2] / "examples"
@@ -36,7 +37,7 @@ def test_an_example_turns_an_empty_cluster_into_what_it_declares(
     assert clusters
     for name in clusters:
         file = tmp_path / f"{name}.json"
-        empty = ClusterState(name, listings={"quotas": Listing(frozenset())})
+        empty = ClusterState(name, listings=dict.fromkeys(LISTED, Listing(frozenset())))
         file.write_text(snapshot_text(empty, BrokerFacts(broker_ids=(1, 2, 3))), encoding="utf-8")
         cluster = ["--cluster", f"{name}=snapshot:{file}"]
         assert run(["plan", str(example), *cluster, "--detailed-exitcode"]) == 2

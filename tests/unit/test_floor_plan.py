@@ -14,7 +14,7 @@ from reconciler.model import FLAVORS
 
 PACKAGE = Path(reconciler.__file__).parent
 #: What a change can be, and what it can be about.
-CHANGES = {"Create", "Update", "Delete", "Impossible", "TopicPartitions", "TopicConfigs", "ClientQuota"}
+CHANGES = {"Create", "Update", "Delete", "Impossible", "TopicPartitions", "TopicConfigs", "ClientQuota", "GroupConfig"}
 #: The definition of a change asks for the one class that has no resource.
 DEFINITION = PACKAGE / "model" / "change.py"
 #: One Protocol a floor may have this name: they are the same idea.

@@ -45,8 +45,15 @@ class ListedKind:
             wanted = declared[key]
             known, unknown = _understood(wanted.item, there.get(key))
             found = _change(wanted.item, known, goes=wanted.goes)
-            changes += [DeclaredChange(change, wanted.declaration) for change in found]
             place = wanted.declaration.origin
+            refused = None if wanted.goes else wanted.item.refusal(live.kafka_version)
+            if refused is None:
+                changes += [DeclaredChange(change, wanted.declaration) for change in found]
+            else:
+                skipped += [
+                    Skipped(SkipReason.IMPOSSIBLE, wanted.item.subject, refused.message, change, place)
+                    for change in found
+                ]
             skipped += [
                 Skipped(SkipReason.UNSUPPORTED, f"{wanted.item.subject}: {name}", _UNKNOWN, None, place)
                 for name in unknown

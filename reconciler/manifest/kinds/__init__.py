@@ -7,6 +7,7 @@ from reconciler.manifest.kinds.access_tests import AccessTestsKind
 from reconciler.manifest.kinds.acls import AclsKind
 from reconciler.manifest.kinds.cluster.declaration import ClusterKind
 from reconciler.manifest.kinds.fleet import FleetKind
+from reconciler.manifest.kinds.groups import GroupsKind
 from reconciler.manifest.kinds.interface import Kind
 from reconciler.manifest.kinds.ownership import OwnershipKind
 from reconciler.manifest.kinds.quotas import QuotasKind
@@ -21,6 +22,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     RoleKind(),
     TopicsKind(),
     QuotasKind(),
+    GroupsKind(),
     AccessTestsKind(),
     OwnershipKind(),
     TopicPolicyKind(),

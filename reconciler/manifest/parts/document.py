@@ -22,7 +22,7 @@ _ELSEWHERE: Final = FrozenMap(
         "user": "Acls says what a principal may do, and Quotas limits it; logins and passwords are not declared here",
         "kafkauser": "Acls says what a principal may do; `reconciler convert strimzi` converts this document",
         "kafkatopic": "Topics declares topics; `reconciler convert strimzi` converts this document",
-        "group": "a group is not declared; Acls grants READ on it",
+        "group": "Groups declares the configs of groups; Acls grants READ on them",
     }
 )
 #: So alike has a kind to be that it may have been meant: User is not Cluster.

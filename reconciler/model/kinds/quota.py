@@ -110,8 +110,8 @@ class ClientQuota:
         """Whether it is one of ``QUOTA_KEYS``."""
         return name in QUOTA_KEYS
 
-    def refusal(self) -> Refusal | None:
-        """Why ``ClientQuotaControlManager`` refuses the quota."""
+    def refusal(self, release: tuple[int, int] | None = None) -> Refusal | None:
+        """Why ``ClientQuotaControlManager`` refuses the quota, the same in every release."""
         message = next(self._problems(), None)
         return None if message is None else Refusal("INVALID_REQUEST", message)
 

@@ -59,7 +59,7 @@ class _Thing:
     def understands(self, name: str) -> bool:
         return True
 
-    def refusal(self) -> Refusal | None:
+    def refusal(self, release: tuple[int, int] | None = None) -> Refusal | None:
         return None
 
 

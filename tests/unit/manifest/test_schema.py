@@ -147,6 +147,7 @@ def test_a_variable_fits_wherever_the_reader_takes_one(kind: str, spec: str) -> 
         ("Cluster", '{limits: {maxDeletes: "${vars.x}"}}'),
         ("Cluster", "{brokers: [2147483648]}"),
         ("Quotas", "{quotas: [{user: u, limits: {producer_byte_rate: 0}}]}"),
+        ("Groups", "{groups: [{configs: {share.isolation.level: read_committed}}]}"),
         ("Quotas", "{quotas: [{user: u, limits: {request_percentage: 5/s}}]}"),
         ("Fleet", "{waves: [{name: w, clusters: {matchLabels: {}}, gate: {soak: -1}}]}"),
     ],

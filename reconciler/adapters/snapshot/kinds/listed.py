@@ -41,7 +41,7 @@ class ListedKind:
         answers = []
         for change in changes:
             item: ListedItem = resource_of(change)
-            refused = None if change.after is None else item.refusal()
+            refused = None if change.after is None else item.refusal(state.kafka_version)
             answers.append(DONE if refused is None else failed(*refused))
             if refused is None:
                 there = items.get(item.key, item.with_values({}))

@@ -224,6 +224,11 @@ class ClusterSpec(StatedSpec):
     prune_quotas: Boolean = Field(
         False, description="With true, quotas in scope that no manifest declares are deleted.", examples=[False]
     )
+    prune_group_configs: Boolean = Field(
+        False,
+        description="With true, configs of groups in scope that no manifest declares are reset.",
+        examples=[False],
+    )
     topic_defaults: ClusterTopicDefaults | None = Field(
         None,
         description="What the topics of this cluster have unless a Topics document says otherwise.",

@@ -1,0 +1,95 @@
+"""Group configs on a real broker, by the command line: plan, apply, drift, prune, export, undo."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.sandbox import Sandbox
+from tests.integration.main_job import Job, job
+
+pytestmark = pytest.mark.broker
+
+CLUSTER = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: it}
+spec:
+  superUsers: [User:admin]
+  allowEveryoneIfNoAclFound: false
+  barrier: {wait: 100ms}
+  scope: {include: [{groups: {prefix: "@"}}]}
+  pruneGroupConfigs: true
+"""
+HEAD = "apiVersion: reconciler/v1\nkind: Groups\nmetadata: {name: team}\nspec:\n  groups:\n"
+BEFORE = f"""\
+{HEAD}\
+    - name: ["@a", "@gone"]
+      configs: {{consumer.session.timeout.ms: 50s, share.isolation.level: read_committed}}
+    - {{name: "@b", configs: {{streams.num.standby.replicas: 1}}}}
+"""
+AFTER = f"""\
+{HEAD}\
+    - {{name: "@a", configs: {{consumer.session.timeout.ms: 55s}}, reason: long pauses}}
+    - {{name: "@b", absent: true}}
+    - {{name: "@c", configs: {{share.auto.offset.reset: "by_duration:PT1H"}}}}
+"""
+
+
+@pytest.fixture
+def team(tmp_path: Path, broker: Sandbox, capsys: pytest.CaptureFixture[str]) -> Job:
+    found = job(tmp_path, broker, "group-team-", capsys)
+    found.write("cluster.yaml", CLUSTER)
+    return found
+
+
+def test_group_configs_are_planned_applied_compared_exported_and_undone(team: Job, tmp_path: Path) -> None:
+    team.write("groups.yaml", BEFORE)
+    applied = team.run("apply", "--yes")
+    assert applied.status == 0, applied.err
+    assert team.run("drift").status == 0
+
+    team.write("groups.yaml", AFTER)
+    assert team.run("drift").status == 2
+    saved = str(tmp_path / "plan.json")
+    planned = team.run("plan", "--allow-deletes", "--out", saved)
+    assert planned.status == 0, planned.err
+    assert "consumer.session.timeout.ms: 50000 (50s) → 55000 (55s)" in planned.out
+    assert "share.isolation.level: read_committed → not set" in planned.out
+    assert "1 group config to create, 1 group config to alter, 2 group configs to delete" in planned.out
+    applied = team.run("apply", saved, str(team.directory), "--yes", cluster=False)
+    assert applied.status == 0, applied.err
+    assert team.run("plan", "--detailed-exitcode").status == 0
+
+    exported = tmp_path / "exported"
+    assert team.run("export", "--out", str(exported)).status == 0
+    text = (exported / "group-configs.yaml").read_text(encoding="utf-8")
+    assert "name: group-team-a" in text
+    assert "group-team-b" not in text
+    shutil.copy(team.directory / "cluster.yaml", exported)
+    again = Job(exported, team.connections, team.prefix, team.capsys)
+    assert again.run("plan", "--detailed-exitcode").status == 0
+
+    undo = str(tmp_path / "undo.json")
+    undone = team.run("undo", saved, str(team.directory), "--allow-deletes", "--out", undo, cluster=False)
+    assert undone.status == 0, undone.err
+    assert team.run("apply", undo, str(team.directory), "--yes", cluster=False).status == 0
+    team.write("groups.yaml", BEFORE)
+    assert team.run("drift").status == 0
+
+    team.write("groups.yaml", f"{HEAD}    - {{name: '@a', absent: true}}\n")
+    assert team.run("apply", "--yes", "--allow-deletes").status == 0, "the broker is left as it was"
+
+
+def test_what_the_broker_refuses_fails_and_the_rest_is_applied(team: Job) -> None:
+    """Each broker has bounds of its own (``group.consumer.max.session.timeout.ms``), which no API tells."""
+    items = "    - {name: '@long', configs: {consumer.session.timeout.ms: 1h}}\n"
+    good = "    - {name: '@short', configs: {consumer.session.timeout.ms: 50s}}\n"
+    team.write("groups.yaml", HEAD + items + good)
+    applied = team.run("apply", "--yes")
+    assert applied.status != 0
+    assert "INVALID_CONFIG" in applied.out + applied.err
+    team.write("groups.yaml", HEAD + good)
+    assert team.run("drift").status == 0
+    team.write("groups.yaml", f"{HEAD}    - {{name: '@short', absent: true}}\n")
+    assert team.run("apply", "--yes", "--allow-deletes").status == 0, "the broker is left as it was"

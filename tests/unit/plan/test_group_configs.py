@@ -1,0 +1,92 @@
+"""Group configs in plans: pruned inside the scope only, impossible on a release that does not have them yet."""
+
+import datetime
+
+from reconciler.diff import SkipReason
+from reconciler.model import (
+    ClusterState,
+    Declaration,
+    DesiredItem,
+    DesiredState,
+    Listing,
+    NameSelector,
+    Origin,
+    ResourceType,
+    Scope,
+    Selector,
+)
+from reconciler.model.kinds.group_config import GroupConfig
+from reconciler.plan import Options, Plan, Request, Selection, Terms, propose
+from reconciler.report.kinds import kind_of
+
+DAY = datetime.date(2026, 1, 1)
+KIND = GroupConfig.KIND
+PAY, OTHER = (GroupConfig(name, {"share.isolation.level": "read_committed"}) for name in ("pay.in", "other"))
+OF_PAY = Selector(None, ResourceType.GROUP, NameSelector(prefix="pay."))
+
+
+def live(*items: GroupConfig, release: tuple[int, int] | None = None) -> ClusterState:
+    return ClusterState("c", listings={KIND: Listing(frozenset(items))}, kafka_version=release)
+
+
+def planned(state: ClusterState, *wanted: GroupConfig, terms: Terms, only: tuple[str, ...] = ()) -> Plan:
+    items = {one.group: DesiredItem(one, Declaration(Origin("g.yaml", 1, 1))) for one in wanted}
+    options = Options(allow_deletes=True, selection=Selection(only=only))
+    return propose(DesiredState(listed={KIND: items} if items else {}), state, terms, Request(DAY, options))
+
+
+def test_undeclared_ones_go_only_where_the_scope_names_their_groups() -> None:
+    terms = Terms("c", default_allow=False, scope=Scope(include=(OF_PAY,)), prune=frozenset({KIND}))
+    found = planned(live(PAY, OTHER), terms=terms)
+    assert [(step.action, step.change.before) for step in found.steps] == [("DeleteGroupConfigs", PAY)]
+    everybody = Scope(include=(Selector(NameSelector(any_name=True)),))
+    assert (
+        planned(live(PAY), terms=Terms("c", default_allow=False, scope=everybody, prune=frozenset({KIND}))).steps == ()
+    )
+
+
+def test_a_listing_that_could_not_be_read_is_not_empty() -> None:
+    state = ClusterState("c", listings={KIND: Listing(gap="refused")})
+    found = planned(state, PAY, terms=Terms("c", default_allow=False, prune=frozenset({KIND})))
+    assert found.steps == ()
+    assert [(one.reason, one.subject, one.detail) for one in found.skipped] == [
+        (SkipReason.UNREADABLE, "config of group pay.in", "refused"),
+        (SkipReason.UNREADABLE, "group configs that no manifest declares", "refused"),
+    ]
+
+
+def test_a_config_that_the_release_does_not_have_is_impossible() -> None:
+    new = GroupConfig("pay.in", {"share.delivery.count.limit": "3"})
+    terms = Terms("c", default_allow=False)
+    assert len(planned(live(release=(4, 2)), new, terms=terms).steps) == 1
+    assert len(planned(live(), new, terms=terms).steps) == 1, "a release that is not known refuses nothing"
+    found = planned(live(release=(4, 1)), new, terms=terms)
+    assert found.steps == ()
+    assert [(one.reason, one.detail) for one in found.skipped] == [
+        (SkipReason.IMPOSSIBLE, "share.delivery.count.limit needs Kafka 4.2, and this is 4.1")
+    ]
+    assert planned(live(new, release=(4, 1)), new, terms=terms).skipped == (), "it is there, so it is not refused"
+
+
+def test_a_key_of_a_newer_kafka_stays_unless_it_is_declared() -> None:
+    there = PAY.with_values({**PAY.values, "a.new.key": "1"})
+    terms = Terms("c", default_allow=False)
+    found = planned(live(there), PAY, terms=terms)
+    assert found.steps == ()
+    assert [(one.reason, one.subject) for one in found.skipped] == [
+        (SkipReason.UNSUPPORTED, "config of group pay.in: a.new.key")
+    ]
+    (step,) = planned(live(there), there.with_values({"a.new.key": "2"}), terms=terms).steps
+    assert step.change.after == there.with_values({"a.new.key": "2"})
+
+
+def test_steps_are_selected_by_the_group_and_shown_with_units() -> None:
+    slow = GroupConfig("other", {"consumer.session.timeout.ms": "50000"})
+    (step,) = planned(live(), PAY, slow, terms=Terms("c", default_allow=False), only=("groups=pay.*",)).steps
+    assert step.change.after == PAY
+    (step,) = planned(live(), slow, terms=Terms("c", default_allow=False)).steps
+    found = kind_of(step.change).words([step.change], None)  # type: ignore[arg-type]  # it is about topics
+    assert (found.text, [line.text for line in found.details]) == (
+        "config of group other",
+        ["consumer.session.timeout.ms = 50000 (50s)"],
+    )
