@@ -15,6 +15,7 @@ RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
         "Rename a service principal without an outage",
         "Delete a topic",
         "Raise partitions",
+        "Give a group more time before it rebalances",
         "Cut off a compromised principal, now and at the next merge",
         "Review a pull request as a security person",
     ),

@@ -15,12 +15,14 @@ import yaml
 from reconciler.adapters.snapshot import BrokerFacts, parse_snapshot, snapshot_text
 from reconciler.cli.main import run
 from reconciler.cli.recipes import RECIPES
+from reconciler.codec.kinds import LISTED
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
     ClusterState,
+    Listing,
     ResourcePattern,
     ResourceType,
     Topic,
@@ -48,7 +50,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(_ROOT / "examples" / "operator.yaml", "connections.yaml")
     wanted = desired(load("manifests"), "demo", today())
     topics = {name: item.topic for name, item in wanted.topics.items()}
-    _write_cluster(ClusterState("demo", frozenset(wanted.bindings), topics))
+    listings = dict.fromkeys(LISTED, Listing(frozenset()))
+    _write_cluster(ClusterState("demo", frozenset(wanted.bindings), topics, listings=listings))
     Path("logs").mkdir()
     used = next(binding for binding in sorted(wanted.bindings) if binding.pattern.name == "payments.settled")
     Path("logs", "server.log").write_bytes(log(event("payments.settled", who=used.entry.principal, acl=used)))
