@@ -104,7 +104,7 @@ class ClusterWriter(Protocol):
         - Topics are created with their configs: an existing one is FAILED with TOPIC_ALREADY_EXISTS. They are deleted
           by name: a missing one is FAILED with UNKNOWN_TOPIC_OR_PARTITION.
         - Partitions are raised to the count of ``after``: fewer or as many is FAILED with INVALID_PARTITIONS.
-        - Client quotas: the keys of ``after`` are set and those that only ``before`` has are removed; other keys stay.
+        - Listed kinds: the values of ``after`` are set and those that only ``before`` has are removed; others stay.
         - Configs are set, or with ``None`` reset; those that are not named stay (IncrementalAlterConfigs, KIP-339).
         """
         ...

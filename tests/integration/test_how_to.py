@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -50,7 +51,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(_ROOT / "examples" / "operator.yaml", "connections.yaml")
     wanted = desired(load("manifests"), "demo", today())
     topics = {name: item.topic for name, item in wanted.topics.items()}
-    listings = dict.fromkeys(LISTED, Listing(frozenset()))
+    listings: dict[str, Listing[Any]] = dict.fromkeys(LISTED, Listing(frozenset()))
     _write_cluster(ClusterState("demo", frozenset(wanted.bindings), topics, listings=listings))
     Path("logs").mkdir()
     used = next(binding for binding in sorted(wanted.bindings) if binding.pattern.name == "payments.settled")

@@ -48,7 +48,8 @@ def run(client: KafkaAdminClient, request: Any) -> Any:
 def refused(answer: Any) -> Reply:
     """The reply where a broker answered with an error instead."""
     name = getattr(errors.for_code(answer.error_code), "message", "")
-    return ("refused", answer.error_code, name, answer.error_message or name)
+    # ListConfigResources has a code and no message.
+    return ("refused", answer.error_code, name, getattr(answer, "error_message", None) or name)
 
 
 def unsent(error: Exception) -> Reply:

@@ -56,7 +56,7 @@ class MessageKind:
                 return self._untaken(settings)
             case ("listed", entries):
                 return frozenset(map(self.item, entries))
-            case ("refused", codes.CLUSTER_AUTHORIZATION_FAILED, *_):
+            case ("refused", codes.CLUSTER_AUTHORIZATION_FAILED | codes.GROUP_AUTHORIZATION_FAILED, *_):
                 return f"not authorised to read {words}: our principal needs ALLOW {self.right}"
             case ("refused", _, name, message):
                 return settings.redact(f"{name}: {message}")
