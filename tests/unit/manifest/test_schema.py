@@ -106,7 +106,7 @@ def test_examples_of_the_reference_are_manifests() -> None:
     blocks = re.findall(
         r"^```yaml\n(apiVersion.*?)^```", Path("docs/manifests.md").read_text(encoding="utf-8"), re.M | re.S
     )
-    assert len(blocks) == 13
+    assert len(blocks) == 14
     for block in blocks:
         load([Source("manifests.md", block)])
 
@@ -126,6 +126,10 @@ spec: {spec}
         ("Acls", '{principal: User:a, rules: [], waive: [{rule: "${vars.x}", reason: r, expires: "${vars.x}"}]}'),
         ("Topics", '{topics: [{name: t, replicaAssignments: [["${vars.x}"]]}]}'),
         ("Quotas", '{quotas: [{user: "${vars.x}", absent: "${vars.x}", limits: {producer_byte_rate: "${vars.x}"}}]}'),
+        (
+            "Groups",
+            '{groups: [{name: "${vars.x}", absent: "${vars.x}", configs: {share.isolation.level: "${vars.x}"}}]}',
+        ),
         ("AccessTests", '{tests: [{name: n, onlyReaders: User:a, topics: [t], severity: "${vars.x}"}]}'),
         (
             "TopicPolicy",
