@@ -85,6 +85,7 @@ def command(
     not-converted.yaml.
     """
     _refuse(source_format, source_cluster, config)
+    from reconciler.codec.kinds import PLURALS
     from reconciler.workflow.converting import ConversionSource, ConversionStyle, convert_source
 
     if implied and no_roles:
@@ -104,7 +105,7 @@ def command(
     for remark in converted.skipped:
         info(f"not converted: {_shown(remark)}")
     counted = f"{converted.bindings:,} bindings, {converted.topics:,} topics"
-    counted += "".join(f", {count:,} {kind}" for kind, count in converted.listed.items() if count)
+    counted += "".join(f", {count:,} {PLURALS[kind]}" for kind, count in converted.listed.items() if count)
     progress(f"read back from the manifests: {counted}, as {source_format} would create them")
     if converted.more_roles > 0:
         info(f"{converted.more_roles:,} more rules are roles with --implied, which adds DESCRIBE where it is granted")

@@ -85,6 +85,7 @@ def command(
 
 
 def _print(found: "ManifestValidation", *, expand: bool) -> None:
+    from reconciler.codec.kinds import PLURALS
     from reconciler.manifest import render_problem
     from reconciler.report.checks import checks_lines
     from reconciler.report.declared_text import declared_lines
@@ -98,7 +99,8 @@ def _print(found: "ManifestValidation", *, expand: bool) -> None:
         wanted = one.desired
         expired = f", {len(wanted.expired)} expired" if wanted.expired else ""
         counts = {"bindings": len(wanted.bindings), "topics": len(wanted.topics)}
-        counts |= {kind: sum(not item.expired for item in items.values()) for kind, items in wanted.listed.items()}
+        for kind, items in wanted.listed.items():
+            counts[PLURALS[kind]] = sum(not item.expired for item in items.values())
         told = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
         out([f"cluster {one.name}: {told} declared{expired}"])
         out(declared_lines(wanted, style) if expand else ())
