@@ -70,7 +70,7 @@ LISTED: Final = (
     ListedKind(
         "client quotas",
         r"/quota",
-        r"quota(?!tion)",
+        r"(?<!_client_)quota(?!tion)",
         frozenset(
             {
                 "cli/explain.py",

@@ -14,6 +14,7 @@ from reconciler.cli.options import (
     listing_option,
     optional_path_argument,
 )
+from reconciler.codec.kinds import LISTED
 from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from reconciler.report.export.layout import Layout
 
 #: What a cluster has, as rows; that something cannot be read or named is a row, too.
-LISTS: Final = ("bindings", "topics", "quotas", "opaque", "unreadableTopics")
+LISTS: Final = ("bindings", "topics", *LISTED, "opaque", "unreadableTopics")
 
 
 @click.command("export", short_help="Export a cluster as manifests or as a snapshot")
@@ -63,7 +64,7 @@ def command(
 
     If a built-in role describes exactly what a principal has, the role is written. To export a cluster that no manifest
     describes yet, pass --connections. Without --out and --snapshot the manifests go to stdout; with -o table or -o csv,
-    a list of the cluster's bindings, topics and quotas.
+    a list of the cluster's bindings, topics, quotas and group configs.
     """
     from reconciler import workflow
     from reconciler.cli.notes import info_note
