@@ -11,8 +11,8 @@ from typing import Final
 FIRST_CONTACT_SECONDS: Final = 3.0
 #: What is missing then.
 WITHOUT_MESSAGES: Final = (
-    "Without it ACLs with resource types and operations that confluent-kafka cannot name are not changed, client quotas "
-    "and group configs are neither read nor written, and the Kafka version of the cluster is not known."
+    "Without it ACLs with resource types and operations that confluent-kafka cannot name are not changed, client "
+    "quotas and group configs are neither read nor written, and the Kafka version of the cluster is not known."
 )
 
 
