@@ -99,7 +99,19 @@ class Tour:
         yield self._run(
             "drift is seen: exit status 2, for a schedule to act on",
             ("drift", self.manifests, *_REACH),
-            Expected(Exit.DIFFERENT, ("User:svc-batch ALLOW WRITE on TOPIC orders.placed",), first=7, last=3),
+            Expected(Exit.DIFFERENT, ("User:svc-batch ALLOW WRITE on TOPIC orders.placed",), first=6, last=1),
+        )
+        yield self._run(
+            "what was right becomes an edit of the manifests, to be reviewed",
+            ("adopt", self.manifests, *_REACH, "--only", "principals=User:svc-batch"),
+            Expected(Exit.OK, ("+  principal: User:svc-batch", "+    - allow: WRITE"), first=1, last=3),
+        )
+        yield self._run(
+            "access until a day is one command; nothing is written without --write",
+            ("grant", "User:svc-audit", "READ", "topic", "payments.settled", "--until", "2w", "--path", self.manifests),
+            Expected(
+                Exit.OK, ("+ User:svc-audit: READ on topic `payments.settled`", "+      expires: "), first=2, last=2
+            ),
         )
         yield from self._snapshot("demo", "and another one how it is now")
 
@@ -123,7 +135,7 @@ class Tour:
         yield self._run(
             "the plan names every leftover, in a safe order, and nothing that is not ours",
             ("plan", self.manifests, *_REACH, "--allow-deletes", "--out", _PLAN),
-            Expected(Exit.OK, _LEFTOVERS, _NOT_OURS, first=14, last=4),
+            Expected(Exit.OK, _LEFTOVERS, _NOT_OURS, first=8, last=4),
         )
         self._chapter("3. Apply exactly this plan")
         yield self._run(
