@@ -27,13 +27,6 @@ class AuthorizerPresence(StrEnum):
     UNKNOWN = "unknown"
 
 
-#: ``AclEntry.supportedOperations(CLUSTER)``, as far as the client knows them: the answer of a cluster without an
-#: authorizer, and the answer to a super user.
-_EVERY_OPERATION: Final = frozenset(
-    {"CREATE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "ALTER", "DESCRIBE"}
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Broker:
     """One broker as the cluster advertises it."""
@@ -67,11 +60,6 @@ class Handshake:
     def may_alter_configs(self) -> bool | None:
         """Whether AlterClientQuotas is permitted to us; ``None`` where the answer does not tell."""
         return None if self.operations is None else "ALTER_CONFIGS" in self.operations
-
-    @property
-    def may_lack_authorizer(self) -> bool:
-        """Whether a cluster without an authorizer would give the same answer."""
-        return self.operations is not None and self.operations >= _EVERY_OPERATION
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,7 +244,12 @@ def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
             "this cluster has no authorizer, so it has no ACLs",
             "Set authorizer.class.name on brokers and controllers, or do not manage ACLs here.",
         )
-    return ClusterError(name or f"ERROR_{code}", message or "the ACL listing was refused")
+    known = codes.NAMES.get(code, name or f"ERROR_{code}")
+    return ClusterError(
+        known,
+        "the broker failed to list the ACLs" if code == codes.UNKNOWN_SERVER_ERROR else message or "refused",
+        "Look into the broker's log: an authorizer of another make, such as Open Policy Agent's, may keep no ACLs.",
+    )
 
 
 def _task(reader: AclReader, settings: ClientSettings) -> dict[str, Any] | None:

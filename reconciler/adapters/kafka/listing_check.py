@@ -1,8 +1,9 @@
 """Check that an ACL listing is of this cluster and is not a refusal that looks empty.
 
-librdkafka returns an empty list if DescribeAcls is refused: it drops the top-level error code of the response. And a
-cluster without an authorizer reports every operation as permitted. So a listing by the client counts only together
-with proof of the right to list. Raw messages need no proof: they carry the error code.
+librdkafka returns an empty list if DescribeAcls fails, whatever the reason: it drops the top-level error code.
+A cluster without an authorizer reports every operation as permitted, and another authorizer may keep no ACLs. So a
+listing by the client counts only together with proof of the right to list, and of an authorizer that answers about
+ACLs. Raw messages need no proof: they carry the error code.
 """
 
 from reconciler.adapters.kafka import codes
@@ -24,24 +25,22 @@ def checked_listing(connection: AdminConnection, handshake: Handshake, listed: L
     # One request that returned something was not refused. Of shards, some may have been refused, some not.
     whole_and_filled = listed.reader is AclReader.CLIENT and any(listed.listing)
     if listed.reader is not AclReader.MESSAGES and not whole_and_filled:
-        _prove_right_to_list(connection, handshake)
+        _prove_right_to_list(connection, handshake, empty=not any(listed.listing))
     return listed
 
 
-def _prove_right_to_list(connection: AdminConnection, before: Handshake) -> None:
+def _prove_right_to_list(connection: AdminConnection, before: Handshake, *, empty: bool) -> None:
     """Prove that we were allowed to list before and still are: an empty listing or shard may be a refusal."""
     after = handshake_with(connection)
     if not (before.may_list_acls and after.may_list_acls):
         raise refusal(codes.CLUSTER_AUTHORIZATION_FAILED)
-    # Without DESCRIBE_CONFIGS or another right on CLUSTER an authorizer must have denied it.
-    if not after.may_lack_authorizer:
-        return
-    authorizer = probe_authorizer(connection).authorizer
-    if authorizer is AuthorizerPresence.ABSENT:
+    probe = probe_authorizer(connection)
+    if probe.authorizer is AuthorizerPresence.ABSENT:
         raise refusal(codes.SECURITY_DISABLED)
-    if authorizer is AuthorizerPresence.UNKNOWN:
+    # Whoever may list and not alter is no super user, so at least one ACL says so.
+    if probe.authorizer is AuthorizerPresence.UNKNOWN or (empty and probe.may_alter is False):
         raise ClusterError(
             "acl_listing_unproven",
-            "cannot tell whether this cluster has no ACLs or no authorizer",
+            "cannot tell whether this cluster has no ACLs, or its authorizer failed to list them",
             "Use client settings that kafka-python supports too (see docs/client-settings.md): it reports the error.",
         )
