@@ -13,7 +13,7 @@ class BreachKind(StrEnum):
     PRINCIPAL = "principal"
     #: A binding on a resource of another team, without its consent.
     RESOURCE = "resource"
-    #: A declaration of a topic of another team.
+    #: A declaration of a topic of another team, or of the configs of its group.
     TOPIC = "topic"
     #: A consent outside the files of the team that gives it.
     CONSENT = "consent"

@@ -174,6 +174,16 @@ def test_a_quota_is_its_users() -> None:
     ]
 
 
+def test_the_configs_of_a_group_are_its_owners() -> None:
+    names = "[payments.a, ledger.a, nobodys]"
+    theirs = document(
+        "Groups", f"  groups:\n    - {{name: {names}, configs: {{share.isolation.level: read_committed}}}}"
+    )
+    assert breaches({"teams/payments/groups.yaml": theirs}) == [
+        "teams/payments/groups.yaml topic GROUP ledger.a of ledger"
+    ]
+
+
 def test_the_consents_in_use_are_named_with_their_reason() -> None:
     given = (
         "{team: ledger, to: payments, operations: [READ], topics: [ledger.v2], reason: settlement reads the ledger}",
