@@ -11,6 +11,7 @@ from reconciler.adapters.child_environment import child_environment
 #: Manifests may be anybody's: files among them could look like a repository, with settings that name commands to run.
 OWN_REPOSITORY: Final = ("-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false")
 _SECONDS: Final = 60
+_NEW_FILE: Final = "100644"
 
 
 class GitError(Exception):
@@ -32,8 +33,10 @@ def commit_on_branch(
     head = _git(root, "rev-parse", "HEAD").strip()
     _git(root, "check-ref-format", "--branch", branch)
     names = {path: (root / path).resolve().relative_to(top.resolve()).as_posix() for path in files}
+    modes = {}
     for path, name in names.items():
-        if _committed(top, head, name) != before.get(path):
+        modes[path], committed = _committed(top, head, name)
+        if committed != before.get(path):
             raise NotCommittedError(f"{path} is not as it was committed, so a branch from HEAD would lack that")
     with tempfile.TemporaryDirectory() as directory:
         index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
@@ -43,7 +46,7 @@ def commit_on_branch(
                 _git(top, "update-index", "--force-remove", "--", names[path], more=index)
             else:
                 blob = _git(top, "hash-object", "-w", "--stdin", "--no-filters", stdin=text).strip()
-                _git(top, "update-index", "--add", "--cacheinfo", f"100644,{blob},{names[path]}", more=index)
+                _git(top, "update-index", "--add", "--cacheinfo", f"{modes[path]},{blob},{names[path]}", more=index)
         tree = _git(top, "write-tree", more=index).strip()
     made = _git(top, "commit-tree", tree, "-p", head, "-m", message).strip()
     # The last argument: only if there is no such branch.
@@ -51,10 +54,12 @@ def commit_on_branch(
     return made
 
 
-def _committed(top: Path, head: str, name: str) -> str | None:
-    if not _git(top, "ls-tree", "--name-only", head, "--", name).strip():
-        return None
-    return _git(top, "cat-file", "blob", f"{head}:{name}")
+def _committed(top: Path, head: str, name: str) -> tuple[str, str | None]:
+    """Mode and text of a file at a commit; those of a new file where there is none."""
+    listed = _git(top, "ls-tree", head, "--", name).split(maxsplit=1)
+    if not listed:
+        return _NEW_FILE, None
+    return listed[0], _git(top, "cat-file", "blob", f"{head}:{name}")
 
 
 def _git(directory: Path, *arguments: str, stdin: str = "", more: Mapping[str, str] = {}) -> str:

@@ -6,7 +6,7 @@ import click
 
 from reconciler.cli.edit_options import Keeping, edit_options, keep
 from reconciler.cli.grant_options import cluster_of_edit, resource_argument, said, until_option
-from reconciler.cli.options import as_of_option, output_option, path_option
+from reconciler.cli.options import as_of_option, connection_options, output_option, path_option
 from reconciler.cli.questions import (
     asked_host,
     asked_operation,
@@ -17,6 +17,7 @@ from reconciler.cli.questions import (
     operation_argument,
     principal_argument,
 )
+from reconciler.workflow.options import ConnectionOptions
 
 
 @click.command("grant", short_help="Grant access by an edit of the manifests")
@@ -32,6 +33,7 @@ from reconciler.cli.questions import (
 @path_option
 @cluster_of_edit
 @edit_options
+@connection_options
 @as_of_option
 @output_option
 def command(
@@ -49,6 +51,7 @@ def command(
     path: str | None,
     cluster: str | None,
     keeping: Keeping,
+    connection: ConnectionOptions,
     as_of: datetime.date | None,
     output: str,
 ) -> int:
@@ -64,7 +67,7 @@ def command(
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     operations = tuple(asked_operation(one, pattern) for one in operation.split(","))
     asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
-    found = grant(path or project_path(), cluster, asked, GrantTerms(until, reason, ticket), as_of)
+    found = grant(path or project_path(), cluster, asked, GrantTerms(until, reason, ticket), as_of, connection)
     said(found.notes)
     words = f"Grant {principal} {operation.upper()} on {pattern}"
     return keep(found.edit, keeping, message=words, output=output, nothing="Nothing to change.")

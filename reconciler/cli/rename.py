@@ -6,8 +6,9 @@ import click
 
 from reconciler.cli.edit_options import Keeping, edit_options, keep
 from reconciler.cli.grant_options import said
-from reconciler.cli.options import as_of_option, output_option, path_option
+from reconciler.cli.options import as_of_option, connection_options, output_option, path_option
 from reconciler.cli.questions import asked_principal
+from reconciler.workflow.options import ConnectionOptions
 
 
 @click.command("rename", short_help="Rename a principal in two edits, without an outage")
@@ -16,6 +17,7 @@ from reconciler.cli.questions import asked_principal
 @click.option("--finish", is_flag=True, help="Second edit: take everything from OLD, which NEW has by now.")
 @path_option
 @edit_options
+@connection_options
 @as_of_option
 @output_option
 def command(
@@ -25,6 +27,7 @@ def command(
     finish: bool,
     path: str | None,
     keeping: Keeping,
+    connection: ConnectionOptions,
     as_of: datetime.date | None,
     output: str,
 ) -> int:
@@ -36,7 +39,14 @@ def command(
     from reconciler.cli.defaults import project_path
     from reconciler.workflow.granting import rename
 
-    found = rename(path or project_path(), asked_principal(old), asked_principal(new), finish=finish, as_of=as_of)
+    found = rename(
+        path or project_path(),
+        asked_principal(old),
+        asked_principal(new),
+        finish=finish,
+        as_of=as_of,
+        connection=connection,
+    )
     said(found.notes)
     words = f"Take everything from {old}, now {new}" if finish else f"Grant {new} what {old} has"
     return keep(found.edit, keeping, message=words, output=output)

@@ -6,7 +6,7 @@ import click
 
 from reconciler.cli.edit_options import Keeping, edit_options, keep
 from reconciler.cli.grant_options import cluster_of_edit, optional_resource_argument, said
-from reconciler.cli.options import as_of_option, output_option, path_option
+from reconciler.cli.options import as_of_option, connection_options, output_option, path_option
 from reconciler.cli.questions import (
     asked_host,
     asked_operation,
@@ -16,6 +16,7 @@ from reconciler.cli.questions import (
     name_options,
     principal_argument,
 )
+from reconciler.workflow.options import ConnectionOptions
 
 
 @click.command("revoke", short_help="Revoke access by an edit of the manifests")
@@ -28,6 +29,7 @@ from reconciler.cli.questions import (
 @path_option
 @cluster_of_edit
 @edit_options
+@connection_options
 @as_of_option
 @output_option
 def command(
@@ -42,6 +44,7 @@ def command(
     path: str | None,
     cluster: str | None,
     keeping: Keeping,
+    connection: ConnectionOptions,
     as_of: datetime.date | None,
     output: str,
 ) -> int:
@@ -65,6 +68,7 @@ def command(
         cluster,
         AskedAccess(asked_principal(principal), operations, pattern, asked_host(host)),
         as_of,
+        connection,
     )
     said(found.notes)
     words = f"Revoke {operation.upper()} on {pattern}" if operation else "Revoke everything"

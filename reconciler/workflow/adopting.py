@@ -13,7 +13,7 @@ from reconciler.model import Declaration, Origin
 from reconciler.plan import Selection
 from reconciler.report.export.expressible import text_problem
 from reconciler.workflow.clusters import open_declared
-from reconciler.workflow.editing import ManifestEdit, refused, reviewed, texts_below
+from reconciler.workflow.editing import ManifestEdit, refused, reviewed, texts_of
 from reconciler.workflow.manifests import desired, sound
 from reconciler.workflow.options import ConnectionOptions, Tell, ignore, today
 from reconciler.workflow.planning import declared_for
@@ -79,12 +79,12 @@ def adopt(
     chosen = list(choose([one for one in found if selects(one.change)]))
     reason = options.reason or f"adopted from {declaration.name} on {day}"
     said = Declaration(Origin("", 1, 1), reason, options.ticket)
-    texts = texts_below(path)
+    texts = texts_of(manifests)
     with refused(), sound():
         after, refusals = adopted(texts, declaration.name, chosen, live, said)
         read_back = load_sources(Source(name, text) for name, text in after.items())
     remaining = compare(desired(read_back, declaration.name, day), live, declaration.scope, rules)
-    edit = reviewed(path, texts, changed(texts, after), day)
+    edit = reviewed(path, manifests, changed(texts, after), day)
     refusals += unseen
     return Adoption(
         edit,

@@ -17,12 +17,14 @@ from reconciler.access import compare_access
 from reconciler.adapters.atomic_write import write_atomically
 from reconciler.adapters.git import GitError, NotCommittedError, commit_on_branch
 from reconciler.edit import Book, EditError, Texts, edited, read
+from reconciler.manifest import Manifests
 from reconciler.model import DesiredState
 from reconciler.plan.review.access_review import AccessReview, difference_review
 from reconciler.policy import Breach
 from reconciler.workflow.access_checks import breaches_of, ownerships_of
-from reconciler.workflow.manifests import desired, read_sources, sound
-from reconciler.workflow.options import today
+from reconciler.workflow.connections import manifests_below
+from reconciler.workflow.manifests import desired, sound
+from reconciler.workflow.options import ConnectionOptions, today
 from reconciler.workflow.reasons import RequestError, WorkflowError
 from reconciler.workflow.states import authorizer
 
@@ -101,20 +103,22 @@ def edit(
     wanted: Wanted,
     as_of: datetime.date | None = None,
     proposal: Callable[[Book], Mapping[str, str]] | None = None,
+    connection: ConnectionOptions = ConnectionOptions(),
 ) -> ManifestEdit:
     """Make the manifests below ``path`` declare what ``wanted`` says; nothing is written.
 
     Raises :class:`EditRefusedError` if no edit does exactly that.
     """
-    texts = texts_below(path)
+    manifests = manifests_below(path, connection)
+    texts = texts_of(manifests)
     with refused(), sound():
         files = edited(texts, wanted, proposal)
-    return reviewed(path, texts, files, as_of)
+    return reviewed(path, manifests, files, as_of)
 
 
-def texts_below(path: str) -> dict[str, str]:
-    """The manifests' texts by path."""
-    return {source.path: source.text for source in read_sources(path)}
+def texts_of(manifests: Manifests) -> dict[str, str]:
+    """The manifests' texts by path, without a connections file that lies among them."""
+    return {path: source.text for path, source in manifests.sources.items()}
 
 
 @contextmanager
@@ -131,8 +135,9 @@ def refused() -> Iterator[None]:
         ) from error
 
 
-def reviewed(path: str, texts: Mapping[str, str], files: Texts, as_of: datetime.date | None = None) -> ManifestEdit:
-    """The edit with what it does to access, and the breaches that it adds."""
+def reviewed(path: str, manifests: Manifests, files: Texts, as_of: datetime.date | None = None) -> ManifestEdit:
+    """The edit with what it does to access, by the facts that manifests and operator state; and its new breaches."""
+    texts = texts_of(manifests)
     if not files:
         return ManifestEdit(path, texts)
     day = as_of or today()
@@ -141,7 +146,8 @@ def reviewed(path: str, texts: Mapping[str, str], files: Texts, as_of: datetime.
         old, new = read(texts), read(after)
     access: dict[str, AccessReview] = {}
     breaches: list[Breach] = []
-    for name, declaration in new.clusters.items():
+    for name in new.clusters:
+        declaration = manifests.clusters[name]
         sides = [desired(book.manifests, name, day) for book in (old, new)]
         if sides[0].bindings.keys() != sides[1].bindings.keys():
             before = authorizer(declaration, sides[0].bindings)

@@ -20,7 +20,7 @@ from reconciler.model import (
 from reconciler.report.export.expressible import binding_problem, text_problem
 from reconciler.workflow.clusters import split_cluster
 from reconciler.workflow.editing import ManifestEdit, edit
-from reconciler.workflow.options import today
+from reconciler.workflow.options import ConnectionOptions, today
 from reconciler.workflow.reasons import AmbiguousClusterError, RequestError
 
 #: Of a declaration that is not written yet.
@@ -81,6 +81,7 @@ def grant(
     asked: AskedAccess,
     terms: GrantTerms = GrantTerms(),
     as_of: datetime.date | None = None,
+    connection: ConnectionOptions = ConnectionOptions(),
 ) -> GrantEdit:
     """Declare what is asked, in the file where it belongs; nothing is written.
 
@@ -100,7 +101,7 @@ def grant(
     def wanted(book: Book) -> Mapping[str, DesiredState]:
         return _on(book, cluster, lambda state: _with(state, asked.bindings(), said, notes))
 
-    return GrantEdit(edit(path, wanted, as_of), tuple(notes))
+    return GrantEdit(edit(path, wanted, as_of, connection=connection), tuple(notes))
 
 
 def _with(state: DesiredState, bindings: Collection[AclBinding], said: Declaration, notes: list[str]) -> DesiredState:
@@ -119,14 +120,20 @@ def _ends_sooner(one: datetime.date | None, other: datetime.date | None) -> bool
     return one is not None and (other is None or one < other)
 
 
-def revoke(path: str, cluster: str | None, asked: AskedAccess, as_of: datetime.date | None = None) -> GrantEdit:
+def revoke(
+    path: str,
+    cluster: str | None,
+    asked: AskedAccess,
+    as_of: datetime.date | None = None,
+    connection: ConnectionOptions = ConnectionOptions(),
+) -> GrantEdit:
     """Declare what is asked no longer; nothing is written. Raises :class:`RequestError` where nothing declares it."""
     notes: list[str] = []
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:
         return _on(book, cluster, lambda state: _less(state, asked, notes))
 
-    return GrantEdit(edit(path, wanted, as_of), tuple(notes))
+    return GrantEdit(edit(path, wanted, as_of, connection=connection), tuple(notes))
 
 
 def _less(state: DesiredState, asked: AskedAccess, notes: list[str]) -> DesiredState:
@@ -150,7 +157,15 @@ def _still(binding: AclBinding, asked: AskedAccess) -> bool:
     return whose and what and pattern.overlaps(asked.pattern)
 
 
-def rename(path: str, old: str, new: str, *, finish: bool = False, as_of: datetime.date | None = None) -> GrantEdit:
+def rename(
+    path: str,
+    old: str,
+    new: str,
+    *,
+    finish: bool = False,
+    as_of: datetime.date | None = None,
+    connection: ConnectionOptions = ConnectionOptions(),
+) -> GrantEdit:
     """Give ``new`` what ``old`` has, on every cluster; with ``finish`` take it from ``old``. Nothing is written."""
     notes: list[str] = []
 
@@ -169,7 +184,7 @@ def rename(path: str, old: str, new: str, *, finish: bool = False, as_of: dateti
         return states
 
     proposal = None if finish else lambda book: with_second(book, old, new)
-    made = edit(path, wanted, as_of, proposal)
+    made = edit(path, wanted, as_of, proposal, connection)
     if finish:
         notes.append(f"clients that still log in as {old} are refused once this is applied: move them to {new} first")
     else:

@@ -57,7 +57,7 @@ def fix_lint(
     }
     path = request.path or connection.default_path
     gone: dict[str, set[AclBinding]] = {}
-    made = edit(path, lambda book: _without(book, found, asked, request.day, gone), request.day)
+    made = edit(path, lambda book: _without(book, found, asked, request.day, gone), request.day, connection=connection)
     findings = [(name, item) for name, items in found.items() for item in items]
     fixed = tuple(item for name, item in findings if item.binding in gone.get(name, ()))
     return LintFix(made, fixed, tuple(item for name, item in findings if item.binding not in gone.get(name, ())))
@@ -77,7 +77,7 @@ def fix_minimise(
         same = {name: _same(book, name, found.get(name, set()), request.day) for name in book.clusters}
         return _less(book, removable(book, same))
 
-    return edit(request.path or connection.default_path, wanted, request.day)
+    return edit(request.path or connection.default_path, wanted, request.day, connection=connection)
 
 
 def _linted(request: StateRequest, connection: ConnectionOptions, tell: Tell) -> list[Linted]:

@@ -9,6 +9,7 @@ import pytest
 from reconciler.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from reconciler.workflow.editing import EditRefusedError
 from reconciler.workflow.granting import AskedAccess, GrantEdit, GrantTerms, grant, rename, revoke
+from reconciler.workflow.options import ConnectionOptions
 from reconciler.workflow.reasons import AmbiguousClusterError, RequestError, WorkflowError
 
 CLUSTER = """\
@@ -168,17 +169,27 @@ def git(place: Path, *words: str, stdin: str = "") -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, input=stdin).stdout
 
 
+def test_a_connections_file_among_the_manifests_is_none_of_them(place: Path) -> None:
+    file = place / "connections.yaml"
+    file.write_text(CLUSTER.replace("b:9092", "real:9092"), encoding="utf-8")
+    options = ConnectionOptions(connections=str(file))
+    asked = AskedAccess("User:orders", (READ,), topic("x"))
+    assert list(grant(str(place), None, asked, as_of=DAY, connection=options).edit.files) == ["teams/orders/acls.yaml"]
+
+
 def test_a_branch_has_the_commit_and_the_files_stay(place: Path) -> None:
     file = place / "teams" / "orders" / "acls.yaml"
     git(place, "init", "-q", "-b", "main")
     git(place, "config", "user.name", "a")
     git(place, "config", "user.email", "a@example.org")
+    file.chmod(0o755)
     git(place, "add", "-A")
     git(place, "commit", "-qm", "first")
     found = granted(place, "User:orders", topic("x")).edit
     made = found.commit("grant-x", "Grant it")
     assert git(place, "rev-parse", "grant-x").strip() == made
     assert git(place, "status", "--porcelain") == ""
+    assert git(place, "ls-tree", "grant-x", "teams/orders/acls.yaml").startswith("100755 ")
     assert git(place, "show", "grant-x:teams/orders/acls.yaml") == found.files["teams/orders/acls.yaml"]
     with pytest.raises(WorkflowError, match="git update-ref"):
         found.commit("grant-x", "Again")
