@@ -68,7 +68,12 @@ _ROLES = (
         (),
         (_on(_TOPIC, _O.READ, *_SEE), _on(_GROUP, _O.DESCRIBE), _to((_OFFSET_SYNCS,), *_KEEP)),
     ),
-    RoleDeclaration("mirror", (_TOPIC, _GROUP), (), (_on(_TOPIC, *_KEEP, _O.ALTER, _O.ALTER_CONFIGS), _JOIN)),
+    RoleDeclaration(
+        "mirror",
+        (_TOPIC, _GROUP),
+        (_TRANSACTION,),
+        (_on(_TOPIC, *_KEEP, _O.ALTER, _O.ALTER_CONFIGS), _JOIN, _TRANSACT),
+    ),
     RoleDeclaration(
         "schema-registry",
         (_TOPIC, _GROUP),

@@ -27,7 +27,7 @@ def compiled(
         compiler = [str(java.executable), "-jar", str(ecj / f"ecj-{_COMPILER.revision}.jar")]
     files = [str(file) for file in sorted(sources.glob("*.java"))]
     # Eclipse's compiler knows no wildcards.
-    class_path = os.pathsep.join(map(str, sorted(jars.glob("kafka-*.jar"))))
+    class_path = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
     command = [*compiler, "--release", "17", "-proc:none", "-cp", class_path, "-d", str(classes), *files]
     subprocess.run(command, check=True, timeout=_SECONDS)
     return classes
