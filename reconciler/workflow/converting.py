@@ -1,13 +1,12 @@
 """Manifests from what another tool keeps, proven to declare what that tool would create. No cluster is contacted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from reconciler.adapters.converters import (
     Remark,
     SourceError,
-    SourceFiles,
     convert,
     source_files,
 )
@@ -77,7 +76,8 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     try:
         files = source_files(source.path, config=source.config, cluster=source.cluster, stdin=source.stdin)
         found = convert(source.format, files)
-        notes = {item: _note(files, origin) for item, origin in found.origins.items()}
+        notes = {item: _note(files.comments_above(origin)) for item, origin in found.origins.items()}
+        tops = {item: _note(files.comments_on_top(origin)) for item, origin in found.origins.items()}
     except SourceError as error:
         raise WorkflowError(str(error)) from error
     listings = {kind: Listing(items) for kind, items in found.listed.items()}
@@ -88,7 +88,7 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
         state,
         heading=heading,
         style=ExportStyle(
-            style.roles, style.implied, places=where, notes=notes, origins=found.origins, absent=found.absent
+            style.roles, style.implied, places=where, notes=notes, origins=found.origins, absent=found.absent, tops=tops
         ),
     )
     stub = _proven_stub(export, state, name)
@@ -118,9 +118,9 @@ def _more_roles(state: ClusterState, export: Export) -> int:
     )
 
 
-def _note(files: SourceFiles, origin: str) -> tuple[str, ...]:
+def _note(comments: Sequence[str]) -> tuple[str, ...]:
     """What the source says about it in a comment."""
-    return tuple(text[:_LONGEST_NOTE] for text in files.comments_above(origin)[-_MOST_NOTES:])
+    return tuple(text[:_LONGEST_NOTE] for text in comments[-_MOST_NOTES:])
 
 
 def _proven_stub(export: Export, state: ClusterState, name: str) -> str:

@@ -172,3 +172,31 @@ def test_an_export_in_any_layout_plans_to_nothing(
     capsys.readouterr()
     assert run(["plan", str(out), "-c", live, "--output", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["steps"] == []
+
+
+def test_a_comment_above_a_whole_document_is_kept(tmp_path: Path) -> None:
+    user = """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaUser
+metadata: {{name: {0}}}
+spec:
+  authorization:
+    type: simple
+    acls:
+      - resource: {{type: topic, name: {0}-orders}}
+        operations: [Read]
+"""
+    shop, mail, bill = (user.format(name) for name in ("shop", "mail", "bill"))
+    text = f"# Team of the shop.\n\n# Ask them first.\n{shop}---\n{mail}---\n# Bills.\n{bill}"
+    (tmp_path / "users.yaml").write_text(text, encoding="utf-8")
+    out = tmp_path / "out"
+    assert run(["convert", "--from", "strimzi", str(tmp_path / "users.yaml"), "--out", str(out)]) == 0
+    heads = {
+        file.stem: file.read_text(encoding="utf-8").partition("apiVersion")[0] for file in (out / "acls").iterdir()
+    }
+    head = "# Converted from strimzi.\n# From users.yaml:"
+    assert heads == {
+        "shop": f"{head}11\n# Team of the shop.\n# Ask them first.\n",
+        "mail": f"{head}21\n",
+        "bill": f"{head}32\n# Bills.\n",
+    }

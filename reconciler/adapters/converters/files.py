@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from posixpath import normpath
 from typing import Final
@@ -19,6 +19,8 @@ MAX_FILE_BYTES: Final = 256 * 1024 * 1024
 #: Stands for standard input.
 STDIN: Final = "-"
 _JSON: Final = (".json", ".tfstate")
+_YAML: Final = (".yaml", ".yml")
+_DOCUMENT: Final = re.compile(r"---(\s|$)")
 _LINE: Final = re.compile(r"[0-9]+")
 _COMMENT: Final = re.compile(r"\s*(?:#+|//)(?!!)(.*)")
 _TEMPLATE: Final = re.compile(r"\{\{|\{%")
@@ -40,6 +42,7 @@ class SourceFiles:
     cluster: str | None = None
     stdin: str = ""
     _texts: dict[str, list[str]] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _tops: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict, init=False, compare=False, repr=False)
     _parsed: dict[str, list[Tree]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def ending(self, *suffixes: str) -> Sequence[str]:
@@ -104,6 +107,18 @@ class SourceFiles:
             above -= 1
         return tuple(text for text in reversed(found) if text)
 
+    def comments_on_top(self, place: str) -> tuple[str, ...]:
+        """The comment with which the YAML document begins that holds a ``file:line``; nothing in other files."""
+        file, _, line = place.partition(":")
+        number = _LINE.match(line)
+        if number is None or not file.lower().endswith(_YAML):
+            return ()
+        if file not in self._tops:
+            lines = self._lines(file)
+            starts = [0, *(index + 1 for index, text in enumerate(lines) if _DOCUMENT.match(text))]
+            self._tops[file] = {start: _first_comments(lines[start:]) for start in starts}
+        return self._tops[file][max(start for start in self._tops[file] if start < int(number[0]))]
+
     def _lines(self, name: str) -> list[str]:
         if name not in self._texts:
             self._texts[name] = self.text(name).split("\n")
@@ -119,6 +134,11 @@ class SourceFiles:
         if len(trees) != 1:
             raise SourceError(f"{name}: one document is expected, there are {len(trees)}")
         return trees[0]
+
+
+def _first_comments(lines: Sequence[str]) -> tuple[str, ...]:
+    comments = takewhile(lambda text: not text.strip() or _COMMENT.fullmatch(text), lines)
+    return tuple(found[1].strip() for text in comments if (found := _COMMENT.fullmatch(text)) and found[1].strip())
 
 
 def source_files(path: str, *, config: str | None = None, cluster: str | None = None, stdin: str = "") -> SourceFiles:

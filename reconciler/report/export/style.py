@@ -9,6 +9,7 @@ from reconciler.model import AclBinding
 from reconciler.report.export.yaml_text import comment
 
 _MOST_FILES: Final = 4
+_MOST_TOPS: Final = 12
 #: In characters, for the places in one file.
 _ROOM: Final = 60
 
@@ -19,7 +20,8 @@ class ExportStyle:
 
     ``places`` are paths without an ending, by binding and by the name of a topic: everything with one path goes into
     one file. What has none goes to the file of its principal, or to that of its topic's prefix. ``notes`` become
-    comments above the rule or the topic, ``origins`` (``file:line`` or ``file:address``) one above the document.
+    comments above the rule or the topic, ``origins`` (``file:line`` or ``file:address``) one above the document,
+    and ``tops``, the comments above the source's documents, too.
     ``absent`` are names of topics that the manifests say must not exist.
     """
 
@@ -28,18 +30,22 @@ class ExportStyle:
     places: Mapping[AclBinding | str, str] = field(default_factory=dict)
     notes: Mapping[AclBinding | str, tuple[str, ...]] = field(default_factory=dict)
     origins: Mapping[AclBinding | str, str] = field(default_factory=dict)
+    tops: Mapping[AclBinding | str, tuple[str, ...]] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
 
     def origin_lines(self, items: Iterable[AclBinding | str]) -> list[str]:
-        """One comment that says where the source has these; nothing if that is not known."""
+        """Comments that say where the source has these, and what it says of them; nothing if that is not known."""
         places: dict[str, list[str]] = {}
+        items = sorted(items, key=lambda item: _natural(self.origins.get(item, "")))
+        tops = dict.fromkeys(text for item in items for text in self.tops.get(item, ()))
         known = {origin for item in items if (origin := self.origins.get(item)) is not None}
         for origin in sorted(known, key=_natural):
             file, _, place = origin.partition(":")
             places.setdefault(file, []).append(place)
         shown = [f"{file}:{_some(found)}" for file, found in places.items()]
         more = f" and {len(shown) - _MOST_FILES} more files" if len(shown) > _MOST_FILES else ""
-        return [comment(f"From {', '.join(shown[:_MOST_FILES])}{more}")] if shown else []
+        said = [comment(text) for text in list(tops)[:_MOST_TOPS]]
+        return [comment(f"From {', '.join(shown[:_MOST_FILES])}{more}"), *said] if shown else []
 
 
 def _some(places: Sequence[str]) -> str:

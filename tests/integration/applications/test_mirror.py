@@ -171,6 +171,8 @@ def _configured(broker: Sandbox, directory: Path, name: str, mirror: _Mirror) ->
             **{f"{what}.factor": "1" for what in (*_ONES, *_STORES)},
             **{f"{what}.interval.seconds": "1" for what in _QUICK},
             **{f"{what}.storage.partitions": "1" for what in ("offset", "status")},
+            # Otherwise each of them looks through all jars.
+            **{f"{cluster}.plugin.discovery": "service_load" for cluster in (name, f"to-{name}")},
             **login(broker, f"from-{name}", f"{name}."),
             **login(broker, f"to-{name}", f"to-{name}."),
             **own,
