@@ -33,6 +33,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from tests import spark_archive
 
 pytestmark = pytest.mark.spark
 
@@ -175,6 +176,7 @@ class Ran:
         }
         with spark_cluster(self.directory) as (master, workers):
             words = [str(_SPARK / "spark-submit"), "--master", master, "--py-files", code]
+            words += ["--conf", f"spark.executor.extraJavaOptions={spark_archive.options()}"]
             places = [str(self.directory / name) for name in ("driver.py", "live", "marks", "manifests")]
             where = ["--store", str(self.directory / "store"), "--output", "json"]
             with (self.directory / "said").open("wb") as said:
