@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from reconciler.cli.console import info, out, out_json, progress
+from reconciler.cli.edit_options import Keeping, edit_options, keep
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.export import write_files
 from reconciler.cli.options import output_option
@@ -14,7 +15,7 @@ from reconciler.model.characters import is_visible
 if TYPE_CHECKING:
     from reconciler.adapters.converters import Remark
     from reconciler.report.export.layout import Layout
-    from reconciler.workflow.converting import Converted
+    from reconciler.workflow.converting import ConversionSource, ConversionStyle, Converted
 
 #: Kept beside ``FORMATS``, which is expensive to import; a test holds the two together.
 _FORMATS: Final = (
@@ -37,6 +38,13 @@ _OF_CLUSTERS: Final = ("strimzi", "terraform", "confluent", "topicctl")
     type=click.Path(file_okay=False),
     help="Write files to this directory, which must be empty.",
 )
+@click.option(
+    "--into",
+    metavar="DIR",
+    type=click.Path(exists=True),
+    help="Add what is missing to these manifests, and change nothing else of them.",
+)
+@edit_options
 @click.option(
     "--name", default="my-cluster", show_default=True, metavar="NAME", help="Name of the cluster in the manifests."
 )
@@ -70,6 +78,8 @@ def command(
     path: str,
     source_format: str,
     directory: str | None,
+    into: str | None,
+    keeping: Keeping,
     name: str,
     source_cluster: str | None,
     config: str | None,
@@ -85,6 +95,10 @@ def command(
     not-converted.yaml.
     """
     _refuse(source_format, source_cluster, config)
+    if into is not None and directory is not None:
+        raise CommandError("--into and --out exclude each other", "give one of the two", Exit.USAGE)
+    if into is None and keeping != Keeping():
+        raise CommandError("--write and --branch are for --into", status=Exit.USAGE)
     from reconciler.codec.kinds import PLURALS
     from reconciler.workflow.converting import ConversionSource, ConversionStyle, convert_source
 
@@ -92,14 +106,13 @@ def command(
         raise CommandError("--implied is for roles: it says nothing with --no-roles", status=Exit.USAGE)
 
     source = ConversionSource(source_format, path, _stdin() if path == "-" else "", source_cluster, config)
-    converted = convert_source(source, name, ConversionStyle(not no_roles, implied, layout))
-    if directory is not None:
-        write_files(converted.files, directory)
-    if output == "json":
-        out_json(_document(converted))
-    elif directory is None:
-        texts = (text for file, text in converted.files.items() for text in (f"---\n# {file}", text.rstrip("\n")))
-        out(texts, whole=True)
+    style = ConversionStyle(not no_roles, implied, layout)
+    status = Exit.OK
+    if into is not None:
+        converted, status = _into(source, into, style, keeping, output)
+    else:
+        converted = convert_source(source, name, style)
+        _hand_over(converted, directory, output)
     for remark in converted.unmanaged:
         info(f"not managed here: {_shown(remark)}")
     for remark in converted.skipped:
@@ -111,7 +124,32 @@ def command(
         info(f"{converted.more_roles:,} more rules are roles with --implied, which adds DESCRIBE where it is granted")
     if converted.skipped:
         info(f"not in the manifests: {len(converted.skipped):,}")
-    return Exit.DIFFERENT if converted.skipped else Exit.OK
+    return Exit.DIFFERENT if converted.skipped else status
+
+
+def _hand_over(converted: "Converted", directory: str | None, output: str) -> None:
+    if directory is not None:
+        write_files(converted.files, directory)
+    if output == "json":
+        out_json(_document(converted))
+    elif directory is None:
+        texts = (text for file, text in converted.files.items() for text in (f"---\n# {file}", text.rstrip("\n")))
+        out(texts, whole=True)
+
+
+def _into(
+    source: "ConversionSource", into: str, style: "ConversionStyle", keeping: Keeping, output: str
+) -> "tuple[Converted, Exit]":
+    """Add to manifests that are there; the cluster is the one that is named, else the only one."""
+    from reconciler.workflow.converting_into import convert_into
+
+    context = click.get_current_context()
+    named = context.get_parameter_source("name") is not click.ParameterSource.DEFAULT
+    found = convert_into(source, into, context.params["name"] if named else None, style)
+    for what in found.kept:
+        info(f"declared otherwise, and left so: {what if is_visible(what) else ascii(what)[1:-1]}")
+    status = keep(found.edit, keeping, message=f"Add what {source.format} creates", output=output)
+    return found.converted, Exit(status)
 
 
 def _refuse(source_format: str, source_cluster: str | None, config: str | None) -> None:

@@ -260,6 +260,8 @@ def _new(book: Book, changes: Changes, clusters: frozenset[str], wish: DesiredTo
 def _item(wish: DesiredTopic) -> Item:
     topic = wish.topic
     item: dict[str, Written] = {"name": quoted(topic.name)}
+    if wish.absent:
+        return {**item, "absent": "true"}
     item |= {field: str(count) for field, name in _COUNTS.items() if (count := getattr(topic, name)) is not None}
     if topic.configs:
         item["configs"] = {name: _config(name, text) for name, text in topic.configs.items()}
