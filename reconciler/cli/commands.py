@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import click
 
 from reconciler.cli.program_options import program_options
-from reconciler.cli.recipes import recipes_of
+from reconciler.cli.recipes import all_recipes, recipes_of
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PREFIX: Final = "RECONCILER"
 #: Options that mean different things in different commands: a variable of theirs names the command.
 _OF_ONE_COMMAND: Final = frozenset(
-    {"fail-on", "fleet", "from", "keep", "layout", "logs", "name", "out", "run", "since"}
+    {"also", "fail-on", "fleet", "from", "keep", "layout", "logs", "name", "out", "run", "since"}
 )
 _EPILOGUE: Final = """\
 Environment variables set options: {variables} for --{option}. More options: reconciler --help.
@@ -34,6 +34,8 @@ class CommandTable(click.Group):
 
     table: ClassVar[Mapping[str, str]]
     aliases: ClassVar[Mapping[str, str]] = {}
+    #: Words that other tools have for what a command here does, or one of its recipes.
+    elsewhere: ClassVar[Mapping[str, str]] = {}
     #: The modules of commands are called so, before the command's own name.
     modules: ClassVar[str] = "reconciler.cli."
     #: The words before the command's own name.
@@ -69,6 +71,10 @@ class CommandTable(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
+            meant = self.elsewhere.get(error.command_name)
+            if meant is not None:
+                message = f"No such command {error.command_name!r}. See: reconciler {meant} --help"
+                raise click.NoSuchCommand(error.command_name, message, ctx=ctx) from None
             raise click.NoSuchCommand(error.command_name, possibilities=(*self.table, *self.aliases), ctx=ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -95,6 +101,7 @@ def prepared(command: click.Command, words: tuple[str, ...]) -> click.Command:
             prepared(below, (*words, name))
     if not words:
         command.params += program_options()
+        command.epilog = all_recipes()
     options = [one for one in command.params if isinstance(one, click.Option) and one.name != "version"]
     for option in options:
         option.envvar = option.envvar or _variables(words, _long(option))

@@ -53,7 +53,19 @@ COMMANDS: Final = {
     "version": "Print the version",
 }
 
-
+#: What people type who come from terraform, kubectl, git and Kafka's own scripts.
+ELSEWHERE: Final = {
+    "check": "validate",
+    "clean": "cleanup",
+    "destroy": "plan",
+    "fmt": "lint",
+    "import": "adopt",
+    "list": "access",
+    "ping": "doctor",
+    "revert": "undo",
+    "rollback": "undo",
+    "why": "explain",
+}
 #: Commands whose text is read, and who do nothing meanwhile that somebody watches.
 _READ: Final = frozenset({"validate", "plan", "show", "drift", "test", "lint", "can-i", "who-can", "explain", "access"})
 
@@ -63,6 +75,7 @@ class Commands(CommandTable):
 
     table = COMMANDS
     aliases = {"diff": "plan", "status": "drift"}  # noqa: RUF012 - a ClassVar of the base
+    elsewhere = ELSEWHERE
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -15,6 +15,7 @@ RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
         "Rename a service principal without an outage",
         "Delete a topic",
         "Raise partitions",
+        "Change the replication factor",
         "Give a group more time before it rebalances",
         "Cut off a compromised principal, now and at the next merge",
         "Review a pull request as a security person",
@@ -31,11 +32,19 @@ RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
     "who-can": ("Find out who can write to a topic, and why",),
     "explain": ('Solve "Not authorized to access topic"', "Find out who can write to a topic, and why"),
     "access": ("Find out who can write to a topic, and why",),
+    "quota": ("Limit what a client may send",),
     "usage": ("Find unused ACLs",),
     "lint": ("Find unused ACLs",),
     "export": ("Share a cluster with Strimzi, Terraform or Confluent",),
     "convert": ("Move in from another tool",),
 }
+
+
+def all_recipes() -> str:
+    """The paragraph of the program's help: every recipe, so that whoever looks for a task finds a command."""
+    found = dict.fromkeys(heading for headings in RECIPES.values() for heading in headings if heading not in _PIPELINES)
+    listed = "; ".join((*found, "Run it in GitHub Actions, GitLab, Jenkins, Azure DevOps or Bitbucket"))
+    return f"Recipes in docs/how-to.md, which the help of their commands names, too: {listed}."
 
 
 def recipes_of(words: tuple[str, ...]) -> str:

@@ -12,7 +12,8 @@ _FILE: Final = "password"
 def write_connections(sandbox: Sandbox, *, default_allow: bool) -> None:
     """Writes the Cluster document that ``--connections`` reads, as the user ``reconciler`` if there is one.
 
-    Whoever started the sandbox is its operator, so the facts are in it: its super users and ``default_allow``.
+    Whoever started the sandbox is its operator, so the facts are in it: who connects, its super users and
+    ``default_allow``.
 
     The password is a file of its own, as in every connections file. Nobody else can reach into the directory, so the
     reference needs no ``--secrets-dir``.
@@ -28,7 +29,7 @@ def write_connections(sandbox: Sandbox, *, default_allow: bool) -> None:
         "kind: Cluster",
         f"metadata: {{name: {json.dumps(sandbox.name)}}}",
         "spec:",
-        *_facts(sandbox, default_allow=default_allow),
+        *_facts(sandbox, user, default_allow=default_allow),
         f"  bootstrapServers: {json.dumps(sandbox.bootstrap.split(','))}",
         "  client:",
         *(f"    {name}: {json.dumps(value)}" for name, value in client.items()),
@@ -36,10 +37,11 @@ def write_connections(sandbox: Sandbox, *, default_allow: bool) -> None:
     write_private(sandbox.connections, "\n".join(lines) + "\n")
 
 
-def _facts(sandbox: Sandbox, *, default_allow: bool) -> list[str]:
+def _facts(sandbox: Sandbox, user: str, *, default_allow: bool) -> list[str]:
     if not sandbox.super_users:  # it has no authorizer, so there are no ACLs either
         return []
     return [
+        f"  principal: {json.dumps(f'User:{user}')}",
         f"  superUsers: {json.dumps(list(sandbox.super_users))}",
         f"  allowEveryoneIfNoAclFound: {str(default_allow).lower()}",
     ]

@@ -13,7 +13,8 @@ from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.commands import variables
 from reconciler.cli.exits import Exit
 from reconciler.cli.export import LISTS
-from reconciler.cli.main import program, run
+from reconciler.cli.main import ELSEWHERE, program, run
+from reconciler.cli.recipes import RECIPES
 from reconciler.codec.kinds import LISTED
 from reconciler.model import ClusterState, Listing, OpaqueBinding, Topic
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
@@ -377,3 +378,20 @@ def test_export_lists_what_a_cluster_has_as_rows(place: Path, capsys: pytest.Cap
     assert set(LISTED) <= set(LISTS)
     assert run(["export", "--path", "manifests", "-c", "c=snapshot:live.json", "-o", "table"]) == Exit.OK
     assert "6 rows" in capsys.readouterr().out
+
+
+def test_the_programs_help_names_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == Exit.OK
+    shown = " ".join(capsys.readouterr().out.split())
+    headings = {heading for found in RECIPES.values() for heading in found if not heading.startswith("Run it in")}
+    assert [heading for heading in sorted(headings) if heading not in shown] == []
+    assert "docs/how-to.md" in shown
+    assert "Run it in GitHub Actions, GitLab" in shown
+
+
+def test_words_of_other_tools_name_the_command_to_look_at(capsys: pytest.CaptureFixture[str]) -> None:
+    for word, command in ELSEWHERE.items():
+        assert word not in program.table
+        assert command in program.table
+        assert run([word]) == Exit.USAGE
+        assert f"No such command '{word}'. See: reconciler {command} --help" in capsys.readouterr().err
