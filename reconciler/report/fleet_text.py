@@ -13,6 +13,8 @@ _STYLES: Final = {"+": "add", "-": "remove", "~": "change", "!": "warn"}
 #: Lines for the differences of all clusters together, and how many each one has at least.
 _ROOM: Final = 60
 _FEWEST: Final = 2
+#: So many reasons why clusters are not known.
+_UNKNOWN: Final = 10
 
 
 def run_lines(run: FleetRun, style: Style = plain) -> Iterator[str]:
@@ -47,7 +49,13 @@ def drift_lines(report: FleetReport, style: Style = plain, *, expand: bool = Fal
     has its own.
     """
     groups = _alike(report, expand=expand)
-    shown = groups[: lines_shown(len(groups), expand=expand)]
+    known = [same for same in groups if same[0].counts is not None]
+    unknown = [same for same in groups if same[0].counts is None]
+    # Neither hides the other: many clusters may be out of reach at once, and one of the others may have been opened.
+    shown = [
+        *unknown[: lines_shown(len(unknown), expand=expand, most=_UNKNOWN)],
+        *known[: lines_shown(len(known), expand=expand)],
+    ]
     if len(shown) < len(groups):
         clusters, total = (sum(map(len, some)) for some in (shown, groups))
         cut = f"{clusters:,} of {total:,} clusters that differ or are not known shown"
@@ -64,10 +72,13 @@ def drift_lines(report: FleetReport, style: Style = plain, *, expand: bool = Fal
         else:
             yield style("title", f"  {names}") + f"{', each' if len(same) > 1 else ''}: {item.words}"
             yield from _differences(item, style, room)
-    if others := [one for same in groups[len(shown) :] for one in same]:
+    named = {same[0].cluster for same in shown}
+    if others := [one for same in groups if same[0].cluster not in named for one in same]:
         counts = sum((one.counts for one in others if one.counts is not None), DriftCounts())
-        unknown = sum(one.counts is None for one in others)
-        yield f"  and {counted(len(others), 'cluster')} more: {counts_words(counts)}, {unknown:,} not known"
+        unseen = sum(one.counts is None for one in others)
+        said = [counts_words(counts)] if unseen < len(others) else []
+        said += [f"{unseen:,} not known"] if unseen else []
+        yield f"  and {counted(len(others), 'cluster')} more: {', '.join(said)}"
     yield ""
     yield style("title", drift_summary(report))
     skipped = f"{report.buckets_skipped:,} of {counted(report.buckets, 'bucket')} were equal by digest and not read"

@@ -3,10 +3,10 @@
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, repeat
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from reconciler.model import Origin
-from reconciler.plan import BrokerAnswer, Effect, Phase, Plan, Ruling, Step
+from reconciler.plan import BrokerAnswer, Effect, EffectKind, Phase, Plan, Ruling, Step
 from reconciler.report.folding import MOST_LINES, arranged, first_names
 from reconciler.report.kinds import Alike, Detail, kind_of, sign_of
 from reconciler.report.review_text import effect_words
@@ -17,6 +17,8 @@ _Tagged: TypeAlias = tuple[Step, Effect | None]
 #: Steps that differ in their operation only, and so share a line.
 _Shared: TypeAlias = list[_Tagged]
 _Answers: TypeAlias = Mapping[str, BrokerAnswer]
+
+_TOGETHER: Final = frozenset({EffectKind.NO_EFFECT, EffectKind.NARROWS_NEW})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,19 @@ def _key(step: Step, effect: Effect | None, *, expand: bool) -> Hashable:
     shared = None if expand else kind_of(step.change).shared(step.change)
     if shared is None:
         return step.id
-    return type(step.change), shared, effect, step.origin, step.expires, step.reason, step.ticket, step.role
+    # Of the operations of one DENY some may narrow an ALLOW of the plan and others nothing: they stay one line.
+    told = _TOGETHER if effect is not None and effect.kind in _TOGETHER else effect
+    return type(step.change), shared, told, step.origin, step.expires, step.reason, step.ticket, step.role
+
+
+def _effect(shared: _Shared) -> Effect | None:
+    """What the steps of one line do together."""
+    found = (effect for _, effect in shared if effect is not None and effect.kind is EffectKind.NARROWS_NEW)
+    return next(found, shared[0][1])
 
 
 def _alike(shared: _Shared, answers: _Answers) -> Alike:
-    step, effect = shared[0]
+    step, effect = shared[0][0], _effect(shared)
     answer = answers.get(step.id) if answers else None
     if answer is not None and answer.ruling is not Ruling.ACCEPTED:
         return Alike(0, step.id)  # what the broker says about it is about this step only
@@ -96,7 +106,7 @@ def _alike(shared: _Shared, answers: _Answers) -> Alike:
 
 
 def _line(plan: Plan, lines: Sequence[_Shared], answers: _Answers) -> StepLine:
-    step, effect = lines[0][0]
+    step, effect = lines[0][0][0], _effect(lines[0])
     kind, changes = kind_of(step.change), [one.change for one, _ in lines[0]]
     words = kind.words(changes, plan.topics)
     steps = [one for shared in lines for one, _ in shared]

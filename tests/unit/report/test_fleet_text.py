@@ -108,15 +108,26 @@ def test_a_fleet_that_drifts_everywhere_fits_a_few_screens() -> None:
     lines = list(drift_lines(report))
     text = "\n".join(lines)
     assert len(lines) <= _SCREENS
-    assert lines[0].startswith("20 of 101 clusters that differ or are not known shown, the gravest first; --expand")
+    assert lines[0].startswith("21 of 101 clusters that differ or are not known shown, the gravest first; --expand")
     assert text.index("zone: not known") < text.index("site-100: ") < text.index("site-099: ")
     left = [one for one in clusters if f"{one.cluster}: " not in text]
-    assert f"and {len(left)} clusters more: {10 * len(left)} bindings missing, {sum(range(1, 82)):,} bindings" in text
-    assert "0 not known" in text
+    assert f"and {len(left)} clusters more: {10 * len(left)} bindings missing, {sum(range(1, 81)):,} bindings" in text
     assert f"6,050 differences among {len(clusters) * 9} bindings in scope" in text
     expanded = "\n".join(drift_lines(report, expand=True))
     assert all(f"  {one.cluster}: {one.words}" in expanded for one in clusters)
     assert all(f"+ {number} {n}  a.yaml:1:1" in expanded for number in range(1, 101) for n in range(10))
+
+
+def test_clusters_that_are_not_known_do_not_push_out_those_that_differ() -> None:
+    unknown = tuple(
+        FleetCluster(f"a{n:03}", failure=Failure(f"a{n:03}", "gone", f"no broker at {n}")) for n in range(90)
+    )
+    open_one = _cluster(1, DriftCounts(9, 9, deletes=1), "way in")
+    text = "\n".join(drift_lines(FleetReport("run", "2026-11-20", (*unknown, open_one))))
+    assert len(text.splitlines()) <= 60
+    assert "way in" in text
+    assert text.count(": not known: gone") == 10
+    assert "and 80 clusters more: 80 not known" in text
 
 
 def test_clusters_that_differ_alike_share_a_line_unless_expanded() -> None:

@@ -17,7 +17,7 @@ from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.questions_text import explain_document, explain_lines, explained
 from reconciler.report.results import Report
 from reconciler.report.step_lines import step_lines
-from tests.unit.access.bindings import bindings
+from tests.unit.access.bindings import binding, bindings
 
 _DAY = datetime.date(2026, 11, 21)
 _OPTIONS = FormatOptions("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
@@ -154,3 +154,18 @@ def test_one_id_is_shown_as_the_one_to_approve() -> None:
     assert "Approve with --require-id plan-" in text
     for name in sorted(FORMATS.keys() & {"markdown", "html"}):
         assert re.findall(r"\b(plan|change)-[0-9a-f]{64}", written(name, moved)) == ["plan"]
+
+
+def test_operations_of_one_deny_share_a_line_that_says_what_any_of_them_does() -> None:
+    wanted = [
+        binding("TOPIC:P:a User:a@* ALLOW WRITE"),
+        binding("TOPIC:L:abc User:a@* DENY WRITE"),
+        binding("TOPIC:L:abc User:a@* DENY DELETE"),
+    ]
+    found = [line for line in step_lines(plan([], wanted)) if " DENY " in line.words]
+    assert [(len(line.ids), line.effect) for line in found] == [(2, "narrows an ALLOW of this plan")]
+    lines = step_lines(plan([], wanted), expand=True)
+    assert sorted(line.effect for line in lines if " DENY " in line.words) == [
+        "narrows an ALLOW of this plan",
+        "no effect",
+    ]
