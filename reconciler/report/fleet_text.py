@@ -76,9 +76,9 @@ def drift_lines(report: FleetReport, style: Style = plain, *, expand: bool = Fal
     if others := [one for same in groups if same[0].cluster not in named for one in same]:
         counts = sum((one.counts for one in others if one.counts is not None), DriftCounts())
         unseen = sum(one.counts is None for one in others)
-        said = [counts_words(counts)] if unseen < len(others) else []
-        said += [f"{unseen:,} not known"] if unseen else []
-        yield f"  and {counted(len(others), 'cluster')} more: {', '.join(said)}"
+        left = [counts_words(counts)] if unseen < len(others) else []
+        left += [f"{unseen:,} not known"] if unseen else []
+        yield f"  and {counted(len(others), 'cluster')} more: {', '.join(left)}"
     yield ""
     yield style("title", drift_summary(report))
     skipped = f"{report.buckets_skipped:,} of {counted(report.buckets, 'bucket')} were equal by digest and not read"
