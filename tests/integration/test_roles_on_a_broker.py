@@ -30,6 +30,7 @@ _RULES = {
     "monitor": "{role: monitor, topics: {prefix: roles.}, groups: {any: true}}",
     "sink": "{role: connect-sink, topics: [roles.in], groups: [connect-roles]}",
     "consumer": "{role: consumer, topics: [roles.in], groups: [roles-share]}",
+    "groupless": "{role: consumer, topics: [roles.in], groups: [roles-other]}",
 }
 _DOCUMENT = """\
 apiVersion: reconciler/v1
@@ -144,5 +145,23 @@ def test_a_consumer_may_consume_in_a_share_group(granted: Sandbox) -> None:
             producer.flush(_TIMEOUT)
             found = list(consumer.poll(1.0) or [])
         assert {message.value() for message in found if message.error() is None} == {b"shared"}
+    finally:
+        consumer.close()
+
+
+def test_without_read_on_the_share_group_there_is_nothing_to_consume(granted: Sandbox) -> None:
+    consumer = ShareConsumer({**_As(granted, "groupless").settings, "group.id": "roles-share"})
+    try:
+        consumer.subscribe(["roles.in"])
+        deadline = time.monotonic() + _TIMEOUT
+        errors: list[Any] = []
+        while not errors and time.monotonic() < deadline:
+            try:
+                found: list[Any] = list(consumer.poll(1.0) or [])
+            except KafkaException as error:
+                errors = [error.args[0]]
+            else:
+                errors = [message.error() for message in found]
+        assert [error.name() for error in errors if error is not None] == ["GROUP_AUTHORIZATION_FAILED"]
     finally:
         consumer.close()
