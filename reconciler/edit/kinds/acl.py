@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from reconciler.edit import homes
@@ -441,6 +442,12 @@ def _resources(rule: ExportedRule) -> Item:
     return {field_name: names}
 
 
+@lru_cache(maxsize=1)
+def _bridges(bindings: frozenset[AclBinding]) -> frozenset[AclBinding]:
+    # Every binding of a cluster is looked at to find them, and every difference asks.
+    return frozenset(standing_bridges(bindings))
+
+
 def adopted(state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str | None:
     """What is declared with one binding as the cluster has it."""
     bindings = dict(state.bindings)
@@ -448,7 +455,7 @@ def adopted(state: DesiredState, change: Change, live: ClusterState, said: Decla
         case Create(AclBinding() as binding):
             bindings.pop(binding, None)
         case Delete(AclBinding() as binding):
-            problem = _BRIDGE if binding in standing_bridges(live.bindings) else binding_problem(binding)
+            problem = _BRIDGE if binding in _bridges(live.bindings) else binding_problem(binding)
             if problem is not None:
                 return problem
             bindings[binding] = said
