@@ -69,7 +69,7 @@ def in_the_making(archive: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            recorder.terminate()
+            recorder.kill()  # it would write the archive before it ended, which takes as long as it takes
             waiting.join()
 
 
@@ -99,5 +99,7 @@ def _record(part: Path, scratch: Path) -> "subprocess.Popen[bytes]":
 
 def _keep(recorder: "subprocess.Popen[bytes]", archive: Path) -> None:
     """Give the archive its name, once it is whole."""
+    part = archive.with_suffix(".part")
     if recorder.wait() == 0:
-        archive.with_suffix(".part").rename(archive)
+        part.rename(archive)
+    part.unlink(missing_ok=True)
