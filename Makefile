@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Test processes side by side, each with brokers of its own: they wait more than they work.
-WORKERS ?= 4
+WORKERS ?= 3
 
 # Test processes and the commands that they run would each compile what they import, where somebody forbids to keep it.
 unexport PYTHONDONTWRITEBYTECODE

@@ -57,8 +57,8 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (70, ("tests/integration/apply/test_two_operators.py",)),
     (70, ("tests/security/test_rows.py",)),
     (60, ("tests/integration/ci/test_action_scripts.py",)),
-    # Kafka's own applications, and the broker that the roles' tests share.
-    (60, ("tests/integration/applications/", "tests/integration/test_roles_on_a_broker.py")),
+    # The broker that tests of the roles share.
+    (60, ("tests/integration/test_roles_on_a_broker.py",)),
     (60, ("tests/property/test_topic_convergence.py",)),
     # Documents of the examples.
     (

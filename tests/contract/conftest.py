@@ -66,20 +66,18 @@ def confluent_cloud_cluster() -> Subject:
     return Subject(FlavoredCluster(cloud, FLAVORS["confluent-cloud"]), (4, 4))
 
 
-#: The newest and the oldest keep the whole contract in every run; 4.3, the last without ranges of hosts, that of ACLs.
+#: The newest and the oldest keep the contract in every run, those between them in the long tests.
 _ALWAYS: Final = (DEFAULT_VERSION, "3.9")
-_OF_ACLS: Final = "4.3"
-_LONG: Final = ("4.2", "4.1", "4.0")
+_LONG: Final = ("4.3", "4.2", "4.1", "4.0")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Every test of the contract, on every implementation."""
     if "subject" not in metafunc.fixturenames:
         return
-    long = _LONG if metafunc.module.__name__.endswith("test_acl_writes") else (_OF_ACLS, *_LONG)
     real = [
-        pytest.param(version, marks=[pytest.mark.broker, *([pytest.mark.long] if version in long else [])])
-        for version in (*_ALWAYS, _OF_ACLS, *_LONG)
+        pytest.param(version, marks=[pytest.mark.broker, *([pytest.mark.long] if version in _LONG else [])])
+        for version in (*_ALWAYS, *_LONG)
     ]
     metafunc.parametrize(
         "subject",

@@ -4,6 +4,7 @@ The same plans without bridges, and a careless order, do show one.
 """
 
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -46,6 +47,8 @@ from tests.verbs import creations, deletions
 pytestmark = pytest.mark.broker
 BROKERS = (1, 2, 3)
 USERS = ("alice", "bob")
+#: Seconds that a careless tool takes from one request to the next.
+_DELAY = 0.3
 NAMES = 40
 #: Requests after which a run is killed: while its sentinels, bridges and steps are sent.
 KILLS = (10, 5)
@@ -200,8 +203,10 @@ def _grants_first(admin: KafkaCluster, change: Change) -> None:
     delete = sorted(change.before - change.after, key=lambda binding: binding.entry.permission_type)
     for start in range(0, len(create), 40):
         admin.send(creations(create[start : start + 40]))
+        time.sleep(_DELAY)
     for start in range(0, len(delete), 40):
         admin.send(deletions(delete[start : start + 40]))
+        time.sleep(_DELAY)
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -53,7 +53,7 @@ def test_a_claim_that_is_not_shown_ends_the_tour_with_status_1(
     assert "✓ the plan is applied and verified" in shown.out
     assert "$ reconciler plan examples/acls --cluster demo" in shown.out
     assert "error:" not in shown.out
-    assert len(shown.out.splitlines()) < 110
+    assert len(shown.out.splitlines()) < 120
     lines = [line for line in shown.out.splitlines() if "/" not in line]  # but paths of any length
     assert max(map(len, lines)) <= 80
     assert "steps did not show what they claim" in shown.err

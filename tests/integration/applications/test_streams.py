@@ -20,7 +20,8 @@ from tests.integration.applications.applications import (
 )
 from tests.integration.topics.java_classes import compiled
 
-pytestmark = pytest.mark.broker
+# Twelve applications in one Java, and the broker that they tell from all others, take a minute.
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 
 _TIMEOUT = 20
 _INPUT = "streams-in"

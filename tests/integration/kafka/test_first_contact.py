@@ -150,9 +150,9 @@ def test_a_slow_one_that_gets_further_is_waited_for(broker: Sandbox) -> None:
 
 def test_one_that_was_connected_before_is_not_given_up(broker: Sandbox) -> None:
     """What fails later is the network's: the next request may succeed."""
-    with before(broker, silent, request_timeout_ms="1500") as (settings, came):
+    with before(broker, silent, request_timeout_ms="2500") as (settings, came):
         settings.first_contact.made = True
-        reply = ask(settings, "alter_quotas", alterations=[], only_validate=True)
+        reply = ask(settings, "quota.altered", alterations=[], only_validate=True)
     assert came
     assert reply is not None
     assert reply[0] == "unsent"
