@@ -123,7 +123,7 @@ def test_a_shallow_checkout(pipeline: Pipeline) -> None:
 
 @pytest.mark.parametrize(
     "attributes",
-    ["*.yaml export-ignore", "*.yaml working-tree-encoding=UTF-16", "*.yaml filter=evil", "*.yaml eol=crlf ident"],
+    ["*.yaml export-ignore", "*.yaml working-tree-encoding=UTF-16 filter=evil eol=crlf ident"],
 )
 def test_settings_of_the_checkout_do_not_change_the_base(pipeline: Pipeline, attributes: str) -> None:
     """A pull request's .gitattributes would leave files of the base out, convert them, or run a program on them."""
