@@ -19,7 +19,7 @@ _COMMENT: Final = re.compile(r"(?:^|[\s\[{,\]}])(#[^\r\n]*)")
 
 
 @dataclass(slots=True, eq=False)
-class Span:
+class TextSpan:
     """One value: ``text[start:end]``, and the line and column of its beginning, from 0.
 
     A scalar has neither ``items`` nor ``entries``. ``flow``: written in brackets. ``dashes`` are the places of the
@@ -33,19 +33,19 @@ class Span:
     column: int
     flow: bool = False
     plain: str = ""
-    items: "list[Span]" = field(default_factory=list)
+    items: "list[TextSpan]" = field(default_factory=list)
     dashes: list[int] = field(default_factory=list)
-    entries: "list[tuple[Span, Span]]" = field(default_factory=list)
+    entries: "list[tuple[TextSpan, TextSpan]]" = field(default_factory=list)
 
-    def get(self, *path: str) -> "Span | None":
+    def get(self, *path: str) -> "TextSpan | None":
         """The value at the end of a path of keys, or ``None``."""
-        found: Span | None = self
+        found: TextSpan | None = self
         for key in path:
             entry = None if found is None else found.entry(key)
             found = None if entry is None else entry[1]
         return found
 
-    def entry(self, key: str) -> "tuple[Span, Span] | None":
+    def entry(self, key: str) -> "tuple[TextSpan, TextSpan] | None":
         """The key and value of that name, or ``None``."""
         return next((one for one in self.entries if one[0].plain == key), None)
 
@@ -53,7 +53,7 @@ class Span:
         """Whether a value below this one, or this one, begins at the line and column."""
         return any((one.line, one.column) == place for one in self.walk())
 
-    def walk(self) -> "Iterator[Span]":
+    def walk(self) -> "Iterator[TextSpan]":
         """The value itself and all below it."""
         yield self
         for item in self.items:
@@ -62,7 +62,7 @@ class Span:
             yield from value.walk()
 
     @property
-    def texts(self) -> "list[Span]":
+    def texts(self) -> "list[TextSpan]":
         """A scalar, or the scalars of a list."""
         if self.kind == "scalar":
             return [self]
@@ -73,7 +73,7 @@ class Span:
 class DocumentSpan:
     """A document: its root, and the place of its ``---`` (the beginning of the text where it has none)."""
 
-    root: Span
+    root: TextSpan
     start: int
 
 
@@ -94,7 +94,7 @@ def layout(text: str) -> list[DocumentSpan]:
     return found
 
 
-def _node(text: str, opening: Any, following: Callable[[], Any]) -> Span:
+def _node(text: str, opening: Any, following: Callable[[], Any]) -> TextSpan:
     mark = opening.start_mark
     kind = type(opening)
     if kind is yaml.ScalarEvent:
@@ -102,9 +102,9 @@ def _node(text: str, opening: Any, following: Callable[[], Any]) -> Span:
         if opening.style in ("|", ">"):
             # Its end mark is where the next token begins.
             end = mark.index + len(text[mark.index : end].rstrip())
-        return Span("scalar", mark.index, end, mark.line, mark.column, plain=opening.value)
+        return TextSpan("scalar", mark.index, end, mark.line, mark.column, plain=opening.value)
     is_list = kind is yaml.SequenceStartEvent
-    span = Span(
+    span = TextSpan(
         "list" if is_list else "mapping", mark.index, mark.index, mark.line, mark.column, bool(opening.flow_style)
     )
     closing = yaml.SequenceEndEvent if is_list else yaml.MappingEndEvent
@@ -160,7 +160,7 @@ def line_break(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\r" if "\r" in text and "\n" not in text else "\n"
 
 
-def comments(text: str, span: Span) -> list[str]:
+def comments(text: str, span: TextSpan) -> list[str]:
     """The comments inside a value and at the end of its last line, in order."""
     found, at = [], span.start
     leaves = (leaf for leaf in _leaves(span))
@@ -170,7 +170,7 @@ def comments(text: str, span: Span) -> list[str]:
     return found
 
 
-def _leaves(span: Span) -> Iterator[Span]:
+def _leaves(span: TextSpan) -> Iterator[TextSpan]:
     if span.kind == "scalar":
         yield span
     for item in span.items:

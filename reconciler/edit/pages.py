@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.edit.layout import Span, layout
+from reconciler.edit.layout import TextSpan, layout
 from reconciler.manifest import (
     ClusterDeclaration,
     Manifests,
@@ -38,7 +38,7 @@ class Page:
     source: Source
     heading: Heading
     root: MappingNode
-    span: Span
+    span: TextSpan
     start: int
 
     @property

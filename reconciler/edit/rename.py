@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.edit.layout import Span
+from reconciler.edit.layout import TextSpan
 from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice, spliced, with_flow_item, with_lines_after
 from reconciler.edit.writing import quoted
@@ -27,7 +27,7 @@ def _of_page(book: Book, page: Page, old: str, new: str) -> Iterator[Splice]:
                 yield from _added(page.text, entry, new)
 
 
-def _holders(page: Page, spec: Span) -> Iterator[Span]:
+def _holders(page: Page, spec: TextSpan) -> Iterator[TextSpan]:
     if page.heading.kind == "Acls":
         yield spec
         return
@@ -39,7 +39,7 @@ def _holders(page: Page, spec: Span) -> Iterator[Span]:
             yield from grants.items if grants is not None else ()
 
 
-def _named(value: Span, texts: Sequence[Mapping[tuple[int, int], str]], principal: str) -> Span | None:
+def _named(value: TextSpan, texts: Sequence[Mapping[tuple[int, int], str]], principal: str) -> TextSpan | None:
     """The text that is this principal, on every cluster."""
     for one in value.texts:
         if {found.get((one.line, one.column)) for found in texts} == {principal}:
@@ -47,7 +47,7 @@ def _named(value: Span, texts: Sequence[Mapping[tuple[int, int], str]], principa
     return None
 
 
-def _added(text: str, entry: tuple[Span, Span], new: str) -> Iterator[Splice]:
+def _added(text: str, entry: tuple[TextSpan, TextSpan], new: str) -> Iterator[Splice]:
     key, value = entry
     if value.kind == "scalar":
         if key.plain == "principal":
@@ -71,6 +71,6 @@ def mentions(book: Book, principal: str) -> list[str]:
     ]
 
 
-def _is_waiver(page: Page, one: Span) -> bool:
+def _is_waiver(page: Page, one: TextSpan) -> bool:
     span = page.span.get("spec", "waive")
     return span is not None and any(below is one for below in span.walk())

@@ -7,7 +7,7 @@ stay, unless they stand inside what is cut.
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from reconciler.edit.layout import Span, line_break, line_end, line_start, next_line, past_blanks
+from reconciler.edit.layout import TextSpan, line_break, line_end, line_start, next_line, past_blanks
 
 
 class Splice(NamedTuple):
@@ -33,7 +33,7 @@ def spliced(text: str, splices: Collection[Splice]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def without_items(text: str, span: Span, gone: Collection[int]) -> list[Splice]:
+def without_items(text: str, span: TextSpan, gone: Collection[int]) -> list[Splice]:
     """A list without some of its items, by number; some remain."""
     places = [(item.start, item.end) for item in span.items]
     if span.flow:
@@ -41,7 +41,7 @@ def without_items(text: str, span: Span, gone: Collection[int]) -> list[Splice]:
     return [_lines(text, span.dashes[number], span.items[number].end) for number in sorted(gone)]
 
 
-def emptied(text: str, key: Span, span: Span) -> list[Splice]:
+def emptied(text: str, key: TextSpan, span: TextSpan) -> list[Splice]:
     """The list of a key without any items: ``[]``, where it began."""
     if span.flow:
         return [Splice(span.start, span.end, "[]")]
@@ -50,7 +50,7 @@ def emptied(text: str, key: Span, span: Span) -> list[Splice]:
     return [Splice(before, before, " []"), *without_items(text, span, range(len(span.items)))]
 
 
-def without_entries(text: str, span: Span, gone: Collection[str]) -> list[Splice]:
+def without_entries(text: str, span: TextSpan, gone: Collection[str]) -> list[Splice]:
     """A mapping without some of its keys; some remain."""
     places = [(key.start, value.end) for key, value in span.entries]
     numbers = [number for number, (key, _) in enumerate(span.entries) if key.plain in gone]
@@ -70,8 +70,8 @@ def without_entries(text: str, span: Span, gone: Collection[str]) -> list[Splice
     return found
 
 
-def _tail(span: Span, number: int) -> Span:
-    return Span(span.kind, span.entries[number][0].start, span.end, 0, 0, entries=span.entries[number:])
+def _tail(span: TextSpan, number: int) -> TextSpan:
+    return TextSpan(span.kind, span.entries[number][0].start, span.end, 0, 0, entries=span.entries[number:])
 
 
 def _lines(text: str, start: int, end: int) -> Splice:
@@ -129,7 +129,7 @@ def with_lines_after(text: str, at: int, lines: Sequence[str]) -> Splice:
     return Splice(place, place, "".join(line + newline for line in lines))
 
 
-def with_flow_item(text: str, span: Span, written: str) -> Splice:
+def with_flow_item(text: str, span: TextSpan, written: str) -> Splice:
     """One more item or entry before the closing bracket, on a line of its own where the last one has one."""
     ends = [item.end for item in span.items] or [value.end for _, value in span.entries]
     starts = [item.start for item in span.items] or [key.start for key, _ in span.entries]

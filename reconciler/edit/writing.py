@@ -7,7 +7,7 @@ yaml_text.scalar` with ``flow``. Names come from clusters and may be anything th
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from reconciler.edit.layout import Span
+from reconciler.edit.layout import TextSpan
 from reconciler.edit.splices import Splice, with_flow_item, with_lines_after
 from reconciler.report.export.yaml_text import WIDTH, document_head, scalar
 
@@ -51,7 +51,7 @@ def item_lines(item: Item, column: int, notes: Sequence[str] = ()) -> list[str]:
     return [*(f"{margin}{note}" for note in notes), f"{margin}- {lines[0].lstrip()}", *lines[1:]]
 
 
-def with_items(text: str, mapping: Span, key: str, items: Sequence[Item]) -> list[Splice]:
+def with_items(text: str, mapping: TextSpan, key: str, items: Sequence[Item]) -> list[Splice]:
     """Items after the last one of a key's list, which may be empty or not there."""
     entry = mapping.entry(key)
     if entry is None:
@@ -64,7 +64,7 @@ def with_items(text: str, mapping: Span, key: str, items: Sequence[Item]) -> lis
     return [Splice(text.index(":", named.end) + 1, span.end), with_lines_after(text, span.end, lines)]
 
 
-def appended(text: str, span: Span, items: Sequence[Item]) -> list[Splice]:
+def appended(text: str, span: TextSpan, items: Sequence[Item]) -> list[Splice]:
     """The items after the last one of a list, each written as that one is if it fits."""
     if span.flow:
         return [with_flow_item(text, span, ", ".join(map(flow, items)))]
@@ -76,7 +76,7 @@ def appended(text: str, span: Span, items: Sequence[Item]) -> list[Splice]:
     return [with_lines_after(text, last.end, lines)]
 
 
-def with_entry(text: str, mapping: Span, key: str, value: Written) -> list[Splice]:
+def with_entry(text: str, mapping: TextSpan, key: str, value: Written) -> list[Splice]:
     """A key with this value: in place of its value, or as the last entry."""
     found = mapping.entry(key)
     if found is not None:
@@ -86,7 +86,7 @@ def with_entry(text: str, mapping: Span, key: str, value: Written) -> list[Splic
     return [with_lines_after(text, mapping.entries[-1][1].end, entry_lines(key, value, mapping.column))]
 
 
-def with_list(text: str, mapping: Span, key: str, items: Sequence[Item]) -> list[Splice]:
+def with_list(text: str, mapping: TextSpan, key: str, items: Sequence[Item]) -> list[Splice]:
     """A list of items as a new last entry of a mapping."""
     if mapping.flow:
         return with_entry(text, mapping, key, items)

@@ -14,9 +14,9 @@ from typing import Any, Final
 from reconciler.adapters.converters.conversion import Conversion
 from reconciler.adapters.converters.files import SourceFiles
 from reconciler.adapters.converters.terraform_values import (
+    EvaluationScope,
     Evaluator,
     NotPlainError,
-    Scope,
     Set,
     Within,
     as_set,
@@ -71,7 +71,7 @@ class _Directory:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _FileReading:
     """All directories, the values in files of variables by the name of the file, and what was noticed."""
 
     directories: Mapping[str, _Directory]
@@ -100,16 +100,16 @@ class _Module:
     """
 
     directory: _Directory
-    reading: _Reading
+    reading: _FileReading
     address: str = ""
-    given: Mapping[str, tuple[Any, Scope]] | None = None
+    given: Mapping[str, tuple[Any, EvaluationScope]] | None = None
     providers: Mapping[str, str] = field(default_factory=dict)
     where: str = ""
     depth: int = 0
     known: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def value_of(self, steps: Sequence[Any]) -> tuple[Any, int]:
-        """A local, a variable, or an attribute of a resource; see :class:`Scope`."""
+        """A local, a variable, or an attribute of a resource; see :class:`EvaluationScope`."""
         if len(steps) > 1 and steps[0] in ("local", "var"):
             return self._once((steps[0], steps[1])), 2
         of_module = steps[0] == "module"
@@ -178,7 +178,7 @@ class _Module:
         path, _, name = file.rpartition("/")
         return path == self.directory.path and (name == "terraform.tfvars" or name.endswith(".auto.tfvars"))
 
-    def instances(self, block: _Block) -> Iterator[tuple[Any, Scope]]:
+    def instances(self, block: _Block) -> Iterator[tuple[Any, EvaluationScope]]:
         """Each key of a resource or module with what its expressions can refer to; ``None`` is the key of one alone."""
         evaluator = self.reading.evaluator
         if "for_each" in block.body:
@@ -219,7 +219,7 @@ class _Module:
                 else:
                     conversion.add_unmanaged(block.where, subject, "neither an ACL nor a topic nor a quota of Kafka")
 
-    def _used(self, block: _Block, address: str, scope: Scope) -> "_Module":
+    def _used(self, block: _Block, address: str, scope: EvaluationScope) -> "_Module":
         path = _source(self.directory, block)
         if path is None or self.depth > _DEEPEST:
             raise NotPlainError("a module")
@@ -266,7 +266,7 @@ def written_resources(files: SourceFiles, conversion: Conversion) -> Iterator[Wr
         by_path.setdefault(name.rpartition("/")[0], []).append(name)
     directories = {path: _directory(path, names, files) for path, names in by_path.items()}
     variables = [name for name in files.names if name.endswith(".tfvars")]
-    reading = _Reading(directories, {name: _parsed(name, files.text(name)) for name in variables})
+    reading = _FileReading(directories, {name: _parsed(name, files.text(name)) for name in variables})
     used = reading.sources()
     for path, directory in directories.items():
         if (path or ".") not in used:

@@ -33,7 +33,7 @@ class Set(tuple[Any, ...]):
     __slots__ = ()
 
 
-class Scope(Protocol):
+class EvaluationScope(Protocol):
     """What an expression can refer to."""
 
     def value_of(self, steps: Sequence[Any]) -> tuple[Any, int]:
@@ -48,7 +48,7 @@ class Scope(Protocol):
 class Within:
     """A scope with names of its own: ``each``, ``count``, and what ``for`` counts with."""
 
-    outer: Scope
+    outer: EvaluationScope
     names: Mapping[str, Any]
 
     def value_of(self, steps: Sequence[Any]) -> tuple[Any, int]:
@@ -62,7 +62,7 @@ class Evaluator:
 
     steps: int = field(default=0)
 
-    def value(self, given: Any, scope: Scope) -> Any:
+    def value(self, given: Any, scope: EvaluationScope) -> Any:
         """A value of the parser's: a mapping, a list, a number, or a text that holds an expression."""
         if isinstance(given, Mapping):
             named = {key: item for key, item in given.items() if not key.startswith("__")}
@@ -71,10 +71,10 @@ class Evaluator:
             return [self.value(item, scope) for item in given]
         return self._of(_parsed(given), scope) if isinstance(given, str) else given
 
-    def _key(self, key: str, scope: Scope) -> str:
+    def _key(self, key: str, scope: EvaluationScope) -> str:
         return text_of(self._of(_parsed(key), scope)) if key.startswith(('"', "${")) else key
 
-    def _of(self, node: Any, scope: Scope) -> Any:
+    def _of(self, node: Any, scope: EvaluationScope) -> Any:
         self.steps += 1
         kind = node.lark_name()
         if self.steps > _MOST_STEPS or kind not in _KINDS:
@@ -85,17 +85,17 @@ class Evaluator:
             # A missing key, a list where a text belongs: Terraform would refuse it, or convert it by rules of its own.
             raise NotPlainError(_text(node)) from error
 
-    def _term(self, node: Any, scope: Scope) -> Any:
+    def _term(self, node: Any, scope: EvaluationScope) -> Any:
         return self._of(node.expression, scope)
 
-    def _literal(self, node: Any, _scope: Scope) -> Any:
+    def _literal(self, node: Any, _scope: EvaluationScope) -> Any:
         return _CONSTANTS[str(node.token.value)]
 
-    def _number(self, node: Any, _scope: Scope) -> Any:
+    def _number(self, node: Any, _scope: EvaluationScope) -> Any:
         found = float(str(node.token.value))
         return int(found) if found == int(found) else found
 
-    def _string(self, node: Any, scope: Scope) -> str:
+    def _string(self, node: Any, scope: EvaluationScope) -> str:
         parts = []
         for part in node.string_parts:
             content = part.content
@@ -110,10 +110,10 @@ class Evaluator:
             raise NotPlainError(text)
         return text
 
-    def _tuple(self, node: Any, scope: Scope) -> list[Any]:
+    def _tuple(self, node: Any, scope: EvaluationScope) -> list[Any]:
         return [self._of(item, scope) for item in node.elements]
 
-    def _object(self, node: Any, scope: Scope) -> dict[str, Any]:
+    def _object(self, node: Any, scope: EvaluationScope) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for item in node.elements:
             key = item.key.value if item.key.lark_name() == "object_elem_key" else item.key
@@ -123,11 +123,11 @@ class Evaluator:
             found[name] = self._of(item.expression, scope)
         return found
 
-    def _condition(self, node: Any, scope: Scope) -> Any:
+    def _condition(self, node: Any, scope: EvaluationScope) -> Any:
         chosen = node.if_true if _truth(self._of(node.condition, scope)) else node.if_false
         return self._of(chosen, scope)
 
-    def _binary(self, node: Any, scope: Scope) -> Any:
+    def _binary(self, node: Any, scope: EvaluationScope) -> Any:
         operator = str(node.binary_term.binary_operator.token.value)
         left, other = self._of(node.expr_term, scope), node.binary_term.expr_term
         match operator:
@@ -143,21 +143,21 @@ class Evaluator:
                 return _truth(left) or _truth(self._of(other, scope))
         raise NotPlainError(_text(node))
 
-    def _unary(self, node: Any, scope: Scope) -> Any:
+    def _unary(self, node: Any, scope: EvaluationScope) -> Any:
         value = self._of(node.expr_term, scope)
         return not _truth(value) if node.operator == "!" else -value
 
-    def _call(self, node: Any, scope: Scope) -> Any:
+    def _call(self, node: Any, scope: EvaluationScope) -> Any:
         name = "::".join(str(part.token.value) for part in node.identifiers)
         given = node.arguments
         if name not in _FUNCTIONS or (given is not None and given.has_ellipsis):
             raise NotPlainError(_text(node))
         return _FUNCTIONS[name](*(self._of(item, scope) for item in (given.arguments if given else ())))
 
-    def _for_list(self, node: Any, scope: Scope) -> list[Any]:
+    def _for_list(self, node: Any, scope: EvaluationScope) -> list[Any]:
         return [self._of(node.value_expr, inner) for inner in self._rounds(node, scope)]
 
-    def _for_object(self, node: Any, scope: Scope) -> dict[str, Any]:
+    def _for_object(self, node: Any, scope: EvaluationScope) -> dict[str, Any]:
         if node.ellipsis is not None:
             raise NotPlainError(_text(node))
         found: dict[str, Any] = {}
@@ -168,7 +168,7 @@ class Evaluator:
             found[key] = self._of(node.value_expr, inner)
         return found
 
-    def _rounds(self, node: Any, scope: Scope) -> Iterator[Within]:
+    def _rounds(self, node: Any, scope: EvaluationScope) -> Iterator[Within]:
         intro = node.for_intro
         over = self._of(intro.iterable, scope)
         if isinstance(over, Mapping):
@@ -182,7 +182,7 @@ class Evaluator:
             if node.condition is None or _truth(self._of(node.condition.condition_expr, inner)):
                 yield inner
 
-    def _reference(self, node: Any, scope: Scope) -> Any:
+    def _reference(self, node: Any, scope: EvaluationScope) -> Any:
         base, steps = self._steps(node, scope)
         if base is None:
             value, taken = scope.value_of(steps)
@@ -192,7 +192,7 @@ class Evaluator:
             value = value[step if isinstance(value, Mapping) else int(step)]
         return value
 
-    def _steps(self, node: Any, scope: Scope) -> tuple[Any, list[Any]]:
+    def _steps(self, node: Any, scope: EvaluationScope) -> tuple[Any, list[Any]]:
         """What the steps begin at, ``None`` where that is a name, and the steps: names and evaluated indexes."""
         kind = node.lark_name()
         if kind == "expr_term" and not node.parentheses:
@@ -210,7 +210,7 @@ class Evaluator:
         return node, []
 
 
-_KINDS: Final[Mapping[str, Callable[[Evaluator, Any, Scope], Any]]] = {
+_KINDS: Final[Mapping[str, Callable[[Evaluator, Any, EvaluationScope], Any]]] = {
     "expr_term": Evaluator._term,
     "literal_value": Evaluator._literal,
     "int_lit": Evaluator._number,

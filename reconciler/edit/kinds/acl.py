@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from reconciler.edit import homes
 from reconciler.edit.homes import NewDocument
 from reconciler.edit.kinds.interface import Changes, Wanted
-from reconciler.edit.layout import Span, comments, line_break, line_start
+from reconciler.edit.layout import TextSpan, comments, line_break, line_start
 from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice, emptied, without_entries, without_items
 from reconciler.edit.writing import Item, Written, quoted, with_entry, with_items
@@ -53,10 +53,10 @@ _KINDS: Final = (DOCUMENT, "Topics")
 class _Unit:
     """What can be removed as one: an item of ``rules`` or ``grants``, or a field; ``fields`` are those it is in."""
 
-    parent: Span
+    parent: TextSpan
     key: str
     number: int | None
-    span: Span
+    span: TextSpan
     said: "list[_Said]" = field(default_factory=list)
     is_role: bool = False
 
@@ -186,13 +186,13 @@ def _units(page: Page) -> Iterator[_Unit]:
             yield from _items(holder, "grants")
 
 
-def _field(parent: Span, key: str) -> Iterator[_Unit]:
+def _field(parent: TextSpan, key: str) -> Iterator[_Unit]:
     value = parent.get(key)
     if value is not None:
         yield _Unit(parent, key, None, value)
 
 
-def _items(parent: Span, key: str) -> Iterator[_Unit]:
+def _items(parent: TextSpan, key: str) -> Iterator[_Unit]:
     for number, item in enumerate((parent.get(key) or parent).items):
         yield _Unit(parent, key, number, item)
 
@@ -235,7 +235,7 @@ class _Reduction:
             for unit in self._units:
                 unit.said = [one for one in unit.said if not self._involves(named, gone, one, _of_principal)]
 
-    def _gone(self, span: Span, said: Sequence[_Said], involved: _Involved) -> list[int]:
+    def _gone(self, span: TextSpan, said: Sequence[_Said], involved: _Involved) -> list[int]:
         """The texts of a list all of whose bindings go, by number."""
         found = []
         for number in range(len(span.texts)):
@@ -244,14 +244,14 @@ class _Reduction:
                 found.append(number)
         return found
 
-    def _involves(self, span: Span, numbers: Iterable[int], said: _Said, involved: _Involved) -> bool:
+    def _involves(self, span: TextSpan, numbers: Iterable[int], said: _Said, involved: _Involved) -> bool:
         places = [(span.texts[number].line, span.texts[number].column) for number in numbers]
         return any(involved(said, self._texts[said.cluster].get(place, ""), place) for place in places)
 
     def _reduce(self, unit: _Unit) -> None:
         """Narrow a unit, or mark it to be removed as a whole, where that says more clearly or only that says it."""
         left = unit.said
-        cut: dict[int, tuple[Span, set[int]]] = {}
+        cut: dict[int, tuple[TextSpan, set[int]]] = {}
         for span, involved in (*_lists(unit, names=True), *_lists(unit, names=False)):
             gone = self._gone(span, left, involved)
             if gone and len(gone) < len(span.texts):
@@ -279,7 +279,7 @@ class _Reduction:
 
     def _remove_units(self) -> None:
         text, parents = self._page.text, dict[tuple[int, str], list[tuple[_Unit, bool]]]()
-        fields: dict[int, tuple[Span, set[str]]] = {}
+        fields: dict[int, tuple[TextSpan, set[str]]] = {}
         for unit, replaced in self._whole:
             if unit.number is None:
                 fields.setdefault(unit.parent.start, (unit.parent, set()))[1].add(unit.key)
@@ -298,7 +298,7 @@ class _Reduction:
         for parent, keys in fields.values():
             self._remove_fields(parent, keys)
 
-    def _without(self, span: Span, found: Sequence[tuple[_Unit, bool]]) -> list[Splice]:
+    def _without(self, span: TextSpan, found: Sequence[tuple[_Unit, bool]]) -> list[Splice]:
         cuts = without_items(self._page.text, span, [unit.number for unit, _ in found if unit.number is not None])
         return cuts if span.flow else self._commented(cuts, found)
 
@@ -315,7 +315,7 @@ class _Reduction:
             done.append(cut._replace(new="".join(lines)))
         return done
 
-    def _remove_fields(self, parent: Span, keys: set[str]) -> None:
+    def _remove_fields(self, parent: TextSpan, keys: set[str]) -> None:
         text, spec = self._page.text, self._page.span.get("spec")
         if "owns" in keys and parent.entry("reads") is not None:
             keys.add("reads")
@@ -327,7 +327,7 @@ class _Reduction:
             self._splices += with_entry(text, parent, "rules", "[]")
 
 
-def _lists(unit: _Unit, *, names: bool) -> Iterator[tuple[Span, _Involved]]:
+def _lists(unit: _Unit, *, names: bool) -> Iterator[tuple[TextSpan, _Involved]]:
     """The lists of a unit of which items can be taken, each with what its items have a say in."""
     if unit.number is None:
         if unit.key == "owner":

@@ -8,7 +8,7 @@ from typing import Any, Final
 from reconciler.edit import homes
 from reconciler.edit.homes import NewDocument
 from reconciler.edit.kinds.interface import Changes, Wanted
-from reconciler.edit.layout import Span
+from reconciler.edit.layout import TextSpan
 from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice, without_entries, without_items
 from reconciler.edit.writing import Item, Written, quoted, with_entry, with_items
@@ -89,7 +89,7 @@ def _only_limits(book: Book, place: tuple[str, QuotaEntity], target: DesiredItem
     return not before.absent and not target.absent and said(before)[2:] == said(target)[2:]
 
 
-def _with_limits(text: str, item: Span, quota: ClientQuota) -> list[Splice]:
+def _with_limits(text: str, item: TextSpan, quota: ClientQuota) -> list[Splice]:
     limits = item.get("limits")
     if limits is None:
         return with_entry(text, item, "limits", _limits(quota))

@@ -8,7 +8,7 @@ from typing import Final
 from reconciler.edit import homes
 from reconciler.edit.homes import NewDocument
 from reconciler.edit.kinds.interface import Changes, Wanted
-from reconciler.edit.layout import Span
+from reconciler.edit.layout import TextSpan
 from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice, emptied, without_entries, without_items
 from reconciler.edit.writing import Item, Written, quoted, with_entry, with_items
@@ -52,10 +52,10 @@ def reduce(book: Book, wanted: Wanted, changes: Changes) -> None:
             name: _differing(book.desired[name].topics, wanted[name].topics) for name in sorted(book.where(page))
         }
         if any(differing.values()):
-            changes.at(page, _Reduction(book, page, differing).splices())
+            changes.at(page, _TopicReduction(book, page, differing).splices())
 
 
-class _Reduction:
+class _TopicReduction:
     """One document: which of its items go, and what changes in the others."""
 
     def __init__(self, book: Book, page: Page, differing: Mapping[str, Mapping[str, DesiredTopic | None]]) -> None:
@@ -139,12 +139,12 @@ def said(wish: DesiredTopic) -> tuple[object, ...]:
     return wish.absent, topic.num_partitions, topic.replication_factor, topic.replica_assignments, configs
 
 
-def _name(item: Span, texts: Mapping[tuple[int, int], str]) -> str:
+def _name(item: TextSpan, texts: Mapping[tuple[int, int], str]) -> str:
     name = item.get("name")
     return "" if name is None else texts.get((name.line, name.column), "")
 
 
-def _counts(text: str, item: Span, before: DesiredTopic, wish: DesiredTopic) -> list[Splice]:
+def _counts(text: str, item: TextSpan, before: DesiredTopic, wish: DesiredTopic) -> list[Splice]:
     topic, old = wish.topic, before.topic
     splices: list[Splice] = []
     gone = {"absent"} if before.absent and not wish.absent else set[str]()
@@ -166,7 +166,7 @@ def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, s
     }
 
 
-def _with_configs(text: str, item: Span, written: Mapping[str, str], gone: Collection[str]) -> list[Splice]:
+def _with_configs(text: str, item: TextSpan, written: Mapping[str, str], gone: Collection[str]) -> list[Splice]:
     configs = item.get("configs")
     if configs is None:
         return with_entry(text, item, "configs", written) if written else []
