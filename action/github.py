@@ -5,6 +5,7 @@
     github.py approved CLUSTER        prints the plan id that stood in the comment when COMMIT's pull request was merged
     github.py sarif FILE              uploads FILE for COMMIT and REF
     github.py issue FILE open|close   keeps one open issue for FILE's marker, or closes it
+    github.py pull FILE open|close    keeps one pull request of BRANCH into BASE_BRANCH, or closes it
 
 GITHUB_TOKEN, GITHUB_REPOSITORY and GITHUB_API_URL as Actions sets them. Only comments and issues of the bot are read or
 changed: anybody can write a marker.
@@ -17,6 +18,7 @@ import os
 import re
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,6 +134,28 @@ def issue(file: str, state: str) -> None:
         call("POST", "/issues", {"title": title, "body": text, "labels": [LABEL]})
 
 
+def pull(file: str, state: str) -> None:
+    """One open pull request of the bot's branch, while the branch has something to say."""
+    text = Path(file).read_text(encoding="utf-8")
+    marker = marker_of(text)
+    branch, base = os.environ["BRANCH"], os.environ["BASE_BRANCH"]
+    if not re.fullmatch(r"reconciler/[A-Za-z0-9._-]+", branch):
+        raise SystemExit(f"error: BRANCH is no branch of edits: {branch}")
+    repository = os.environ["GITHUB_REPOSITORY"]
+    head = urllib.parse.quote(f"{repository.partition('/')[0]}:{branch}", safe="")
+    into = urllib.parse.quote(base, safe="")
+    pulls = pages(f"/pulls?state=open&head={head}&base={into}")
+    # A fork of the same owner may have a branch of that name.
+    here = (one for one in pulls if one["head"]["ref"] == branch and one["head"]["repo"]["full_name"] == repository)
+    found = next(ours(here, marker), None)
+    if found is not None:
+        body = {"state": "closed"} if state == "close" else {"body": text}
+        call("PATCH", f"/pulls/{found['number']}", body)
+    elif state == "open":
+        title = f"Kafka manifests: {branch.removeprefix('reconciler/')}"
+        call("POST", "/pulls", {"title": title, "head": branch, "base": base, "body": text})
+
+
 def main(arguments: list[str]) -> None:
     """One command a run."""
     match arguments:
@@ -143,6 +167,8 @@ def main(arguments: list[str]) -> None:
             sarif(file)
         case ["issue", file, ("open" | "close") as state]:
             issue(file, state)
+        case ["pull", file, ("open" | "close") as state]:
+            pull(file, state)
         case _:
             raise SystemExit(__doc__)
 

@@ -1,13 +1,13 @@
-"""Everything that ``benchmarks/README.md`` quotes, in one run: ``python -m benchmarks``."""
+"""What ``benchmarks/README.md`` quotes, in one run: ``python -m benchmarks``. What takes longer runs alone."""
 
 import os
 import platform
 
-from benchmarks import access, cluster, manifests, model, startup, topics
+from benchmarks import access, cluster, manifests, model, serve, startup, tighten, topics
 
 
 def main() -> None:
-    """Prints every table; about eight minutes on two cores."""
+    """Prints every table; about ten minutes on two cores."""
     print(f"CPython {platform.python_version()}, {os.cpu_count()} cores")
     startup.main()
     print("\nManifests")
@@ -16,6 +16,9 @@ def main() -> None:
     model.main(1_000_000)
     print("\nAccess")
     access.main(100_000)
+    serve.main(10_000, 8, 60)
+    print("\nTighten")
+    tighten.main()
     cluster.main()
     topics.main()
 

@@ -19,9 +19,14 @@ BATCH = 1_000
 _ANYTHING: Any = None
 
 
+def everything(client: AdminClient) -> list[AclBinding]:
+    """Lists all ACLs."""
+    return list(client.describe_acls(_filter(ANY, ANY)).result())
+
+
 def read(client: AdminClient) -> int:
     """Lists all ACLs; how many there are."""
-    return len(client.describe_acls(_filter(ANY, ANY)).result())
+    return len(everything(client))
 
 
 def create(client: AdminClient, first: int, last: int) -> None:

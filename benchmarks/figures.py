@@ -15,7 +15,7 @@ import sys
 import tempfile
 import tokenize
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -31,7 +31,7 @@ _CHANGES: Final = frozenset(
     re.findall(
         r"\w+",
         "CreateAcl DeleteAcl CreateTopic DeleteTopic CreatePartitions AlterConfigs "
-        "Create Update Delete Impossible TopicPartitions TopicConfigs ClientQuota GroupConfig",
+        "Create Update Delete Impossible TopicPartitions TopicConfigs TopicReplicas ClientQuota GroupConfig ScramUser",
     )
 )
 _MANIFEST: Final = """\
@@ -76,14 +76,31 @@ LISTED: Final = (
                 "cli/explain.py",
                 "cli/main.py",
                 "cli/quota.py",
+                "report/beside_acls.py",
                 "report/questions_text.py",
                 "report/quota_text.py",
                 "workflow/__init__.py",
+                "workflow/beside_acls.py",
                 "workflow/quotas.py",
             }
         ),
     ),
     ListedKind("group configs", r"/group_config|^manifest/kinds/groups\.", r"group_?config|GroupsKind|Groups declares"),
+    ListedKind(
+        "SCRAM users",
+        r"/scram_user|^manifest/kinds/users\.",
+        r"scram_?user|UsersKind|Users declares|(?:alter|delete)_users|prune_users",
+        frozenset(
+            {
+                "cli/main.py",
+                "cli/recipes.py",
+                "cli/users.py",
+                "report/beside_acls.py",
+                "workflow/beside_acls.py",
+                "workflow/users.py",
+            }
+        ),
+    ),
 )
 
 
@@ -104,13 +121,14 @@ class Source(NamedTuple):
 
 
 @cache
-def sources() -> list[Source]:
+@cache
+def sources() -> tuple[Source, ...]:
     """Every Python file of the package."""
     read = ((path, path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py")))
-    return [Source(path.relative_to(PACKAGE), text, ast.parse(text)) for path, text in read]
+    return tuple(Source(path.relative_to(PACKAGE), text, ast.parse(text)) for path, text in read)
 
 
-def sizes(files: list[Source]) -> Iterator[Figure]:
+def sizes(files: Sequence[Source]) -> Iterator[Figure]:
     """Files, functions, comments."""
     lines = [len(file.text.splitlines()) for file in files]
     yield Figure("files / lines of the package", "448 / 45,406", f"{len(files)} / {sum(lines):,}")
@@ -135,7 +153,7 @@ def sizes(files: list[Source]) -> Iterator[Figure]:
     yield Figure("comment lines", "1.1 %", f"{100 * comments / sum(lines):.1f} %")
 
 
-def homonyms(files: list[Source]) -> Iterator[Figure]:
+def homonyms(files: Sequence[Source]) -> Iterator[Figure]:
     """Classes, and names that more than one of them has."""
     names = Counter(node.name for file in files for node in ast.walk(file.tree) if isinstance(node, ast.ClassDef))
     twice = sorted(name for name, count in names.items() if count > 1)
@@ -144,7 +162,7 @@ def homonyms(files: list[Source]) -> Iterator[Figure]:
     yield Figure("class names used twice or more", "45", f"{len(twice)}{told}")
 
 
-def branches(files: list[Source]) -> Iterator[Figure]:
+def branches(files: Sequence[Source]) -> Iterator[Figure]:
     """Where code asks what kind a change is."""
     outside = [file for file in files if not file.of_a_kind]
     found = {file.path: sum(_asks(node) for node in ast.walk(file.tree)) for file in outside}
@@ -169,7 +187,7 @@ def _names(node: ast.AST) -> set[str]:
     return plain | {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
 
 
-def new_kind(files: list[Source]) -> Iterator[Figure]:
+def new_kind(files: Sequence[Source]) -> Iterator[Figure]:
     """What the newest listed kind needed: files of its own, and lines that name it elsewhere."""
     kind = LISTED[-1]
     others = mentions(files, kind)
@@ -180,12 +198,12 @@ def new_kind(files: list[Source]) -> Iterator[Figure]:
     )
 
 
-def own_files(files: list[Source], kind: ListedKind) -> list[Path]:
+def own_files(files: Sequence[Source], kind: ListedKind) -> list[Path]:
     """The files that a listed kind added."""
     return [file.path for file in files if _is_own(file, kind) and str(file.path) not in kind.question]
 
 
-def mentions(files: list[Source], kind: ListedKind) -> dict[Path, int]:
+def mentions(files: Sequence[Source], kind: ListedKind) -> dict[Path, int]:
     """How many lines of code name a listed kind, of each file that does and is not its own.
 
     What converters say of it in other tools' files is not counted.

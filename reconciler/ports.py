@@ -7,9 +7,10 @@ was written gets an :class:`Answer` of its own, in the order in which it was ask
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from reconciler.model import Change, ClusterState, TopicUse
+from reconciler.model.broker_settings import BrokerSettings
 
 
 class ClusterError(Exception):
@@ -50,6 +51,13 @@ class Answer:
         return self.status in (AnswerStatus.DONE, AnswerStatus.ALREADY)
 
 
+class LoginAnswer(NamedTuple):
+    """Whether a login works; ``None``: it could not be tried. ``detail`` says why not, without the password."""
+
+    works: bool | None
+    detail: str = ""
+
+
 #: Of a change that Kafka's protocol can perform, but not validate.
 NOT_VALIDATED: Final = Answer(AnswerStatus.UNKNOWN, "not_validated", "Kafka cannot validate this without performing it")
 
@@ -64,7 +72,8 @@ class ReadRequest:
     With ``broker_defaults``, also the brokers' defaults for what a topic leaves out; with ``groups``, which groups
     exist. ``listings`` are listed kinds, by ``KIND``, of which everything is read. ``acl_principals`` is a filter of
     DescribeAcls for a service that names principals otherwise without it (:class:`reconciler.model.Flavor`); a snapshot
-    has the names under which it was made.
+    has the names under which it was made. ``layout`` are topics whose replicas, with their sizes and unfinished
+    reassignments, are read; a topic that does not exist is not in the answer.
     """
 
     acls: bool = True
@@ -77,6 +86,7 @@ class ReadRequest:
     topic_listing: bool = False
     listings: Collection[str] = ()
     acl_principals: str | None = None
+    layout: Collection[str] = ()
 
     def also(self, kind: str) -> "ReadRequest":
         """The same request, and the listing of one more kind."""
@@ -104,6 +114,9 @@ class ClusterWriter(Protocol):
         - Topics are created with their configs: an existing one is FAILED with TOPIC_ALREADY_EXISTS. They are deleted
           by name: a missing one is FAILED with UNKNOWN_TOPIC_OR_PARTITION.
         - Partitions are raised to the count of ``after``: fewer or as many is FAILED with INVALID_PARTITIONS.
+        - Replicas: a reassignment to those of ``after`` begins where they differ from ``before``; DONE says that it was
+          accepted, not that it is finished. One that is unfinished is replaced: look first. Where only some partitions
+          were accepted it is UNKNOWN.
         - Listed kinds: the values of ``after`` are set and those that only ``before`` has are removed; others stay.
         - Configs are set, or with ``None`` reset; those that are not named stay (IncrementalAlterConfigs, KIP-339).
         """
@@ -130,11 +143,38 @@ class TopicInspector(Protocol):
         ...
 
 
+class BrokerInspector(Protocol):
+    """Looks at the configs of brokers and the features of the cluster; changes nothing."""
+
+    def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
+        """What every broker that the cluster names says of ``configs``, and with ``features`` the finalized ones.
+
+        What one broker refuses is said in the answer; raises :class:`ClusterError` where the cluster cannot be asked
+        which brokers it has.
+        """
+        ...
+
+
+#: The dynamic configs of a broker that limit how fast it copies replicas, in bytes a second (KIP-73).
+REPLICATION_RATES: Final = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
+
+
+class ReplicationRates(BrokerInspector, Protocol):
+    """Limits how fast brokers copy replicas that are throttled. No other config of a broker can be changed here."""
+
+    def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
+        """Set both rates of each broker, in bytes a second, or with ``None`` remove them.
+
+        The answer says why it failed, by the broker where it did; never raises for what one broker refuses.
+        """
+        ...
+
+
 class Cluster(ClusterReader, ClusterWriter, Protocol):
     """A cluster that can be read and written."""
 
 
-class InspectableCluster(Cluster, ChangeValidator, TopicInspector, Protocol):
+class InspectableCluster(Cluster, ChangeValidator, TopicInspector, ReplicationRates, Protocol):
     """A cluster that can also be asked what a plan's reviewer wants to know."""
 
     def brokers(self) -> frozenset[int]:

@@ -13,7 +13,7 @@ from reconciler.adapters.kafka import listing
 from reconciler.adapters.sandbox import DEFAULT_VERSION, Sandbox, SandboxSpec, generated_users, running
 from tests import distribution, spark_archive
 from tests.named_failures import NamedFailures
-from tests.reader_template import Template
+from tests.prepared import end, prepared
 from tests.shared_brokers import clear
 
 if TYPE_CHECKING:
@@ -68,19 +68,11 @@ def _no_connections_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Non
 
 @pytest.fixture(scope="session", autouse=True)
 def _forked_readers() -> Iterator[None]:
-    """Readings in this process fork their own from a template, which the first of them starts."""
-    started = list[Template]()
-
-    def start(module: str) -> Any:
-        if not started:
-            started.append(Template())
-        return started[0].start(module)
-
-    listing.start_reader = start
+    """Readings in this process are forked from one that has their libraries loaded."""
+    listing.start_reader = lambda module: prepared().start_reader(module)  # type: ignore[assignment, return-value]
     yield
     listing.start_reader = NEW_READER
-    for template in started:
-        template.end()
+    end()
 
 
 @pytest.fixture

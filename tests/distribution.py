@@ -10,6 +10,8 @@ import pytest
 
 #: Seconds of a group, or of a file with brokers or long processes of its own, and the beginnings of its files' paths.
 LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
+    # Three brokers and three controllers behind proxies.
+    (420, ("tests/faults/test_faults.py", "tests/faults/test_no_window.py", "tests/faults/test_reassignment.py")),
     # One Spark session, and for one of the files both shared brokers.
     (
         400,
@@ -24,8 +26,6 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
             "tests/security/test_fleet_leftovers.py",
         ),
     ),
-    # Three brokers and three controllers behind proxies.
-    (350, ("tests/faults/test_faults.py", "tests/faults/test_no_window.py")),
     # The oldest broker, and the one without an authorizer.
     (
         250,
@@ -42,7 +42,6 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
             "tests/integration/test_sandbox.py",
         ),
     ),
-    (150, ("tests/integration/fleet/test_standalone.py",)),
     (130, ("tests/integration/test_tutorials.py",)),
     (120, ("tests/faults/test_no_window_open.py",)),
     # The broker with allow.everyone.if.no.acl.found.

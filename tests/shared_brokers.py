@@ -9,6 +9,7 @@ from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.codec.kinds import LISTED
+from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.verbs import deletions
 
@@ -28,7 +29,12 @@ def clear(sandbox: Sandbox) -> None:
     with opened(sandbox) as cluster:
         found = cluster.read(ReadRequest(listings=LISTED))
         topics = [topic for topic in found.topics.values() if not topic.name.startswith("__")]
-        listed: list[list[Any]] = [sorted(one.items or ()) for one in found.listings.values()]
+        # Those of the sandbox stay: its users log in with them.
+        own = {f"User:{name}" for name in sandbox.users}
+        listed: list[list[Any]] = [
+            sorted(item for item in one.items or () if item.principal not in own or item.KIND != ScramUser.KIND)
+            for one in found.listings.values()
+        ]
         everything: list[list[Any]] = [sorted(found.bindings), topics, *listed]
         for left in everything:
             for start in range(0, len(left), _BATCH):

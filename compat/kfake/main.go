@@ -28,6 +28,7 @@ func main() {
 		lose       = flag.String("lose", "", "KEY:COUNT: work is done, and its answer is never sent")
 		double     = flag.String("double", "", "KEY:COUNT: each answer is sent twice")
 		fail       = flag.String("fail", "", "KEY:CODE:COUNT: answers for items of an ACL request, each with this error code; needs another store")
+		authorizer = flag.String("authorizer", "", "what brokers say that their authorizer.class.name is")
 		throttle   = flag.Duration("throttle", 0, "answers say that the client was throttled for so long")
 	)
 	flag.Parse()
@@ -37,6 +38,9 @@ func main() {
 	options := []kfake.Opt{
 		kfake.NumBrokers(*brokers), kfake.ClusterID(*id), kfake.EnableACLs(), kfake.ListenFn(traffic.listen),
 		kfake.SeedTopics(1),
+	}
+	if *authorizer != "" {
+		options = append(options, kfake.BrokerConfigs(map[string]string{"authorizer.class.name": *authorizer}))
 	}
 	if *login {
 		options = append(options, kfake.EnableSASL())

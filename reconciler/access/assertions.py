@@ -59,6 +59,7 @@ class Checker:
         self._authorizer = authorizer
         self._claimed = frozenset(claimed_super_users) - authorizer.super_users
         interpretations = dict.fromkeys(authorizer.interpretations.both)
+        # The index also has groups without a principal type, which no authenticated principal can match.
         known = {
             principal
             for interpretation in interpretations

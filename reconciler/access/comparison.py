@@ -128,9 +128,8 @@ class AccessComparison:
         kept = self.supported[resource_type]
         asked = (principal, host, resource_type, key, on_cluster)
         new = permitted_by_api(self.after, *asked) & kept
-        old = (
-            0 if self.before is None else permitted_by_api(self.before, *asked) & kept
-        )  # The same object for no effect, so that callers can compare by identity.
+        old = 0 if self.before is None else permitted_by_api(self.before, *asked) & kept
+        # The same object for no effect, so that callers can compare by identity.
         return NO_EFFECT if old == new else AccessEffect(new & ~old, old & ~new)
 
     def groups(self, principal: str, resource_type: ResourceType) -> list[BindingGroup]:

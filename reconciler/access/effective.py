@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from reconciler.access.authorizer import Authorizer
@@ -76,7 +77,8 @@ class Holders:
 
     ``rows`` say on which names and from which hosts. If everybody else has access, ``lacking`` lists the principals
     that lack it on some of those names. ``cluster_admins`` may ALTER the cluster, so they can grant themselves
-    anything; ``super_users`` may already do anything.
+    anything, or its configs (ALTER_CONFIGS), so they can add a listener on which they log in as anybody; a row says
+    which. ``super_users`` may already do anything.
     """
 
     rows: tuple[Access, ...]
@@ -90,21 +92,33 @@ def who_can(authorizer: Authorizer, operation: AclOperation, pattern: ResourcePa
     found = _readings(
         authorizer, lambda interpretation: _holders_in(interpretation, authorizer.super_users, operation, pattern)
     )
-    cluster = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
-    admins: list[Access] = []
-    # Asked about ALTER on CLUSTER itself, the rows are these administrators already.
-    if (operation, pattern) != (AclOperation.ALTER, cluster):
-        admins = _readings(
-            authorizer,
-            lambda interpretation: _holders_in(interpretation, authorizer.super_users, AclOperation.ALTER, cluster),
-        )
     everybody = any(row.principal is None for row in found)
     return Holders(
         tuple(row for row in found if row.operations),
         tuple(row for row in found if not row.operations) if everybody else (),
-        tuple(row for row in admins if row.operations),
+        _cluster_admins(authorizer, operation, pattern),
         authorizer.super_users,
     )
+
+
+def _cluster_admins(authorizer: Authorizer, operation: AclOperation, pattern: ResourcePattern) -> tuple[Access, ...]:
+    """Who may do anything by way of the cluster; whoever may do so in both ways from the same hosts has one row."""
+    cluster = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
+    found: list[Access] = []
+    for right in (AclOperation.ALTER, AclOperation.ALTER_CONFIGS):
+        # Asked about this right itself, the rows are these administrators already.
+        if (operation, pattern) == (right, cluster):
+            continue
+        held = _readings(authorizer, partial(_cluster_holders, authorizer.super_users, right, cluster))
+        told = {(row.principal, row.hosts, row.certain) for row in found}
+        found += [row for row in held if row.operations and (row.principal, row.hosts, row.certain) not in told]
+    return tuple(found)
+
+
+def _cluster_holders(
+    super_users: frozenset[str], right: AclOperation, cluster: ResourcePattern, interpretation: Interpretation
+) -> Iterator[Access]:
+    return _holders_in(interpretation, super_users, right, cluster)
 
 
 def _holders_in(
@@ -120,6 +134,7 @@ def _holders_in(
             yield Access(None, piece.hosts, piece.region, frozenset({operation}), piece.host, piece.name)
     for principal in sorted(_candidates(interpretation, operation, kind, names) - super_users - {WILDCARD_PRINCIPAL}):
         for zone in _zones(interpretation, principal, operation, kind, names):
+            # Where everybody holds it, a principal without it is the exception and needs a row.
             for piece in comparison.pieces(principal, kind, zone, unchanged=everybody):
                 held = bool(piece.effect.gained >> operation & 1)
                 if held or everybody:

@@ -73,6 +73,23 @@ class Hosts(NamedTuple):
         found = ((_length(label, host, version), inside) for label, inside in labels)
         return max(((length, inside) for length, inside in found if length >= 0), default=(0, self.any_host))[1]
 
+    def may_meet(self, text: str, version: KafkaVersion) -> bool:
+        """Whether an entry's host and the set may have a connection in common; never ``False`` where they have one.
+
+        ``True`` also where exceptions inside a range take all of it, which nobody writes.
+        """
+        own = address_range(text, version)
+        if own is None:
+            return text == WILDCARD or "/" in text or self.contains(text, version)
+        for label in self.listed:
+            inner, number = address_range(label, version), address(label)
+            if (inner is not None and own.holds(inner)) or (number is not None and own.contains(number)):
+                return True
+        around = [(label, True) for label in self.listed] + [(label, False) for label in self.but]
+        found = ((outer, inside) for label, inside in around if (outer := address_range(label, version)) is not None)
+        lengths = ((outer.length, inside) for outer, inside in found if outer.holds(own))
+        return max(lengths, default=(0, self.any_host))[1]
+
     def __str__(self) -> str:
         """``any host``, ``any host but 10.0.0.0/8, and 10.0.0.1``, ``10.0.0.0/8 but 10.0.0.1``."""
         listed, but = ", ".join(self.listed), f" but {', '.join(self.but)}" if self.but else ""

@@ -29,6 +29,7 @@ class BindingGroup:
     def __init__(self, bindings: Collection[AclBinding], version: KafkaVersion) -> None:
         """Compile the tables."""
         self.bindings = bindings
+        # Host first: a request has one, so the tables of others are never read. A set of operations is one int.
         by_host: dict[str, dict[NameSet, int]] = {}
         for pattern, (_, host, operation, permission_type) in bindings:
             rules = by_host.get(host)

@@ -86,10 +86,12 @@ class PossibleChange(_GuessedComparison):
         if resource_type is ResourceType.TOPIC:
             other = (principal, on_cluster or host, ResourceType.CLUSTER, CLUSTER_NAMES)
             more, less = (part & ON_EVERY_TOPIC for part in self._of_right(*other))
+            # Held through CLUSTER for certain, a right on the topic is nothing new, and its end takes nothing away.
             gained = gained & ~(before.least.access(*other) & ON_EVERY_TOPIC)
             lost = lost & ~(after.least.access(*other) & ON_EVERY_TOPIC)
         elif resource_type is ResourceType.CLUSTER:
             old, new = (self._starts(side, principal, host) for side in self._extremes)
+            # A guess may move WRITE as well as the change does: count it only where the change can be the cause.
             up, down = self._write_moves(principal)
             more = IDEMPOTENT if up and new[1] and not old[0] else 0
             less = IDEMPOTENT if down and old[1] and not new[0] else 0
@@ -97,6 +99,7 @@ class PossibleChange(_GuessedComparison):
             lost = lost & ~(IDEMPOTENT if new[0] else 0)
         else:
             more = less = 0
+        # The other way round too: what CLUSTER adds is nothing new where the topic's own ACLs permit it for certain.
         gained |= more & ~before.least.access(principal, host, resource_type, key) if more else 0
         lost |= less & ~after.least.access(principal, host, resource_type, key) if less else 0
         kept = self.supported[resource_type]

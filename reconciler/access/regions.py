@@ -39,6 +39,7 @@ class NodeTree:
         self.ends = [len(nodes)] * len(nodes)
         around: list[int] = []
         for index, key in enumerate(nodes):
+            # Sorted, the sets inside one follow it without a gap, so a stack of what is open is all there is to know.
             while around and not nodes[around[-1]].contains(key):
                 self.ends[around.pop()] = index
             self.parents.append(around[-1] if around else -1)
@@ -48,6 +49,7 @@ class NodeTree:
         """The nodes that begin a touched part, with all inside: disjoint, in order."""
         found: list[Span] = []
         for index in touched:
+            # A node inside a span that is already found is part of it.
             if not found or index >= found[-1].end:
                 found.append(Span(index, self.ends[index]))
         return found
@@ -77,6 +79,7 @@ class Regions(Generic[E]):
         self._above: list[int] = []
         for index, parent in enumerate(tree.parents):
             found, outer = effect(index), self._above[parent] if parent >= 0 else -1
+            # The same effect as around it: no boundary, so one region fewer to show.
             if outer >= 0 and self._kept[outer].effect == found:
                 self._above.append(outer)
                 continue
@@ -102,6 +105,7 @@ class Regions(Generic[E]):
         """
         lacking: list[tuple[Region, E]] = []
         instead: list[tuple[Region, E]] = []
+        # Spans may share the region around them. Its cuts are changed once for all of them, after the last span.
         outside: dict[int, tuple[list[Span], list[int]]] = {}
         for span in spans:
             parent = self._tree.parents[span.start]
@@ -121,6 +125,7 @@ class Regions(Generic[E]):
             kept = self._kept[outer]
             if wanted(kept.effect):
                 self._work.spend(len(kept.cuts))
+                # Cuts inside a span are gone with it; ``added`` has what is cut out of the span instead.
                 stay = [cut for cut in kept.cuts if not any(start <= cut < end for start, end in _near(parts, cut))]
                 cuts = sorted([*stay, *added])
                 if cuts != kept.cuts:
@@ -136,6 +141,7 @@ class Regions(Generic[E]):
         above: dict[int, int] = {}
         for index in range(*span):
             parent = self._tree.parents[index]
+            # Inside the span what counts is this class's own kept nodes, outside of it the usual ones.
             around = above[parent] if parent >= span.start else outer
             found = effect(index)
             if around >= 0 and (own[around] if around in own else self._kept[around]).effect == found:

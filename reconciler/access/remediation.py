@@ -132,7 +132,9 @@ def _missing(
     pattern = next((own for own in assertion.patterns if _about(own, verdict)), None)
     if pattern is None:
         return []
+    # A host of the assertion itself that covers the counterexample, before "*": no wider than what was asked for.
     hosts = [host for host in assertion.hosts if host == WILDCARD or host_matches(host, request.host, ASSUMED_VERSION)]
+    # An unnamed principal stands for everybody: a grant to its invented name would help nobody.
     nobody = request.principal not in principals and WILDCARD_PRINCIPAL in assertion.principals
     everything = supported(pattern.resource_type, authorizer.kafka_version)
     entry = AccessControlEntry(

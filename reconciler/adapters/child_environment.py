@@ -45,10 +45,13 @@ def child_environment(*prefixes: str) -> dict[str, str]:
     }
 
 
-def secret_environment(allowed: Iterable[str]) -> dict[str, str]:
-    """What a child that connects by itself is given by a pipe: the variables that may be read, and AWS credentials."""
-    wanted = frozenset(allowed)
-    return {name: value for name, value in os.environ.items() if name in wanted or name.startswith(_CREDENTIALS)}
+def secret_environment(allowed: Iterable[str], prefixes: tuple[str, ...] = ()) -> dict[str, str]:
+    """What a child that connects by itself is given by a pipe: the variables that may be read, and AWS credentials.
+
+    ``prefixes`` name further variables: those of the passwords that it sets.
+    """
+    wanted, begin = frozenset(allowed), (*_CREDENTIALS, *prefixes)
+    return {name: value for name, value in os.environ.items() if name in wanted or name.startswith(begin)}
 
 
 def store_environment() -> dict[str, str]:

@@ -1,5 +1,6 @@
-"""Commits by the user's own git, made beside the working tree: its files and its index stay as they are."""
+"""Commits read and made by the user's own git; the files and the index of the working tree stay as they are."""
 
+import datetime
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from reconciler.adapters.child_environment import child_environment
 OWN_REPOSITORY: Final = ("-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false")
 _SECONDS: Final = 60
 _NEW_FILE: Final = "100644"
+#: Where a fetched reference is kept: no branch of the user's.
+_FETCHED: Final = "refs/reconciler/serve"
 
 
 class GitError(Exception):
@@ -54,6 +57,46 @@ def commit_on_branch(
     return made
 
 
+def fetch(root: Path, remote: str, reference: str) -> str:
+    """Fetch a reference; the id of its commit. Raises :class:`GitError`."""
+    _git(root, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", remote, f"+{reference}:{_FETCHED}")
+    return commit_at(root, _FETCHED)
+
+
+def commit_at(root: Path, reference: str) -> str:
+    """The id of the commit that a reference names; raises :class:`GitError`."""
+    return _git(root, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
+
+
+def commit_time(root: Path, commit: str) -> datetime.datetime:
+    """When a commit was made, by the clock of whoever made it; raises :class:`GitError`."""
+    seconds = int(_git(root, "show", "--no-patch", "--format=%ct", commit).strip())
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+
+
+def commit_before(root: Path, day: datetime.date) -> str | None:
+    """The last commit in HEAD's history before a day (UTC) begins, by the committers' clocks; ``None``: there is none.
+
+    Raises :class:`GitError`.
+    """
+    return _git(root, "rev-list", "-1", f"--before={day}T00:00:00Z", "HEAD").strip() or None
+
+
+def top_of(path: Path) -> Path:
+    """The top directory of the repository that a directory is in; raises :class:`GitError`."""
+    return Path(_git(path, "rev-parse", "--show-toplevel").strip())
+
+
+def write_tree(root: Path, commit: str, directory: Path) -> None:
+    """Write the files of a commit below an empty directory; raises :class:`GitError`."""
+    # Links would lead out of the directory: written as files, they hold the text of their target.
+    own = f"--git-dir={_git(root, 'rev-parse', '--absolute-git-dir').strip()}", "-c", "core.symlinks=false"
+    with tempfile.TemporaryDirectory() as apart:
+        index = {"GIT_INDEX_FILE": str(Path(apart, "index"))}
+        _git(root, "read-tree", commit, more=index)
+        _git(directory, *own, f"--work-tree={directory}", "checkout-index", "--all", "--force", more=index)
+
+
 def _committed(top: Path, head: str, name: str) -> tuple[str, str | None]:
     """Mode and text of a file at a commit; those of a new file where there is none."""
     listed = _git(top, "ls-tree", head, "--", name).split(maxsplit=1)
@@ -76,5 +119,6 @@ def _git(directory: Path, *arguments: str, stdin: str = "", more: Mapping[str, s
         raise GitError(f"git cannot be run: {error}") from error
     if done.returncode:
         words = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitError(f"git {arguments[0]}: {words[-1] if words else 'failed'}")
+        name = next(word for word in arguments if not word.startswith("-") and "=" not in word)
+        raise GitError(f"git {name}: {words[-1] if words else 'failed'}")
     return done.stdout.decode("utf-8")

@@ -6,7 +6,7 @@ from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseReques
 from reconciler.apply.history import JournalError, PastRun, past_runs
 from reconciler.apply.kinds import request_for
 from reconciler.apply.lease import LeaseClaim, LeaseHeldError, lease_claims
-from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
+from reconciler.apply.outcome import GOOD, LoginCheck, Outcome, Result, StepOutcome
 from reconciler.apply.perform import perform
 from reconciler.apply.preflight import (
     Preflight,
@@ -29,6 +29,7 @@ __all__ = [
     "LeaseClaim",
     "LeaseHeldError",
     "LeaseRequest",
+    "LoginCheck",
     "NoLedger",
     "Outcome",
     "PastRun",

@@ -81,6 +81,7 @@ def verify(file: str, lines: Sequence[bytes], heads: Iterable[str], copy: "Topic
     incomplete = {number for number, previous in enumerate(carried) if previous is None}
     for number, previous in enumerate(carried):
         before = digests[number - 1] if number else GENESIS
+        # A line that a crash cut short carries nothing to compare. The next line's digest covers it as it stands.
         if previous is not None and previous != before:
             problems.append(_broken(number))
     problems = _some(problems, "more lines do not follow the one before")
@@ -139,6 +140,7 @@ def _check_copy(
                 continue
             if place < last:
                 moved.append(f"line {place + 1} comes after line {last + 1} in the topic")
+            # In a partition the lines of several hosts interleave, but those of one host never overtake each other.
             last = max(last, place)
             seen.add(place)
     problems += _some(moved, "more lines are in another order in the topic")
@@ -146,6 +148,7 @@ def _check_copy(
     if lost:
         problems.append(f"the topic has {lost} lines of this log that the file has not")
     missing = sorted(set(range(len(digests))) - seen - incomplete)
+    # Retention removes from the front only. A gap anywhere else is a loss, whatever the topic's retention.
     if copy.trimmed and missing == list(range(len(missing))) and seen:
         notes += [f"the topic no longer has the first {len(missing)} lines"] if missing else []
     else:
@@ -159,6 +162,7 @@ def _linked(foreign: Mapping[str, str | None], known: set[str]) -> int:
     """How many lines that the file has not are linked with it, one after another."""
     after: dict[str, list[str]] = {}
     for digest, previous in foreign.items():
+        # Every log begins with GENESIS: to follow it would link the logs of other hosts with this one.
         if previous is not None and previous != GENESIS:
             after.setdefault(previous, []).append(digest)
     found: set[str] = set()

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.apply.outcome import Outcome, StepOutcome
-from reconciler.apply.records import ABOUT_FIELDS, FORMS, TIME, About, BridgesRecord, EndRecord, RunRecord
+from reconciler.apply.records import (
+    ABOUT_FIELDS,
+    FORMS,
+    TIME,
+    About,
+    BridgesRecord,
+    EndRecord,
+    RunRecord,
+    ThrottleRecord,
+)
 from reconciler.codec import ANY_TEXT, Codec, Record, by_value, field, flat, record, tagged, text
 from reconciler.plan import STEP, Step
 
@@ -27,7 +36,7 @@ class AuditLine:
     """A record of the audit log, with the digest of the line before it."""
 
     previous: str
-    content: "RunRecord | AuditedStep | BridgesRecord | EndRecord"
+    content: "RunRecord | AuditedStep | BridgesRecord | ThrottleRecord | EndRecord"
 
 
 _STEP_RECORD: Final = "step"
@@ -48,7 +57,7 @@ _PREVIOUS: Final = field(
 )
 _AUDITED: Final[Mapping[type, tuple[str, Record[Any]]]] = {
     AuditedStep: (_STEP_RECORD, _AUDITED_STEP),
-    **{kind: FORMS[kind] for kind in (RunRecord, BridgesRecord, EndRecord)},
+    **{kind: FORMS[kind] for kind in (RunRecord, BridgesRecord, ThrottleRecord, EndRecord)},
 }
 #: One line of an audit log.
 AUDIT: Final[Codec[AuditLine]] = tagged(

@@ -129,6 +129,7 @@ class BridgeLifecycle:
         if not self.live:
             return ()
         try:
+            # A listing without our own last writes would call a bridge free whose successor is still on its way.
             live, _ = await_visible(self.run)
             self._remove_disturbed(live)
             self._forget_unmarked()
@@ -136,6 +137,7 @@ class BridgeLifecycle:
             return self._left(self.live, f"the cluster could not be read: {self.run.reason(error)}")
         start, after = self._start(), bindings_after(self.run.start.bindings, self.run.plan.steps)
         sides = NearbyBindings(start), NearbyBindings(live.bindings), NearbyBindings(after)
+        # What the plan itself wants stays as the declared binding that it is; it ceases to be a bridge.
         free = [bridge for bridge in self.live if bridge in after or interrupts_nobody(bridge.pattern, *sides)]
         stay = [bridge for bridge in self.live if bridge not in free]
         self._remove(free, "the plan is performed" if not stay else "it protects nobody", but=after)

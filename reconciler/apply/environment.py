@@ -6,7 +6,7 @@ from typing import Any
 
 from reconciler.apply.barriers.interface import BarrierFactory
 from reconciler.apply.progress import Progress
-from reconciler.ports import Clock, Cluster, Ledger
+from reconciler.ports import Clock, Cluster, Ledger, ReplicationRates
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ class ApplyEnvironment:
 
     ``max_batch`` makes requests smaller than they would be. ``barrier`` makes what a run waits by between phases
     (``None``: a fixed wait); with ``lease_request`` no other run of ours goes on at the same time. ``redact`` takes the
-    secrets of the connections out of a text.
+    secrets of the connections out of a text. ``throttle`` limits how fast each broker copies replicas that a plan
+    moves, in bytes a second, by ``rates``; without one a run still removes what an earlier run of its plan left there.
     """
 
     cluster: Cluster
@@ -58,3 +59,5 @@ class ApplyEnvironment:
     barrier: BarrierFactory | None = None
     lease_request: LeaseRequest | None = None
     redact: Callable[[str], str] = str
+    throttle: int | None = None
+    rates: ReplicationRates | None = None

@@ -18,6 +18,7 @@ from reconciler.apply.records import (
     IntentRecord,
     OutcomesRecord,
     RunRecord,
+    ThrottleRecord,
 )
 from reconciler.codec import SchemaError
 
@@ -80,7 +81,7 @@ def _take(record: Mapping[str, Any], runs: dict[str, PastRun]) -> None:
             _run(runs, run).steps.update((item.step, item.outcome) for item in items)
         case EndRecord(run=run):
             _run(runs, run).ended = True
-        case BridgesRecord(about=about):
+        case BridgesRecord(about=about) | ThrottleRecord(about=about):
             _run(runs, about.run)
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from reconciler.apply.barriers.probe import FLAG_PREFIX
 from reconciler.apply.barriers.sentinels import PREFIX
 from reconciler.apply.lease import GRACE, LEASE_PREFIX, lease_claims
-from reconciler.model import AclBinding, ClusterState, is_reserved, markers, standing_bridges
+from reconciler.model import AclBinding, ClusterState, break_glass_marks, is_reserved, markers, standing_bridges
 
 #: Seconds after its beginning for which a run without a lease is taken to be going on: few last longer.
 YOUNG: Final = 600.0
@@ -47,10 +47,15 @@ class Leftover:
         return began is not None and -GRACE <= (now - began).total_seconds() <= YOUNG
 
 
-def leftovers(live: ClusterState) -> tuple[Leftover, ...]:
-    """Bindings on reserved names, by the run that put them there, oldest first."""
+def leftovers(live: ClusterState, now: datetime.datetime | None = None) -> tuple[Leftover, ...]:
+    """Bindings on reserved names, by the run that put them there, oldest first.
+
+    A mark of break-glass access is there until that access is gone and over; without ``now`` nothing is.
+    """
     runs: dict[str, list[AclBinding]] = {}
-    for binding in sorted(live.bindings):
+    # A mark says when somebody's access ends: it goes after that access, and not before.
+    needed = break_glass_marks(live.bindings, now)
+    for binding in sorted(live.bindings - needed):
         if is_reserved(binding.pattern.name):
             runs.setdefault(_run(binding), []).append(binding)
     # In one pass: whoever may alter ACLs can write markers of as many runs as bindings.
@@ -70,7 +75,7 @@ def leftovers(live: ClusterState) -> tuple[Leftover, ...]:
 
 def going_on(live: ClusterState, now: datetime.datetime) -> tuple[Leftover, ...]:
     """What runs have there that may be going on."""
-    return tuple(leftover for leftover in leftovers(live) if leftover.going_on(now))
+    return tuple(leftover for leftover in leftovers(live, now) if leftover.going_on(now))
 
 
 def without_live_bridges(live: ClusterState, runs: Iterable[Leftover], *, default_allow: bool | None) -> ClusterState:

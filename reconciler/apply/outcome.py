@@ -34,13 +34,25 @@ class StepOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class LoginCheck:
+    """A login with a password that the run set; ``works`` is ``None`` if it could not be tried, ``detail`` says why."""
+
+    principal: str
+    mechanism: str
+    works: bool | None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The end of an apply, honest about what is not as it should be.
 
     ``stopped`` says why the run ended early (``""``: it did not); ``differences`` name what the last reading does
     not show although it was reported done; ``verified`` is whether that reading took place.
     ``notes`` say whom the plan may have refused for a moment where nothing could bridge it. ``audit_head`` is the
-    digest of the run's last line in the audit log, empty where there is no log.
+    digest of the run's last line in the audit log, empty where there is no log. ``doubt`` says why brokers may not
+    enforce what the last reading shows, empty where nothing speaks for that or a probe saw that they do.
+    ``logins`` are those that were tried with new passwords.
     """
 
     plan: Plan
@@ -51,12 +63,19 @@ class Result:
     interrupted: bool = False
     notes: tuple[str, ...] = ()
     audit_head: str = ""
+    doubt: str = ""
+    logins: tuple[LoginCheck, ...] = ()
 
     @property
     def succeeded(self) -> bool:
-        """Whether the last reading showed every step's after-state."""
+        """Whether the last reading showed every step's after-state, and no new password was refused."""
         good = all(outcome.outcome in GOOD for outcome in self.outcomes)
-        return good and self.verified and not self.differences and not self.stopped
+        return good and self.verified and not self.differences and not self.stopped and not self.refused_logins
+
+    @property
+    def refused_logins(self) -> tuple[LoginCheck, ...]:
+        """The new passwords that do not log in."""
+        return tuple(one for one in self.logins if one.works is False)
 
     def count(self, outcome: Outcome) -> int:
         """How many steps ended so."""

@@ -20,6 +20,7 @@ def create(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
         try:
             answers = run.environment.cluster.send([Create(binding) for binding in bindings])
         except ClusterError as error:
+            # No answer is no refusal: the brokers may have created them all, and cleanup must know where to look.
             run.in_doubt.update(dict.fromkeys(bindings))
             why = str(error)
             continue

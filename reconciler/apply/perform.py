@@ -21,6 +21,7 @@ from reconciler.apply.preflight import Preflight
 from reconciler.apply.recreated_topics import recreated_topics
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import send
+from reconciler.apply.throttle import settle
 from reconciler.apply.verification import await_visible, exact_read, reread, unmet_gains
 from reconciler.model import AclBinding, ClusterState, without_bridges
 from reconciler.plan import Phase, Plan, Step, StepState, barriers, describe
@@ -149,6 +150,7 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
         if step in run.outcomes:
             continue
         found = step.observed(live)
+        # Somebody, or an earlier attempt of this run, was faster: the aim is reached, and sending again proves nothing.
         if found.state is StepState.DONE:
             settled.append(StepOutcome(step, Outcome.ALREADY))
         elif found.state is not StepState.PENDING:
@@ -173,6 +175,8 @@ def _end(run: Run, left: Sequence[AclBinding], bridges: Sequence[str]) -> Result
     differences = [f"{binding}: could not be removed; “reconciler cleanup” does" for binding in left]
     differences += bridges
     differences += doubts(run)
+    settle(run, run.plan.steps)
+    differences += run.still_throttled.values()
     verified = False
     try:
         live, found = await_visible(run)

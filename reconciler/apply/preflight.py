@@ -101,13 +101,13 @@ def check(
     live: ClusterState,
     terms: Terms,
     *,
-    today: datetime.date | None = None,
+    as_of: datetime.date | None = None,
     observable: bool = False,
     made_of_live: bool = False,
 ) -> Preflight:
     """Raise what forbids the plan, the worst first; ``terms`` are the cluster's declaration as it is now.
 
-    With ``today``, nothing may be outstanding whose last day is over. Where default-allow is ``observable``, that it is
+    With ``as_of``, nothing may be outstanding that is over. Where default-allow is ``observable``, that it is
     not declared is left for the observation to decide. A plan that was just now ``made_of_live`` means what its making
     found: its effect on access is not computed again.
     """
@@ -121,8 +121,8 @@ def check(
     if stale:
         raise StalePlanError("the cluster has changed since the plan was made", stale)
     _check_rights(plan, live, findings)
-    if today is not None:
-        _check_days(plan, findings, today)
+    if as_of is not None:
+        _check_ends(plan, findings, as_of)
     _check_scope(plan, terms)
     _check_order(plan, live, terms)
     coverage = _check_guards(plan, live, terms, findings)
@@ -144,14 +144,14 @@ def _check_rights(plan: Plan, live: ClusterState, findings: tuple[Observed, ...]
             raise ClusterError("CLUSTER_AUTHORIZATION_FAILED", message, f"Grant our principal ALLOW {right}.")
 
 
-def _check_days(plan: Plan, findings: tuple[Observed, ...], today: datetime.date) -> None:
-    """Refuse to create what has expired since the day of the plan."""
+def _check_ends(plan: Plan, findings: tuple[Observed, ...], as_of: datetime.date) -> None:
+    """Refuse to create what has expired since the plan was made."""
     late = tuple(
         Observed(
-            StepState.STALE, describe(step.change), "a grant that still holds", f"one that ended after {step.expires}"
+            StepState.STALE, describe(step.change), "a grant that still holds", f"one that ended {step.expires.past}"
         )
         for step, finding in zip(plan.steps, findings, strict=True)
-        if step.expires is not None and step.expires < today and finding.state is not StepState.DONE
+        if step.expires is not None and step.expires.over(as_of) and finding.state is not StepState.DONE
     )
     if late:
         raise StalePlanError("the plan creates what has expired since it was made", late)
@@ -196,6 +196,9 @@ def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[
         coverage=coverage,
         in_use=perhaps_in_use(coverage.closed, live),
         expected_live=plan.counts.owned if pending else None,
+        # Without what an earlier attempt has created: the plan counts it.
+        live=len(live.bindings.difference(created_bindings(step.change for step in plan.steps))) + len(live.opaque),
+        flavor=terms.flavor,
     )
     refused = refusals(plan.steps, around, plan.acknowledgements)
     if refused:
@@ -236,6 +239,7 @@ def _check_grants(plan: Plan, now: AccessReview) -> None:
         )
         for row in unreviewed(now, plan.access)
     ]
+    # A digest stands for rows that are too many to list. It cannot say who changed, only that somebody did.
     if now.denials != plan.access.denials:
         subject = "gains and DENYs of principals that are reached through User:* and not listed one by one"
         more.append(Observed(StepState.STALE, subject, "as they were", "others"))

@@ -25,6 +25,10 @@ class Progress(Protocol):
         """These brokers and the active controller are known to enforce what was sent; it took so long."""
         ...
 
+    def moving(self, text: str, left: int) -> None:
+        """Brokers go on with what they accepted: what they move, in words, and the bytes that are left to copy."""
+        ...
+
     def note(self, text: str) -> None:
         """Something you should know."""
         ...
@@ -43,6 +47,9 @@ class Silent:
         """Nothing."""
 
     def proven(self, brokers: Sequence[int], seconds: float) -> None:
+        """Nothing."""
+
+    def moving(self, text: str, left: int) -> None:
         """Nothing."""
 
     def note(self, text: str) -> None:

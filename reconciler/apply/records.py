@@ -105,6 +105,18 @@ class BridgesRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ThrottleRecord:
+    """What happens to the throttle of a move: ``rate`` in bytes a second is set on ``brokers``, or removed."""
+
+    about: About
+    action: str
+    subject: str
+    brokers: tuple[int, ...]
+    rate: int | None
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
 class EndRecord:
     """A run is over; ``counts`` are of steps by outcome."""
 
@@ -118,7 +130,7 @@ class EndRecord:
     time: str
 
 
-JournalRecord: TypeAlias = RunRecord | IntentRecord | OutcomesRecord | BridgesRecord | EndRecord
+JournalRecord: TypeAlias = RunRecord | IntentRecord | OutcomesRecord | BridgesRecord | ThrottleRecord | EndRecord
 
 _RUN: Final = field("run", TEXT, "The run's name.", "r20261121-051700")
 TIME: Final = field("time", TEXT, "When, in UTC.", "2026-11-21T05:17:00Z")
@@ -189,6 +201,18 @@ FORMS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
             TIME,
         ),
     ),
+    ThrottleRecord: (
+        "throttle",
+        record(
+            ThrottleRecord,
+            ABOUT_FIELDS,
+            field("action", TEXT, "What is done or was done.", "set"),
+            field("subject", TEXT, "What is copied.", "topic orders"),
+            field("brokers", array(integer(0)), "The brokers that copy, by id."),
+            field("rate", nullable(COUNT), "Bytes a second for each broker; null: none.", 50_000_000),
+            TIME,
+        ),
+    ),
     EndRecord: (
         "end",
         record(
@@ -231,6 +255,13 @@ def outcomes(run: str, batch: int | None, found: Iterable[StepOutcome], time: st
 def bridged(about: About, action: str, bridges: Sequence[AclBinding], why: str, time: str) -> dict[str, Any]:
     """What happens to bridges."""
     return _written(BridgesRecord(about, action, tuple(bridges), why, time))
+
+
+def throttled(
+    about: About, action: str, subject: str, brokers: Iterable[int], rate: int | None, time: str
+) -> dict[str, Any]:
+    """What happens to the throttle of a move."""
+    return _written(ThrottleRecord(about, action, subject, tuple(sorted(brokers)), rate, time))
 
 
 def ended(run: str, result: Result, time: str) -> dict[str, Any]:

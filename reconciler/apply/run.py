@@ -1,6 +1,6 @@
 """One run of a plan: what has become of each step so far, and what is written down of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -58,6 +58,8 @@ class Run:
     #: Whether it is known that gains which were reviewed will not come into force.
     defeated: bool = False
     lease_guard: LeaseGuard = field(default_factory=NoLeaseGuard)
+    #: What stays throttled, in words, by topic.
+    still_throttled: dict[str, str] = field(default_factory=dict)
     about: records.About = field(init=False)
 
     def __post_init__(self) -> None:
@@ -125,6 +127,12 @@ class Run:
     def bridged(self, action: str, bridges: Sequence[AclBinding], why: str = "") -> None:
         """Record what happens to bridges."""
         record = records.bridged(self.about, action, bridges, why, self.environment.clock.now())
+        self._write_journal(record)
+        self._write_audit(record)
+
+    def throttled(self, action: str, subject: str, brokers: Collection[int], rate: int | None) -> None:
+        """Record what happens to a throttle: it is a config of brokers, in no step of the plan."""
+        record = records.throttled(self.about, action, subject, brokers, rate, self.environment.clock.now())
         self._write_journal(record)
         self._write_audit(record)
 

@@ -8,10 +8,12 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final, TypeVar
 
 from reconciler.apply.kinds import kind_of
+from reconciler.apply.moving import STALLED, await_finished, is_gradual, unchanged
 from reconciler.apply.outcome import Outcome, StepOutcome
-from reconciler.apply.run import Run
+from reconciler.apply.run import Run, StoppedError
+from reconciler.apply.throttle import begin, settle
 from reconciler.apply.verification import resolve_unknown
-from reconciler.plan import Phase, Step
+from reconciler.plan import Phase, Step, describe
 from reconciler.ports import Answer, AnswerStatus, Clock, ClusterError
 from reconciler.retry import attempts
 
@@ -28,6 +30,16 @@ _OUTCOMES: Final = {
 def send(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
     """Send steps of one kind of change; each has an outcome then, even if this raises, ``StoppedError`` or other."""
     cluster, clock, kind = run.environment.cluster, run.environment.clock, kind_of(batch[0].change)
+    gradual = is_gradual(run, batch[0])
+    if gradual and not (batch := unchanged(run, batch)):
+        return
+    if gradual and (problem := begin(run, batch)):
+        run.record_outcomes([StepOutcome(step, Outcome.FAILED, "not_throttled", problem) for step in batch])
+        return
+    # To set a throttle takes a while, in which somebody may have begun another move.
+    if gradual and run.environment.throttle is not None and not unchanged(run, batch):
+        settle(run, batch)
+        return
     # Before the intent: a run that has lost its lease must not even announce a request.
     run.lease_guard.renew()
     number = run.record_intent(phase, batch)
@@ -43,10 +55,16 @@ def send(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
         run.record_outcomes([StepOutcome(step, Outcome.UNKNOWN, "unexpected", run.stopped) for step in batch], number)
         resolve_unknown(run, batch, number)
         raise
+    if gradual:
+        found = await_finished(run, found)
     run.record_outcomes(found, number)
+    if gradual:
+        settle(run, batch)
     run.environment.progress.sent(len(batch))
     if any(run.outcomes[step].outcome is Outcome.UNKNOWN for step in batch):
         resolve_unknown(run, batch, number)
+    if any(run.outcomes[step].code == STALLED for step in batch):
+        raise StoppedError(f"{describe(batch[0].change)}: {run.outcomes[batch[0]].message}")
     if seconds := kind.pause_after(batch[0].change, clock.monotonic() - began):
         clock.sleep(seconds)
 

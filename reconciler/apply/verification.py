@@ -98,6 +98,7 @@ def resolve_unknown(run: Run, batch: Sequence[Step], number: int) -> None:
     run.environment.progress.note("an outcome is unknown; reading the cluster again")
     unknown = [run.outcomes[step] for step in batch if run.outcomes[step].outcome is Outcome.UNKNOWN]
     repeated = [item for item in unknown if item.code in kind_of(item.step.change).REPEATED]
+    # One reading suffices, unless a refusal may answer our own repetition: the first request may yet show.
     for _ in polls(run.environment.clock, FOREIGN_SECONDS if repeated else 0.0):
         try:
             live = run.environment.cluster.read(run.request())
@@ -107,6 +108,7 @@ def resolve_unknown(run: Run, batch: Sequence[Step], number: int) -> None:
         shown = {item.step for item in unknown if item.step.observed(live).state is StepState.DONE}
         if all(item.step in shown for item in repeated):
             break
+    # Whatever else does not show stays unknown: a broker may still be about to do it.
     refused = [replace(item, outcome=Outcome.FAILED) for item in repeated if item.step not in shown]
     done = [StepOutcome(item.step, Outcome.DONE) for item in unknown if item.step in shown]
     run.record_outcomes([*done, *refused], number)

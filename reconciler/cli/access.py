@@ -44,7 +44,8 @@ def command(
     if "User:*" in who:
         raise CommandError("User:* is nobody", "omit PRINCIPAL: everybody else has a section", Exit.USAGE)
     kind = ResourceType[resource_type.upper().replace("-", "_")] if resource_type else None
-    found = access_views(request, connection, topic_names=matrix and kind in (None, ResourceType.TOPIC), tell=info_note)
+    names = matrix and kind in (None, ResourceType.TOPIC)
+    found = access_views(request, connection, topic_names=names, beside=not matrix, tell=info_note)
     style = style_for(sys.stdout)
     if matrix:
         tables = [with_condition(view, lambda one: matrix_of(one, kind or ResourceType.TOPIC, who)) for view in found]

@@ -21,6 +21,7 @@ from reconciler.cli.options import (
     planning_options,
     yes_option,
 )
+from reconciler.cli.rate import Rate
 from reconciler.model.escape import shell_quoted
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
@@ -53,6 +54,12 @@ if TYPE_CHECKING:
     multiple=True,
     help="Take over the lease of HOLDER. Use it only if that run is dead; repeatable.",
 )
+@click.option(
+    "--throttle",
+    metavar="RATE",
+    type=Rate(),
+    help="With PLAN: bytes per second that each broker may copy of replicas that move, such as 50MiB. Removed after.",
+)
 @planning_options
 @expand_option
 @connection_options
@@ -76,6 +83,7 @@ def command(
     operator: str | None,
     lease: bool,
     break_lease: tuple[str, ...],
+    throttle: int | None,
     planning: PlanOptions,
     expand: bool,
     connection: ConnectionOptions,
@@ -98,10 +106,13 @@ def command(
     records = workflow.RecordOptions(journal, audit, audit_topic, operator)
     request = None if not break_lease and not lease else LeaseRequest(records.who(), break_lease)
     approvals = approval_rule(require_approvals, allowed_signers, not_author, signature)
-    options = workflow.ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals)
+    options = workflow.ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals, throttle)
     _check_consent(agreed=yes or require_id is not None)
-    plan, manifests = _forms(first, second, path, on_cluster=cluster is not None)
+    plan, manifests = _forms(first, second, _path_beside_words(first, second, path), on_cluster=cluster is not None)
     manifests = manifests or connection.default_path
+    if throttle is not None and plan is None:
+        message = "--throttle needs a saved plan: after a kill, only the same plan finds the throttle that it set"
+        raise CommandError(message, "plan with --out FILE, then apply FILE", Exit.USAGE)
     terminal = Terminal(yes, expand, plan or "")
     try:
         if plan is None:
@@ -168,6 +179,13 @@ def _check_consent(*, agreed: bool) -> None:
             "pass --yes, or --require-id with the reviewed id",
             Exit.USAGE,
         )
+
+
+def _path_beside_words(first: str | None, second: str | None, path: str | None) -> str | None:
+    """``--path``; not where a word is PATH and a variable or the project file only says what it is without one."""
+    source = click.get_current_context().get_parameter_source("path")
+    a_word = second is not None or (first is not None and Path(first).is_dir())
+    return None if a_word and source is not click.ParameterSource.COMMANDLINE else path
 
 
 def _forms(

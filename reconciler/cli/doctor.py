@@ -63,6 +63,11 @@ def check_words(check: "NeedCheck", found: "Diagnosis") -> str:
         "connection": f"connected to cluster {seen.cluster_id}, {counted(len(seen.brokers), 'broker')}",
         "authorizer": _AUTHORIZER[seen.authorizer],
         "message-client": f"kafka-python {check.detail}. {WITHOUT_MESSAGES}",
+        "authorizer-class": f"the brokers' authorizer is Apache Kafka's: {check.detail}"
+        if check.met
+        else f"ACLs are stored here and may not decide: {check.detail}; doctor --canary tries whether they do",
+        "own-rights": check.detail,
+        "kafka-version": _version_words(check),
         "flavor": f"the flavor is that of {check.detail}" if check.met else check.detail,
         "list-acls": f"{may} list ACLs (DESCRIBE on CLUSTER): needed to plan",
         "alter-acls": f"{may} change ACLs (ALTER on CLUSTER): needed to apply",
@@ -75,6 +80,12 @@ def check_words(check: "NeedCheck", found: "Diagnosis") -> str:
         **{need: f"{field} is {'' if check.met else 'not '}declared in Cluster" for need, field in _FIELDS.items()},
     }
     return texts[check.need]
+
+
+def _version_words(check: "NeedCheck") -> str:
+    if check.met:
+        return f"kafkaVersion is {check.detail}, and the cluster says so too"
+    return check.detail if check.required else f"kafkaVersion is stated as {check.detail}; the cluster tells none"
 
 
 def _lines(found: "Diagnosis", style: "Style") -> Iterator[str]:

@@ -35,12 +35,26 @@ def command(
 ) -> int:
     """Report every difference between the manifests below PATH and a cluster. Exit 2 if there is one.
 
-    Nothing is written. Bindings that no manifest declares are shown as deletions.
+    Nothing is written. Bindings that no manifest declares are shown as deletions. Exit 3 if a cluster test fails or is
+    undecided, unless it is a warning or waived.
     """
     from reconciler import workflow
+    from reconciler.cli.console import error
     from reconciler.cli.notes import info_note
+    from reconciler.report.checks import Checks
 
     drift = workflow.drift(path, cluster, connection, as_of=as_of, tell=info_note)
     found = drift.plan
-    print_plan(found, None, expand=expand, output=output, command="drift", servers=drift.servers)
+    checks = Checks(cluster_tests=drift.cluster_tests)
+    print_plan(
+        found,
+        checks if drift.cluster_tests else None,
+        expand=expand,
+        output=output,
+        command="drift",
+        servers=drift.servers,
+    )
+    if checks.stops:
+        error("cluster tests failed")
+        return Exit.FAILED_CHECK
     return Exit.DIFFERENT if found.steps or found.skipped else Exit.OK

@@ -36,8 +36,16 @@ edit_options = with_options(
 )
 
 
-def keep(edit: "ManifestEdit", keeping: Keeping, *, message: str, output: str = "text", nothing: str = "") -> int:
-    """Show what an edit does to access, then print, write or commit it."""
+def keep(
+    edit: "ManifestEdit",
+    keeping: Keeping,
+    *,
+    message: str,
+    output: str = "text",
+    nothing: str = "",
+    extra: dict[str, Any] | None = None,
+) -> int:
+    """Show what an edit does to access, then print, write or commit it; ``extra`` is what JSON has besides."""
     from reconciler.report.ownership_text import breach_lines
     from reconciler.report.review_text import review_lines
     from reconciler.report.style import safe
@@ -47,7 +55,7 @@ def keep(edit: "ManifestEdit", keeping: Keeping, *, message: str, output: str = 
     if not edit.files:
         progress(nothing or "Nothing to change.")
         if output == "json":
-            out_json(_document(edit))
+            out_json({**(extra or {}), **_document(edit)})
         return Exit.OK
     style = style_for(sys.stderr)
     for cluster, review in edit.access.items():
@@ -56,7 +64,7 @@ def keep(edit: "ManifestEdit", keeping: Keeping, *, message: str, output: str = 
         _progress(review_lines(review, style))
     _progress(breach_lines(edit.breaches, style))
     if output == "json":
-        out_json(_document(edit))
+        out_json({**(extra or {}), **_document(edit)})
     elif not keeping.write and not keeping.branch:
         out_text(edit.patch())
     if keeping.write:

@@ -59,7 +59,7 @@ def command(
     from reconciler.report.quota_text import Client, ClientLimits
     from reconciler.workflow import access_views, quota_views
 
-    views = access_views(request, connection, tell=info_note)
+    views = access_views(request, connection, beside=True, tell=info_note)
     found = [explained(view, who, wanted, pattern, address) for view in views]
     if client_id is not None:
         client = Client(who, client_id)

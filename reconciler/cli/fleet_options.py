@@ -68,14 +68,17 @@ spark_options = with_options(
 
 
 def session_for(
-    options: SparkOptions, *places: str, connection: "ConnectionOptions | None" = None
+    options: SparkOptions, *places: str, connection: "ConnectionOptions | None" = None, passwords: bool = False
 ) -> "AbstractContextManager[SparkSession]":
-    """A session for one command, whose tasks use files at ``places`` and connect to clusters as ``connection`` says."""
+    """A session for one command, whose tasks use files at ``places`` and connect to clusters as ``connection`` says.
+
+    With ``passwords``, they also set passwords that manifests refer to.
+    """
     from reconciler.workflow.fleet import spark, task_secrets
 
     if sys.stderr.isatty():
         progress("starting Spark …")
-    return spark(options.master, ui=options.ui, secrets=task_secrets(places, connection))
+    return spark(options.master, ui=options.ui, secrets=task_secrets(places, connection, passwords=passwords))
 
 
 def info_unassigned(fleet: "Fleet") -> None:

@@ -1,12 +1,13 @@
 """``reconciler fleet plan``: a saved plan for every cluster that differs, and one for the fleet."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import click
 
-from reconciler.cli.console import error, out, out_json, progress, settings, style_for
+from reconciler.cli.console import error, info, out, out_json, progress, settings, style_for
 from reconciler.cli.exits import Exit, worst
 from reconciler.cli.fleet_options import (
     SparkOptions,
@@ -20,6 +21,7 @@ from reconciler.cli.notes import info_note
 from reconciler.cli.options import connection_options, expand_option, output_option, path_argument, planning_options
 from reconciler.fleet import fleet_plan_document
 from reconciler.report.fleet_plan_text import fleet_plan_lines, quiet_fleet_plan
+from reconciler.report.style import safe
 from reconciler.workflow.commits import source_commit
 from reconciler.workflow.connections import for_copies, refuse_proposed_secrets
 from reconciler.workflow.fleet import MemberConnections, check_new, plan_fleet, save_fleet_plan, wanted
@@ -73,6 +75,7 @@ def command(
     """
     check_new(Path(directory))
     given = wanted(path, fleet_name, planning.as_of, connection)
+    planning = replace(planning, as_of=given.as_of)
     guardrails = guardrail_sources(path, planning.guardrails)
     if snapshots is None:
         refuse_proposed_secrets(path, connection)
@@ -93,8 +96,10 @@ def command(
             guardrails=guardrails,
         )
     plan = planned.plan
+    for name, text in planned.notes.items():
+        info(f"note: {safe(name)}: {safe(text)}")
     if output == "json":
-        out_json(fleet_plan_document(plan))
+        out_json({**fleet_plan_document(plan), **({"notes": dict(planned.notes)} if planned.notes else {})})
     else:
         style = style_for(sys.stdout)
         refused = bool(planned.refusals)

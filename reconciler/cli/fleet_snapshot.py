@@ -30,7 +30,7 @@ from reconciler.workflow.fleet import (
     take,
 )
 from reconciler.workflow.manifests import load
-from reconciler.workflow.options import ConnectionOptions, today
+from reconciler.workflow.options import ConnectionOptions, moment
 
 
 @click.command("snapshot", short_help="Read all clusters into the store")
@@ -100,7 +100,7 @@ def command(
         if unknown:
             raise CommandError(f"not in fleet {fleet.name}: {', '.join(unknown)}", status=Exit.USAGE)
         members = MemberConnections(connection, snapshots)
-        readers = live_readers(manifests, only or fleet.clusters, members, today())
+        readers = live_readers(manifests, only or fleet.clusters, members, moment())
     place = store_at(store)
     with session_for(spark, store, *files, connection=None if files or snapshots else connection) as session:
         patience = CollectionLimits(at_once, timeout, attempts)
@@ -142,6 +142,7 @@ def run_document(run: FleetRun) -> dict[str, object]:
                 "unreadableTopics": dict(item.unreadable_topics),
                 "aclGap": item.acl_gap,
                 "topicGap": item.topic_gap,
+                "notes": list(item.notes),
             }
             for item in run.readings
         ],

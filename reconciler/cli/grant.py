@@ -1,11 +1,14 @@
 """``reconciler grant``: access as an edit of the manifests."""
 
 import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli.edit_options import Keeping, edit_options, keep
+from reconciler.cli.exits import Exit
 from reconciler.cli.grant_options import cluster_of_edit, resource_argument, said, until_option
+from reconciler.cli.now_options import AtOnce, give_now, now_options
 from reconciler.cli.options import as_of_option, connection_options, output_option, path_option
 from reconciler.cli.questions import (
     asked_host,
@@ -18,6 +21,9 @@ from reconciler.cli.questions import (
     principal_argument,
 )
 from reconciler.workflow.options import ConnectionOptions
+
+if TYPE_CHECKING:
+    from reconciler.model import Expiry
 
 
 @click.command("grant", short_help="Grant access by an edit of the manifests")
@@ -34,6 +40,7 @@ from reconciler.workflow.options import ConnectionOptions
 @cluster_of_edit
 @edit_options
 @connection_options
+@now_options
 @as_of_option
 @output_option
 def command(
@@ -45,13 +52,14 @@ def command(
     prefix: bool,
     any_name: bool,
     host: str | None,
-    until: datetime.date | None,
+    until: "Expiry | None",
     reason: str | None,
     ticket: str | None,
     path: str | None,
     cluster: str | None,
     keeping: Keeping,
     connection: ConnectionOptions,
+    at_once: AtOnce,
     as_of: datetime.date | None,
     output: str,
 ) -> int:
@@ -59,7 +67,7 @@ def command(
 
     OPERATION may be several, as in READ,WRITE. The rule goes into a document of the principal, a file of the team that
     Ownership names, or a file of its own. You see what the edit does to access, and get a patch; --write writes it. No
-    cluster is contacted.
+    cluster is contacted, except with --now: break-glass access is on the cluster at once, and ends by itself.
     """
     from reconciler.cli.defaults import project_path
     from reconciler.workflow.granting import AskedAccess, GrantTerms, grant
@@ -67,7 +75,12 @@ def command(
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     operations = tuple(asked_operation(one, pattern) for one in operation.split(","))
     asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
-    found = grant(path or project_path(), cluster, asked, GrantTerms(until, reason, ticket), as_of, connection)
+    terms = GrantTerms(until, reason, ticket)
+    found = grant(path or project_path(), cluster, asked, terms, as_of, connection)
     said(found.notes)
+    if at_once.now:
+        status = give_now(path or project_path(), cluster, asked, terms, connection, at_once)
+        if status != Exit.OK:
+            return status
     words = f"Grant {principal} {operation.upper()} on {pattern}"
     return keep(found.edit, keeping, message=words, output=output, nothing="Nothing to change.")

@@ -3,32 +3,42 @@
 import datetime
 import re
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from reconciler.cli.console import info
 from reconciler.cli.defaults import from_project
-from reconciler.cli.options import Date
+from reconciler.cli.option_types import Moment
 from reconciler.cli.questions import TYPES
 
-_SPAN: Final = re.compile(r"([1-9][0-9]{0,3})([dw])")
+if TYPE_CHECKING:
+    from reconciler.model import Expiry
+
+_SPAN: Final = re.compile(r"([1-9][0-9]{0,3})(m|h|d|w)")
 _DAYS: Final = {"d": 1, "w": 7}
+_MINUTES: Final = {"m": 1, "h": 60}
 
 
-class Until(Date):
-    """A day as YYYY-MM-DD, or how long from today: ``14d``, ``2w``."""
+class Until(click.ParamType["Expiry"]):
+    """A day or an instant; days or weeks from today, ``14d``, ``2w``; minutes or hours from now, ``30m``, ``2h``."""
 
-    name = "date"
+    name = "time"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime.date:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Expiry":
         """Parse, or fail with what was expected."""
-        found = _SPAN.fullmatch(value) if isinstance(value, str) else None
-        if found is None:
-            return super().convert(value, param, ctx)
-        from reconciler.workflow.options import today
+        from reconciler.model import Expiry
+        from reconciler.workflow.options import moment
 
-        return today() + datetime.timedelta(days=int(found[1]) * _DAYS[found[2]])
+        if isinstance(value, Expiry):
+            return value
+        found = _SPAN.fullmatch(value)
+        if found is None:
+            return Expiry(Moment().convert(value, param, ctx))
+        count, unit = int(found[1]), found[2]
+        if unit in _MINUTES:
+            return Expiry(moment() + datetime.timedelta(minutes=count * _MINUTES[unit]))
+        return Expiry(moment().date() + datetime.timedelta(days=count * _DAYS[unit]))
 
 
 class ResourceTypeName(click.Choice[str]):
@@ -46,7 +56,11 @@ resource_argument = click.argument("resource_type", metavar="TYPE", type=_TYPE)
 optional_resource_argument = click.argument("resource_type", metavar="[TYPE]", required=False, type=_TYPE)
 
 until_option = click.option(
-    "--until", metavar="DATE", type=Until(), help="Last day on which it holds: YYYY-MM-DD, or 14d, 2w from today."
+    "--until",
+    metavar="DATE",
+    type=Until(),
+    help="Until when it holds: through a day (YYYY-MM-DD, or 14d, 2w from today), or until an instant "
+    "(2027-01-31T18:00:00Z, or 30m, 2h from now).",
 )
 
 cluster_of_edit = click.option(

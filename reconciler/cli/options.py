@@ -1,62 +1,22 @@
 """Options that several commands share, spelled once and handed over as values."""
 
-import datetime
 import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import click
 
 from reconciler.cli.console import settings
 from reconciler.cli.defaults import from_project, project_path, user_connections
 from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.option_types import Accepted, Moment
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
-
-if TYPE_CHECKING:
-    from reconciler.plan import GuardAcknowledgement
 
 Function: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Function], Function]
-
-
-class Date(click.ParamType[datetime.date]):
-    """A day as YYYY-MM-DD."""
-
-    name = "date"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime.date:
-        """Parse, or fail with what was expected."""
-        if isinstance(value, datetime.date):
-            return value
-        try:
-            day = datetime.date.fromisoformat(value)
-        except ValueError:
-            day = None
-        if day is None or day.isoformat() != value:  # as in manifests: no week, no day without hyphens
-            self.fail(f"{value!r} is not a date: write YYYY-MM-DD", param, ctx)
-        return day
-
-
-class Accepted(click.ParamType["GuardAcknowledgement"]):
-    """``GUARD=OBJECT``."""
-
-    name = "guard"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "GuardAcknowledgement":
-        """Parse, or end the command with the guards that there are."""
-        from reconciler.plan import Guard, GuardAcknowledgement
-
-        guard, equals, name = value.partition("=")
-        try:
-            if not equals or not name:
-                raise ValueError
-            return GuardAcknowledgement(Guard(guard), name, "accepted on the command line")
-        except ValueError:
-            advice = f"guards are: {', '.join(Guard)}"
-            raise CommandError(f"--accept {value}: write GUARD=OBJECT", advice, Exit.USAGE) from None
 
 
 #: Names ``--path``, which is read before the word, in the context of a command.
@@ -135,7 +95,11 @@ def listing_option(*lists: str) -> Decorator:
 output_option = listing_option()
 
 as_of_option = click.option(
-    "--as-of", metavar="DATE", type=Date(), help="Date used to decide what has expired.  [default: today, UTC]"
+    "--as-of",
+    metavar="TIME",
+    type=Moment(),
+    help="Day (YYYY-MM-DD, as it begins in UTC) or instant (2027-01-31T18:00:00Z) used to decide what has expired.  "
+    "[default: now]",
 )
 
 yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")

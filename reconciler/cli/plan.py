@@ -114,7 +114,7 @@ def print_plan(
         out_json({**plan_report(plan, command=command, servers=servers), **more})
         return
     if settings.quiet:
-        from reconciler.report.results.verdict import quiet_line
+        from reconciler.report.results.verdicts import quiet_line
 
         out([quiet_line(plan, drift=command == "drift", stopped=checks is not None and checks.stops)])
         return

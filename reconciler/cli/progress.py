@@ -1,5 +1,6 @@
 """Progress of an apply on stderr: a bar on a terminal; elsewhere lines, for each phase and now and then within it."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two lines that say how far a phase is, where nobody watches a bar.
 INTERVAL: Final = 10.0
+#: The same of replicas that brokers move, which takes minutes or hours.
+MOVING_INTERVAL: Final = 60.0
 
 
 class ProgressLines:
@@ -26,11 +29,12 @@ class ProgressLines:
         self._monotonic = monotonic
         self._total = self._sent = 0
         self._began = self._said = monotonic()
+        self._told_moving: float | None = None
 
     def phase(self, phase: Phase, steps: int) -> None:
         """A phase begins."""
         progress(f"{TITLES[phase]}: {steps:,}")
-        self._total, self._sent = steps, 0
+        self._total, self._sent, self._told_moving = steps, 0, None
         self._began = self._said = self._monotonic()
 
     def sent(self, steps: int) -> None:
@@ -49,6 +53,13 @@ class ProgressLines:
         """A barrier was reached."""
         progress(f"   {_proven(brokers, seconds)}")
 
+    def moving(self, text: str, left: int) -> None:
+        """Brokers move replicas, for hours: a line when it begins and then each minute."""
+        now = self._monotonic()
+        if self._told_moving is None or now - self._told_moving >= MOVING_INTERVAL:
+            self._told_moving = now
+            progress(f"   {safe(text)}")
+
     def note(self, text: str) -> None:
         """Something a person should know."""
         info(f"   {safe(text)}")
@@ -61,6 +72,8 @@ class ProgressBars:
         """Draw on ``bars``."""
         self._bars = bars
         self._task: rich.progress.TaskID | None = None
+        self._copied: rich.progress.TaskID | None = None
+        self._whole = 0
 
     def phase(self, phase: Phase, steps: int) -> None:
         """A phase begins."""
@@ -70,6 +83,9 @@ class ProgressBars:
         """So many more steps have an outcome."""
         if self._task is not None:
             self._bars.advance(self._task, steps)
+        if self._copied is not None:
+            self._bars.remove_task(self._copied)
+            self._copied = None
 
     def barrier(self, seconds: float) -> None:
         """A fixed wait begins."""
@@ -78,6 +94,19 @@ class ProgressBars:
     def proven(self, brokers: Sequence[int], seconds: float) -> None:
         """A barrier was reached."""
         self._bars.console.print(_proven(brokers, seconds), style="dim")
+
+    def moving(self, text: str, left: int) -> None:
+        """Brokers move replicas: a bar of the MiB that they copied since the first word of it."""
+        left_mib = math.ceil(left / 2**20)
+        if self._copied is None:
+            self._whole = left_mib
+            self._copied = self._bars.add_task("", total=left_mib)
+        # Records that come in meanwhile have to be copied, too.
+        self._whole = max(self._whole, left_mib)
+        words = safe(text).replace("[", r"\[")
+        self._bars.update(
+            self._copied, description=f"{words} (MiB)", total=self._whole, completed=self._whole - left_mib
+        )
 
     def note(self, text: str) -> None:
         """Something a person should know."""

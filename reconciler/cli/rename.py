@@ -48,5 +48,7 @@ def command(
         connection=connection,
     )
     said(found.notes)
+    if not finish:
+        said([f"apply this, move the clients to {new}, then take the old name away: the same command with --finish"])
     words = f"Take everything from {old}, now {new}" if finish else f"Grant {new} what {old} has"
     return keep(found.edit, keeping, message=words, output=output)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TRUNCATED: Final = "truncated"
 
 
-class Moment(click.ParamType[datetime.datetime]):
+class Instant(click.ParamType[datetime.datetime]):
     """A moment as RFC 3339 spells it."""
 
     name = "time"
@@ -75,7 +75,7 @@ class Moment(click.ParamType[datetime.datetime]):
     type=click.Choice([_TRUNCATED]),
     help="Exit 3 if a format that was written does not show all rows of access (truncated); it is written anyway.",
 )
-@click.option("--at", metavar="TIME", type=Moment(), help="Time of the results.  [default: now]")
+@click.option("--at", metavar="TIME", type=Instant(), help="Time of the results.  [default: now]")
 @notify_options
 def command(
     *,
@@ -92,8 +92,8 @@ def command(
 ) -> int:
     """Report what other commands printed with --output json, or saved plans. Several results become one report.
 
-    RESULT is from plan, drift, lint, test or validate, or - for stdin. The exit status says whether the report could
-    be made, not what it contains; with --fail-on, also whether it shows all rows. With --notify-webhook, a
+    RESULT is from plan, drift, lint, test, tighten or validate, or - for stdin. The exit status says whether the report
+    could be made, not what it contains; with --fail-on, also whether it shows all rows. With --notify-webhook, a
     Slack-compatible message is sent too.
     """
     from reconciler.report.results import join

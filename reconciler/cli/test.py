@@ -52,7 +52,8 @@ def command(
     """Run the access tests below PATH over every name, principal and host that exists or could exist.
 
     Without --cluster, they run on what is declared for each cluster; with it, on the live bindings with those in scope
-    replaced by what is declared. Exit 3 if a test fails or is undecided, unless it is a warning or waived.
+    replaced by what is declared, and cluster tests run on what the brokers tell. Exit 3 if a test fails or is
+    undecided, unless it is a warning or waived.
     """
     if as_is and (cluster is None or offline):
         raise CommandError("--as-is is about a live cluster", "add --cluster NAME", Exit.USAGE)
@@ -67,18 +68,26 @@ def command(
         out_json(test_document(decided))
     else:
         _print(decided, all_of_them=all_of_them)
-    return Exit.FAILED_CHECK if any(result.stops for one in decided for result in one.claims) else Exit.OK
+    stopping = any(result.stops for one in decided for result in one.claims) or any(
+        result.stops for one in decided for result in one.cluster_tests
+    )
+    return Exit.FAILED_CHECK if stopping else Exit.OK
 
 
 def _print(decided: "list[TestedAccess]", *, all_of_them: bool) -> None:
     from reconciler.report.claims_text import claims_lines
+    from reconciler.report.cluster_tests_text import cluster_test_lines
     from reconciler.report.guardrails_text import guardrail_lines, together
-    from reconciler.report.style import safe
+    from reconciler.report.style import counted, safe
 
     style = style_for(sys.stdout)
     if not decided:
         out([style("warn", "no Cluster is declared: nothing can be tested with these manifests yet")])
     out(guardrail_lines(together(one.guardrails for one in decided), style))
-    for view, results, _ in decided:
+    for view, results, _, of_cluster, unasked in decided:
         out([style("title", safe(view.words))])
         out(claims_lines(results, style, all_of_them=all_of_them))
+        out(cluster_test_lines(of_cluster, style, all_of_them=all_of_them))
+        if unasked:
+            claims = counted(unasked, "claim")
+            out([style("dim", f"{claims} about brokers and features not decided: add --cluster NAME")])

@@ -5,7 +5,8 @@ import datetime
 import click
 
 from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import Date, with_options
+from reconciler.cli.option_types import Date
+from reconciler.cli.options import with_options
 
 #: ``--since`` and ``--until``.
 period_options = with_options(

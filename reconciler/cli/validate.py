@@ -20,15 +20,20 @@ from reconciler.cli.options import (
 from reconciler.cli.plan import check_comparable, weakened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from reconciler.manifest import Problem
     from reconciler.report.results.documents import ProblemEntry
+    from reconciler.report.style import Style
     from reconciler.workflow import ManifestValidation
     from reconciler.workflow.validation import ValidatedCluster
 
 
 _GUARDRAILS: Final = "guardrails"
+#: So many clusters have a line each.
+_EACH: Final = 20
+#: So many of those that share a line are named.
+_NAMED: Final = 5
 
 
 @click.command("validate", short_help="Check manifests offline")
@@ -85,26 +90,15 @@ def command(
 
 
 def _print(found: "ManifestValidation", *, expand: bool) -> None:
-    from reconciler.codec.kinds import PLURALS
     from reconciler.manifest import render_problem
-    from reconciler.report.checks import checks_lines
-    from reconciler.report.declared_text import declared_lines
     from reconciler.report.guardrails_text import guardrail_lines, no_tests_line, together
 
     style = style_for(sys.stdout)
     for warning in dict.fromkeys(found.warnings):
         out([render_problem(warning), ""], whole=True)
     out(guardrail_lines(together(one.checks.guardrails for one in found.clusters), style))
-    for one in found.clusters:
-        wanted = one.desired
-        expired = f", {len(wanted.expired)} expired" if wanted.expired else ""
-        counts = {"bindings": len(wanted.bindings), "topics": len(wanted.topics)}
-        for kind, items in wanted.listed.items():
-            counts[PLURALS[kind]] = sum(not item.expired for item in items.values())
-        told = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
-        out([f"cluster {one.name}: {told} declared{expired}"])
-        out(declared_lines(wanted, style) if expand else ())
-        out(checks_lines(one.checks, style))
+    for names, lines in _cluster_lines(found.clusters, style, expand=expand):
+        out([f"{_named(names)}: {lines[0]}", *lines[1:]])
     if found.clusters and not found.tests_declared:
         out([no_tests_line(style)])
     if not found.clusters:
@@ -113,6 +107,38 @@ def _print(found: "ManifestValidation", *, expand: bool) -> None:
         out([style("error", "not valid: policy checks failed")])
     else:
         out([style("add", "valid")])
+
+
+def _cluster_lines(
+    clusters: "Sequence[ValidatedCluster]", style: "Style", *, expand: bool
+) -> "Iterator[tuple[list[str], list[str]]]":
+    """What is said of each cluster; in a fleet those of which the same is said share it, unless all is wanted."""
+    from reconciler.codec.kinds import PLURALS
+    from reconciler.report.checks import checks_lines
+    from reconciler.report.declared_text import declared_lines
+
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for one in clusters:
+        wanted = one.desired
+        expired = f", {len(wanted.expired)} expired" if wanted.expired else ""
+        counts = {"bindings": len(wanted.bindings), "topics": len(wanted.topics)}
+        for kind, items in wanted.listed.items():
+            counts[PLURALS[kind]] = sum(not item.expired for item in items.values())
+        told = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+        declared = declared_lines(wanted, style) if expand else ()
+        lines = (f"{told} declared{expired}", *declared, *checks_lines(one.checks, style))
+        if expand or len(clusters) <= _EACH:
+            yield [one.name], list(lines)
+        else:
+            alike.setdefault(lines, []).append(one.name)
+    yield from ((names, list(lines)) for lines, names in alike.items())
+
+
+def _named(names: "Sequence[str]") -> str:
+    if len(names) == 1:
+        return f"cluster {names[0]}"
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"{len(names):,} clusters ({', '.join(names[:_NAMED])}{more})"
 
 
 def _document(

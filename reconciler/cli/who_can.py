@@ -37,9 +37,9 @@ def command(
 ) -> int:
     """List who may do OPERATION on a TYPE called NAME, as in: who-can READ topic payments.orders.
 
-    With --prefix or --any, on some of these names, and on which. Principals that may ALTER the cluster could grant it
-    to themselves and are listed separately, as are super users. Without --cluster, the answer is about what is
-    declared.
+    With --prefix or --any, on some of these names, and on which. Principals that may ALTER the cluster, or its
+    configs, could get it by themselves and are listed separately, as are super users. Without --cluster, the answer is
+    about what is declared.
     """
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)

@@ -8,6 +8,7 @@ from reconciler.codec.objects import Record, field, record
 from reconciler.codec.scalars import ANY_TEXT, COUNT, TEXT, by_name, converted, integer, text
 from reconciler.model.acl import AccessControlEntry, AclBinding, OpaqueBinding, ResourcePattern
 from reconciler.model.enums import AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.model.expiry import Expiry, moment_text, read_moment
 from reconciler.model.origin import Origin
 
 RESOURCE_TYPE: Final = by_name(member for member in ResourceType if member >= ResourceType.TOPIC)
@@ -48,6 +49,10 @@ def _version(written: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
+_MOMENT_PATTERN: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$"
+#: A day, or an instant in UTC.
+MOMENT: Final = converted(text(_MOMENT_PATTERN), read_moment, moment_text)
+EXPIRY: Final = converted(text(_MOMENT_PATTERN), Expiry.of, str)
 #: A release of Kafka as ``major.minor``.
 KAFKA_VERSION: Final = converted(text(r"^[0-9]{1,4}\.[0-9]{1,4}$"), _version, lambda version: "{}.{}".format(*version))
 

@@ -11,7 +11,7 @@ from reconciler.model import APACHE, Change, Declaration, Flavor, Origin
 class DeclaredChange(NamedTuple):
     """A change with the declaration that asks for it; ``None``: nothing asks for the resource any more.
 
-    A binding whose last day is over is deleted with its old declaration, which says why it was there.
+    A binding that has expired is deleted with its old declaration, which says why it was there.
     """
 
     change: Change
@@ -33,8 +33,12 @@ class SkipReason(StrEnum):
     UNSUPPORTED = "unsupported"
     #: What a run of this tool put there for its own use, without a run that needs it.
     LEFTOVER = "leftover"
-    #: A live topic that a scope holds and no manifest declares.
+    #: Access that an operator gave at once and that ends by itself.
+    BREAK_GLASS = "break-glass"
+    #: Something live that a scope holds and no manifest declares, such as a topic or a user.
     UNDECLARED = "undeclared"
+    #: Replicas that brokers are moving, whoever asked for it.
+    UNFINISHED = "unfinished"
 
 
 @dataclass(frozen=True, slots=True)

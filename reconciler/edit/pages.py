@@ -27,7 +27,7 @@ from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode
 from reconciler.manifest.variables import Variables, variable_scalars
 from reconciler.model import DesiredState
 
-#: Before every last day, so that what expires is declared like everything else.
+#: Before every end, so that what expires is declared like everything else.
 LONG_AGO: Final = datetime.date.min
 
 

@@ -2,10 +2,35 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from reconciler.edit.kinds import KINDS
 from reconciler.edit.layout import TextSpan
 from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice, spliced, with_flow_item, with_lines_after
 from reconciler.edit.writing import quoted
+from reconciler.model import DesiredState
+
+
+def second(state: DesiredState, old: str, new: str) -> DesiredState:
+    """With the same for ``new`` of what is declared for ``old``, of every kind that the editor writes."""
+    for kind in KINDS:
+        state = kind.second(state, old, new)
+    return state
+
+
+def without_principal(state: DesiredState, old: str) -> DesiredState:
+    """Without what is declared for ``old``."""
+    for kind in KINDS:
+        state = kind.without(state, old)
+    return state
+
+
+def unwritten(book: Book, old: str) -> Iterator[str]:
+    """What is declared for ``old`` in documents that the editor does not write: a user's password is nobody else's."""
+    left = [without_principal(state, old) for state in book.desired.values()]
+    found = [wish for state in left for items in state.listed.values() for wish in items.values()]
+    for wish in sorted(found, key=lambda one: one.declaration.origin):
+        if wish.item.principal == old:
+            yield f"the {wish.item.subject} is declared at {wish.declaration.origin}: change that yourself"
 
 
 def with_second(book: Book, old: str, new: str) -> dict[str, str]:

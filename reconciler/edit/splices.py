@@ -25,12 +25,30 @@ class OverlapError(Exception):
 def spliced(text: str, splices: Collection[Splice]) -> str:
     """The text with all changes; raises :class:`OverlapError` where two of them overlap and not both only cut."""
     parts, at, cutting = list[str](), 0, False
-    for splice in sorted(set(splices)):
+    for splice in _untangled(text, sorted(set(splices))):
         if splice.start < at and not (cutting and not splice.new):
             raise OverlapError
         parts += [text[at : splice.start], splice.new]
         at, cutting = max(at, splice.end), not splice.new
     return "".join([*parts, text[at:]])
+
+
+def _untangled(text: str, splices: list[Splice]) -> list[Splice]:
+    """The same where new lines end at the last lines of a text without a last break, and those are cut.
+
+    Such a cut takes the break before its lines. It is left that break, and the new lines do without their own.
+    """
+    newline = line_break(text)
+    last = next((one for one in splices if one.end == len(text) and text.startswith(newline, one.start)), None)
+    if last is None or text.endswith(newline):
+        return splices
+    first = last.start + len(newline)
+    meeting = [one for one in splices if one is not last and one.end == first and one.new.endswith(newline)]
+    if not meeting:
+        return splices
+    shorter = meeting[-1]._replace(new=meeting[-1].new.removesuffix(newline))
+    others = [one for one in splices if one not in (last, meeting[-1])]
+    return sorted([*others, shorter, last._replace(start=first)])
 
 
 def without_items(text: str, span: TextSpan, gone: Collection[int]) -> list[Splice]:

@@ -14,6 +14,8 @@ from reconciler.report.export.yaml_text import WIDTH, document_head, scalar
 #: A leaf is YAML already.
 Written: TypeAlias = "str | Sequence[Written] | Mapping[str, Written]"
 Item: TypeAlias = Mapping[str, Written]
+#: The key of an item whose text is a comment above it.
+NOTE: Final = "#"
 
 _STEP: Final = 2
 
@@ -28,7 +30,7 @@ def flow(value: Written) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{quoted(key)}: {flow(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{quoted(key)}: {flow(one)}" for key, one in value.items() if key != NOTE) + "}"
     return "[" + ", ".join(map(flow, value)) + "]"
 
 
@@ -44,11 +46,15 @@ def entry_lines(key: str, value: Written, column: int) -> list[str]:
     return [f"{margin}{quoted(key)}:", *(f"{margin}{' ' * _STEP}- {flow(one)}" for one in value)]
 
 
-def item_lines(item: Item, column: int, notes: Sequence[str] = ()) -> list[str]:
-    """An item of a block list; ``column`` is that of its dash, ``notes`` are comments above it."""
+def item_lines(item: Item, column: int) -> list[str]:
+    """An item of a block list; ``column`` is that of its dash."""
     margin = " " * column
-    lines = [line for key, value in item.items() for line in entry_lines(key, value, column + _STEP)]
-    return [*(f"{margin}{note}" for note in notes), f"{margin}- {lines[0].lstrip()}", *lines[1:]]
+    lines = [line for key, value in item.items() if key != NOTE for line in entry_lines(key, value, column + _STEP)]
+    return [*_note(item, margin), f"{margin}- {lines[0].lstrip()}", *lines[1:]]
+
+
+def _note(item: Item, margin: str) -> list[str]:
+    return [f"{margin}# {item[NOTE]}"] if NOTE in item else []
 
 
 def with_items(text: str, mapping: TextSpan, key: str, items: Sequence[Item]) -> list[Splice]:
@@ -72,7 +78,8 @@ def appended(text: str, span: TextSpan, items: Sequence[Item]) -> list[Splice]:
     lines: list[str] = []
     for item in items:
         line = f"{' ' * column}- {flow(item)}"
-        lines += [line] if last.flow and len(line) <= WIDTH else item_lines(item, column)
+        fits = last.flow and len(line) <= WIDTH
+        lines += [*_note(item, " " * column), line] if fits else item_lines(item, column)
     return [with_lines_after(text, last.end, lines)]
 
 

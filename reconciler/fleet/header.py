@@ -57,7 +57,7 @@ class Reading:
     ``topics`` and ``configs`` are files, ``""`` if there is none. Only desired readings have the file ``expired`` and
     ``wanted``, the declared resources of listed kinds by ``KIND`` and key; ``listings`` are the live ones by ``KIND``.
     ``leftovers`` are the live bindings on reserved names, and the bridges that they mark: few, and no comparison of
-    buckets finds them.
+    buckets finds them. ``notes`` say how it was read otherwise than usual.
     """
 
     cluster: str
@@ -79,6 +79,7 @@ class Reading:
     kafka_version_gap: str | None = None
     wanted: Mapping[str, Mapping[Any, DesiredItem[Any]]] = dataclasses.field(default_factory=dict)
     leftovers: tuple[AclBinding, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -162,6 +163,7 @@ READING: Final[Record[Reading]] = record(
     ),
     field("wanted", DECLARED, "What is declared of the listed kinds.", default={}, omit=True),
     field("leftovers", array(BINDING), "What runs have there for their own use.", default=(), omit=True),
+    field("notes", array(TEXT), "How it was read otherwise than usual.", default=(), omit=True),
 )
 FAILURE: Final[Record[Failure]] = record(
     Failure,

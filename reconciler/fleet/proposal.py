@@ -162,7 +162,7 @@ _LIMITS: Final[Record[FleetLimits]] = record(
 _PLAN: Final[Record[FleetPlan]] = record(
     FleetPlan,
     field("name", TEXT, "The fleet.", "all"),
-    field("as_of", TEXT, "The day that decides what has expired.", "2026-11-21"),
+    field("as_of", TEXT, "The instant, or the begin of the day, that decides what has expired.", "2026-11-21"),
     field("waves", array(_WAVE), "The waves, in order."),
     field("unchanged", TEXTS, "Clusters that need no change."),
     field("failures", array(FAILURE), "Clusters that could not be planned, and why."),

@@ -16,6 +16,7 @@ from reconciler.manifest.guardrails import GuardrailChange, gravest_first, guard
 from reconciler.manifest.kinds.access_tests import AccessTest, Claim
 from reconciler.manifest.kinds.acls import AclsDeclaration
 from reconciler.manifest.kinds.cluster.secrets import referring_settings
+from reconciler.manifest.kinds.cluster_tests import ClusterTest
 from reconciler.manifest.kinds.fleet import FleetDeclaration, WaveDeclaration
 from reconciler.manifest.kinds.ownership import ConsentDeclaration, OwnerDeclaration
 from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
@@ -50,6 +51,7 @@ from reconciler.manifest.reader.problem import ManifestError, Problem, in_order,
 from reconciler.manifest.reader.source import Source
 from reconciler.manifest.safeguards import (
     access_tests,
+    cluster_tests,
     cluster_warnings,
     coverage_notices,
     declares_access_tests,
@@ -80,6 +82,7 @@ __all__ = [
     "AclsDeclaration",
     "Claim",
     "ClusterDeclaration",
+    "ClusterTest",
     "Code",
     "Connection",
     "ConsentDeclaration",
@@ -103,6 +106,7 @@ __all__ = [
     "WaveDeclaration",
     "access_tests",
     "as_proposed",
+    "cluster_tests",
     "cluster_warnings",
     "connections",
     "coverage_notices",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.kinds.cluster.declaration import declare_stated, sources_of
 from reconciler.manifest.kinds.cluster.model import ConnectionsDocument
+from reconciler.manifest.kinds.cluster.secrets import declare_permit
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.document import Document, open_document
 from reconciler.manifest.parts.resources import PatternTable
@@ -43,6 +44,7 @@ def connections(sources: Iterable[Source]) -> Mapping[str, Connection]:
     everything: list[Findings] = []
     table = PatternTable()
     for source in sorted(sources):
+        # Kept even if nothing is wrong: problems of all files are reported together, in order.
         findings = Findings(source)
         everything.append(findings)
         for root in read_documents(findings):
@@ -81,5 +83,9 @@ def _connection(document: Document, table: PatternTable) -> Connection | None:
         stated.client,
         stated.client_origins,
         FrozenMap(barrier.client) if barrier else FrozenMap(),
-        replace(stated, sources=sources_of(stated.fact_origins, FactSource.OPERATOR)),
+        replace(
+            stated,
+            sources=sources_of(stated.fact_origins, FactSource.OPERATOR),
+            secret_permit=declare_permit(document.spec, model.spec.user_secrets, findings),
+        ),
     )

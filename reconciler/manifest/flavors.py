@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.parts.clusters import DEFAULT_BARRIER_WAIT, ClusterDeclaration
 from reconciler.model import FactSource
 
 
@@ -13,8 +13,11 @@ def with_flavor(found: ClusterDeclaration) -> ClusterDeclaration:
     access is then computed with and without.
     """
     flavor, sources = found.flavor, found.sources
-    if sources.barrier is FactSource.NOBODY:
-        found = replace(found, barrier_wait=max(found.barrier_wait, flavor.wait_seconds))
+    # A wait that is too short lets the next phase begin before brokers enforce this one: only the operator may say so.
+    least = flavor.wait_seconds if flavor.wait_seconds > DEFAULT_BARRIER_WAIT else 0
+    if sources.barrier is not FactSource.OPERATOR and found.barrier_wait < least:
+        short = found.barrier_wait if sources.barrier is FactSource.MANIFESTS and found.probe is None else None
+        found = replace(found, barrier_wait=least, short_wait=short)
     if found.probe is not None and found.probe.seconds < flavor.wait_seconds:
         found = replace(found, probe=replace(found.probe, seconds=flavor.wait_seconds))
     if found.allow_everyone_if_no_acl_found is None and flavor.default_allow is not None:

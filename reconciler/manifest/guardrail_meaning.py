@@ -49,6 +49,11 @@ MORE: Final[Mapping[str, Mapping[str, Meaning]]] = {
         "spec.tests.waiver": Meaning.LOOSER,
         "spec.clusters": Meaning.LOOSER,
     },
+    "ClusterTests": {
+        "spec.tests": Meaning.TIGHTER,
+        "spec.tests.waiver": Meaning.LOOSER,
+        "spec.clusters": Meaning.LOOSER,
+    },
     "Acls": {"spec.waive": Meaning.LOOSER},
     "Topics": {},
     "Ownership": {
@@ -75,6 +80,7 @@ _OPPOSITE: Final = {
     Meaning.LOOSER: Meaning.TIGHTER,
     Meaning.UNCLEAR: Meaning.UNCLEAR,
 }
+_OF_CLUSTERS: Final = ("spec.tests.configs", "spec.tests.features")
 _SEVERITIES: Final = {"warning": 0, "error": 1}
 
 
@@ -83,6 +89,8 @@ def meaning_of(kind: str, rule: str, before: str | None, after: str | None) -> M
     if rule.endswith(".severity"):
         old, new = (_SEVERITIES.get(value or "error", 1) for value in (before, after))
         return Meaning.LOOSER if new < old else Meaning.TIGHTER
+    if kind == "ClusterTests" and rule.startswith(_OF_CLUSTERS):
+        return _claim_meaning(rule, before, after)
     more = _rule_of(kind, rule)
     if before is not None and after is not None:
         grown = _grown(before, after)
@@ -93,6 +101,19 @@ def meaning_of(kind: str, rule: str, before: str | None, after: str | None) -> M
         # Without one apply waits too: one that is added may be shorter.
         return Meaning.UNCLEAR
     return more if after is not None else _OPPOSITE[more]
+
+
+def _claim_meaning(rule: str, before: str | None, after: str | None) -> Meaning:
+    """What a difference in a claim about a config or a feature does; another value may ask for more or for less."""
+    last = rule.rpartition(".")[2]
+    if last == "allowed":
+        return Meaning.UNCLEAR
+    if before is None or after is None:
+        return Meaning.LOOSER if after is None else Meaning.TIGHTER
+    # A release and a level are numbers of two kinds.
+    grown = None if ("." in before) != ("." in after) else _grown(before, after)
+    more = {"min": Meaning.TIGHTER, "max": Meaning.LOOSER}.get(last, Meaning.UNCLEAR)
+    return Meaning.UNCLEAR if grown is None else more if grown else _OPPOSITE[more]
 
 
 def _limit_meaning(kind: str, rule: str, after: str | None) -> Meaning:

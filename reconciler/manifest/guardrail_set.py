@@ -1,7 +1,7 @@
 """Manifests held by guardrails: a second set that the proposal cannot edit, such as the base branch's.
 
-Both sets judge. Access tests, topic policies and ownership of either are decided as they are written there; of the
-clusters that both declare, the tighter terms count. So a proposal can add rules and never loosen one.
+Both sets judge. Access and cluster tests, topic policies and ownership of either are decided as they are written there;
+of the clusters that both declare, the tighter terms count. So a proposal can add rules and never loosen one.
 """
 
 import datetime
@@ -14,6 +14,7 @@ from reconciler.codec import compact
 from reconciler.manifest.desired import FindingsByFile, declared_for, desired_state
 from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.kinds.access_tests import AccessTestsDeclaration
+from reconciler.manifest.kinds.cluster_tests import ClusterTestsDeclaration
 from reconciler.manifest.kinds.interface import Declared
 from reconciler.manifest.kinds.ownership import OwnershipDeclaration
 from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
@@ -32,7 +33,7 @@ from reconciler.model.scope_bounds import beyond, bounded, short_of
 #: proposal cannot look like one of the guardrails.
 PREFIX: Final = "guardrails://"
 #: The kinds whose documents judge.
-KINDS: Final = ("AccessTests", "Cluster", "Fleet", "Ownership", "TopicPolicy")
+KINDS: Final = ("AccessTests", "Cluster", "ClusterTests", "Fleet", "Ownership", "TopicPolicy")
 #: Guards that pass on what a Cluster document of the guardrails says: only they acknowledge an exception from that.
 _OF_CLUSTER: Final = ("limit", "protected")
 
@@ -131,7 +132,7 @@ def _notices(
 
 def _undeclared(guardrails: Manifests, own: ClusterDeclaration) -> Iterator[GuardrailNotice]:
     """A rule for some clusters, or with variables, where only the proposal gives this one labels and values."""
-    judging = (AccessTestsDeclaration, OwnershipDeclaration, TopicPolicyDeclaration)
+    judging = (AccessTestsDeclaration, ClusterTestsDeclaration, OwnershipDeclaration, TopicPolicyDeclaration)
     headings = (item.heading for item in guardrails.documents if isinstance(item, judging))
     varying = (item.heading for item in guardrails.templates if item.heading.kind in KINDS)
     selective = [heading.origin for heading in headings if heading.match_labels]

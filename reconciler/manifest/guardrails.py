@@ -1,8 +1,9 @@
 """What a proposal changes about the rules that judge it.
 
 A change is judged by documents that the same change may edit: ``Cluster`` facts and limits, ``AccessTests``,
-``Ownership``, ``TopicPolicy``. Here two sets of manifests are compared as they are written, document by document, so
-that no field is exempt because nobody thought of it: what the table below does not know is reported as unclear.
+``ClusterTests``, ``Ownership``, ``TopicPolicy``. Here two sets of manifests are compared as they are written, document
+by document, so that no field is exempt because nobody thought of it: what the table below does not know is reported as
+unclear.
 """
 
 from collections import Counter
@@ -114,7 +115,7 @@ def _whole(key: tuple[str, str], old: Document | None, new: Document | None) -> 
         assert old is not None  # noqa: S101 - one of the two is there
         meaning = Meaning.UNCLEAR if kind == "Cluster" else Meaning.LOOSER
         return GuardrailChange(kind, name, "", meaning, "declared", None, old.heading.origin)
-    meaning = Meaning.TIGHTER if kind in ("AccessTests", "TopicPolicy") else Meaning.UNCLEAR
+    meaning = Meaning.TIGHTER if kind in ("AccessTests", "ClusterTests", "TopicPolicy") else Meaning.UNCLEAR
     return GuardrailChange(kind, name, "", meaning, None, "declared", new.heading.origin)
 
 
@@ -241,6 +242,7 @@ def _escaped(before: _Documents, after: _Documents) -> Iterator[GuardrailChange]
             now = after.get((kind, cluster))
             if kind != "Cluster" or now is None:
                 continue
+            # Neither document looks looser on its own: a label moved, and a rule that held no longer meets its cluster.
             applied = old.heading.applies_to(was.heading.labels)
             if applied and not new.heading.applies_to(now.heading.labels):
                 place = new.heading.origin if old.heading.match_labels != new.heading.match_labels else None

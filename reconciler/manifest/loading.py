@@ -30,11 +30,13 @@ def load(sources: Iterable[Source]) -> Manifests:
     """Reads and checks all files; raises :class:`ManifestError` with every problem that any file has."""
     files = {source.path: source for source in sources}
     loading = _Loading()
+    # Nodes and findings form no cycles; the collector would walk hundreds of thousands of them for nothing.
     with without_collector():
         for path in sorted(files):
             loading.read(files[path])
     loading.check_names()
     loaded = loading.loaded()
+    # What concerns several documents, such as a role that is used and not defined, waits until all are read.
     for kind in KINDS:
         kind.check(loaded)
     problems = in_order(problem for findings in loading.findings.values() for problem in findings.problems)

@@ -17,6 +17,7 @@ from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Trouble
 from reconciler.manifest.reader.problem import ManifestError
 from reconciler.model import FactSource, FactSources, FrozenMap
+from reconciler.model.secret_permit import NOTHING_PERMITTED
 
 #: A fact: what a cluster has of it, as values of its declaration's fields.
 _Values = dict[str, Any]
@@ -59,10 +60,12 @@ def as_proposed(found: Connection) -> Connection:
         one.name: FactSource.NOBODY if getattr(facts.sources, one.name) is FactSource.NOBODY else FactSource.MANIFESTS
         for one in fields(FactSources)
     }
-    return replace(found, facts=replace(facts, sources=FactSources(**sources)))
+    return replace(found, facts=replace(facts, sources=FactSources(**sources), secret_permit=NOTHING_PERMITTED))
 
 
 def _joined(own: ClusterDeclaration, given: ClusterDeclaration, findings: FindingsByFile) -> ClusterDeclaration:
+    # As it was written, without the flavor: the operator's may be another, or none.
+    own = replace(own, barrier_wait=own.short_wait, short_wait=None) if own.short_wait is not None else own
     found = own
     for name in given.fact_origins:
         fact = _FACTS[name]
@@ -77,6 +80,7 @@ def _joined(own: ClusterDeclaration, given: ClusterDeclaration, findings: Findin
         found = replace(found, **counts)
     found = replace(
         found,
+        secret_permit=given.secret_permit,
         sources=_first_known(given.sources, own.sources),
         fact_origins=FrozenMap({**own.fact_origins, **given.fact_origins}),
     )

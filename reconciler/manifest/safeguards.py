@@ -8,6 +8,7 @@ from reconciler.manifest.desired import FindingsByFile, declared_cluster, declar
 from reconciler.manifest.guardrail_set import guardrail_documents, rule_key
 from reconciler.manifest.kinds.access_tests import AccessTest, AccessTestsDeclaration, AccessTestsKind
 from reconciler.manifest.kinds.acls import AclsDeclaration
+from reconciler.manifest.kinds.cluster_tests import ClusterTest, ClusterTestsDeclaration
 from reconciler.manifest.kinds.interface import Declared
 from reconciler.manifest.kinds.ownership import ConsentDeclaration, OwnerDeclaration, OwnershipDeclaration
 from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
@@ -19,9 +20,9 @@ from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Trouble
 from reconciler.manifest.reader.problem import ManifestError, Problem
 from reconciler.manifest.reader.source import quoted
-from reconciler.model import DesiredState, Origin, TopicRule
+from reconciler.model import DesiredState, Expiry, Origin, TopicRule
 
-T = TypeVar("T", AccessTest, TopicRule)
+T = TypeVar("T", AccessTest, ClusterTest, TopicRule)
 
 
 def access_tests(manifests: Manifests, cluster_name: str) -> tuple[AccessTest, ...]:
@@ -33,6 +34,21 @@ def access_tests(manifests: Manifests, cluster_name: str) -> tuple[AccessTest, .
         [test for item in documents if isinstance(item, AccessTestsDeclaration) for test in item.tests]
         for documents in (
             _documents(manifests, cluster_name, "AccessTests"),
+            guardrail_documents(manifests, cluster_name),
+        )
+    )
+    return tuple(sorted((*found, *_more(guardrails, found)), key=lambda test: test.origin))
+
+
+def cluster_tests(manifests: Manifests, cluster_name: str) -> tuple[ClusterTest, ...]:
+    """The claims about configs and features of a declared cluster, in the order of their places.
+
+    A claim of the guardrails that the manifests repeat is there once. Raises :class:`ManifestError`.
+    """
+    found, guardrails = (
+        [test for item in documents if isinstance(item, ClusterTestsDeclaration) for test in item.tests]
+        for documents in (
+            _documents(manifests, cluster_name, "ClusterTests"),
             guardrail_documents(manifests, cluster_name),
         )
     )
@@ -74,7 +90,7 @@ def _ownership(
     found = [item for item in documents if isinstance(item, OwnershipDeclaration)]
     owners = (owner for item in found for owner in item.owners)
     consents = (consent for item in found for consent in item.consents)
-    standing = (consent for consent in consents if consent.expires is None or consent.expires >= as_of)
+    standing = (consent for consent in consents if consent.expires is None or not consent.expires.over(as_of))
     return tuple(sorted(owners, key=_place)), tuple(sorted(standing, key=_place))
 
 
@@ -137,21 +153,21 @@ def _place(item: OwnerDeclaration | ConsentDeclaration) -> Origin:
 
 
 def standing_acknowledgements(cluster: ClusterDeclaration, as_of: datetime.date) -> tuple[Acknowledgement, ...]:
-    """The acknowledgements that count on that day; one counts through the day on which it expires."""
-    return tuple(item for item in cluster.acknowledgements if item.expires is None or item.expires >= as_of)
+    """The acknowledgements that count then."""
+    return tuple(item for item in cluster.acknowledgements if item.expires is None or not item.expires.over(as_of))
 
 
 def cluster_warnings(manifests: Manifests, cluster_name: str, as_of: datetime.date) -> tuple[Problem, ...]:
-    """Warnings that depend on cluster and day: acknowledgements and waivers that no longer count."""
+    """Warnings that depend on cluster and time: acknowledgements and waivers that no longer count."""
     cluster = declared_cluster(manifests, cluster_name)
     findings = FindingsByFile(manifests)
     for item in set(cluster.acknowledgements).difference(standing_acknowledgements(cluster, as_of)):
-        message = f"this acknowledgement for {quoted(item.object)} expired after {item.expires}: it does not count"
+        message = f"this acknowledgement for {quoted(item.object)} expired {_past(item.expires)}: it does not count"
         trouble = Trouble(Code.EXPIRED_ACKNOWLEDGEMENT, message, "remove it, or agree on a new day")
         findings.of(item.origin.file).add_at(trouble, item.origin, severity="warning")
     for waiver in _waivers(manifests, cluster_name):
         if not waiver.stands(as_of):
-            message = f"this waiver expired after {waiver.expires}: it does not count"
+            message = f"this waiver expired {waiver.expires.past}: it does not count"
             trouble = Trouble(Code.EXPIRED_WAIVER, message, "fix what it accepted, or agree on a new date")
             findings.of(waiver.origin.file).add_at(trouble, waiver.origin, severity="warning")
     return findings.problems()
@@ -163,15 +179,20 @@ def expired_rules(manifests: Manifests, desired: DesiredState) -> tuple[Problem,
     ended = {item.origin: item.expires for item in desired.expired.values()}
     listed = (wish.declaration for items in desired.listed.values() for wish in items.values() if wish.expired)
     ended |= {declaration.origin: declaration.expires for declaration in listed}
-    for origin, day in ended.items():
-        message = f"this expired after {day}: a plan removes what it brought"
+    for origin, end in ended.items():
+        message = f"this expired {_past(end)}: a plan removes what it brought"
         trouble = Trouble(Code.EXPIRED_RULE, message, "remove it here too, or agree on a new day")
         findings.of(origin.file).add_at(trouble, origin, severity="warning")
     return findings.problems()
 
 
+def _past(end: Expiry | None) -> str:
+    return "" if end is None else end.past
+
+
 def _waivers(manifests: Manifests, cluster_name: str) -> Iterator[Waiver]:
     yield from (item.waiver for item in lint_waivers(manifests, cluster_name))
     yield from (test.waiver for test in access_tests(manifests, cluster_name) if test.waiver is not None)
+    yield from (test.waiver for test in cluster_tests(manifests, cluster_name) if test.waiver is not None)
     of_topics = (waiver for rule in topic_rules(manifests, cluster_name) for waiver in rule.waivers)
     yield from (Waiver(item.reason, item.expires, item.origin, item.ticket) for item in of_topics)

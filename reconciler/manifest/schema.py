@@ -89,6 +89,7 @@ def _tidy(node: Any) -> Any:
             tidy = {**rest[0], **tidy}
         else:
             tidy["anyOf"] = rest
+    # Editors that follow draft-07 ignore whatever stands next to a `$ref`: a description there would never show.
     if "$ref" in tidy and len(tidy) > 1:
         tidy = {"allOf": [{"$ref": tidy.pop("$ref")}], **tidy}
     return tidy

@@ -17,6 +17,9 @@ from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean
 from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL
 
+#: The fields of a credential that refer to secrets, and the field that holds credentials by mechanism.
+_REFERENCES: Final = frozenset({"password", "salt", "saltedPassword"})
+_CREDENTIALS: Final = "mechanisms"
 _CLIENTS: Final = (("spec", "client"), ("spec", "barrier", "client"))
 #: Why a misplaced variable is none.
 MISPLACED: Final = Trouble(
@@ -37,8 +40,13 @@ _PART = re.compile(rf"(?P<escape>\$\$\{{)|{_VARIABLE.pattern}|(?P<other>\$\{{)",
 MAX_FILLED: Final = 32 * 1024 * 1024
 
 
-def variable_scalars(node: Node | None, fields: Collection[str] | None = None) -> Iterator[ScalarNode]:
-    """Every scalar below ``node`` that holds ``${``; with ``fields``, only those that are the value of such a key."""
+def variable_scalars(
+    node: Node | None, fields: Collection[str] | None = None, below: tuple[str, ...] = ()
+) -> Iterator[ScalarNode]:
+    """Every scalar below ``node`` that holds ``${``; with ``fields``, only those that are the value of such a key.
+
+    References to secrets are left out; ``below`` are the two keys above ``node``.
+    """
     if isinstance(node, ScalarNode):
         if fields is None and "${" in node.plain:
             yield node
@@ -47,7 +55,14 @@ def variable_scalars(node: Node | None, fields: Collection[str] | None = None) -
             yield from variable_scalars(item, fields)
     elif node is not None:
         for key, value in node.values.items():
-            yield from variable_scalars(value, None if fields is not None and key in fields else fields)
+            if not _is_reference(below, key):
+                inside = None if fields is not None and key in fields else fields
+                yield from variable_scalars(value, inside, (*below[-1:], key))
+
+
+def _is_reference(below: tuple[str, ...], key: str) -> bool:
+    """Whether a field is passed on as it is. No message may quote it: it may be a password by mistake."""
+    return key in _REFERENCES and below[:1] == (_CREDENTIALS,)
 
 
 def _variable_keys(node: Node | None) -> Iterator[ScalarNode]:
@@ -110,7 +125,7 @@ class Variables:
         spec = {key: self._node(item, findings) if key == "spec" else item for key, item in root.values.items()}
         return _with_values(root, spec)
 
-    def _node(self, node: Node, findings: Findings) -> Node:
+    def _node(self, node: Node, findings: Findings, below: tuple[str, ...] = ()) -> Node:
         if isinstance(node, ScalarNode):
             text = self._text(node, findings) if "${" in node.plain else node.plain
             return ScalarNode(text, node.line, node.column, node.length)
@@ -119,7 +134,13 @@ class Variables:
             items.items = [self._node(item, findings) for item in node.items]
             items.plain = [item.plain for item in items.items]
             return items
-        return _with_values(node, {key: self._node(item, findings) for key, item in node.values.items()})
+        return _with_values(
+            node,
+            {
+                key: item if _is_reference(below, key) else self._node(item, findings, (*below[-1:], key))
+                for key, item in node.values.items()
+            },
+        )
 
     def _text(self, node: ScalarNode, findings: Findings) -> str:
         """What a text becomes; as it is written, after reporting why it cannot be filled in."""

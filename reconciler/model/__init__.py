@@ -16,6 +16,14 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourcePatternFilter,
 )
+from reconciler.model.break_glass import (
+    BreakGlass,
+    break_glass,
+    break_glass_mark,
+    break_glass_marks,
+    break_glass_over,
+    running_break_glass,
+)
 from reconciler.model.bridge import (
     BRIDGED_TYPES,
     NOBODY,
@@ -46,20 +54,26 @@ from reconciler.model.enums import (
     PatternType,
     ResourceType,
 )
+from reconciler.model.expiry import Expiry, instant_of, moment_text, read_moment
 from reconciler.model.facts import NO_SOURCES, FactSource, FactSources
 from reconciler.model.flavor import (
     APACHE,
     FLAVORS,
     Flavor,
     IntermediateValue,
+)
+from reconciler.model.flavor_signs import (
+    ClusterSigns,
     ShownFlavor,
     flavor_contradiction,
     mixed_names,
-    shown_flavor,
+    shown_flavors,
+    signs_of,
 )
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.glob import name_glob, path_glob
 from reconciler.model.kinds import kind_finder, listed_kinds
+from reconciler.model.layout import Assignments, Layout, PartitionLayout
 from reconciler.model.listing import NOT_READ, ListedItem, Listing, altered, values_of
 from reconciler.model.origin import Origin
 from reconciler.model.principal import KafkaPrincipal
@@ -73,6 +87,7 @@ from reconciler.model.topic import (
     Topic,
     TopicConfigs,
     TopicPartitions,
+    TopicReplicas,
     collision_key,
     topic_name_problem,
     topic_names_collide,
@@ -139,8 +154,11 @@ __all__ = [
     "AclChange",
     "AclOperation",
     "AclPermissionType",
+    "Assignments",
     "Bound",
+    "BreakGlass",
     "Change",
+    "ClusterSigns",
     "ClusterState",
     "ConfigRefusal",
     "ConfigType",
@@ -152,6 +170,7 @@ __all__ = [
     "DesiredItem",
     "DesiredState",
     "DesiredTopic",
+    "Expiry",
     "ExpressionRule",
     "FactSource",
     "FactSources",
@@ -160,6 +179,7 @@ __all__ = [
     "Impossible",
     "IntermediateValue",
     "KafkaPrincipal",
+    "Layout",
     "ListedItem",
     "Listing",
     "Marker",
@@ -167,6 +187,7 @@ __all__ = [
     "NameSelector",
     "OpaqueBinding",
     "Origin",
+    "PartitionLayout",
     "PatternType",
     "Relation",
     "RelationRule",
@@ -183,17 +204,23 @@ __all__ = [
     "TopicConfigs",
     "TopicNumber",
     "TopicPartitions",
+    "TopicReplicas",
     "TopicRule",
     "TopicUse",
     "TopicWaiver",
     "Update",
     "altered",
+    "break_glass",
+    "break_glass_mark",
+    "break_glass_marks",
+    "break_glass_over",
     "bridge_on",
     "collision_key",
     "contradiction",
     "cut_off",
     "data_loss",
     "flavor_contradiction",
+    "instant_of",
     "is_harmless",
     "is_reserved",
     "kind_finder",
@@ -201,13 +228,17 @@ __all__ = [
     "marker_of",
     "markers",
     "mixed_names",
+    "moment_text",
     "name_glob",
     "normal_form",
     "path_glob",
+    "read_moment",
     "readable",
     "refusal_of",
     "resource_of",
-    "shown_flavor",
+    "running_break_glass",
+    "shown_flavors",
+    "signs_of",
     "standing_bridges",
     "topic_name_problem",
     "topic_names_collide",

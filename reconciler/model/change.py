@@ -1,8 +1,8 @@
 """A change of one resource: what is there before, and what is there after.
 
 What kind of resource it is follows from the type of its sides: an ``AclBinding``, a ``Topic`` (created or deleted),
-the ``TopicPartitions`` or the ``TopicConfigs`` of a live topic (updated). Branch on a kind only in a ``kinds`` folder,
-which has one file for each: everything else is the same for all of them.
+the ``TopicPartitions``, ``TopicConfigs`` or ``TopicReplicas`` of a live topic (updated). Branch on a kind only in a
+``kinds`` folder, which has one file for each: everything else is the same for all of them.
 """
 
 from dataclasses import dataclass

@@ -1,11 +1,11 @@
 """What the manifests want of one cluster, each wish with the place that declares it."""
 
-import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple
 
 from reconciler.model.acl import AclBinding
+from reconciler.model.expiry import Expiry
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Item
 from reconciler.model.origin import Origin
@@ -13,17 +13,19 @@ from reconciler.model.topic import Topic
 
 
 class Declaration(NamedTuple):
-    """Where and why a binding is declared; ``expires`` is the last day on which it is wanted.
+    """Where and why a binding is declared; ``expires`` says until when.
 
     ``role`` is the rule of a ``Role`` document that names the operation, where ``origin`` only uses that role: whoever
-    may edit either place decides what the binding is. ``None`` for a built-in role.
+    may edit either place decides what the binding is. ``None`` for a built-in role. ``keep`` says why the binding stays
+    although it may not be used.
     """
 
     origin: Origin
     reason: str | None = None
     ticket: str | None = None
-    expires: datetime.date | None = None
+    expires: Expiry | None = None
     role: Origin | None = None
+    keep: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class DesiredTopic:
     """A declared topic; with ``absent`` the manifests state that it must not exist.
 
     In ``topic``, partitions and replication factor are ``None`` where the manifests leave them to the broker.
-    ``labels`` are the topic's own; those of its document count less, where something selects topics by labels.
+    ``labels`` are the topic's own; those of its document count less, where something selects topics by labels. ``note``
+    is for whoever reads the manifest, of a topic that is to be written there.
     """
 
     topic: Topic
@@ -39,6 +42,7 @@ class DesiredTopic:
     labels: Mapping[str, str] = field(default_factory=FrozenMap)
     absent: bool = False
     document_labels: Mapping[str, str] = field(default_factory=FrozenMap)
+    note: str | None = field(default=None, compare=False)
 
     @property
     def all_labels(self) -> Mapping[str, str]:
@@ -48,7 +52,7 @@ class DesiredTopic:
 
 @dataclass(frozen=True, slots=True)
 class DesiredItem(Generic[Item]):
-    """A declared resource of a listed kind. ``absent``: it must not exist; ``expired``: its last day is over."""
+    """A declared resource of a listed kind. ``absent``: it must not exist; ``expired``: its time is over."""
 
     item: Item
     declaration: Declaration
@@ -63,7 +67,7 @@ class DesiredItem(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class DesiredState:
-    """What is declared for one cluster on one day; ``expired`` bindings are wanted no longer.
+    """What is declared for one cluster at one time; ``expired`` bindings are wanted no longer.
 
     ``listed`` are the declared resources of listed kinds by ``KIND`` and key; a kind of which none is declared is not
     there. :meth:`of` gives those of one kind with their type.

@@ -1,16 +1,15 @@
 """The makes of Kafka that people run, as facts: in what a cluster differs from Apache Kafka, and whose word it is.
 
-Besides the readers of vendors' own formats, this file is the only one that names vendors. Other code asks a
-:class:`Flavor` for a fact, never which one it is. Each fact is what the vendor documents, in one of ``documents``;
-``docs/vendors.md`` says how each is known.
+Besides the readers of vendors' own formats and ``authorizers``, this file is the only one that names vendors. Other
+code asks a :class:`Flavor` for a fact, never which one it is. Each fact is what the vendor documents, in one of
+``documents``; ``docs/vendors.md`` says how each is known.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.model.acl import AclBinding
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.scope import NameSelector, Selector
 
@@ -29,14 +28,18 @@ class IntermediateValue:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """How a cluster shows what it is: its id, and the host names of its brokers.
+    """How a cluster shows what it is: :mod:`reconciler.model.flavor_signs` looks for them.
 
+    ``hosts`` are names under which brokers are advertised, to us or on another listener. ``configs`` are names of
+    configs that only this make gives its brokers, ``topic_configs`` those that only its topics can have.
     ``by_id``: every cluster of this make has such an id, so one without it is of another make. A proxy or a private
-    link changes host names, so hosts alone never disprove anything.
+    link changes host names, so that a host is missing never disproves anything.
     """
 
     cluster_id: re.Pattern[str] | None = None
     hosts: re.Pattern[str] | None = None
+    configs: re.Pattern[str] | None = None
+    topic_configs: re.Pattern[str] | None = None
     by_id: bool = False
 
 
@@ -51,7 +54,8 @@ class Flavor:
     ``wait_seconds``: how long after a change every broker enforces it. ``default_allow``: its
     ``allow.everyone.if.no.acl.found``, which somebody may have changed where it ``varies``; ``None``: the make says
     nothing. ``settable_configs``: the only topic configs that a user can set; ``None``: all. ``intermediates``: changes
-    of configs that it refuses in one step. ``max_bindings``: the most ACLs that any of its clusters takes.
+    of configs that it refuses in one step. ``max_bindings``: the most ACLs that any of its clusters takes,
+    ``fewest_bindings`` those that its smallest type takes.
     ``owned_elsewhere``: what another program of the make manages. ``unseen``: what decides access there and no ACL
     listing shows.
     """
@@ -71,6 +75,7 @@ class Flavor:
     settable_configs: frozenset[str] | None = None
     intermediates: tuple[IntermediateValue, ...] = ()
     max_bindings: int | None = None
+    fewest_bindings: int | None = None
     owned_elsewhere: tuple[Selector, ...] = ()
     unseen: tuple[str, ...] = ()
 
@@ -156,7 +161,10 @@ CONFLUENT_CLOUD: Final = Flavor(
             "while it is compact, the service deletes records without a key",
         ),
     ),
+    # "ACLs: Max 1000" of Basic clusters; Kafka's protocol does not tell a cluster's type. How many requests for ACLs a
+    # second the service takes is not documented for Kafka's protocol.
     max_bindings=10_000,
+    fewest_bindings=1_000,
     unseen=("role bindings (RBAC) grant access too, and no ACL listing shows them",),
 )
 
@@ -180,8 +188,10 @@ REDPANDA: Final = Flavor(
         "https://docs.redpanda.com/current/manage/security/authorization/acl/",
         "https://docs.redpanda.com/current/manage/security/authorization/gbac/",
         "https://docs.redpanda.com/current/manage/audit-logging/audit-log-samples/",
+        "https://docs.redpanda.com/current/reference/properties/topic-properties/",
     ),
-    Signs(re.compile(r"redpanda\..+")),
+    # Apache Kafka refuses a topic config that it does not know.
+    Signs(re.compile(r"redpanda\..+"), topic_configs=re.compile(r"redpanda\..+")),
     principal_types=frozenset({"User", "RedpandaRole", "Group"}),
     parses_hosts=True,
     unseen=("who is in a role or group is not an ACL: bindings of RedpandaRole: and Group: reach principals unnamed",),
@@ -209,15 +219,21 @@ AIVEN: Final = Flavor(
     unseen=("Aiven ACLs are a second system that Kafka does not list: they grant too, and a DENY in either wins",),
 )
 
+_STRIMZI: Final = "https://github.com/strimzi/strimzi-kafka-operator/blob/main/"
 STRIMZI: Final = Flavor(
     "strimzi",
     "Strimzi",
     (
         "https://strimzi.io/docs/operators/latest/deploying#assembly-using-the-user-operator-str",
         # The User Operator deletes the ACLs of principals without a KafkaUser, except those of this pattern.
-        "https://github.com/strimzi/strimzi-kafka-operator/blob/main/CHANGELOG.md",
+        f"{_STRIMZI}CHANGELOG.md",
+        f"{_STRIMZI}cluster-operator/src/main/java/io/strimzi/operator/cluster/model/KafkaBrokerConfigurationBuilder.java",
     ),
-    Signs(hosts=re.compile(r".*-kafka-brokers\.[a-z0-9-]+\.svc(\..*)?")),
+    Signs(
+        hosts=re.compile(r".*-kafka-brokers\.[a-z0-9-]+\.svc(\..*)?"),
+        # Where the brokers' credentials and certificates are; the operator writes these into each broker's file.
+        configs=re.compile(r"config\.providers\.strimzi[a-z]+\..+"),
+    ),
     # The name of a KafkaUser with TLS authentication; the brokers' and operators' own certificates have such names too.
     owned_elsewhere=(Selector(principals=NameSelector(prefix="User:CN=")),),
 )
@@ -234,45 +250,3 @@ EVENT_HUBS: Final = Flavor(
 FLAVORS: Final[Mapping[str, Flavor]] = FrozenMap(
     {one.name: one for one in (APACHE, CONFLUENT_CLOUD, MSK, REDPANDA, WARPSTREAM, AIVEN, STRIMZI, EVENT_HUBS)}
 )
-_RESOURCE_ID: Final = re.compile(r"User:(sa|u|pool)-[a-z0-9]+")
-
-
-@dataclass(frozen=True, slots=True)
-class ShownFlavor:
-    """What a cluster shows itself to be, and by what."""
-
-    flavor: Flavor
-    sign: str
-
-
-def shown_flavor(cluster_id: str, hosts: Collection[str] = ()) -> ShownFlavor | None:
-    """The make that a cluster's id, or else a broker's host name, shows; ``None`` where neither is telling."""
-    for flavor in FLAVORS.values():
-        if flavor.signs.cluster_id is not None and flavor.signs.cluster_id.fullmatch(cluster_id):
-            return ShownFlavor(flavor, f"the cluster id is {cluster_id}")
-    for flavor in FLAVORS.values():
-        for host in sorted(hosts):
-            if flavor.signs.hosts is not None and flavor.signs.hosts.fullmatch(host):
-                return ShownFlavor(flavor, f"a broker is {host}")
-    return None
-
-
-def mixed_names(bindings: Collection[AclBinding]) -> ShownFlavor | None:
-    """The make whose accounts have two names, where a listing has both kinds: each may name one account twice."""
-    principals = {binding.entry.principal for binding in bindings}
-    for flavor in FLAVORS.values():
-        integer = min(filter(flavor.is_alias, principals), default=None)
-        resource = min(filter(_RESOURCE_ID.fullmatch, principals), default=None)
-        if integer is not None and resource is not None:
-            return ShownFlavor(flavor, f"ACLs name both {integer} and {resource}")
-    return None
-
-
-def flavor_contradiction(stated: Flavor, cluster_id: str, hosts: Collection[str] = ()) -> str | None:
-    """Why a cluster cannot be what somebody states, with both facts; ``None`` where nothing speaks against it."""
-    shown = shown_flavor(cluster_id, hosts)
-    if shown is not None and shown.flavor != stated:
-        return f"flavor is {stated.name}, but {shown.sign}, which is {shown.flavor.title}'s"
-    if shown is None and stated.signs.by_id:
-        return f"flavor is {stated.name}, but the cluster id is {cluster_id}, which no cluster of {stated.title} has"
-    return None

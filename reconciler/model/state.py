@@ -5,7 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reconciler.model.acl import AclBinding, OpaqueBinding
+from reconciler.model.enums import AclOperation
 from reconciler.model.frozen import FrozenMap
+from reconciler.model.layout import Layout
 from reconciler.model.listing import NOT_READ, Item, Listing
 from reconciler.model.topic import Topic
 
@@ -24,6 +26,11 @@ class ClusterState:
     by ``KIND``, as far as anybody asked: :meth:`listing` gives one with its type.
     ``kafka_version`` is the release, (major, minor), whose rules the brokers follow; ``None`` where it is not known.
     ``broker_hosts`` are the host names under which the brokers are advertised, empty where nobody asked them.
+    ``broker_configs`` are configs of one broker that tell its make or its authorizer (the value is ``None`` where the
+    broker hides it), empty where it refused. ``own_operations`` are what brokers let us do on the cluster (KIP-430).
+    ``notes`` say how it was read otherwise than usual, for whoever hears of it from a store only.
+    ``under_replicated`` are topics with replicas out of sync, where brokers told.
+    ``layout`` is where replicas are, ``None`` where nobody asked, or why it could not be read is in ``layout_gap``.
     ``kafka_version_gap`` says why what the cluster told leaves it open: then nobody else's word settles it.
     """
 
@@ -42,6 +49,12 @@ class ClusterState:
     kafka_version: tuple[int, int] | None = None
     broker_hosts: frozenset[str] = field(default=frozenset(), compare=False)
     kafka_version_gap: str | None = None
+    broker_configs: Mapping[str, str | None] = field(default_factory=FrozenMap, compare=False)
+    own_operations: frozenset[AclOperation] | None = field(default=None, compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    under_replicated: frozenset[str] = field(default=frozenset(), compare=False)
+    layout: Layout | None = field(default=None, compare=False)
+    layout_gap: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""

@@ -87,3 +87,17 @@ class TopicConfigs:
         """Takes any mapping as ``configs`` and keeps an immutable copy."""
         if not isinstance(self.configs, FrozenMap):
             object.__setattr__(self, "configs", FrozenMap(self.configs))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicReplicas:
+    """Where the replicas of a live topic are, of every partition, the preferred leader first.
+
+    ``copied`` is at most how many bytes brokers copy to get there, rounded up to a power of two: so a plan says it and
+    keeps its id while records come in. Before a change it is 0.
+    """
+
+    name: str
+    assignments: tuple[tuple[int, ...], ...]
+    topic_id: str | None = None
+    copied: int = 0

@@ -174,9 +174,11 @@ def cut_off(name: str, before: str | None, after: str | None) -> str | None:
     if name == "max.message.bytes":
         if number < _LEAST_BATCH:
             return f"max.message.bytes is {number:,}: no record fits, so brokers refuse every producer"
+        # Only a smaller limit shuts out: producers fit the old one, as far as anybody knows.
         if last is not None and number < last:
             kept = readable(name, str(number))
             return f"max.message.bytes shrinks to {kept}: brokers refuse the records of producers that are larger"
+    # A negative number is no brief one: Kafka refuses it, or takes it for "no limit".
     if name in _TIMESTAMPS and 0 <= number < _BRIEF:
         said = readable(name, str(number))
         return f"{name} is {said}: brokers refuse records whose time differs from theirs by more, as clocks do"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, NamedTuple, TypeAlias
 
+from reconciler.model.expiry import Expiry
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.origin import Origin
 from reconciler.model.scope import NameSelector
@@ -114,18 +115,18 @@ RulePart: TypeAlias = NameRule | CountRule | SettingRule | RelationRule | Expres
 
 @dataclass(frozen=True, slots=True)
 class TopicWaiver:
-    """Accepts what some topics break of one rule, through a last day; without ``codes``, all of it."""
+    """Accepts what some topics break of one rule, until it ``expires``; without ``codes``, all of it."""
 
     topics: NameSelector
     reason: str
-    expires: datetime.date
+    expires: Expiry
     origin: Origin
     codes: frozenset[TopicCheck] = frozenset()
     ticket: str | None = None
 
     def stands(self, as_of: datetime.date) -> bool:
-        """Whether it counts on that day."""
-        return self.expires >= as_of
+        """Whether it counts then."""
+        return not self.expires.over(as_of)
 
 
 @dataclass(frozen=True, slots=True)

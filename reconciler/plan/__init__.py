@@ -25,7 +25,7 @@ from reconciler.plan.file.document import (
 from reconciler.plan.file.identity import file_digest
 from reconciler.plan.file.short_ids import whole_id
 from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement, Surroundings, refusals, unacknowledged
-from reconciler.plan.kinds import describe
+from reconciler.plan.kinds import describe, kind_of
 from reconciler.plan.kinds.acl import (
     created_bindings,
     deleted_bindings,
@@ -33,12 +33,13 @@ from reconciler.plan.kinds.acl import (
     touched_binding,
     touched_bindings,
 )
+from reconciler.plan.kinds.interface import NewPassword
 from reconciler.plan.kinds.topic import AUTO_CREATE, created_topics, deleted_topics, losses
 from reconciler.plan.observed import Observed, StepState
 from reconciler.plan.order import ordered
 from reconciler.plan.phase import TITLES, Phase, barriers
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
-from reconciler.plan.propose import Request, UnsafeSelectionError, propose
+from reconciler.plan.propose import Request, UnsafeSelectionError, conditions_of, propose
 from reconciler.plan.refusal import Guard, Refusal
 from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, ExemptPrincipal, operations_words
 from reconciler.plan.review.access_review import AccessReview, AccessTrend, difference_review
@@ -77,6 +78,7 @@ __all__ = [
     "Guard",
     "GuardAcknowledgement",
     "Means",
+    "NewPassword",
     "Observed",
     "Options",
     "Phase",
@@ -101,6 +103,7 @@ __all__ = [
     "bindings_after",
     "bridges",
     "change_id",
+    "conditions_of",
     "coverage_change",
     "covering_patterns",
     "created_bindings",
@@ -113,6 +116,7 @@ __all__ = [
     "file_digest",
     "ids",
     "is_acl_change",
+    "kind_of",
     "lockout_protection",
     "losses",
     "meaning_refusals",

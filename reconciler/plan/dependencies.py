@@ -50,6 +50,7 @@ class Blockers:
     def __init__(self, changes: Iterable[Change], *, default_allow: bool | None) -> None:
         """Unless default-allow is known to be off, bindings of different principals and hosts hold each other back."""
         found = list(changes)
+        # Under default-allow the last binding on a pattern opens it to all: other principals' bindings matter too.
         self._covering = default_allow is not False
         self._topics = {topic.name: Create(topic) for topic in created_topics(found)} | {
             topic.name: Delete(topic) for topic in deleted_topics(found)

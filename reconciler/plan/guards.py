@@ -6,11 +6,11 @@ An acknowledgement names the guard and the object, is given when the plan is mad
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from reconciler.model import ResourcePattern
+from reconciler.model import APACHE, Flavor, ResourcePattern
 from reconciler.model.naming import pattern_name
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.kinds import kind_of
-from reconciler.plan.kinds.acl import deleted_bindings
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.refusal import Guard, Refusal, refusal
 from reconciler.plan.step import Step
 
@@ -41,7 +41,7 @@ class Surroundings:
     """What guards look at besides the steps: the cluster's name, counts of bindings, coverage, default-allow.
 
     ``in_use`` are the patterns to be closed whose names somebody may use now. ``expected_live`` is the number of live
-    bindings in scope that an earlier look (a saved plan, a baseline) saw.
+    bindings in scope that an earlier look (a saved plan, a baseline) saw; ``live`` is the number of all live bindings.
     """
 
     cluster: str
@@ -52,13 +52,21 @@ class Surroundings:
     coverage: CoverageChange
     in_use: tuple[ResourcePattern, ...] = ()
     expected_live: int | None = None
+    live: int = 0
+    flavor: Flavor = APACHE
 
 
 def refusals(
     steps: Sequence[Step], around: Surroundings, acknowledged: Collection[GuardAcknowledgement]
 ) -> tuple[Refusal, ...]:
     """Every guard that refuses, less those acknowledged."""
-    found = (*_kinds(steps), *_limits(steps, around), *_empty(steps, around), *_default_allow(around))
+    found = (
+        *_kinds(steps),
+        *_limits(steps, around),
+        *_room(steps, around),
+        *_empty(steps, around),
+        *_default_allow(around),
+    )
     return unacknowledged(found, acknowledged)
 
 
@@ -86,6 +94,17 @@ def _limits(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
         share = f"{bindings} of {around.owned} bindings in scope would go"
         few = f", and more than {above} go" if above else ""
         yield refusal(Guard.LIMIT, "maxDeletePercent", f"{share}, but limits.maxDeletePercent is {percent}{few}")
+
+
+def _room(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
+    """A plan that the service would stop halfway, for it takes no more ACLs: ALLOWs go only after others have come."""
+    most, creates = around.flavor.max_bindings, len(created_bindings(step.change for step in steps))
+    if most is not None and creates and around.live + creates > most:
+        message = (
+            f"{around.live:,} ACLs are live and the plan creates {creates:,} before it deletes any, but "
+            f"{around.flavor.title} takes {most:,} at most"
+        )
+        yield refusal(Guard.LIMIT, "maxBindings", message)
 
 
 def _empty(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:

@@ -4,13 +4,23 @@ Leftover bridges are no steps. Their removal may interrupt somebody, so it belon
 to a person who says so; until then they are named in every plan and make every drift report differ.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from reconciler.diff import Skipped, SkipReason
-from reconciler.model import AclBinding, Change, ClusterState, is_harmless, is_reserved, markers, standing_bridges
+from reconciler.model import (
+    AclBinding,
+    BreakGlass,
+    Change,
+    ClusterState,
+    is_harmless,
+    is_reserved,
+    markers,
+    moment_text,
+    standing_bridges,
+)
 from reconciler.model.naming import pattern_name
-from reconciler.plan.kinds.acl import touched_bindings
+from reconciler.plan.kinds.acl import is_acl_change, touched_bindings
 from reconciler.plan.overlap import PatternIndex, pattern_indexes
 from reconciler.plan.review.access_change import EVERYBODY_ELSE
 from reconciler.plan.review.callouts import Callout
@@ -51,6 +61,14 @@ def left_behind(live: ClusterState, default_allow: bool | None, going_on: Collec
     for binding in sorted(live.bindings):
         if is_reserved(binding.pattern.name) and binding not in going_on:
             yield Skipped(SkipReason.LEFTOVER, str(binding), _OWN if is_harmless(binding) else _FOREIGN)
+
+
+def not_yet(change: Change, emergency: Mapping[AclBinding, BreakGlass]) -> str | None:
+    """Why access that an operator gave at once stays until its end; the plan and its reviewers see it."""
+    if not is_acl_change(change) or change.before is None or (found := emergency.get(change.before)) is None:
+        return None
+    end = moment_text(found.end)
+    return f"break-glass access until {end}: “reconciler serve --act” ends it then, and a plan after that deletes it"
 
 
 def bridge_callouts(live: ClusterState, default_allow: bool | None) -> tuple[Callout, ...]:

@@ -28,22 +28,28 @@ class Phase(IntEnum):
     # Bridges, and what we and brokers need on a cluster that the plan closes
     CREATE_FIRST = 1, "create what everything else relies on"
     CREATE_DENY = 2, "create DENY bindings"  # only narrows
-    CREATE_ALLOW = 3, "create ALLOW bindings"  # only widens, inside what DENY leaves
-    CREATE_TOPIC = 4, "create topics"  # a new topic never lives without its ACLs
-    CREATE_PARTITIONS = 5, "add partitions"
-    ALTER_CONFIGS = 6, "alter topic configs"  # those that lose no data
-    DELETE_ALLOW = 7, "delete ALLOW bindings"  # only narrows
+    # Who can log in from here on is held by every DENY; one who waits for a grant finds it soon after
+    ALTER_USERS = 3, "create SCRAM users and set passwords"
+    CREATE_ALLOW = 4, "create ALLOW bindings"  # only widens, inside what DENY leaves
+    CREATE_TOPIC = 5, "create topics"  # a new topic never lives without its ACLs
+    CREATE_PARTITIONS = 6, "add partitions"
+    ALTER_CONFIGS = 7, "alter topic configs"  # those that lose no data
+    # Before their grants go: nobody new logs in as them, which revokes sooner
+    DELETE_USERS = 8, "delete SCRAM users"
+    DELETE_ALLOW = 9, "delete ALLOW bindings"  # only narrows
     # Those that a vanishing ALLOW reached: who lost access never sees them
-    CREATE_WAITING_TOPIC = 8, "create topics that waited for a revocation"
+    CREATE_WAITING_TOPIC = 10, "create topics that waited for a revocation"
     # With configs that lose data: nobody is left who may write and so re-create a topic
-    DELETE_TOPIC = 9, "delete topics and alter configs that lose data"
+    DELETE_TOPIC = 11, "delete topics and alter configs that lose data"
     # Those whose going would have uncovered a topic that DELETE_TOPIC deletes
-    DELETE_WAITING_ALLOW = 10, "delete ALLOW bindings that covered a deleted topic"
-    DELETE_DENY = 11, "delete DENY bindings"  # only widens, to what the new state permits
+    DELETE_WAITING_ALLOW = 12, "delete ALLOW bindings that covered a deleted topic"
+    DELETE_DENY = 13, "delete DENY bindings"  # only widens, to what the new state permits
     # What CREATE_FIRST put there, and what we and brokers need on a cluster that the plan opens
-    DELETE_LAST = 12, "delete what everything else relied on"
-    ALTER_QUOTAS = 13, "alter client quotas"
-    ALTER_GROUP_CONFIGS = 14, "alter group configs"
+    DELETE_LAST = 14, "delete what everything else relied on"
+    ALTER_QUOTAS = 15, "alter client quotas"
+    ALTER_GROUP_CONFIGS = 16, "alter group configs"
+    # May take hours, in which all else has been done; it widens and narrows nothing
+    MOVE_REPLICAS = 17, "move replicas"
 
 
 #: After these phases every broker has to enforce what was sent before anything later relies on it.
@@ -54,16 +60,23 @@ BARRIER_AFTER: Final = (
     (Phase.DELETE_DENY,),
 )
 
+#: A broker publishes the users of a metadata update a moment before its ACLs (``BrokerMetadataPublisher``).
+_BEFORE_LOGINS: Final = (Phase.CREATE_FIRST, Phase.CREATE_DENY)
+
 TITLES: Final = {phase: phase.title for phase in Phase}
 
 
 def barriers(phases: set[Phase]) -> tuple[Phase, ...]:
     """After which phases there is a barrier: only where something was sent and something follows that relies on it.
 
-    What comes after DELETE_LAST relies on no ACL.
+    What comes after DELETE_LAST relies on no ACL. New logins alone rely on DENYs before ALLOWs are created.
     """
-    return tuple(
-        group[-1]
-        for group in BARRIER_AFTER
-        if phases.intersection(group) and any(group[-1] < phase <= Phase.DELETE_LAST for phase in phases)
+    before_logins = Phase.ALTER_USERS in phases and not phases.isdisjoint(_BEFORE_LOGINS)
+    return (
+        *((_BEFORE_LOGINS[-1],) if before_logins else ()),
+        *(
+            group[-1]
+            for group in BARRIER_AFTER
+            if phases.intersection(group) and any(group[-1] < phase <= Phase.DELETE_LAST for phase in phases)
+        ),
     )

@@ -1,7 +1,7 @@
 """The plan: a value, complete and ordered, and the only input of apply. What is shown is what is sent."""
 
 import datetime
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -30,8 +30,8 @@ class Terms:
     """What the cluster's declaration says about planning and applying.
 
     ``probe`` is the principal as which ``brokers`` are asked between phases, for at most ``barrier_seconds``;
-    without one, apply waits ``barrier_wait`` seconds. ``facts`` say who stated the facts among these terms, too.
-    ``flavor`` is the make of Kafka.
+    without one, apply waits ``barrier_wait`` seconds; ``short_wait`` is what the manifests state, where that is too
+    short for the flavor. ``facts`` say who stated the facts among these terms, too. ``flavor`` is the make of Kafka.
     """
 
     cluster: str
@@ -41,6 +41,7 @@ class Terms:
     prune: frozenset[str] = frozenset()
     ignore_configs: tuple[str, ...] = ()
     barrier_wait: float = 2.0
+    short_wait: float | None = None
     probe: str | None = None
     barrier_seconds: float = 30.0
     brokers: tuple[int, ...] = ()
@@ -56,6 +57,14 @@ class Terms:
     def established_default_allow(self) -> bool | None:
         """The default-allow on which a review may rely; ``None``: unknown, or stated by the manifests alone."""
         return self.facts.established_default_allow(self.default_allow)
+
+    @property
+    def logins(self) -> Mapping[str, str]:
+        """The principals that have to be able to log in as they do now, whoever states them, each with what it is."""
+        found = dict.fromkeys(self.facts.super_users, "a super user")
+        found |= dict.fromkeys(self.facts.inter_broker_principals, "a principal of the brokers")
+        found |= {self.probe: "the probe of the barriers"} if self.probe else {}
+        return found | ({self.facts.principal: "our own login"} if self.facts.principal else {})
 
     @property
     def claims(self) -> tuple[str, ...]:

@@ -1,13 +1,24 @@
 """From two states to a plan: compare, leave out what may not or cannot be done, order, guard."""
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from reconciler.diff import Comparison, DeclaredChange, Skipped, SkipReason, compare
-from reconciler.model import AclBinding, Change, ClusterState, DesiredState, FactSource, Flavor, Topic, without_own
+from reconciler.model import (
+    AclBinding,
+    BreakGlass,
+    Change,
+    ClusterState,
+    DesiredState,
+    Flavor,
+    break_glass_marks,
+    running_break_glass,
+    without_own,
+)
 from reconciler.model.addresses import RANGES_SINCE
 from reconciler.model.kafka_release import release_text
+from reconciler.model.secret_permit import NOTHING_PERMITTED, SecretPermit
 from reconciler.plan.coverage import (
     CoverageChange,
     coverage_change,
@@ -19,22 +30,23 @@ from reconciler.plan.default_allow.bridging import bridges
 from reconciler.plan.default_allow.lockout_protection import lockout_protection
 from reconciler.plan.dependencies import Blockers
 from reconciler.plan.guards import GuardAcknowledgement, Surroundings, refusals, unacknowledged
-from reconciler.plan.kinds import KINDS, describe, kind_of
+from reconciler.plan.kinds import describe, kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
-from reconciler.plan.leftovers import bridge_callouts, left_behind
+from reconciler.plan.kinds.interface import Conditions
+from reconciler.plan.leftovers import bridge_callouts, left_behind, not_yet
 from reconciler.plan.order import ordered
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.review.access_review import AccessReview, review
-from reconciler.plan.review.callouts import Callout
+from reconciler.plan.review.callouts import LOGIN, Callout
 from reconciler.plan.review.meaning import meaning_refusals
+from reconciler.plan.review.plan_warnings import login_warnings, plan_warnings
 from reconciler.plan.review.proof import prove
 from reconciler.plan.review.topic_review import review_topics
 from reconciler.plan.review.topic_warnings import topic_warnings
 from reconciler.plan.review.transition import transition
 from reconciler.plan.step import Step
 
-#: The share of the most ACLs that a service takes from which on a plan speaks of it.
-_FULL = 0.9
+#: Why a change is skipped that takes something away.
 _HELD_BACK = "deletions need --allow-deletes"
 
 
@@ -49,6 +61,7 @@ class Request:
     ``unsupported`` says why the client cannot carry a binding, or ``None``; ``expected_live`` is how many bindings
     in scope an earlier look saw. ``going_on`` are live bindings on reserved names whose runs may be going on: every
     other one there is a difference. ``report_topics``: so is a topic in scope that ``desired`` does not have.
+    ``login`` is the principal of the connection, if known; ``permit`` says which references to secrets are followed.
     """
 
     as_of: datetime.date
@@ -62,6 +75,8 @@ class Request:
     going_on: frozenset[AclBinding] = frozenset()
     created_at: str | None = None
     report_topics: bool = True
+    login: str | None = None
+    permit: SecretPermit = NOTHING_PERMITTED
 
 
 @dataclass(slots=True)
@@ -91,13 +106,15 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     That no moment of the plan breaks the safety law is proven each time: were the order at fault, there is no plan but
     :class:`UnsafeOrderError`. Raises :class:`TooMuchToDecideError` rather than to show a part of what changes.
     """
-    left = tuple(left_behind(live, terms.default_allow, request.going_on))
+    emergency = running_break_glass(live.bindings, request.as_of)
+    marks = break_glass_marks(live.bindings, request.as_of)
+    left = tuple(left_behind(live, terms.default_allow, request.going_on | marks))
     open_to_all = bridge_callouts(live, terms.default_allow)
     # What runs put there for themselves is told apart: compared, it would be planned for deletion while a run needs it.
     live = without_own(live, terms.default_allow)
     rules = replace(terms.diff_rules, report_topics=request.report_topics)
     compared = compare(desired, live, terms.scope, rules)
-    filtered = _filtered(compared, live, terms, request)
+    filtered = _filtered(compared, live, terms, request, emergency)
     steps = _steps(filtered.kept, live, terms)
     counts = _counts(desired, live, compared)
     coverage = _coverage(live, steps, terms)
@@ -110,6 +127,8 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         coverage=coverage,
         in_use=perhaps_in_use(coverage.closed, live),
         expected_live=request.expected_live,
+        live=len(live.bindings) + len(live.opaque),
+        flavor=terms.flavor,
     )
     # The order in which somebody typed them must not change the id.
     used = tuple(sorted(set(request.acknowledgements)))
@@ -126,10 +145,10 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         skipped=(*compared.skipped, *filtered.skipped, *left),
         warnings=(
             *request.warnings,
-            *_warnings(live, terms, bool(coverage)),
+            *plan_warnings(live, steps, terms, bool(coverage)),
             *topic_warnings(steps, live, terms),
         ),
-        login_warnings=tuple(_login_warnings(live, steps)),
+        login_warnings=tuple(login_warnings(live, steps)),
         acknowledgements=used,
         coverage=coverage,
         counts=counts,
@@ -137,7 +156,9 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
             *refusals(steps, around, used),
             *unacknowledged(meaning_refusals(found, terms.facts), used),
         ),
-        access=_calling_out(review(found, steps, live, desired, terms.facts, interrupted), open_to_all),
+        access=_calling_out(
+            review(found, steps, live, desired, terms.facts, interrupted), (*open_to_all, *_logins(steps, live))
+        ),
         bridges=bridges(live, steps, terms),
         topics=review_topics(steps, live.broker_defaults),
         tool_version=request.tool_version,
@@ -146,14 +167,34 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     )
 
 
+def _logins(steps: Sequence[Step], live: ClusterState) -> Iterator[Callout]:
+    for step in steps:
+        for principal, text in kind_of(step.change).logins(step.change, live):
+            yield Callout(LOGIN, principal, text)
+
+
+def conditions_of(terms: Terms, login: str | None, permit: SecretPermit) -> Conditions:
+    """What holds for every change, the login of this very connection included."""
+    return Conditions({**terms.logins, **({login: "our own login"} if login else {})}, permit)
+
+
 def _calling_out(reviewed: AccessReview, more: Sequence[Callout]) -> AccessReview:
     return replace(reviewed, callouts=(*sorted(more), *reviewed.callouts)) if more else reviewed
 
 
-def _filtered(compared: Comparison, live: ClusterState, terms: Terms, request: Request) -> _Filter:
+def _filtered(
+    compared: Comparison,
+    live: ClusterState,
+    terms: Terms,
+    request: Request,
+    emergency: Mapping[AclBinding, BreakGlass],
+) -> _Filter:
     changes = _Filter(list(compared.changes))
+    changes.skip(SkipReason.BREAK_GLASS, lambda change: not_yet(change, emergency))
     stays = request.options.selection.predicate()
     excluded = changes.skip(SkipReason.EXCLUDED, lambda change: None if stays(change) else "left out by the selection")
+    conditions = conditions_of(terms, request.login, request.permit)
+    changes.skip(SkipReason.IMPOSSIBLE, lambda change: kind_of(change).obstacle(change, conditions))
     if not request.options.allow_deletes:
         changes.skip(
             SkipReason.HELD_BACK,
@@ -251,41 +292,3 @@ def _counts(desired: DesiredState, live: ClusterState, compared: Comparison) -> 
         desired_bindings=len(desired.bindings),
         desired_topics=sum(not topic.absent for topic in desired.topics.values()),
     )
-
-
-def _login_warnings(live: ClusterState, steps: Sequence[Step]) -> Iterator[str]:
-    # A warning: the login that plans for a review is seldom the one that applies, and may lack the right on purpose.
-    planned = {kind_of(step.change) for step in steps}
-    for kind in KINDS:
-        if kind in planned and (lacking := kind.lacking_right(live)) is not None:
-            yield f"this login may not {lacking.what}: apply with a login that has {lacking.right} on the cluster"
-
-
-def _warnings(live: ClusterState, terms: Terms, coverage_moves: bool) -> Iterator[str]:
-    if claims := terms.claims:
-        yield (
-            f"only the manifests state {' and '.join(claims)}: access is computed with and without, and the worse is "
-            "shown; have the operator state it in the connections file"
-        )
-    if terms.facts.sources.default_allow is FactSource.FLAVOR:
-        value = str(terms.default_allow).lower()
-        yield (
-            f"nobody states allowEveryoneIfNoAclFound, which is {value} at {terms.flavor.title} unless changed: "
-            "access is computed with and without, and the worse is shown; have the operator state it in the "
-            "connections file"
-        )
-    yield from (f"{terms.flavor.title}: {fact}" for fact in terms.flavor.unseen)
-    most = terms.flavor.max_bindings
-    if most is not None and len(live.bindings) > most * _FULL:
-        yield f"{len(live.bindings):,} ACLs are live, and {terms.flavor.title} takes {most:,} at most, or fewer"
-    if live.opaque:
-        yield f"{len(live.opaque)} live ACL entries are of a kind that this client cannot name; they stay as they are"
-    if live.acl_gap:
-        yield f"the ACL listing may not be whole: {live.acl_gap}"
-    if live.topic_gap and Topic.KIND in terms.prune:
-        yield f"undeclared topics are pruned only as far as they are seen: {live.topic_gap}"
-    if coverage_moves and terms.default_allow is None:
-        yield (
-            "allowEveryoneIfNoAclFound is not declared: the patterns above change between having a binding and having "
-            "none, which opens or closes them to everyone if it is true; declare it in Cluster before applying"
-        )

@@ -20,6 +20,8 @@ class Guard(StrEnum):
     PROTECTED = "protected"
     CLUSTER_ALTER = "cluster-alter"
     BROKEN_BINDING = "broken-binding"
+    REPLICA_MOVE = "replica-move"
+    USER_ENABLE = "user-enable"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
 """One step of a plan: a change, when it is performed, and what it expects to find."""
 
-import datetime
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from reconciler.codec import compact
-from reconciler.model import Change, ClusterState, Origin
+from reconciler.model import Change, ClusterState, Expiry, Origin
 from reconciler.plan.kinds import CHANGE, kind_of
 from reconciler.plan.kinds.topic import touched_names
 from reconciler.plan.observed import Observed
@@ -18,7 +17,7 @@ from reconciler.plan.phase import Phase
 class Step:
     """A change in its phase. ``destructive``: undoing it does not bring back what was lost or who was cut off.
 
-    ``expires`` is the last day on which what it creates is wanted, ``None`` where that has no end. ``reason`` and
+    ``expires`` says until when what it creates is wanted, ``None`` where that has no end. ``reason`` and
     ``ticket`` are what the declaration says of why, for those who review the step; no part of any id. ``role`` is the
     rule of a ``Role`` document that names the operation, where ``origin`` only uses the role.
     """
@@ -26,7 +25,7 @@ class Step:
     phase: Phase
     change: Change
     origin: Origin | None = None
-    expires: datetime.date | None = None
+    expires: Expiry | None = None
     reason: str | None = None
     ticket: str | None = None
     role: Origin | None = None

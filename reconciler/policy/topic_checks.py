@@ -63,9 +63,11 @@ def count_check(part: CountRule) -> Check:
         chosen = part.subject in topic.chosen
         if chosen and part.required is False:
             return
+        # No number, nothing to compare. With `required`, the cluster's default is no answer: it may move.
         if number is None or (chosen and part.required):
             yield Shortfall(code, part.subject, _DEFAULT, wanted, part.required is True)
             return
+        # The tighter bound counts: a policy may state a fixed one and one that grows with the brokers.
         low, high = part.minimum or 0, part.maximum
         if topic.brokers is not None:
             low = max(low, (part.min_per_broker or 0) * topic.brokers)
@@ -73,6 +75,7 @@ def count_check(part: CountRule) -> Check:
             high = min((limit for limit in (high, most) if limit is not None), default=None)
         if number < low or (high is not None and number > high):
             yield Shortfall(code, part.subject, f"{number}{_BY_DEFAULT if chosen else ''}", wanted)
+        # Only after the fixed bounds: what breaks these breaks the policy however many brokers there are.
         elif topic.brokers is None and any(limit is not None for limit in per_broker):
             yield Shortfall(code, part.subject, f"{number}, but {_UNKNOWN_BROKERS}", wanted, decided=False)
 
@@ -158,6 +161,7 @@ def relation_check(part: RelationRule) -> Check:
         numbers = [_operand(name, topic) for name in (part.value, part.other)]
         unset = [name for name in (part.value, part.other) if _is_unset(name, topic)]
         missing = [name for name, number in zip((part.value, part.other), numbers, strict=True) if number is None]
+        # `required` speaks of values that the manifest leaves out, so it comes before what the cluster would fill in.
         if unset and part.required is not None:
             if part.required:
                 yield Shortfall(TopicCheck.MISSING_SETTING, unset[0], NOT_SET, wanted)

@@ -51,6 +51,7 @@ def expression_checks(parts: Sequence[ExpressionRule]) -> tuple[dict[ExpressionR
         for part in parts:
             try:
                 program = environment.compile(part.text)
+            # The library's class for every error of an expression: a missing key, a wrong type, a division by zero.
             except RuntimeError as error:
                 faults += _faults(part, str(error))
                 continue
@@ -100,6 +101,7 @@ def _check(part: ExpressionRule, program: Any) -> Check:
 
     def check(topic: TopicFacts) -> Iterator[Shortfall]:
         maps = _maps(words, topic)
+        # CEL matches regular expressions in a time that grows with the text, and the text is the proposer's.
         if any(len(text) > _LONGEST for values in maps.values() for pair in values.items() for text in pair):
             found = f"a label or setting has more than {_LONGEST} characters"
             yield Shortfall(TopicCheck.EXPRESSION, "expression", found, wanted, decided=False)
@@ -110,6 +112,7 @@ def _check(part: ExpressionRule, program: Any) -> Check:
             answer = str(error)
         if answer is False:
             yield Shortfall(TopicCheck.EXPRESSION, "expression", _values(part.text, topic, maps), wanted)
+        # An expression that gives neither true nor false has not agreed: never take it for a yes.
         elif answer is not True:
             yield Shortfall(TopicCheck.EXPRESSION, "expression", _reason(str(answer)), wanted, decided=False)
 

@@ -179,7 +179,7 @@ def _finding(rule: TopicRule, part: RulePart, topic: TopicFacts, lack: Shortfall
     ]
     standing = TopicFindingStatus.BROKEN if lack.decided else TopicFindingStatus.UNDECIDED
     # Of several waivers the one that lasts longest; an expired one is still shown with the finding.
-    waiver = max(about, key=lambda one: one.expires, default=None)
+    waiver = max(about, key=lambda one: one.expires.end, default=None)
     if waiver is not None and waiver.stands(as_of):
         standing = TopicFindingStatus.WAIVED
     return TopicFinding(

@@ -4,7 +4,6 @@ A rule is proposed if at most a tenth of the topics break it. A range is as wide
 few outliers. There is no rule for a config that less than a tenth of the topics set.
 """
 
-import datetime
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -17,6 +16,7 @@ from reconciler.model import (
     ConfigType,
     CountRule,
     DesiredTopic,
+    Expiry,
     NameRule,
     NameSelector,
     Origin,
@@ -54,7 +54,7 @@ class Occasion(NamedTuple):
 
     document: str
     reason: str
-    expires: datetime.date
+    expires: Expiry
 
 
 class ProposedRule(NamedTuple):

@@ -21,8 +21,8 @@ PRINCIPALS_SHOWN: Final = 25
 NAMES_SHOWN: Final = 4
 #: Characters of lines that fit a comment, however much else is in it.
 _ROOM: Final = 4_000
-#: On the cluster: to change every ACL, and to read every topic as a broker does.
-_OVER_ALL: Final = frozenset({AclOperation.ALTER, AclOperation.CLUSTER_ACTION})
+#: On the cluster: to change every ACL, to reconfigure brokers, and to read every topic as one of them does.
+_OVER_ALL: Final = frozenset({AclOperation.ALTER, AclOperation.ALTER_CONFIGS, AclOperation.CLUSTER_ACTION})
 #: See :func:`gravity`.
 MOST_HARMLESS: Final = 9
 _MILD: Final = frozenset({AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS})

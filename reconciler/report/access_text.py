@@ -66,12 +66,16 @@ def access_lines(found: Sequence[tuple[AccessView, tuple[Holding, ...]]], style:
     """A section for each principal; before and after a plan, what goes is marked ``-`` and what comes ``+``."""
     for view, _ in found:
         yield style("dim", safe(view.words))
+        yield from (style("warn", note) for note in (view.beside.notes() if view.beside else ()))
     after = {holding.principal: holding for holding in found[-1][1]}
     before = {holding.principal: holding for holding in found[0][1]}
     for principal in sorted(before.keys() | after.keys(), key=lambda name: (name is not None, name or "")):
         empty = Holding(principal, ())
         yield ""
-        yield from _section(before.get(principal, empty), after.get(principal, empty), style, several=len(found) > 1)
+        beside = found[0][0].beside_lines(principal), found[-1][0].beside_lines(principal)
+        several = len(found) > 1
+        yield from _section(before.get(principal, empty), after.get(principal, empty), style, several=several)
+        yield from _compared(*beside, style, several=several)
 
 
 def _section(before: Holding, after: Holding, style: Style, *, several: bool) -> Iterator[str]:
@@ -128,9 +132,11 @@ def holders_lines(
     if not before.rows and not after.rows:
         yield "    nobody, by any ACL"
     yield from _who(before.rows, after.rows, style, several=several, why=_why(found[-1][0], operation, after))
-    for title, old, new in (
-        ("But not, although everybody else may", before.lacking, after.lacking),
-        ("May ALTER the cluster, and so grant it to itself", before.cluster_admins, after.cluster_admins),
+    alter, configs = (_admins(found, right) for right in (AclOperation.ALTER, AclOperation.ALTER_CONFIGS))
+    for title, (old, new) in (
+        ("But not, although everybody else may", (before.lacking, after.lacking)),
+        ("May ALTER the cluster, and so grant it to itself", alter),
+        ("May ALTER_CONFIGS on the cluster, and so log in as anybody", configs),
     ):
         if old or new:
             yield style("title", title)
@@ -138,6 +144,16 @@ def holders_lines(
     if after.super_users:
         yield style("title", "Super users, who may do anything")
         yield from (f"    {safe(principal)}" for principal in sorted(after.super_users))
+
+
+def _admins(
+    found: Sequence[tuple[AccessView, Holders]], right: AclOperation
+) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
+    """Before and after: those whom this right on the cluster lets do anything."""
+    before, after = (
+        tuple(row for row in held.cluster_admins if right in row.operations) for held in (found[0][1], found[-1][1])
+    )
+    return before, after
 
 
 def _who(
@@ -195,6 +211,7 @@ def access_documents(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) ->
                         "principal": holding.principal,
                         "superUser": holding.super_user,
                         "access": [access_document(row) for row in holding.rows],
+                        **view.beside_document(holding.principal),
                     }
                     for holding in held
                 ],

@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from reconciler.access import Authorizer
+
+if TYPE_CHECKING:
+    from reconciler.report.beside_acls import BesideAcls
 
 
 class Basis(StrEnum):
@@ -68,7 +71,8 @@ class AccessView(StateView):
 
     ``authorizer`` takes ``claimed`` facts as they are stated. ``condition`` says on which of them the answer rests; see
     :func:`reconciler.report.condition.with_condition`. ``unseen`` is what decides access at this make of Kafka besides
-    ACLs, a clause each: no answer can take it into account.
+    ACLs, a clause each: no answer can take it into account. ``beside`` is what is known of logins and quotas, where it
+    was asked for.
     """
 
     authorizer: Authorizer
@@ -76,6 +80,7 @@ class AccessView(StateView):
     claimed: ClaimedFacts = ClaimedFacts()
     condition: str = ""
     unseen: tuple[str, ...] = ()
+    beside: "BesideAcls | None" = None
 
     @property
     def words(self) -> str:
@@ -88,6 +93,14 @@ class AccessView(StateView):
         # Not super(): a dataclass with slots is another class than the one in which this is compiled.
         unseen = {"unseen": list(self.unseen)} if self.unseen else {}
         return {**StateView.document(self), "condition": self.condition or None, **unseen}
+
+    def beside_lines(self, principal: str | None) -> list[str]:
+        """What is known of a principal's login and quota."""
+        return [] if self.beside is None else list(self.beside.lines(principal))
+
+    def beside_document(self, principal: str | None) -> dict[str, object]:
+        """The same for programs; nothing where nobody asked."""
+        return {} if self.beside is None else self.beside.document(principal)
 
     def doubting(self, *, super_users: bool = False, default_allow: bool = False) -> "AccessView":
         """The same state where these claims are perhaps not true."""

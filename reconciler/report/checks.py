@@ -8,6 +8,9 @@ from reconciler.plan.guardrail_review import NO_GUARDRAILS, GuardrailReview
 from reconciler.policy import Breach, OwnerConsent, TopicPolicyResult
 from reconciler.report.claim_results import ClaimResult
 from reconciler.report.claims_text import claim_entry, claims_lines
+from reconciler.report.cluster_test_results import ClusterTestResult, any_stops
+from reconciler.report.cluster_tests_text import cluster_test_lines
+from reconciler.report.cluster_tests_text import entry as cluster_test_entry
 from reconciler.report.ownership_text import breach_entry, breach_lines, consent_entry, consent_lines
 from reconciler.report.policy_text import policies_entry, policy_lines
 from reconciler.report.results.codecs import CHECKS
@@ -24,18 +27,21 @@ class Checks:
     policies: TopicPolicyResult | None = None
     consents: tuple[OwnerConsent, ...] = ()
     guardrails: GuardrailReview = NO_GUARDRAILS
+    cluster_tests: tuple[ClusterTestResult, ...] = ()
 
     @property
     def stops(self) -> bool:
         """Whether a claim, an owner or a policy says no."""
         against = self.policies is not None and bool(self.policies.stopping)
-        return against or bool(self.breaches) or any(result.stops for result in self.claims)
+        stopping = any(result.stops for result in self.claims) or any_stops(self.cluster_tests)
+        return against or bool(self.breaches) or stopping
 
 
 def checks_lines(found: Checks, style: Style) -> Iterator[str]:
     """The claims that do not hold, breaches and consents, what topics do not keep; nothing without any demand."""
     if found.claims:
         yield from claims_lines(found.claims, style)
+    yield from cluster_test_lines(found.cluster_tests, style)
     yield from breach_lines(found.breaches, style)
     yield from consent_lines(found.consents, style)
     if found.policies is not None:
@@ -50,6 +56,7 @@ def checks_entry(found: Checks) -> ChecksEntry:
         None if found.policies is None else policies_entry(found.policies),
         tuple(map(consent_entry, found.consents)),
         found.guardrails,
+        tuple(map(cluster_test_entry, found.cluster_tests)),
     )
 
 

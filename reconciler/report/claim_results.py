@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from reconciler.access import AssertionResult
 from reconciler.access.remediation import Remediation
-from reconciler.manifest import AccessTest
+from reconciler.manifest import AccessTest, ClusterTest
 
 
 class ClaimStatus(StrEnum):
@@ -44,7 +44,7 @@ def stopping(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
     return tuple(result for result in results if result.stops)
 
 
-def standing_of(test: AccessTest, *, passed: bool, decided: bool, as_of: datetime.date) -> ClaimStatus:
+def standing_of(test: AccessTest | ClusterTest, *, passed: bool, decided: bool, as_of: datetime.date) -> ClaimStatus:
     """How a claim stands on a day."""
     if passed:
         return ClaimStatus.PASSED

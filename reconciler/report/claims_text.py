@@ -12,9 +12,12 @@ from reconciler.model.naming import as_name, binding_name, ticked
 from reconciler.plan.guardrail_review import GuardrailReview
 from reconciler.report.access_view import AccessView
 from reconciler.report.claim_results import ClaimResult, ClaimStatus
+from reconciler.report.cluster_test_results import ClusterTestResult
+from reconciler.report.cluster_tests_text import entry as cluster_test_entry
 from reconciler.report.results.codecs import TEST
 from reconciler.report.results.documents import (
     ClaimEntry,
+    ClusterTestEntry,
     RemediationEntry,
     TestedState,
     TestOutput,
@@ -166,11 +169,24 @@ def _witness(verdict: AssertionResult, request: AccessRequest) -> WitnessEntry:
     )
 
 
-def test_document(decided: Iterable[tuple[AccessView, Sequence[ClaimResult], GuardrailReview]]) -> dict[str, Any]:
+def test_document(
+    decided: Iterable[tuple[AccessView, Sequence[ClaimResult], GuardrailReview, Sequence[ClusterTestResult], int]],
+) -> dict[str, Any]:
     """What ``test --output json`` prints."""
-    decided = list(decided)
     states = tuple(
-        TestedState(view.cluster, view.basis.value, tuple(map(claim_entry, results)), guardrails)
-        for view, results, guardrails in decided
+        TestedState(
+            view.cluster,
+            view.basis.value,
+            tuple(map(claim_entry, results)),
+            guardrails,
+            view.unseen,
+            tuple(map(cluster_test_entry, of_cluster)),
+        )
+        for view, results, guardrails, of_cluster, _ in decided
     )
-    return TEST.write(TestOutput(not any(result.stops for _, results, _ in decided for result in results), states))
+    return TEST.write(TestOutput(not any(one.stops for state in states for one in _entries(state)), states))
+
+
+def _entries(state: TestedState) -> Iterator[ClaimEntry | ClusterTestEntry]:
+    yield from state.claims
+    yield from state.cluster_tests

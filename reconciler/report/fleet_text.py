@@ -23,7 +23,7 @@ def run_lines(run: FleetRun, style: Style = plain) -> Iterator[str]:
     names = [*(item.cluster for item in run.readings), *(item.cluster for item in run.failures)]
     width = max(map(len, names), default=0)
     for reading in run.readings:
-        notes = [safe(gap) for gap in (reading.acl_gap, reading.topic_gap) if gap]
+        notes = [safe(gap) for gap in (reading.acl_gap, reading.topic_gap, *reading.notes) if gap]
         if reading.opaque:
             notes.append(f"{len(reading.opaque)} entries that cannot be named")
         if reading.unreadable_topics:

@@ -86,7 +86,8 @@ def _alike(linted: Sequence[Linted]) -> list[list[Linted]]:
     """States of one kind with the same findings together: clusters mostly get the same from the same manifests."""
     groups: dict[Hashable, list[Linted]] = {}
     for one in linted:
-        key = (one.view.basis, one.view.condition, one.findings, one.waived, one.idle_waivers, one.ignored, one.implied)
+        view = (one.view.basis, one.view.condition, one.view.unseen)
+        key = (view, one.findings, one.waived, one.idle_waivers, one.ignored, one.implied)
         groups.setdefault(key, []).append(one)
     return list(groups.values())
 
@@ -192,6 +193,7 @@ def _state(one: Linted) -> LintedState:
         one.ignored,
         one.implied,
         one.view.condition or None,
+        one.view.unseen,
     )
 
 

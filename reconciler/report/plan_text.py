@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
+from reconciler.model import moment_text
 from reconciler.plan import TITLES, Plan, Refusal, plan_id
 from reconciler.plan.review.callouts import INTERRUPTED
 from reconciler.report.bridge_text import closing_lines, opening_lines
@@ -89,7 +90,7 @@ def _head(plan: Plan, what: str, style: Style) -> list[str]:
     parts += [f"{counts.opaque:,} that cannot be named"] if counts.opaque else []
     return [
         style("title", f"{what} cluster {safe(plan.terms.cluster)}")
-        + style("dim", f"  as of {plan.as_of}, seen by one broker"),
+        + style("dim", f"  as of {moment_text(plan.as_of)}, seen by one broker"),
         f"  declared  {counted(counts.desired_bindings, 'binding')}, {counted(counts.desired_topics, 'topic')}",
         f"  live      {counted(counts.live_bindings, 'binding')} ({', '.join(parts)}), "
         f"{counted(counts.live_topics, 'topic')}",

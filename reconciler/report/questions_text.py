@@ -164,9 +164,17 @@ def explain_lines(found: Sequence[Explained], style: Style = plain) -> Iterator[
         if explanation.allowed is False:
             yield from (f"    {line}" for line in allowing_rule(explanation.decision))
         yield from _considered(explanation, view, style)
+        yield from (f"    {line}" for line in _beside(one))
         if one.limits is not None:
             yield from one.limits.lines("    ")
         yield style("dim", f"    {safe(view.words)}")
+
+
+def _beside(one: Explained) -> list[str]:
+    """What is known of the login and the quota, which ``limits`` say for one client."""
+    lines = one.view.beside_lines(one.explanation.decision.request.principal)
+    notes = list(one.view.beside.notes()) if one.view.beside else []
+    return [*(line for line in lines if one.limits is None or not line.startswith("quota ")), *notes]
 
 
 def _named(view: AccessView, asked: str | None) -> set[str]:
@@ -273,4 +281,5 @@ def _explained_document(explained: Explained) -> dict[str, Any]:
             {"binding": BINDING.write(binding), "standing": standing.value} for binding, standing in found.considered
         ],
         "limits": None if explained.limits is None else explained.limits.documents(),
+        **view.beside_document(found.decision.request.principal),
     }

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from reconciler.apply import GOOD, Outcome, Result, StepOutcome
+from reconciler.apply import GOOD, LoginCheck, Outcome, Result, StepOutcome
 from reconciler.plan import describe, ids, step_to_json
 from reconciler.report.style import Style, counted, plain, safe
 
@@ -24,6 +24,7 @@ def result_lines(result: Result, style: Style = plain) -> Iterator[str]:
         yield style("error", f"  {safe(text)}")
     for text in result.notes:
         yield style("warn", f"  {safe(text)}")
+    yield from _logins(result, style)
     if result.stopped:
         yield style("error", f"stopped: {safe(result.stopped)}")
     yield _counts(result)
@@ -45,7 +46,9 @@ def result_document(result: Result) -> dict[str, Any]:
         "interrupted": result.interrupted,
         "differences": list(result.differences),
         "notes": list(result.notes),
+        **({"logins": [_login(one) for one in result.logins]} if result.logins else {}),
         "auditHead": result.audit_head or None,
+        **({"enforcementDoubt": result.doubt} if result.doubt else {}),
         "counts": {str(outcome): result.count(outcome) for outcome in Outcome},
         "steps": [_step(item) for item in result.outcomes],
     }
@@ -62,6 +65,29 @@ def _step(item: StepOutcome) -> dict[str, Any]:
     }
 
 
+def _login(check: LoginCheck) -> dict[str, Any]:
+    outcome = "not-tried" if check.works is None else "works" if check.works else "refused"
+    return {
+        "principal": check.principal,
+        "mechanism": check.mechanism,
+        "outcome": outcome,
+        **({"detail": check.detail} if check.detail else {}),
+    }
+
+
+def _logins(result: Result, style: Style) -> Iterator[str]:
+    """New passwords: those that work are counted, every other one is named."""
+    for check in result.logins:
+        words = f"login as {check.principal} with {check.mechanism}"
+        if check.works is None:
+            yield style("warn", f"  {safe(words)} could not be tried: {safe(check.detail)}")
+        elif not check.works:
+            yield style("error", f"  {safe(words)} is refused: {safe(check.detail)}")
+    working = sum(check.works is True for check in result.logins)
+    if working:
+        yield f"  {counted(working, 'new password')} tried by a login, and accepted"
+
+
 def _why(item: StepOutcome) -> str:
     words = ": ".join(part for part in (item.code, item.message) if part)
     return f"  {safe(words)}" if words else ""
@@ -74,7 +100,10 @@ def _counts(result: Result) -> str:
 
 def _verdict(result: Result, style: Style) -> str:
     if result.succeeded:
-        return style("add", f"Applied and verified: {counted(len(result.outcomes), 'step')}.")
+        steps = counted(len(result.outcomes), "step")
+        if result.doubt:
+            return style("warn", f"Applied: {steps}, and the cluster lists what it should. {safe(result.doubt)}.")
+        return style("add", f"Applied and verified: {steps}.")
     if not result.verified:
         return style("error", "The cluster could not be read at the end: nothing above is verified. Plan again.")
     return style("error", "Not everything is as planned. Plan again to see what is left; applying again is safe.")

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from reconciler.plan import EVERYBODY_ELSE, AccessReview, Effect, EffectKind
+from reconciler.plan.review.callouts import LOGIN
 from reconciler.report.access_lines import LINES_SHOWN, NAMES_SHOWN, AccessLine, ordered_lines, rows_shown
 from reconciler.report.style import Style, counted, plain, safe
 from reconciler.report.words import binding_words
@@ -76,7 +77,10 @@ def access_title(access: AccessReview) -> str:
     losing = {row.principal for row in access.access_changes if row.lost}
     verbs = ((gaining, "gain"), (losing, "lose"))
     said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'}" for found, verb in verbs if found]
-    return ", ".join(said) if said else "nobody gains or loses anything"
+    if said:
+        return ", ".join(said)
+    logins = any(one.rule == LOGIN for one in access.callouts)
+    return "no ACL gives or takes anything, and logins change" if logins else "nobody gains or loses anything"
 
 
 def _who(found: Collection[str | None]) -> str:

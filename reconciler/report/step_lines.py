@@ -25,7 +25,7 @@ _TOGETHER: Final = frozenset({EffectKind.NO_EFFECT, EffectKind.NARROWS_NEW})
 class StepLine:
     """One or several steps that share a line. ``sign`` is ``+``, ``-`` or ``~``; ``about`` the principal or the name.
 
-    ``until`` is the last day (``until 2026-12-31``), ``why`` what the manifest says of why; both may be empty.
+    ``until`` is its end (``until 2026-12-31``), ``why`` what the manifest says of why; both may be empty.
     ``names`` are the first of steps that are alike, where there are very many; ``unnamed`` steps are only counted.
     ``notes`` are what such steps bring with them, to be said once for all of a phase.
     """

@@ -77,7 +77,7 @@ def note_document(binding: AclBinding, note: Declaration | Origin) -> dict[str, 
         "place": str(declared.origin),
         "reason": declared.reason,
         "ticket": declared.ticket,
-        "expires": None if declared.expires is None else declared.expires.isoformat(),
+        "expires": None if declared.expires is None else str(declared.expires),
     }
 
 

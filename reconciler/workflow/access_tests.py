@@ -8,7 +8,9 @@ from reconciler.manifest import ClusterDeclaration
 from reconciler.plan.guardrail_review import GuardrailReview
 from reconciler.report.access_view import AccessView
 from reconciler.report.claim_results import ClaimResult
+from reconciler.report.cluster_test_results import ClusterTestResult
 from reconciler.workflow.access_checks import decide_tests
+from reconciler.workflow.cluster_tests import declared_tests
 from reconciler.workflow.guardrails import guardrail_review, guardrails_changed
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.reasons import RequestError
@@ -16,11 +18,17 @@ from reconciler.workflow.states import access_states, as_established, with_desir
 
 
 class TestedAccess(NamedTuple):
-    """A state, what came of each claim for its cluster, and which rules judged it."""
+    """A state, what came of each claim for its cluster, which rules judged it, and what brokers say of theirs.
+
+    Cluster tests are decided on a cluster only, for nothing that is declared tells what brokers have: ``unasked`` are
+    the claims of those that nobody asked a cluster about.
+    """
 
     view: AccessView
     claims: tuple[ClaimResult, ...]
     guardrails: GuardrailReview
+    cluster_tests: tuple[ClusterTestResult, ...] = ()
+    unasked: int = 0
 
 
 def run_tests(
@@ -38,14 +46,15 @@ def run_tests(
     """
     decided = []
     changes = () if base is None else guardrails_changed(base, request.path or connection.default_path)
-    for found in access_states(request, connection, tell=tell):
+    for found in access_states(request, connection, cluster_tests=True, tell=tell):
         view = with_desired(found) if request.live and not as_is else found.view
         if found.manifests is None or found.declaration is None:
             raise RequestError("the tests stand in manifests", "give PATH")
         state = partial(_authorizer, view, found.declaration if request.live else None)
-        claims = decide_tests(found.manifests, found.declaration.name, state, request.day, live=request.live)
+        claims = decide_tests(found.manifests, found.declaration.name, state, request.at, live=request.live)
         review = guardrail_review(found.manifests, found.declaration.name, changes)
-        decided.append(TestedAccess(view, claims, review))
+        unasked = 0 if request.live else len(declared_tests(found.manifests, found.declaration.name))
+        decided.append(TestedAccess(view, claims, review, found.cluster_tests, unasked))
     return decided
 
 

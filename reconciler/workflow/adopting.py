@@ -9,13 +9,13 @@ from reconciler.edit.adoption import Difference, NotAdopted, adopted, difference
 from reconciler.edit.editing import changed
 from reconciler.manifest import Source
 from reconciler.manifest import load as load_sources
-from reconciler.model import Declaration, Origin
+from reconciler.model import Declaration, Origin, moment_text
 from reconciler.plan import Selection
 from reconciler.report.export.expressible import text_problem
 from reconciler.workflow.clusters import open_declared
 from reconciler.workflow.editing import ManifestEdit, refused, reviewed, texts_of
 from reconciler.workflow.manifests import desired, sound
-from reconciler.workflow.options import ConnectionOptions, Tell, ignore, today
+from reconciler.workflow.options import ConnectionOptions, Tell, ignore, moment
 from reconciler.workflow.planning import declared_for
 from reconciler.workflow.reasons import RequestError
 from reconciler.workflow.terms import read_request, terms
@@ -69,7 +69,7 @@ def adopt(
     for text in (options.reason, options.ticket):
         if text is not None and (problem := text_problem(text)) is not None:
             raise RequestError(f"{text!a} cannot be written: {problem}")
-    day = options.as_of or today()
+    day = options.as_of or moment()
     with open_declared(path, cluster, connection, tell) as (manifests, target):
         declaration = declared_for(target)
         wanted = desired(manifests, declaration.name, day)
@@ -77,11 +77,12 @@ def adopt(
     rules = terms(declaration).diff_rules
     found, unseen = differences(compare(wanted, live, declaration.scope, rules), live)
     chosen = list(choose([one for one in found if selects(one.change)]))
-    reason = options.reason or f"adopted from {declaration.name} on {day}"
+    reason = options.reason or f"adopted from {declaration.name} on {moment_text(day)}"
     said = Declaration(Origin("", 1, 1), reason, options.ticket)
     texts = texts_of(manifests)
     with refused(), sound():
         after, refusals = adopted(texts, declaration.name, chosen, live, said)
+        # Compared again as written: what "adopted" says is what the next plan will find.
         read_back = load_sources(Source(name, text) for name, text in after.items())
     remaining = compare(desired(read_back, declaration.name, day), live, declaration.scope, rules)
     edit = reviewed(path, manifests, changed(texts, after), day)

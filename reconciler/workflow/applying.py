@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,18 +23,20 @@ from reconciler.apply import (
     reading,
     request_for,
 )
-from reconciler.model import ClusterState, DesiredState
+from reconciler.model import ClusterState, Delete, DesiredState, running_break_glass
 from reconciler.plan import Plan, StepState
-from reconciler.ports import ReadRequest
+from reconciler.ports import ClusterError, ReadRequest
 from reconciler.report.checks import Checks
+from reconciler.workflow.access_doubts import authorizer_doubts
 from reconciler.workflow.admission import check_age, check_guardrails, check_ids, check_wanted
 from reconciler.workflow.approving import ApprovalRule, check_approvals
 from reconciler.workflow.attendant import Attendant, Unattended
 from reconciler.workflow.checks import checks_of
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.flavors import refuse_unstated
+from reconciler.workflow.logins import check_logins
 from reconciler.workflow.manifests import desired
-from reconciler.workflow.options import ConnectionOptions, DefeatedGain, PlanOptions, now, today
+from reconciler.workflow.options import ConnectionOptions, DefeatedGain, PlanOptions, moment, now
 from reconciler.workflow.planning import Planned, plan_on, saved_plan
 from reconciler.workflow.probe import barrier_of
 from reconciler.workflow.reasons import (
@@ -48,6 +50,7 @@ from reconciler.workflow.reasons import (
     WorkflowError,
 )
 from reconciler.workflow.records import RecordOptions, audit_head, audit_topic, earlier_runs, ledgers, new_run
+from reconciler.workflow.references import follow_references, refuse_obstacles
 from reconciler.workflow.terms import terms
 from reconciler.workflow.topic_checks import look
 
@@ -60,6 +63,7 @@ class ApplyOptions:
     ``records`` says what is written down, ``lease`` which lease to hold meanwhile, if any.
     ``guardrails`` is the directory of manifests that held a saved plan, and have to hold it now. Of a saved plan,
     ``max_age`` is how long ago it may have been made, and ``approvals`` who has to have signed it.
+    ``throttle`` is how many bytes a second each broker may copy of replicas that move.
     """
 
     require_id: str | None = None
@@ -68,6 +72,7 @@ class ApplyOptions:
     guardrails: str | None = None
     max_age: datetime.timedelta | None = None
     approvals: ApprovalRule | None = None
+    throttle: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +118,10 @@ def apply(
             raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
         named = check_ids(plan, options.require_id)
         checks = checks_of(planned)
-        return _perform(
+        result = _perform(
             _Performance(plan, planned.live, target, checks, connection, options, attendant, named, made_now=True)
         )
+        return _taken_over(result, target, planned.live, planned.desired)
 
 
 def apply_plan(
@@ -152,14 +158,57 @@ def apply_plan(
         live = target.read(_reading(plan, target))
         checks, wanted = Checks(), None
         if target.declaration is not None:
-            wanted = desired(manifests, plan.terms.cluster, today())
+            as_of = moment()
+            wanted = desired(manifests, plan.terms.cluster, as_of)
             seen = look(target, manifests, wanted)
-            checks = checks_of(Planned(plan, live, target.declaration, wanted, manifests, seen), today())
-        return _perform(
+            checks = checks_of(Planned(plan, live, target.declaration, wanted, manifests, seen), as_of)
+        result = _perform(
             _Performance(
                 plan, live, target, checks, connection, options, attendant, named, wanted=wanted, digest=digest
             )
         )
+        return result if wanted is None else _taken_over(result, target, live, wanted)
+
+
+def _taken_over(result: Result, target: Target, live: ClusterState, wanted: DesiredState) -> Result:
+    """Break-glass access that the applied manifests declare for longer is access like any other: its mark goes.
+
+    Only a run that succeeded says so, with whatever review and approval it takes here. A mark that stays ends the
+    access at its time, and the next apply gives it again.
+    """
+    running = running_break_glass(live.bindings, moment()) if result.succeeded else {}
+    marks = []
+    for binding, one in running.items():
+        said = wanted.bindings.get(binding)
+        if said is not None and (said.expires is None or said.expires.end > one.end):
+            marks.append(one.mark)
+    if marks:
+        with suppress(ClusterError):
+            target.cluster.send([Delete(mark) for mark in sorted(marks)])
+    return result
+
+
+def perform_now(
+    plan: Plan,
+    live: ClusterState,
+    target: Target,
+    connection: ConnectionOptions = ConnectionOptions(),
+    options: ApplyOptions = ApplyOptions(),
+    attendant: Attendant = Unattended(),
+    *,
+    checks: Checks | None = None,
+) -> Result:
+    """Perform a plan that was made just now of ``live``, on the target that was read.
+
+    Without ``checks`` for plans that only take access away: neither access tests nor owners nor topic policies are
+    asked, for none of them may keep alive what is over. Raises as :func:`apply`.
+    """
+    if plan.refusals:
+        raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
+    named = check_ids(plan, options.require_id)
+    return _perform(
+        _Performance(plan, live, target, checks or Checks(), connection, options, attendant, named, made_now=True)
+    )
 
 
 def _reading(plan: Plan, target: Target) -> ReadRequest:
@@ -177,11 +226,11 @@ def _perform(given: _Performance) -> Result:
     if plan.steps:
         target.prepare()
     present = terms(target.declaration)
-    # A plan that was made just now knows its day; it may have been chosen.
+    # A plan that was made just now knows its time; it may have been chosen.
     looked_at = partial(
         check,
         terms=present,
-        today=None if given.made_now else today(),
+        as_of=None if given.made_now else moment(),
         observable=present.probe is not None and target.settings is not None,
     )
     with _reasons():
@@ -189,6 +238,7 @@ def _perform(given: _Performance) -> Result:
     if given.wanted is not None and not plan.options.undo:
         # Also steps that are done by now: what is left of them would make half of something.
         check_wanted(plan, given.wanted, present)
+    refuse_obstacles(plan, present, target)
     attendant.review(plan)
     for gain in preflight.defeated:
         attendant.tell(DefeatedGain(gain))
@@ -202,6 +252,7 @@ def _perform(given: _Performance) -> Result:
                 attendant.tell(run)
     if given.options.require_id is None and not attendant.agree(plan):
         raise DeclinedError("not confirmed: nothing was sent")
+    follow_references(plan, preflight, target)
     # How long to wait and whom to ask is the declaration's word of now; records name the plan that was approved.
     performed = replace(plan, terms=replace(present, scope=plan.terms.scope))
     with (
@@ -222,9 +273,13 @@ def _perform(given: _Performance) -> Result:
             barrier=barrier,
             lease_request=given.options.lease,
             redact=redact,
+            throttle=given.options.throttle,
+            rates=target.cluster,
         )
         result = perform(performed, live, preflight, environment, partial(looked_at, performed))
-        return replace(result, plan=plan, audit_head=audit_head(audit))
+        # With a probe, brokers have enforced canaries by now.
+        doubt = "; ".join(authorizer_doubts(live)) if barrier is None else ""
+        return check_logins(replace(result, plan=plan, audit_head=audit_head(audit), doubt=doubt), target)
 
 
 @contextmanager

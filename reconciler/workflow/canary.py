@@ -8,7 +8,7 @@ from reconciler.model import ClusterState, DesiredState, without_bridges
 from reconciler.plan import Options, Request, propose
 from reconciler.ports import ReadRequest
 from reconciler.workflow.clusters import Target
-from reconciler.workflow.options import ConnectionOptions, today
+from reconciler.workflow.options import ConnectionOptions, moment
 from reconciler.workflow.probe import barrier_of
 from reconciler.workflow.reasons import RequestError
 from reconciler.workflow.records import RecordOptions, new_run
@@ -28,7 +28,7 @@ def canary_problem(target: Target, connection: ConnectionOptions) -> str:
                 "declare barrier.principal in the Cluster document, and its login in the connections file",
             )
         live, present = target.read_whole(ReadRequest(all_topics=False)), terms(target.declaration)
-        nothing = propose(DesiredState({}, {}), ClusterState(live.cluster_id), present, Request(today(), Options()))
+        nothing = propose(DesiredState({}, {}), ClusterState(live.cluster_id), present, Request(moment(), Options()))
         identity = Identity(new_run(), RecordOptions().who())
         environment = ApplyEnvironment(target.cluster, SystemClock(), Silent(), identity=identity, redact=redact)
         run = Run(nothing, environment, without_bridges(live, present.default_allow), present.default_allow)

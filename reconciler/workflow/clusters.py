@@ -57,6 +57,7 @@ class Target:
     """A cluster that is open, and its declaration if there is one.
 
     ``prepare`` says that it will be read again soon, ``unsupported`` why its client cannot carry a binding.
+    ``operator`` is what the connections file states of a cluster that no manifest declares.
     """
 
     name: str
@@ -67,6 +68,18 @@ class Target:
     prepare: Callable[[], None] = lambda: None
     tell: Tell = ignore
     unsupported: Callable[[AclBinding], str | None] = lambda _: None
+    operator: ClusterDeclaration | None = None
+
+    @property
+    def facts(self) -> ClusterDeclaration | None:
+        """Who states facts about the cluster: its declaration, else the operator's file alone."""
+        return self.declaration or self.operator
+
+    @property
+    def login(self) -> str | None:
+        """The principal of a connection that logs in with a user name; ``None`` for any other, and for a snapshot."""
+        name = None if self.settings is None else self.settings.config.get("sasl.username")
+        return f"User:{name}" if name else None
 
     def read(self, request: ReadRequest) -> ClusterState:
         """The state without the bridges of runs that are going on; ``tell`` is told of those runs.
@@ -84,7 +97,7 @@ class Target:
         live = self.read_whole(request)
         alive = {leftover.run for leftover in self.going_on(live)}
         # Those with a bridge first: it is what opens something.
-        found = sorted(leftovers(live), key=lambda leftover: not leftover.bridges)
+        found = sorted(leftovers(live, time_of(SystemClock())), key=lambda leftover: not leftover.bridges)
         for leftover in found[:MOST_TOLD]:
             self.tell(LeftoverNote(leftover, counted=True, over=leftover.run not in alive))
         if len(found) > MOST_TOLD:
@@ -196,6 +209,7 @@ def open_any(
             raise RequestError(f"there is no snapshot {file}")
         yield None, Target(file.stem, SnapshotCluster(file), None, tell=tell)
         return
+    # The operator's file knows the cluster, so manifests in the working directory are not asked who it is.
     if path is None and connection.connections is not None and cluster in read_connections(connection.connections):
         with live(cluster, None, connection, tell) as target:
             yield None, target
@@ -231,5 +245,5 @@ def live(
         # Also of a cluster that nobody declares: the operator may state its flavor all the same.
         known = read_connections(connection.connections).get(name) if connection.connections is not None else None
         if declaration is None and known is not None:
-            target = replace(target.declared_as(known.facts), declaration=None)
+            target = replace(target.declared_as(known.facts), declaration=None, operator=known.facts)
         yield target if declaration is None else target.declared_as(declaration)

@@ -43,6 +43,7 @@ def address_of(name: str, declaration: ClusterDeclaration | None, options: Conne
         found = known.get(name)
         if found is not None and found.bootstrap_servers:
             return ClusterAddress(found.bootstrap_servers, found.client, found.barrier_client, options.connections)
+        # A file that somebody passed has the last word. One that was only found leaves the manifests theirs.
         if not options.implied:
             raise WorkflowError(
                 f"{options.connections} has no connection for cluster {name!r}", f"it has: {_reachable(known)}"
@@ -53,6 +54,7 @@ def address_of(name: str, declaration: ClusterDeclaration | None, options: Conne
         )
     if declaration is None or not declaration.bootstrap_servers:
         raise NoConnectionError(name)
+    # A reference is resolved on the operator's machine: a proposal could send the operator's secrets to its own server.
     if not options.trust_manifests and (problems := referring_settings(declaration)):
         raise InvalidManifestsError(problems)
     probe = declaration.probe
@@ -68,6 +70,14 @@ def read_connections(file: str) -> dict[str, Connection]:
     """The connections of a connections file, by cluster name."""
     with sound():
         return dict(connections(list(read_manifest_files(Path(file)))))
+
+
+def password_prefixes(options: ConnectionOptions) -> tuple[str, ...]:
+    """The prefixes of the variables from which manifests may take passwords, of all clusters of the operator's file."""
+    if options.connections is None or options.proposed:
+        return ()
+    known = read_connections(options.connections).values()
+    return tuple(sorted({prefix for one in known for prefix in one.facts.secret_permit.env_prefixes}))
 
 
 def as_operator_says(manifests: Manifests, path: str | None, options: ConnectionOptions) -> Manifests:

@@ -16,15 +16,15 @@ from reconciler.report.export import Export, ExportStyle, cluster_document, diff
 from reconciler.report.export.layout import Layout, places
 from reconciler.report.export.ownership_draft import DRAFT_FILE, ownership_draft
 from reconciler.report.export.yaml_text import comment
-from reconciler.workflow.exporting import FACTS_TO_ADD, NO_BROKER
+from reconciler.workflow.exporting import NO_BROKER, facts_to_add
 from reconciler.workflow.reasons import RequestError, WorkflowError
 
 _MOST_NOTES: Final = 6
 _LONGEST_NOTE: Final = 160
 LEFT_FILE: Final = "not-converted.yaml"
 _STUB: Final = f"""\
-# Say in a connections file how to reach the cluster, and state there what no API tells (docs/reviewing.md, Facts):
-{FACTS_TO_ADD}"""
+# Say in a connections file how to reach the cluster, and state what no Kafka API exposes (docs/reviewing.md, Facts):
+{facts_to_add()}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,7 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
             style.roles, style.implied, places=where, notes=notes, origins=found.origins, absent=found.absent, tops=tops
         ),
     )
+    # Writing and reading are two programs: what one leaves out, the other finds here and not after an apply.
     stub = _proven_stub(export, state, name)
     skipped = (*found.skipped, *(Remark("the source", item.subject, item.reason) for item in export.left))
     manifests = {"cluster.yaml": stub, **export.files}

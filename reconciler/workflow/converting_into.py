@@ -54,6 +54,7 @@ def convert_into(
         if name not in book.clusters:
             raise RequestError(f"there is no cluster {name!r}", f"declared are {', '.join(names) or 'none'}")
         state = book.desired[name]
+        # A topic that is declared already keeps its own words: the two may differ on purpose.
         kept.extend(
             f"topic {one}" for one, wish in added.topics.items() if one in state.topics and _differ(state, wish, one)
         )

@@ -1,6 +1,6 @@
 """What planning for a cluster and applying to it need, and what of it is missing. Only a canary writes."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,11 +9,15 @@ from reconciler.adapters.kafka.cluster import KafkaCluster
 from reconciler.adapters.kafka.handshake import AuthorizerPresence
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.manifest import ClusterDeclaration
-from reconciler.model import Flavor, shown_flavor
+from reconciler.model import ClusterSigns, ClusterState, Flavor, flavor_contradiction, shown_flavors, signs_of
+from reconciler.model.authorizers import CLASS_NAME, foreign_authorizer
+from reconciler.model.kafka_release import release_text
 from reconciler.ports import ClusterError, ReadRequest
+from reconciler.workflow.access_doubts import rights_doubts
 from reconciler.workflow.canary import canary_problem
 from reconciler.workflow.clusters import Target, open_any
-from reconciler.workflow.flavors import cure, proposal
+from reconciler.workflow.flavors import cure, disagreement, proposal
+from reconciler.workflow.kafka_version import version_of
 from reconciler.workflow.options import ConnectionOptions
 from reconciler.workflow.reasons import RequestError, WorkflowError
 
@@ -28,6 +32,9 @@ class Need(StrEnum):
     LIST_ACLS = "list-acls"
     ALTER_ACLS = "alter-acls"
     ACLS_DECIDE = "acls-decide"
+    AUTHORIZER_CLASS = "authorizer-class"
+    OWN_RIGHTS = "own-rights"
+    KAFKA_VERSION = "kafka-version"
     READABLE_STATE = "readable-state"
     EVERY_TOPIC = "every-topic"
     CLUSTER_DOCUMENT = "cluster-document"
@@ -77,42 +84,77 @@ def diagnose(
             found = asked.inspect()
         except ClusterError as error:
             raise WorkflowError(str(error), error.advice) from error
-        reading = reading_check(target, found)
+        read = reading_for(target, found)
         stated = target.cluster.flavor if isinstance(target.cluster, FlavoredCluster) else None
-        needs = list(checks(found, target.declaration, reading, stated))
+        topic_configs = signs_of(read).topic_configs if isinstance(read, ClusterState) else ()
+        needs = list(checks(found, target.declaration, reading_check(read, found), stated, topic_configs))
+        if isinstance(read, ClusterState):
+            needs += state_checks(read, target.facts)
         if canary:
             problem = canary_problem(target, connection)
             needs.append(NeedCheck(Need.ACLS_DECIDE, not problem, required=True, detail=problem))
         return Diagnosis(found, tuple(needs))
 
 
-def reading_check(target: Target, found: Inspection) -> NeedCheck:
-    """Whether a plan could read the cluster, and whether it would see every topic: the reading itself is tried."""
-    declaration = target.declaration
+def reading_for(target: Target, found: Inspection) -> ClusterState | ClusterError:
+    """What a plan would read, or why it could not: the reading itself is tried."""
+    known = target.facts
     request = ReadRequest(
         acls=bool(found.can_list_acls),
-        principal=declaration.principal if declaration else None,
-        super_users=declaration.super_users if declaration else (),
+        principal=known.principal if known else None,
+        super_users=known.super_users if known else (),
     )
     try:
-        gap = target.cluster.read(request).topic_gap
+        return target.cluster.read(request)
     except ClusterError as error:
-        return NeedCheck(Need.READABLE_STATE, False, required=True, detail=str(error))
+        return error
+
+
+def reading_check(read: ClusterState | ClusterError, found: Inspection) -> NeedCheck:
+    """Whether a plan could read the cluster, and whether it would see every topic."""
+    if isinstance(read, ClusterError):
+        return NeedCheck(Need.READABLE_STATE, False, required=True, detail=str(read))
     # Without an authorizer nothing is hidden from anybody.
+    gap = read.topic_gap
     return NeedCheck(Need.EVERY_TOPIC, gap is None or found.can_list_acls is None, detail=gap or "")
 
 
+def state_checks(live: ClusterState, declaration: ClusterDeclaration | None) -> Iterator[NeedCheck]:
+    """What the state of a cluster says of its version, and of our own rights there against what is stated."""
+    if declaration is not None and declaration.kafka_version is not None:
+        try:
+            version = version_of(live.kafka_version, live.kafka_version_gap, declaration)
+        except WorkflowError as error:
+            yield NeedCheck(Need.KAFKA_VERSION, False, required=True, detail=f"{error.message}; {error.advice}")
+        else:
+            told = live.kafka_version is not None and version is not None
+            yield NeedCheck(Need.KAFKA_VERSION, told, detail=release_text(declaration.kafka_version))
+    for text in rights_doubts(live, declaration):
+        yield NeedCheck(Need.OWN_RIGHTS, False, detail=text)
+
+
 def checks(
-    found: Inspection, declaration: ClusterDeclaration | None, reading: NeedCheck, stated: Flavor | None = None
+    found: Inspection,
+    declaration: ClusterDeclaration | None,
+    reading: NeedCheck,
+    stated: Flavor | None = None,
+    topic_configs: Collection[str] = (),
 ) -> Iterator[NeedCheck]:
     """Every need that this cluster, its declaration and the ``stated`` flavor let us judge."""
     yield NeedCheck(Need.CONNECTION, True, required=True)
     yield NeedCheck(Need.AUTHORIZER, found.authorizer is not AuthorizerPresence.ABSENT, required=True)
-    shown = shown_flavor(found.cluster_id, [broker.host for broker in found.brokers])
-    if stated is not None:  # that the cluster contradicts it, reading says
-        yield NeedCheck(Need.FLAVOR, True, detail=stated.title)
-    elif shown is not None:
-        yield NeedCheck(Need.FLAVOR, False, detail=f"{proposal(shown)}; {cure(shown)}")
+    if found.configs.get(CLASS_NAME):
+        foreign = foreign_authorizer(found.configs)
+        detail = f"{CLASS_NAME}={found.configs[CLASS_NAME]}" if foreign is None else foreign
+        yield NeedCheck(Need.AUTHORIZER_CLASS, foreign is None, detail=detail)
+    signs = ClusterSigns(found.cluster_id, [broker.host for broker in found.brokers], found.configs, topic_configs)
+    if stated is not None:
+        problem = flavor_contradiction(stated, signs)
+        yield NeedCheck(Need.FLAVOR, problem is None, required=problem is not None, detail=problem or stated.title)
+    elif len(shown := shown_flavors(signs)) > 1:
+        yield NeedCheck(Need.FLAVOR, False, detail=disagreement(shown))
+    else:
+        yield from (NeedCheck(Need.FLAVOR, False, detail=f"{proposal(one)}; {cure(one)}") for one in shown)
     if found.no_messages is not None:
         yield NeedCheck(Need.MESSAGE_CLIENT, False, detail=found.no_messages)
     if found.can_list_acls is not None:

@@ -24,7 +24,7 @@ from reconciler.policy import Breach
 from reconciler.workflow.access_checks import breaches_of, ownerships_of
 from reconciler.workflow.connections import manifests_below
 from reconciler.workflow.manifests import desired, sound
-from reconciler.workflow.options import ConnectionOptions, today
+from reconciler.workflow.options import ConnectionOptions, moment
 from reconciler.workflow.reasons import RequestError, WorkflowError
 from reconciler.workflow.states import authorizer
 
@@ -140,7 +140,7 @@ def reviewed(path: str, manifests: Manifests, files: Texts, as_of: datetime.date
     texts = texts_of(manifests)
     if not files:
         return ManifestEdit(path, texts)
-    day = as_of or today()
+    day = as_of or moment()
     after = {name: text for name, text in {**texts, **files}.items() if text is not None}
     with sound():
         old, new = read(texts), read(after)
@@ -156,6 +156,7 @@ def reviewed(path: str, manifests: Manifests, files: Texts, as_of: datetime.date
             breaches_of(ownerships_of(book.manifests, name, day), side)
             for book, side in zip((old, new), sides, strict=True)
         ]
+        # What was forbidden before is not this edit's doing, and would drown what is.
         known = {_named(breach) for breach in found[0]}
         breaches += [breach for breach in found[1] if _named(breach) not in known and breach not in breaches]
     return ManifestEdit(path, texts, files, access, tuple(breaches))

@@ -7,6 +7,7 @@ from typing import Any, Final
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.codec.kinds import LISTED
 from reconciler.codec.values import BINDING
+from reconciler.manifest import ClusterDeclaration
 from reconciler.model import INTERNAL_TOPICS, ClusterState, Listing, Scope, is_reserved, markers
 from reconciler.ports import ReadRequest
 from reconciler.report.export import Export, ExportStyle, cluster_document, export_manifests
@@ -18,15 +19,19 @@ from reconciler.workflow.options import ConnectionOptions, Tell, ignore
 
 #: Stands where brokers belong and nobody has said which; no such name is ever found.
 NO_BROKER: Final = "your-broker.example:9093"
-#: What no API tells, as lines of a comment.
-FACTS_TO_ADD: Final = """\
-#   principal: User:…                    the principal that this tool logs in as
-#   superUsers: [User:…]                 the brokers' super.users
-#   allowEveryoneIfNoAclFound: false     the brokers' allow.everyone.if.no.acl.found
-"""
-_STUB: Final = (
-    f"# State below spec of your connections file what no API tells (docs/reviewing.md, Facts):\n{FACTS_TO_ADD}"
-)
+#: What no Kafka API exposes, by field, as lines of a comment.
+_FACTS: Final = {
+    "principal": "#   principal: User:…                    the principal that this tool logs in as\n",
+    "superUsers": "#   superUsers: [User:…]                 the brokers' super.users\n",
+    "allowEveryoneIfNoAclFound": "#   allowEveryoneIfNoAclFound: false     "
+    "the brokers' allow.everyone.if.no.acl.found\n",
+}
+
+
+def facts_to_add(stated: ClusterDeclaration | None = None) -> str:
+    """The facts that the operator has not ``stated``, as lines of a comment; empty where none is missing."""
+    known = stated.fact_origins if stated else {}
+    return "".join(line for field, line in _FACTS.items() if field not in known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,9 @@ class Exported:
             return export
         # A snapshot's file may be called what no document can be, and says nothing of brokers.
         name, servers = document_name(self.target.name), self.target.bootstrap_servers or [NO_BROKER]
-        stub = _STUB + cluster_document(name, servers, {})
+        missing = facts_to_add(self.target.facts)
+        heading = "# State below spec of your connections file what no Kafka API exposes (docs/reviewing.md, Facts):\n"
+        stub = (heading + missing if missing else "") + cluster_document(name, servers, {})
         return replace(export, files={"cluster.yaml": stub, **export.files})
 
     def snapshot(self) -> str:
@@ -75,12 +82,12 @@ def export(
 ) -> Exported:
     """Read a cluster, perhaps one that nobody declared yet; nothing is written. Raises a :class:`WorkflowError`."""
     with open_any(path, cluster, connection, tell) as (_, target):
-        declaration = target.declaration
+        known = target.facts
         request = ReadRequest(
             acls=acls,
             listings=LISTED,
-            principal=declaration.principal if declaration else None,
-            super_users=declaration.super_users if declaration else (),
+            principal=known.principal if known else None,
+            super_users=known.super_users if known else (),
         )
         return Exported(target, _in_scope(target.read(request), target))
 

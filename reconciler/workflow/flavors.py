@@ -1,7 +1,17 @@
 """What a cluster shows itself to be, against what is stated: refused where ACLs would be misread."""
 
+from collections.abc import Sequence
+
 from reconciler.manifest import ClusterDeclaration
-from reconciler.model import ClusterState, FactSource, ShownFlavor, flavor_contradiction, mixed_names, shown_flavor
+from reconciler.model import (
+    ClusterState,
+    FactSource,
+    ShownFlavor,
+    flavor_contradiction,
+    mixed_names,
+    shown_flavors,
+    signs_of,
+)
 from reconciler.plan import Plan
 from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
 
@@ -10,15 +20,16 @@ def unstated(declaration: ClusterDeclaration | None, live: ClusterState) -> Show
     """The flavor that a cluster shows and nobody states, if its ACLs are not what a listing without it says."""
     if declaration is not None and declaration.sources.flavor is not FactSource.NOBODY:
         return None
-    shown = shown_flavor(live.cluster_id, live.broker_hosts) or mixed_names(live.bindings)
-    return shown if shown is not None and (shown.flavor.acl_principals or shown.flavor.no_acls) else None
+    # Where signs disagree, the one by which ACLs would be misread counts.
+    misread = (one for one in shown_flavors(signs_of(live)) if one.flavor.acl_principals or one.flavor.no_acls)
+    return next(misread, None) or mixed_names(live.bindings)
 
 
 def refuse_contradicted(declaration: ClusterDeclaration | None, live: ClusterState) -> None:
     """Raise a :class:`WorkflowError` where the stated flavor cannot be that of the cluster that was read."""
     if declaration is None or declaration.sources.flavor is FactSource.NOBODY:
         return
-    problem = flavor_contradiction(declaration.flavor, live.cluster_id, live.broker_hosts)
+    problem = flavor_contradiction(declaration.flavor, signs_of(live))
     if problem is not None:
         raise WorkflowError(problem, "correct spec.flavor of the cluster, or connect to the one that is meant")
 
@@ -41,6 +52,12 @@ def told(shown: ShownFlavor) -> str:
 def proposal(shown: ShownFlavor) -> str:
     """Which make it is, by which sign."""
     return f"this is {shown.flavor.title} ({shown.sign}), and no flavor is stated"
+
+
+def disagreement(shown: Sequence[ShownFlavor]) -> str:
+    """Signs of several makes, each with its own: nothing is proposed, for one of the two is wrong."""
+    each = " and ".join(f"{one.sign}, which is {one.flavor.title}'s" for one in shown)
+    return f"{each}: they disagree, so no flavor is proposed; state the right one in the operator's connections file"
 
 
 def cure(shown: ShownFlavor) -> str:

@@ -1,12 +1,13 @@
 """Grant, revoke and rename as edits of manifests: what is declared changes by exactly these bindings."""
 
 import datetime
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.edit import Book
-from reconciler.edit.rename import mentions, with_second
+from reconciler.edit.kinds.acl import renamed
+from reconciler.edit.rename import mentions, second, unwritten, with_second, without_principal
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -14,13 +15,14 @@ from reconciler.model import (
     AclPermissionType,
     Declaration,
     DesiredState,
+    Expiry,
     Origin,
     ResourcePattern,
 )
 from reconciler.report.export.expressible import binding_problem, text_problem
 from reconciler.workflow.clusters import split_cluster
 from reconciler.workflow.editing import ManifestEdit, edit
-from reconciler.workflow.options import ConnectionOptions, today
+from reconciler.workflow.options import ConnectionOptions, moment
 from reconciler.workflow.reasons import AmbiguousClusterError, RequestError
 
 #: Of a declaration that is not written yet.
@@ -62,7 +64,7 @@ class AskedAccess:
 class GrantTerms:
     """Until when, why, and where it was agreed."""
 
-    expires: datetime.date | None = None
+    expires: Expiry | None = None
     reason: str | None = None
     ticket: str | None = None
 
@@ -87,21 +89,27 @@ def grant(
 
     What is declared already stays, unless it ends sooner. Raises a :class:`WorkflowError`.
     """
+    as_of = as_of or moment()
+    checked_terms(asked, terms, as_of)
+    said = Declaration(NOWHERE, terms.reason, terms.ticket, terms.expires)
+    notes: list[str] = []
+
+    def wanted(book: Book) -> Mapping[str, DesiredState]:
+        return on_cluster(book, cluster, lambda state: _with(state, asked.bindings(), said, notes))
+
+    return GrantEdit(edit(path, wanted, as_of, connection=connection), tuple(notes))
+
+
+def checked_terms(asked: AskedAccess, terms: GrantTerms, as_of: datetime.date) -> None:
+    """Raise a :class:`RequestError` where no manifest can say it, or it is over."""
     for binding in asked.bindings():
         if (problem := binding_problem(binding)) is not None:
             raise RequestError(f"{binding} cannot be declared: {problem}")
     for text in (terms.reason, terms.ticket):
         if text is not None and (problem := text_problem(text)) is not None:
             raise RequestError(f"{text!a} cannot be written: {problem}")
-    if terms.expires is not None and terms.expires < (as_of or today()):
-        raise RequestError(f"{terms.expires} is over", "name a day to come")
-    said = Declaration(NOWHERE, terms.reason, terms.ticket, terms.expires)
-    notes: list[str] = []
-
-    def wanted(book: Book) -> Mapping[str, DesiredState]:
-        return _on(book, cluster, lambda state: _with(state, asked.bindings(), said, notes))
-
-    return GrantEdit(edit(path, wanted, as_of, connection=connection), tuple(notes))
+    if terms.expires is not None and terms.expires.over(as_of):
+        raise RequestError(f"{terms.expires} is over", "name a time to come")
 
 
 def _with(state: DesiredState, bindings: Collection[AclBinding], said: Declaration, notes: list[str]) -> DesiredState:
@@ -116,8 +124,8 @@ def _with(state: DesiredState, bindings: Collection[AclBinding], said: Declarati
     return replace(state, bindings=declared)
 
 
-def _ends_sooner(one: datetime.date | None, other: datetime.date | None) -> bool:
-    return one is not None and (other is None or one < other)
+def _ends_sooner(one: Expiry | None, other: Expiry | None) -> bool:
+    return one is not None and (other is None or one.end < other.end)
 
 
 def revoke(
@@ -131,7 +139,7 @@ def revoke(
     notes: list[str] = []
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:
-        return _on(book, cluster, lambda state: _less(state, asked, notes))
+        return on_cluster(book, cluster, lambda state: _less(state, asked, notes))
 
     return GrantEdit(edit(path, wanted, as_of, connection=connection), tuple(notes))
 
@@ -170,15 +178,16 @@ def rename(
     notes: list[str] = []
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:
-        held = [
-            binding for state in book.desired.values() for binding in state.bindings if binding.entry.principal == old
-        ]
-        if not held:
+        less = {name: without_principal(state, old) for name, state in book.desired.items()}
+        if less == book.desired:
             raise RequestError(f"no manifest grants {old} anything")
-        states = {
-            name: (_ended if finish else _doubled)(state, old, new, notes) for name, state in book.desired.items()
-        }
+        if finish:
+            for name, state in less.items():
+                notes.extend(_lacking(book.desired[name], state, new))
+        states = less if finish else {name: second(state, old, new) for name, state in book.desired.items()}
+        notes.extend(unwritten(book, old))
         places = mentions(book, old)
+        # Tests, owners and protected names are policy: no command rewrites them in passing.
         if places:
             notes.append(f"{old} is also named at {', '.join(places[:10])}: change that yourself")
         return states
@@ -187,31 +196,19 @@ def rename(
     made = edit(path, wanted, as_of, proposal, connection)
     if finish:
         notes.append(f"clients that still log in as {old} are refused once this is applied: move them to {new} first")
-    else:
-        notes.append(f"apply this, move the clients to {new}, then take the old name away as a second change")
     return GrantEdit(made, tuple(dict.fromkeys(notes)))
 
 
-def _doubled(state: DesiredState, old: str, new: str, notes: list[str]) -> DesiredState:
-    declared = dict(state.bindings)
-    for binding, said in state.bindings.items():
-        if binding.entry.principal == old:
-            declared.setdefault(_renamed(binding, new), said)
-    return replace(state, bindings=declared)
+def _lacking(before: DesiredState, after: DesiredState, new: str) -> Iterator[str]:
+    """What the old name had and the new one has not."""
+    gone = sorted(before.bindings.keys() - after.bindings.keys())
+    for one in [one for one in gone if renamed(one, new) not in after.bindings][:10]:
+        yield f"{new} lacks {one.entry.operation.name} on {one.pattern}, which {one.entry.principal} has"
 
 
-def _ended(state: DesiredState, old: str, new: str, notes: list[str]) -> DesiredState:
-    kept = {one: said for one, said in state.bindings.items() if one.entry.principal != old}
-    lacking = [one for one in sorted(state.bindings.keys() - kept.keys()) if _renamed(one, new) not in kept]
-    notes += [f"{new} lacks {one.entry.operation.name} on {one.pattern}, which {old} has" for one in lacking[:10]]
-    return replace(state, bindings=kept)
-
-
-def _renamed(binding: AclBinding, new: str) -> AclBinding:
-    return binding._replace(entry=AccessControlEntry(new, *binding.entry[1:]))
-
-
-def _on(book: Book, cluster: str | None, change: Callable[[DesiredState], DesiredState]) -> dict[str, DesiredState]:
+def on_cluster(
+    book: Book, cluster: str | None, change: Callable[[DesiredState], DesiredState]
+) -> dict[str, DesiredState]:
     """The declared states with a change of one cluster."""
     names = list(book.clusters)
     cluster, _ = split_cluster(cluster)

@@ -15,7 +15,7 @@ from reconciler.model import AclBinding, markers
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow.clusters import Target, open_any
 from reconciler.workflow.manifests import desired
-from reconciler.workflow.options import ConnectionOptions, today
+from reconciler.workflow.options import ConnectionOptions, moment
 from reconciler.workflow.reasons import WorkflowError
 
 _UNKNOWN: Final = "no manifests were read, so whether one of them declares it is not known: give PATH"
@@ -72,7 +72,11 @@ def cleanup(
         live = target.read_whole(ReadRequest(all_topics=False))
         held = () if run else active_claims(live, time_of(SystemClock()))
         holding = {claim.run for claim in held}
-        wanted = [item for item in leftovers(live) if run in (None, item.run) and item.run not in holding]
+        wanted = [
+            item
+            for item in leftovers(live, time_of(SystemClock()))
+            if run in (None, item.run) and item.run not in holding
+        ]
         kept = _kept(wanted, manifests, target)
         stays = {one.binding for one in kept if one.reason != _DECLARED}
         trimmed = (_without(item, stays) for item in wanted)
@@ -86,7 +90,7 @@ def _kept(found: Sequence[Leftover], manifests: Manifests | None, target: Target
         return ()
     if manifests is None or target.declaration is None:
         return tuple(KeptBridge(bridge, _UNKNOWN, known=False) for bridge in bridges)
-    declared = desired(manifests, target.declaration.name, today()).bindings
+    declared = desired(manifests, target.declaration.name, moment()).bindings
     scope = target.declaration.scope
     outside = tuple(KeptBridge(bridge, _OUTSIDE) for bridge in bridges if not scope.owns(bridge))
     meant = tuple(KeptBridge(bridge, _DECLARED) for bridge in bridges if bridge in declared)

@@ -7,7 +7,6 @@ which something ends.
 import datetime
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from reconciler.access import Authorizer
 from reconciler.access.lint import LintFinding, rule_of
@@ -15,15 +14,13 @@ from reconciler.access.minimise import without_change
 from reconciler.edit import Book
 from reconciler.edit.kinds.acl import removable
 from reconciler.manifest import ClusterDeclaration
-from reconciler.model import AclBinding, DesiredState
+from reconciler.model import AclBinding, DesiredState, instant_of
 from reconciler.report.lint_text import Linted
 from reconciler.workflow.editing import ManifestEdit, edit
 from reconciler.workflow.linting import lint, minimise
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.reasons import RequestError
 from reconciler.workflow.states import authorizer
-
-_DAY: Final = datetime.timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ def fix_lint(
     }
     path = request.path or connection.default_path
     gone: dict[str, set[AclBinding]] = {}
-    made = edit(path, lambda book: _without(book, found, asked, request.day, gone), request.day, connection=connection)
+    made = edit(path, lambda book: _without(book, found, asked, request.at, gone), request.at, connection=connection)
     findings = [(name, item) for name, items in found.items() for item in items]
     fixed = tuple(item for name, item in findings if item.binding in gone.get(name, ()))
     return LintFix(made, fixed, tuple(item for name, item in findings if item.binding not in gone.get(name, ())))
@@ -74,10 +71,10 @@ def fix_minimise(
     }
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:
-        same = {name: _same(book, name, found.get(name, set()), request.day) for name in book.clusters}
+        same = {name: _same(book, name, found.get(name, set()), request.at) for name in book.clusters}
         return _less(book, removable(book, same))
 
-    return edit(request.path or connection.default_path, wanted, request.day, connection=connection)
+    return edit(request.path or connection.default_path, wanted, request.at, connection=connection)
 
 
 def _linted(request: StateRequest, connection: ConnectionOptions, tell: Tell) -> list[Linted]:
@@ -114,18 +111,20 @@ def _less(book: Book, gone: Mapping[str, Collection[AclBinding]]) -> dict[str, D
     }
 
 
-def _same(book: Book, name: str, bindings: Collection[AclBinding], today: datetime.date) -> set[AclBinding]:
+def _same(book: Book, name: str, bindings: Collection[AclBinding], as_of: datetime.date) -> set[AclBinding]:
     """Those without which access is the same, today and on every day after which something has ended."""
     state, declaration = book.desired[name], book.clusters[name]
     ends = {said.expires for said in state.bindings.values() if said.expires is not None}
     left = {one for one in bindings if one in state.bindings}
-    for day in sorted({today, *(end + _DAY for end in ends if end >= today)}):
-        here = _on(state, declaration, day)
+    for instant in sorted({instant_of(as_of), *(one.end for one in ends if not one.over(as_of))}):
+        here = _on(state, declaration, instant)
         over = {one for one in left if one not in here.bindings}
         left = over | without_change(here, left - over)
     return left
 
 
-def _on(state: DesiredState, declaration: ClusterDeclaration, day: datetime.date) -> Authorizer:
-    lasting = {one: said for one, said in state.bindings.items() if said.expires is None or said.expires >= day}
+def _on(state: DesiredState, declaration: ClusterDeclaration, instant: datetime.datetime) -> Authorizer:
+    lasting = {
+        one: said for one, said in state.bindings.items() if said.expires is None or not said.expires.over(instant)
+    }
     return authorizer(declaration, lasting)

@@ -29,7 +29,7 @@ def lint(
     ``principals`` are all that exist, if that is known: others are findings. Raises a :class:`WorkflowError`.
     """
     states = _states(request, connection, tell)
-    return [_linted(state, principals, request.day) for state in states]
+    return [_linted(state, principals, request.at) for state in states]
 
 
 def minimise(
@@ -53,7 +53,7 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
     types = (declaration.flavor if declaration is not None else APACHE).principal_types
     view, told_of = with_condition(
         state.view,
-        lambda one: findings(one.authorizer, topics=topics, principals=principals, today=day, principal_types=types),
+        lambda one: findings(one.authorizer, topics=topics, principals=principals, as_of=day, principal_types=types),
     )
     found = sorted([*told_of, *_expired(state)], key=lambda finding: finding.order)
     waivers: tuple[LintWaiver, ...] = ()
@@ -88,13 +88,13 @@ def _waiver(finding: LintFinding, waivers: tuple[LintWaiver, ...]) -> LintWaiver
 
 
 def _expired(state: AccessState) -> list[LintFinding]:
-    """Declarations whose last day has passed: their bindings are wanted no longer, so no state holds their dates."""
+    """Declarations that have ended: their bindings are wanted no longer, so no state holds their dates."""
     ended = state.desired.expired if state.desired is not None else {}
     return [
         LintFinding(
             expired,
             binding,
-            f"its last day was {declaration.expires}",
+            f"it ended {declaration.expires and declaration.expires.past}",
             "remove the lines; the next plan removes the binding if it is still there",
             origin=declaration.origin,
         )

@@ -100,7 +100,8 @@ class ConnectionOptions:
 class PlanOptions:
     """What a plan may hold.
 
-    ``as_of`` decides what has expired (today, UTC, if ``None``). Without ``allow_deletes`` nothing is deleted.
+    ``as_of`` is the instant, or the begin of the day, that decides what has expired (now if ``None``). Without
+    ``allow_deletes`` nothing is deleted.
     ``accept`` lets guards pass the objects that they name. ``only`` and ``exclude`` select steps, each as
     ``FIELD=NAME`` (``principals=User:svc-*``, ``topics=payments.orders``). ``baseline`` is an earlier snapshot file:
     an empty listing where it has bindings is refused. ``guardrails`` is a directory of manifests whose rules hold with
@@ -115,6 +116,11 @@ class PlanOptions:
     baseline: str | None = None
     guardrails: str | None = None
     base: str | None = None
+
+
+def moment() -> datetime.datetime:
+    """Now, to the second: what has expired. A use case asks once, so that all of it speaks of one time."""
+    return now().replace(microsecond=0)
 
 
 def today() -> datetime.date:
@@ -142,10 +148,14 @@ class StateRequest:
     as_of: datetime.date | None = None
     guardrails: str | None = None
 
+    def __post_init__(self) -> None:
+        """Asks the clock, once, where nobody says what decides what has expired."""
+        object.__setattr__(self, "as_of", self.as_of or moment())
+
     @property
-    def day(self) -> datetime.date:
-        """The day that decides what has expired."""
-        return self.as_of or today()
+    def at(self) -> datetime.date:
+        """The time that decides what has expired."""
+        return self.as_of or moment()
 
     @property
     def live(self) -> bool:

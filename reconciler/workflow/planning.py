@@ -30,12 +30,16 @@ from reconciler.plan import (
     propose,
 )
 from reconciler.plan.guardrail_review import NO_GUARDRAILS
+from reconciler.report.cluster_test_results import ClusterTestResult
+from reconciler.workflow.access_doubts import access_doubts
+from reconciler.workflow.cluster_tests import decide_cluster_tests
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.commits import source_commit
 from reconciler.workflow.flavors import refuse_unstated
 from reconciler.workflow.guardrails import guardrail_review, guardrails_changed
+from reconciler.workflow.left_throttles import left_throttles
 from reconciler.workflow.manifests import desired
-from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, now, today
+from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, moment, now
 from reconciler.workflow.reasons import (
     PlanRefusedError,
     RequestError,
@@ -45,7 +49,7 @@ from reconciler.workflow.reasons import (
 )
 from reconciler.workflow.terms import read_request, terms
 from reconciler.workflow.topic_checks import Seen, look
-from reconciler.workflow.topic_review import with_answers, with_uses
+from reconciler.workflow.topic_review import with_answers, with_layout, with_uses
 
 #: Of what validating warns, what a plan may do harm without: what nobody reads is deleted, what no broker knows is
 #: refused half way. What only some releases refuse is decided by the cluster's own.
@@ -57,6 +61,7 @@ class Planned:
     """A plan, the state that it was made from, and what the manifests declare; ``seen`` is for topic policies.
 
     ``servers`` are where the cluster was reached, ``host:port`` each, empty for a snapshot. No plan file holds them.
+    ``cluster_tests`` is what came of claims about brokers and features, which only :func:`drift` decides.
     """
 
     plan: Plan
@@ -66,6 +71,7 @@ class Planned:
     manifests: Manifests
     seen: Seen | None = None
     servers: tuple[str, ...] = ()
+    cluster_tests: tuple[ClusterTestResult, ...] = ()
 
 
 def plan(
@@ -103,8 +109,11 @@ def drift(
     Bindings that nobody declared are steps whether or not a plan may delete; a report refuses nothing, for guards
     speak when somebody plans to change the cluster. Raises a :class:`WorkflowError`.
     """
-    planned = plan(path, cluster, PlanOptions(as_of=as_of, allow_deletes=True), connection, tell=tell)
-    return replace(planned, plan=replace(planned.plan, refusals=(), guardrails=NO_GUARDRAILS))
+    with open_declared(path, cluster, connection, tell) as (manifests, target):
+        planned = plan_on(target, manifests, path, PlanOptions(as_of=as_of, allow_deletes=True))
+        tested = decide_cluster_tests(target, manifests, as_of or moment())
+    made = replace(planned.plan, refusals=(), guardrails=NO_GUARDRAILS)
+    return replace(planned, plan=made, cluster_tests=tested)
 
 
 def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOptions) -> Planned:
@@ -114,14 +123,17 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
     except ValueError as error:
         raise RequestError(str(error)) from error
     declaration = declared_for(target)
-    as_of = options.as_of or today()
+    as_of = options.as_of or moment()
+    options = replace(options, as_of=as_of)
     wanted = desired(manifests, declaration.name, as_of)
     for problem in (*told_again(manifests), *cluster_warnings(manifests, declaration.name, as_of)):
         target.tell(problem)
-    live = target.read(read_request(declaration, wanted))
+    live = with_layout(target.read(read_request(declaration, wanted)), wanted, target)
     expected = None if options.baseline is None else _baseline(options.baseline, declaration)
+    asked = request_on(target, path, options, live)
     request = replace(
-        request_on(target, path, options, live),
+        asked,
+        warnings=(*asked.warnings, *left_throttles(wanted, live)),
         options=Options(options.allow_deletes, selection),
         expected_live=expected,
     )
@@ -146,14 +158,17 @@ def told_again(manifests: Manifests) -> tuple[Problem, ...]:
 def request_on(target: Target, path: str, options: PlanOptions, live: ClusterState) -> Request:
     """What is asked of planning on a declared cluster that was read as ``live``, but for what selects steps."""
     declaration = declared_for(target)
-    as_of = options.as_of or today()
+    as_of = options.as_of or moment()
     standing = standing_acknowledgements(declaration, as_of)
     declared = (GuardAcknowledgement(Guard(given.guard), given.object, given.reason or "") for given in standing)
     return Request(
+        warnings=access_doubts(live, declaration),
         as_of=as_of,
         options=Options(options.allow_deletes),
         acknowledgements=(*declared, *options.accept),
         unsupported=target.unsupported,
+        login=target.login,
+        permit=declaration.secret_permit,
         tool_version=__version__,
         source_commit=source_commit(path),
         going_on=frozenset(binding for leftover in target.going_on(live) for binding in leftover.bindings),

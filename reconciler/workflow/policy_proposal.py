@@ -7,7 +7,7 @@ from typing import Final
 
 from reconciler.manifest import ManifestError, Source, TopicPolicyDeclaration
 from reconciler.manifest import load as manifests_of
-from reconciler.model import DesiredState, DesiredTopic, Origin, Topic
+from reconciler.model import DesiredState, DesiredTopic, Expiry, Origin, Topic
 from reconciler.policy import ClusterContext, Occasion, ProposedRule, propose_policy
 from reconciler.report.export.expressible import topic_problem
 from reconciler.report.export.file_names import document_name
@@ -42,19 +42,25 @@ def propose_topic_policy(
     target, found = exported.target, exported.state.topics.values()
     if not found:
         raise NoTopicsError(target.name)
-    labels, day = target.declaration.labels if target.declaration else {}, as_of or today()
+    labels, day = target.declaration.labels if target.declaration else {}, _day(as_of)
     topics = [topic for topic in found if topic_problem(topic) is None]
     document, origin = name or document_name(target.name), f"cluster {target.name}"
     reason = f"as it was on {target.name} on {day}; decide whether it should stay"
-    proposed = propose_policy(topics, Occasion(document, reason, day + _GRACE))
+    proposed = propose_policy(topics, Occasion(document, reason, Expiry(day + _GRACE)))
     rules = [one for one in proposed if _is_manifest(policy_text(document, [one], origin=origin, labels={}))]
     skipped = [f"topic {topic.name}" for topic in found if topic_problem(topic) is not None]
     skipped += [str(one.rule.name) for one in proposed if one not in rules]
     notes = [] if labels else ["Without clusters below spec, it applies to every cluster."]
     notes += [f"Skipped, because no manifest can declare it: {one}" for one in skipped]
     text = policy_text(document, rules, origin=origin, labels=labels, notes=notes)
+    # The proposal is read back as any manifest: a policy that fails on day one would be switched off on day two.
     _prove(text, topics, target.name, day)
     return PolicyProposal(text, _waived(rules))
+
+
+def _day(as_of: datetime.date | None) -> datetime.date:
+    at = today() if as_of is None else as_of
+    return at.date() if isinstance(at, datetime.datetime) else at
 
 
 def _waived(rules: Iterable[ProposedRule]) -> dict[str, list[str]]:

@@ -31,9 +31,10 @@ def quota_views(
     with open_any(request.path, request.cluster, connection, tell) as (manifests, target):
         state = target.read(ReadRequest(acls=False, all_topics=False, listings=[ClientQuota.KIND]))
         known = manifests is not None and target.declaration is not None
-        wanted = desired(manifests, target.name, request.day).of(ClientQuota) if known and manifests else {}
+        wanted = desired(manifests, target.name, request.at).of(ClientQuota) if known and manifests else {}
         basis = Basis.SNAPSHOT if isinstance(target.cluster, SnapshotCluster) else Basis.LIVE
     live, gap = state.listing(ClientQuota).items, state.listing(ClientQuota).gap
+    # A listing that could not be read is no empty one: "no quota" would be taken for "unlimited".
     if live is None:
         raise WorkflowError(f"the client quotas could not be read: {gap or 'the snapshot has none'}")
     before = QuotaView(target.name, basis, live, wanted)

@@ -1,7 +1,7 @@
 """The states that questions, access tests and lint look at: declared, live, a snapshot, before and after a plan."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from reconciler.access import Authorizer
@@ -20,6 +20,9 @@ from reconciler.model import (
 from reconciler.plan import Plan, created_bindings, deleted_bindings
 from reconciler.ports import ReadRequest
 from reconciler.report.access_view import AccessView, Basis, ClaimedFacts
+from reconciler.report.cluster_test_results import ClusterTestResult
+from reconciler.workflow.beside_acls import LISTINGS, beside_after, beside_declared, beside_live
+from reconciler.workflow.cluster_tests import decide_cluster_tests
 from reconciler.workflow.clusters import Target, declared, open_any
 from reconciler.workflow.connections import manifests_below, read_connections
 from reconciler.workflow.guardrails import held
@@ -35,7 +38,8 @@ from reconciler.workflow.terms import claimed_super_users
 class AccessState:
     """A live or declared state with what the manifests say of the cluster, where there are any.
 
-    ``state`` is what was read of the cluster, ``None`` where nothing was asked of it.
+    ``state`` is what was read of the cluster, ``None`` where nothing was asked of it; ``cluster_tests`` is what came of
+    claims about its brokers, where they were asked for.
     """
 
     view: AccessView
@@ -43,6 +47,7 @@ class AccessState:
     declaration: ClusterDeclaration | None
     desired: DesiredState | None
     state: ClusterState | None = None
+    cluster_tests: tuple[ClusterTestResult, ...] = ()
 
 
 def access_views(
@@ -50,14 +55,19 @@ def access_views(
     connection: ConnectionOptions = ConnectionOptions(),
     *,
     topic_names: bool = False,
+    beside: bool = False,
     tell: Tell = ignore,
 ) -> list[AccessView]:
-    """One state, or with a plan the states before and after it; with the topics that can be seen, if asked for."""
+    """One state, or with a plan the states before and after it; with the topics that can be seen, if asked for.
+
+    With ``beside`` also what is known of logins and quotas, which takes two more requests.
+    """
     if request.plan is not None:
-        return _around_plan(request, request.plan, connection, topic_names=topic_names, tell=tell)
+        return _around_plan(request, request.plan, connection, topic_names=topic_names, beside=beside, tell=tell)
     if not request.live:
         return [declared_access(request, connection).view]
-    return [_seen(live_access(request, connection, topic_names=topic_names, tell=tell), topic_names=topic_names).view]
+    found = live_access(request, connection, topic_names=topic_names, beside=beside, tell=tell)
+    return [_seen(found, topic_names=topic_names).view]
 
 
 def _seen(found: AccessState, *, topic_names: bool) -> AccessState:
@@ -72,15 +82,16 @@ def access_states(
     connection: ConnectionOptions = ConnectionOptions(),
     *,
     all_topics: bool = False,
+    cluster_tests: bool = False,
     tell: Tell = ignore,
 ) -> list[AccessState]:
     """The state of the cluster that is named, as it is or as it is declared; without one, of each declared cluster."""
     if request.live:
-        return [live_access(request, connection, all_topics=all_topics, tell=tell)]
+        return [live_access(request, connection, all_topics=all_topics, cluster_tests=cluster_tests, tell=tell)]
     if request.cluster is not None:
         return [declared_access(request, connection)]
     manifests = _manifests(request, connection)
-    return [_declared(manifests, declaration, request.day) for declaration in manifests.clusters.values()]
+    return [_declared(manifests, declaration, request.at) for declaration in manifests.clusters.values()]
 
 
 def _manifests(request: StateRequest, connection: ConnectionOptions) -> Manifests:
@@ -97,7 +108,7 @@ def declared_access(request: StateRequest, connection: ConnectionOptions = Conne
     if request.cluster is None and len(manifests.clusters) != 1:
         raise AmbiguousClusterError(tuple(manifests.clusters), snapshot=False)
     name = request.cluster or next(iter(manifests.clusters))
-    return _declared(manifests, declared(manifests, name)[0], request.day)
+    return _declared(manifests, declared(manifests, name)[0], request.at)
 
 
 def _declared(manifests: Manifests, declaration: ClusterDeclaration, day: datetime.date) -> AccessState:
@@ -105,7 +116,8 @@ def _declared(manifests: Manifests, declaration: ClusterDeclaration, day: dateti
     topics = tuple(sorted(name for name, topic in wanted.topics.items() if not topic.absent))
     own = authorizer(declaration, wanted.bindings)
     claims, unseen = claimed_facts(declaration), declaration.flavor.unseen
-    view = AccessView(declaration.name, Basis.DECLARED, own, topics, claims, unseen=unseen)
+    known = beside_declared(wanted)
+    view = AccessView(declaration.name, Basis.DECLARED, own, topics, claims, unseen=unseen, beside=known)
     return AccessState(view, manifests, declaration, wanted)
 
 
@@ -115,6 +127,8 @@ def live_access(
     *,
     all_topics: bool = False,
     topic_names: bool = False,
+    cluster_tests: bool = False,
+    beside: bool = False,
     tell: Tell = ignore,
 ) -> AccessState:
     """What a cluster or a snapshot has; with manifests, each binding that they declare with its place."""
@@ -124,10 +138,12 @@ def live_access(
             # Nothing is declared, but the operator's word on the cluster's facts decides answers all the same.
             known = read_connections(connection.connections).get(target.name)
             declaration = with_flavor(known.facts) if known is not None else None
-        state = _read(replace(target, declaration=declaration), all_topics=all_topics, topic_names=topic_names)
+        listings = LISTINGS if beside else ()
+        known_as = replace(target, declaration=declaration)
+        state = _read(known_as, all_topics=all_topics, topic_names=topic_names, listings=listings)
         wanted = None
         if manifests is not None and declaration is not None:
-            wanted = desired(manifests, declaration.name, request.day)
+            wanted = desired(manifests, declaration.name, request.at)
         said = wanted.bindings if wanted is not None else {}
         view = AccessView(
             target.name,
@@ -136,8 +152,10 @@ def live_access(
             tuple(sorted(state.topics)) if all_topics and state.topic_gap is None else None,
             claimed_facts(declaration) if declaration is not None else ClaimedFacts(),
             unseen=declaration.flavor.unseen if declaration is not None else (),
+            beside=beside_live(state) if beside else None,
         )
-        return AccessState(view, manifests, declaration, wanted, state)
+        tested = decide_cluster_tests(target, manifests, request.at) if cluster_tests and manifests else ()
+        return AccessState(view, manifests, declaration, wanted, state, tested)
 
 
 def with_desired(found: AccessState) -> AccessView:
@@ -187,13 +205,14 @@ def as_established(found: Authorizer, declaration: ClusterDeclaration) -> Author
     return found.doubting(default_allow=declaration.sources.default_allow.is_claim)
 
 
-def _read(target: Target, *, all_topics: bool, topic_names: bool) -> ClusterState:
+def _read(target: Target, *, all_topics: bool, topic_names: bool, listings: Collection[str] = ()) -> ClusterState:
     declaration = target.declaration
     request = ReadRequest(
         all_topics=all_topics,
         principal=declaration.principal if declaration else None,
         super_users=declaration.super_users if declaration else (),
         topic_listing=topic_names,
+        listings=listings,
     )
     state = target.read_counted(request)
     if state.acl_gap:
@@ -204,17 +223,25 @@ def _read(target: Target, *, all_topics: bool, topic_names: bool) -> ClusterStat
 
 
 def _around_plan(
-    request: StateRequest, plan_file: str, connection: ConnectionOptions, *, topic_names: bool, tell: Tell
+    request: StateRequest,
+    plan_file: str,
+    connection: ConnectionOptions,
+    *,
+    topic_names: bool,
+    beside: bool,
+    tell: Tell,
 ) -> list[AccessView]:
     plan = plan_asked(request, plan_file)
-    found = _seen(live_access(request, connection, topic_names=topic_names, tell=tell), topic_names=topic_names)
+    read = live_access(request, connection, topic_names=topic_names, beside=beside, tell=tell)
+    found = _seen(read, topic_names=topic_names)
     if found.state is not None:
         check_cluster(plan, found.state)
     added = {binding: step.origin for step in plan.steps for binding in created_bindings([step.change])}
     removed = deleted_bindings(step.change for step in plan.steps)
     before = found.view
-    after = replace(before, basis=Basis.PLANNED, authorizer=before.authorizer.with_changes(added, removed))
-    return [before, after]
+    known = before.beside and beside_after(before.beside, (step.change for step in plan.steps))
+    authorized = before.authorizer.with_changes(added, removed)
+    return [before, replace(before, basis=Basis.PLANNED, authorizer=authorized, beside=known)]
 
 
 def plan_asked(request: StateRequest, plan_file: str) -> Plan:

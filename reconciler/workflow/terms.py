@@ -25,6 +25,7 @@ def terms(declaration: ClusterDeclaration) -> Terms:
             declaration.kafka_version,
         ),
         barrier_wait=declaration.barrier_wait,
+        short_wait=declaration.short_wait,
         probe=declaration.probe.principal if declaration.probe else None,
         barrier_seconds=declaration.probe.seconds if declaration.probe else 30.0,
         brokers=declaration.brokers,

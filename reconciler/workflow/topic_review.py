@@ -4,9 +4,24 @@ from dataclasses import replace
 
 from reconciler.adapters.clock import SystemClock
 from reconciler.apply import validate
-from reconciler.model import ClusterState, FrozenMap
+from reconciler.diff import topics_to_place
+from reconciler.model import ClusterState, DesiredState, FrozenMap
 from reconciler.plan import Plan, deleted_topics
+from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow.clusters import Target
+
+
+def with_layout(live: ClusterState, wanted: DesiredState, target: Target) -> ClusterState:
+    """The state with the replicas of topics that should have others; why they stay, where they cannot be read."""
+    names = topics_to_place(wanted, live)
+    if not names:
+        return live
+    try:
+        found = target.cluster.read(ReadRequest(acls=False, all_topics=False, layout=names))
+    except ClusterError as error:
+        why = "; ".join(filter(None, (error.message, error.advice)))
+        return replace(live, layout_gap=f"where replicas belong is not known: {why}")
+    return replace(live, layout=found.layout)
 
 
 def with_uses(plan: Plan, target: Target) -> Plan:

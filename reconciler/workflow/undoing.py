@@ -11,7 +11,7 @@ from reconciler.plan import Plan, plan_id, propose
 from reconciler.ports import ReadRequest
 from reconciler.workflow.clusters import open_declared
 from reconciler.workflow.manifests import desired
-from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, today
+from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
 from reconciler.workflow.planning import Planned, declared_for, request_on, saved_plan
 from reconciler.workflow.reasons import RequestError, StaleError, TooMuchAccessError
 from reconciler.workflow.records import earlier_runs, journal_of
@@ -44,7 +44,8 @@ def undo(
         raise RequestError("the journal tells of no such run of this plan", f"it has: {known}")
     with open_declared(path, plan.terms.cluster, connection, tell) as (manifests, target):
         declaration = declared_for(target)
-        wanted = desired(manifests, declaration.name, options.as_of or today())
+        options = replace(options, as_of=options.as_of or moment())
+        wanted = desired(manifests, declaration.name, options.as_of or moment())
         live = target.read(undo_request(plan, declaration, wanted))
         if live.cluster_id != plan.cluster_id:
             raise StaleError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
@@ -75,4 +76,5 @@ def undo_request(plan: Plan, declaration: ClusterDeclaration, wanted: DesiredSta
         listings=frozenset({*asked.listings, *touched.listings}),
         all_topics=asked.all_topics or some,
         broker_defaults=asked.broker_defaults or some,
+        layout=touched.layout,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from reconciler.access import Authorizer
 from reconciler.adapters.log_lines import line_batches, log_files
@@ -14,8 +14,10 @@ from reconciler.fleet.usage import (
     Summary,
     UsageAnalysis,
     UsageQuestion,
+    Window,
     summary_of,
 )
+from reconciler.fleet.usage.days import DaySet
 from reconciler.model import AclBinding, Declaration
 from reconciler.report.access_view import AccessView
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
@@ -23,6 +25,8 @@ from reconciler.workflow.reasons import RequestError, WorkflowError
 from reconciler.workflow.states import access_views, declared_access, live_access, plan_asked, with_desired
 
 EVERY_DAY: Final = UsageQuestion()
+#: Distinct decisions with their counts, and their days where somebody asked for them.
+Decisions: TypeAlias = dict[Event, tuple[EventCount, DaySet]]
 
 
 def usage(
@@ -41,21 +45,22 @@ def usage(
     only the manifests state count as unknown: nothing is called harmless on a proposer's word. Raises a
     :class:`WorkflowError`.
     """
-    files = _files(logs)
+    files = files_of(logs)
     before, after, cluster_id = _states(request, connection, replay=replay, tell=tell)
-    judged = [_unclaimed(view) for view in (before, after) if view is not None]
+    judged = [unclaimed(view) for view in (before, after) if view is not None]
     analysis = UsageAnalysis(before.cluster, question, judged[0], judged[1] if after is not None else None)
-    counted: dict[Event, EventCount] = {}
+    counted: Decisions = {}
     for file in files:
-        analysis.note(_scanned(file, question, cluster_id, counted))
-    for event, count in counted.items():
+        analysis.note(scanned(file, question.window, cluster_id, counted))
+    for event, (count, _) in counted.items():
         analysis.see(event, count)
     found = analysis.result(_origins(before.authorizer))
     undeclared = [name for name in found.undeclared_super_users if name not in before.claimed.super_users]
     return before, replace(found, undeclared_super_users=tuple(undeclared))
 
 
-def _files(logs: Iterable[str]) -> list[str]:
+def files_of(logs: Iterable[str]) -> list[str]:
+    """The files that places name, each once; raises a :class:`WorkflowError`."""
     try:
         # A file that two patterns name is read once: counted twice, a refusal would look repeated.
         return list(dict.fromkeys(file for place in logs for file in log_files(place)))
@@ -81,24 +86,27 @@ def _states(
     return found.view, with_desired(found) if replay else None, found.state.cluster_id if found.state else ""
 
 
-def _unclaimed(view: AccessView) -> Authorizer:
+def unclaimed(view: AccessView) -> Authorizer:
+    """The rights of a state without the facts that only the manifests state."""
     return view.doubting(super_users=True, default_allow=view.claimed.default_allow is not None).authorizer
 
 
-def _scanned(file: str, question: UsageQuestion, cluster_id: str, counted: dict[Event, EventCount]) -> Summary:
+def scanned(file: str, window: Window, cluster_id: str, counted: Decisions, *, by_day: bool = False) -> Summary:
     """Count a file's decisions, and say what reading it was like; audit events name the cluster that they are about."""
-    scan, broken, foreign = Scan(question.window), "", 0
+    scan, broken, foreign = Scan(window, by_day=by_day), "", 0
     try:
         for lines in line_batches(file):
             scan.take(lines)
     except OSError as error:
         broken = f"{file}: after {scan.lines:,} lines: {error}"
-    for event, count in scan.drain():
+    # A file may be cut in the middle. What was read counts as use all the same; that it is cut is said.
+    for event, count, on in scan.drain_by_day():
         if event.cluster_id and cluster_id and event.cluster_id != cluster_id:
             foreign += count.times
             continue
         own = event._replace(cluster_id="")
-        counted[own] = counted[own] + count if own in counted else count
+        known = counted.get(own)
+        counted[own] = (count, on) if known is None else (known[0] + count, known[1] | on)
     days = frozenset(
         day for named, found in scan.days.items() if not (named and cluster_id) or named == cluster_id for day in found
     )

@@ -18,7 +18,7 @@ from reconciler.report.checks import Checks
 from reconciler.workflow.checks import checks
 from reconciler.workflow.guardrails import guardrail_review, guardrails_changed, held
 from reconciler.workflow.manifests import desired, load
-from reconciler.workflow.options import today
+from reconciler.workflow.options import moment
 from reconciler.workflow.reasons import InvalidManifestsError
 from reconciler.workflow.states import authorizer
 
@@ -58,7 +58,7 @@ def validate(
 
     Those below ``guardrails`` hold them; with those below ``base`` they are compared.
     """
-    manifests, day = held(load(path), path, guardrails), as_of or today()
+    manifests, day = held(load(path), path, guardrails), as_of or moment()
     changes = () if base is None else guardrails_changed(base, path)
     clusters: list[ValidatedCluster] = []
     problems: list[Problem] = []

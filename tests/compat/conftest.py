@@ -1,4 +1,4 @@
-"""Brokers of other makes; every test here needs Go and is marked ``compat``, so that ``make test`` leaves it out."""
+"""Brokers of other makes, and readers of the chart; each test needs Go and is marked ``compat``, for its own run."""
 
 import secrets
 from collections.abc import Iterator

@@ -1,12 +1,20 @@
 """A broker that confluent-kafka logs in to and kafka-python does not: nothing waits, and it is said once."""
 
+import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from reconciler.adapters.kafka.cluster import connect
 from reconciler.ports import ReadRequest
+from reconciler.workflow.connections import as_operator_says
+from reconciler.workflow.fleet.members import MemberConnections, read_live
+from reconciler.workflow.fleet.planning import MemberPlan, PlanTerms, plan_members
+from reconciler.workflow.manifests import load, read_sources
+from reconciler.workflow.options import ConnectionOptions, PlanOptions
 from tests.compat.jobs import PLAIN_TEAM, job
 from tests.compat.kfake import login_settings, running
 
@@ -37,3 +45,23 @@ def test_what_nobody_can_name_is_counted_by_the_other_client_too(kfake: Path) ->
     assert (odd.name, odd.principal, odd.resource_type, odd.operation) == ("odd", "User:odd", 99, 99)
     assert state.bindings == frozenset()
     assert state.kafka_version is None
+
+
+def test_workers_of_a_fleet_say_it_once_for_each_cluster(
+    kfake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with running(kfake, "-login") as servers:
+        team = job(tmp_path, servers, capsys)
+        team.write("team.yaml", PLAIN_TEAM)
+        members = MemberConnections(ConnectionOptions(str(team.connections), secrets_dirs=(str(tmp_path / "secrets"),)))
+        texts = SimpleNamespace(value=tuple(read_sources(str(team.directory))))
+        terms = PlanTerms(cast("Any", texts), members, PlanOptions(), None)
+        (line,) = plan_members(["it"], "a", terms=terms)
+        state = read_live(
+            as_operator_says(load(str(team.directory)), None, members.connection).clusters["it"], members, ()
+        )
+    made = MemberPlan(**json.loads(line))
+    assert made.steps == 2, made
+    assert made.notes.count("kafka-python cannot connect to this cluster: UnsupportedSaslMechanismError") == 1
+    (note,) = state.notes
+    assert note == made.notes

@@ -17,6 +17,7 @@ from reconciler.model import (
     TopicUse,
     Update,
 )
+from reconciler.model.broker_settings import BrokerSettings
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
 
 _DEFAULTS = BrokerFacts()
@@ -94,3 +95,10 @@ class ConfluentCloud:
 
     def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         return self._inner.topic_uses(names)
+
+    def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
+        return self._inner.broker_settings(configs, features=features)
+
+    def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
+        """See ``ports``."""
+        return self._inner.set_replication_rates(brokers, rate)

@@ -20,8 +20,8 @@ from tests.property.naive import Ask, permitted
 
 _SHOWN, _UNKNOWN, _REFUSED = 0, 3, 29
 # A dozen askers without a pause take both processors from the brokers and the apply that they watch: each change takes
-# longer then, and is not watched more closely.
-_PAUSE_SECONDS = 0.01
+# longer then, and is not watched more closely. The careless orders that they must see last ten times as long.
+_PAUSE_SECONDS = 0.03
 
 
 class Logins(Protocol):

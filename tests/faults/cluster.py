@@ -115,6 +115,8 @@ def _behind(proxies: Proxies, sandbox: Sandbox) -> Cluster:
             elif name == "controller.quorum.voters":
                 value = ",".join(f"{number}@{HOST}:{proxy.port}" for number, proxy in links.items())
             lines.append(f"{name}={value}")
+        # Two racks of unequal size: 1 and 3 share theirs.
+        lines.append(f"broker.rack=rack-{broker % 2}")
         file.write_text("\n".join(lines) + "\n")
     for broker in BROKERS:
         cluster.sandbox = launch_node(cluster.sandbox, broker)

@@ -60,10 +60,10 @@ def connections_file(
     if "sasl.password" in settings:
         settings["sasl.password"] = password_file(path.parent, user, settings["sasl.password"])
     client = "".join(f"    {key}: {value!r}\n" for key, value in settings.items() if key != "bootstrap.servers")
-    servers = settings["bootstrap.servers"]
+    servers = settings["bootstrap.servers"].split(",")
     path.write_text(
         f"apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: {name}}}\nspec:\n"
-        f"  bootstrapServers: ['{servers}']\n  client:\n{client}"
+        f"  bootstrapServers: {servers}\n  client:\n{client}"
     )
     return path
 

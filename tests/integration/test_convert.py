@@ -19,6 +19,7 @@ from reconciler.cli.main import run
 from reconciler.manifest import desired_state, load
 from reconciler.model import Topic
 from reconciler.model.kinds.quota import ClientQuota
+from reconciler.model.kinds.scram_user import ScramUser
 
 _MOVING = Path(__file__).parent / "moving"
 _SOURCES = sorted(path for path in _MOVING.iterdir() if path.is_dir())
@@ -48,11 +49,17 @@ def _quota(quota: ClientQuota) -> str:
     return " ".join([f"quota of {quota.entity}:", *(f"{key}={value}" for key, value in sorted(quota.values.items()))])
 
 
+def _user(user: ScramUser) -> str:
+    assert not user.sources
+    return " ".join([f"user {user.name}:", *(f"{key}={value}" for key, value in sorted(user.values.items()))])
+
+
 def _declared(directory: Path, name: str = "my-cluster") -> set[str]:
     wanted = desired_state(load(read_manifest_files(directory)), name, datetime.date.max)
     topics = {f"absent {name}" if topic.absent else _topic(topic.topic) for name, topic in wanted.topics.items()}
     quotas = {_quota(item.item) for item in wanted.of(ClientQuota).values()}
-    return {str(binding) for binding in wanted.bindings} | topics | quotas
+    users = {_user(item.item) for item in wanted.of(ScramUser).values()}
+    return {str(binding) for binding in wanted.bindings} | topics | quotas | users
 
 
 @pytest.mark.parametrize("source", _SOURCES, ids=lambda path: path.name)

@@ -9,13 +9,15 @@ import pytest
 from reconciler.adapters.sandbox import find, status
 from reconciler.cli import tour
 from reconciler.cli.main import run
+from tests.prepared import prepared
 
 pytestmark = pytest.mark.broker
 
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sandbox root of this test's own; the jars stay cached where they are."""
+    """A sandbox root of this test's own; the jars stay cached where they are. `make demo` starts its commands anew."""
+    monkeypatch.setattr(tour, "_PROGRAM", (str(prepared().programs / "reconciler"),))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
@@ -26,10 +28,10 @@ def test_every_step_shows_what_it_claims_and_the_sandbox_can_be_kept(capsys: pyt
         assert document["succeeded"]
         assert [step["claim"] for step in document["steps"] if not step["holds"]] == []
         commands = [step["done"].split()[1] for step in document["steps"] if step["exitStatus"] is not None]
-        assert commands == ["validate", "plan", "apply", "drift", "drift", "adopt", "grant"]
+        assert commands == ["validate", "plan", "apply", "drift", "drift", "adopt", "grant", "serve"]
         attempts = [step["output"][0] for step in document["steps"] if step["exitStatus"] is None]
-        assert sum("TOPIC_AUTHORIZATION_FAILED" in words for words in attempts) == 4
-        assert sum(re.match("(written to|read from) ", words) is not None for words in attempts) == 5
+        assert sum("TOPIC_AUTHORIZATION_FAILED" in words for words in attempts) == 5
+        assert sum(re.match("(written to|read from) ", words) is not None for words in attempts) == 6
 
         assert document["connections"] == str(find("demo").connections)
         reach = ["--cluster", "demo", "--connections", document["connections"]]

@@ -11,6 +11,7 @@ import pytest
 from reconciler.adapters.demo_state import BINDINGS, TOPICS
 from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import program, run
+from reconciler.manifest import Source, connections
 from reconciler.model import ClusterState, Topic
 from tests.integration.commands_page import PAGE, described, every_command, refreshed
 
@@ -156,7 +157,9 @@ def _anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", _PAGES, ids=_name)
 def test_manifests_that_are_shown_are_valid(page: Path, tmp_path: Path) -> None:
     for number, block in enumerate(_FENCE.findall(page.read_text(encoding="utf-8"))):
-        if "apiVersion: reconciler/v1" in block:
+        if block.startswith("# connections.yaml\n"):
+            assert "apiVersion" not in block or connections([Source("connections.yaml", block)])
+        elif "apiVersion: reconciler/v1" in block:
             file = tmp_path / f"{number}.yaml"
             file.write_text(block, encoding="utf-8")
             assert run(["validate", str(file)]) == 0

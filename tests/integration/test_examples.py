@@ -17,8 +17,10 @@ from reconciler.codec.kinds import LISTED
 from reconciler.model import ClusterState, Listing
 
 _ROOT = Path(__file__).parents[2] / "examples"
-# How pipelines and alerts run is no directory of manifests: tests/integration/ci, tests/integration/test_how_to.py.
-_EXAMPLES = sorted(path for path in _ROOT.iterdir() if path.is_dir() and path.name not in ("ci", "monitoring"))
+# How pipelines, alerts and servers run is no directory of manifests: tests/integration/ci,
+# tests/integration/test_how_to.py, tests/integration/test_serve_examples.py.
+_NO_MANIFESTS = ("ci", "monitoring", "serve")
+_EXAMPLES = sorted(path for path in _ROOT.iterdir() if path.is_dir() and path.name not in _NO_MANIFESTS)
 
 
 def _clusters(example: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:

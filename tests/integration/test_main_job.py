@@ -198,6 +198,19 @@ def test_export_plans_to_nothing(main: Job, tmp_path: Path) -> None:
     assert "Nothing to do." in planned.out
 
 
+def test_what_the_operator_states_counts_before_any_manifest_is_there(main: Job, tmp_path: Path) -> None:
+    """The first export of a cluster: the connections file says who we are, so it is known that we see every topic."""
+    with main.connections.open("a", encoding="utf-8") as file:
+        file.write("  principal: User:admin\n  superUsers: [User:admin]\n")
+    words = ("--cluster", "it", "--connections", str(main.connections))
+    assert "may be partial" not in main.bare("doctor", *words).out
+    exported = main.bare("export", *words, "--out", str(tmp_path / "first"))
+    assert (exported.status, "may be partial" in exported.err) == (0, False)
+    written = (tmp_path / "first" / "cluster.yaml").read_text(encoding="utf-8")
+    assert "allowEveryoneIfNoAclFound: false" in written, "what is still to be stated"
+    assert "superUsers" not in written
+
+
 def test_a_snapshot_stands_for_the_cluster(main: Job, tmp_path: Path) -> None:
     assert main.run("apply", "--yes").status == 0
     file = str(tmp_path / "now.json")
@@ -256,6 +269,23 @@ def test_doctor_sees_rights(main: Job, tmp_path: Path, broker: Sandbox) -> None:
     healthy = main.run("doctor", "--output", "json")
     assert healthy.status == 0
     assert json.loads(healthy.out)["canAlterAcls"] is True
+    checks = {check["check"]: check for check in json.loads(healthy.out)["checks"]}
+    assert checks["authorizer-class"]["ok"], healthy.out
+    assert "own-rights" not in checks
+    cluster = main.directory / "cluster.yaml"
+    stated = cluster.read_text()
+    release = "3.9" if broker.kafka_version.startswith("4") else "4.0"
+    cluster.write_text(
+        stated.replace("principal: User:admin", "principal: User:other") + f"  kafkaVersion: {release}\n"
+    )
+    doubted = main.run("doctor")
+    assert doubted.status == 1
+    assert f"wrong  the manifests say that cluster it runs Kafka {release}, and it tells that it runs" in doubted.out
+    assert "note   brokers let this login" in doubted.out
+    cluster.write_text(stated.replace("principal: User:admin", "principal: User:other"))
+    assert "and no ACL lets User:other: it is a super user that nobody states" in main.run("plan").out
+    cluster.write_text(stated)
+    assert "no ACL lets" not in main.run("plan").out
     main.connections = connections_file(tmp_path / "nobody.yaml", broker, "nobody")
     ill = main.run("doctor", "--output", "json")
     assert ill.status == 1

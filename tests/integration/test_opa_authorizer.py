@@ -102,3 +102,4 @@ def test_nothing_is_planned_applied_or_exported(
     checked = team.run("doctor")
     assert checked.status == 1
     assert "the cluster cannot be read" in checked.out
+    assert "authorizer.class.name=org.openpolicyagent.kafka.OpaAuthorizer, which is Open Policy Agent's" in checked.out

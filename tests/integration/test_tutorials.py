@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from reconciler.adapters.sandbox.jars import jar_directory
+from tests.prepared import search_path
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = ("first-hour", "first-pull-request", "adopting-a-cluster")
@@ -60,7 +60,7 @@ class Shell:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._environment = {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": search_path(),
             "HOME": str(directory),
             "LANG": "C.UTF-8",
             "XDG_CACHE_HOME": str(jar_directory().parents[1]),

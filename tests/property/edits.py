@@ -20,7 +20,9 @@ from reconciler.model import (
     ResourceType,
     Topic,
 )
+from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, PasswordSource, ScramUser
 
 CLUSTER = """\
 # the cluster
@@ -153,10 +155,38 @@ class Author:
             "        consumer_byte_rate: 10",
         ]
 
+    def users(self) -> list[str]:
+        lines = ["apiVersion: reconciler/v1", "kind: Users", "metadata: {name: u}", "spec:", "  users:"]
+        password = "password: '${env:A}'"
+        return [
+            *lines,
+            f"    - {{name: u1, mechanisms: {{SCRAM-SHA-512: {{{password}}}}}}}{self.note()}",
+            f"    - name: u2{self.note()}",
+            "      mechanisms:",
+            f"        SCRAM-SHA-256: {{iterations: 4096, version: 3, {password}}}{self.note()}",
+            "        SCRAM-SHA-512:",
+            f"          iterations: 5000{self.note()}",
+            "      reason: r",
+            f"    - {{name: u3, disabled: true, mechanisms: {{SCRAM-SHA-512: {{{password}}}}}}}{self.note()}",
+        ]
+
+    def groups(self) -> list[str]:
+        lines = ["apiVersion: reconciler/v1", "kind: Groups", "metadata: {name: g}", "spec:", "  groups:"]
+        return [
+            *lines,
+            f"    - {{name: [g1, g2], configs: {{consumer.session.timeout.ms: 50s}}}}{self.note()}",
+            f"    - name: g3{self.note()}",
+            "      configs:",
+            f"        share.isolation.level: read_committed{self.note()}",
+            "        consumer.session.timeout.ms: 45000",
+        ]
+
     def manifests(self) -> dict[str, str]:
         documents = [self.acls(f"p{number}") for number in range(self.random.randint(1, 3))]
         documents += [self.topics(f"t{number}") for number in range(self.random.randint(0, 2))]
         documents += [self.quotas()] if self.random.random() < 0.5 else []
+        documents += [self.users()] if self.random.random() < 0.5 else []
+        documents += [self.groups()] if self.random.random() < 0.3 else []
         files: dict[str, list[str]] = {}
         for document in documents:
             path = self.random.choice(["one.yaml", "two.yaml", "teams/three.yaml"])
@@ -189,7 +219,14 @@ def wish(random: Random, book: Book) -> dict[str, DesiredState]:
         )
         kept.setdefault(new, NOWHERE._replace(reason=random.choice([None, "yes", "a: b"])))
     topics = _topics(random, state.topics)
-    return {name: replace(state, bindings=kept, topics=topics, listed=_quotas(random, state))}
+    return {
+        name: replace(
+            state,
+            bindings=kept,
+            topics=topics,
+            listed={**_quotas(random, state), **_users(random, state), **_groups(random, state)},
+        )
+    }
 
 
 def _topics(random: Random, before: Mapping[str, DesiredTopic]) -> dict[str, DesiredTopic]:
@@ -220,4 +257,39 @@ def _quotas(random: Random, state: DesiredState) -> dict[str, dict[QuotaEntity, 
     if random.random() < 0.3:
         entity = QuotaEntity.of("new, user")
         quotas[entity] = DesiredItem(ClientQuota(entity, {"request_percentage": 12.5}), NOWHERE)
-    return {ClientQuota.KIND: quotas} if quotas or state.listed else {}
+    return {ClientQuota.KIND: quotas} if quotas or state.of(ClientQuota) else {}
+
+
+def _users(random: Random, state: DesiredState) -> dict[str, dict[str, DesiredItem[ScramUser]]]:
+    users = dict(state.of(ScramUser))
+    for name in random.sample(sorted(users), min(len(users), random.randint(0, 2))):
+        there = users[name]
+        disabled = dict.fromkeys(there.item.values, DISABLED_ITERATIONS)
+        source = PasswordSource(random.choice(["${env:A}", "${dir:/run/secrets:b}"]))
+        form = random.randrange(5)
+        if form == 0:
+            del users[name]
+        elif form == 1:
+            users[name] = replace(there, item=ScramUser(name, disabled))
+        elif form == 2:
+            said = there.declaration._replace(reason="new: # x", ticket="T-2")
+            users[name] = replace(there, declaration=said)
+        else:
+            mechanisms = random.sample(["SCRAM-SHA-256", "SCRAM-SHA-512"], random.randint(1, 2))
+            values = {one: random.choice([4096, 8192, 8199]) for one in mechanisms}
+            users[name] = replace(there, item=ScramUser(name, values, dict.fromkeys(values, source)))
+    if random.random() < 0.3:
+        users["new, user"] = DesiredItem(ScramUser("new, user", {"SCRAM-SHA-256": 4100}), NOWHERE)
+    return {ScramUser.KIND: users} if users or state.of(ScramUser) else {}
+
+
+def _groups(random: Random, state: DesiredState) -> dict[str, dict[str, DesiredItem[GroupConfig]]]:
+    groups = dict(state.of(GroupConfig))
+    for name in random.sample(sorted(groups), min(len(groups), random.randint(0, 2))):
+        if random.random() < 0.5:
+            del groups[name]
+        else:
+            groups[name] = replace(groups[name], item=GroupConfig(name, {"streams.num.standby.replicas": "1"}))
+    if random.random() < 0.2:
+        groups["new g"] = DesiredItem(GroupConfig("new g", {"share.isolation.level": "read_uncommitted"}), NOWHERE)
+    return {GroupConfig.KIND: groups} if groups or state.of(GroupConfig) else {}

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.codec.kinds import LISTED
 from reconciler.diff import DiffRules, compare
 from reconciler.edit.adoption import adopted, differences
 from reconciler.edit.pages import read
@@ -28,13 +30,15 @@ from reconciler.model import (
     Topic,
 )
 from reconciler.model.characters import is_visible
+from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, ScramUser
 from tests.integration.hostile import HOSTILE
 from tests.property import edits
 from tests.property.test_edit import is_part
 
 #: Everything that is not declared is a difference.
-RULES = DiffRules(prune={Topic.KIND, ClientQuota.KIND})
+RULES = DiffRules(prune={Topic.KIND, *LISTED})
 SAID = Declaration(Origin("", 1, 1), "adopted from demo: # 1")
 #: What Kafka takes and YAML could read as something else.
 NAMES = (
@@ -77,8 +81,33 @@ def drifted(random: Random, state: DesiredState) -> ClusterState:
     if random.random() < 0.4:
         entity = QuotaEntity.of(random.choice(NAMES[:4]), "client, one")
         quotas[entity] = ClientQuota(entity, {"producer_byte_rate": 5})
-    listings = {ClientQuota.KIND: Listing(frozenset(quotas.values()))}
+    groups = {one.key: one for one in live.listing(GroupConfig).items or ()}
+    for name in random.sample(sorted(groups), min(len(groups), random.randint(0, 2))):
+        groups[name] = GroupConfig(name, {"consumer.session.timeout.ms": "47000"})
+        if random.random() < 0.4:
+            del groups[name]
+    if random.random() < 0.4:
+        groups["g.new"] = GroupConfig("g.new", {"share.isolation.level": "read_committed"})
+    listings: dict[str, Listing[Any]] = {
+        **live.listings,
+        ClientQuota.KIND: Listing(frozenset(quotas.values())),
+        GroupConfig.KIND: Listing(frozenset(groups.values())),
+        ScramUser.KIND: Listing(_users(random, live)),
+    }
     return ClusterState("demo", frozenset(bindings), _topics(random, live.topics), listings=listings)
+
+
+def _users(random: Random, before: ClusterState) -> frozenset[ScramUser]:
+    users = {one.key: one for one in before.listing(ScramUser).items or ()}
+    for name in random.sample(sorted(users), min(len(users), random.randint(0, 2))):
+        mechanism = random.choice(["SCRAM-SHA-256", "SCRAM-SHA-512"])
+        users[name] = ScramUser(name, {mechanism: random.choice([4096, 8192, 8200, DISABLED_ITERATIONS])})
+        if random.random() < 0.3:
+            del users[name]
+    if random.random() < 0.3:
+        name = random.choice(NAMES[:4])
+        users[name] = ScramUser(name, {"SCRAM-SHA-256": 8200, "SCRAM-SHA-512": 4096})
+    return frozenset(users.values())
 
 
 _PERMISSIONS = (AclPermissionType.ALLOW, AclPermissionType.DENY)

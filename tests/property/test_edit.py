@@ -7,10 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.codec.kinds import LISTED
+from reconciler.diff import DiffRules, compare
+from reconciler.edit.adoption import adopted, differences
 from reconciler.edit.editing import edited
 from reconciler.edit.pages import Book, Page, read
-from reconciler.model import DesiredState, Origin
+from reconciler.edit.proof import as_live
+from reconciler.model import DesiredState, Origin, Scope, Topic
 from tests.property import edits
+from tests.property.edits import NOWHERE
 
 
 def declared(state: DesiredState) -> tuple[object, ...]:
@@ -18,7 +23,7 @@ def declared(state: DesiredState) -> tuple[object, ...]:
     return (
         {one: said[1:4] for one, said in state.bindings.items()},
         {name: (one.topic.num_partitions, dict(one.topic.configs), one.absent) for name, one in state.topics.items()},
-        {str(key): one.item.values for kind in state.listed.values() for key, one in kind.items()},
+        {str(key): (one.item, one.declaration[1:4]) for kind in state.listed.values() for key, one in kind.items()},
     )
 
 
@@ -28,7 +33,7 @@ def origins(state: DesiredState) -> dict[object, tuple[object, Origin]]:
     return {
         **{one: (said[1:4], said.origin) for one, said in state.bindings.items()},
         **{name: ((one.topic, one.absent), one.origin) for name, one in state.topics.items()},
-        **{key: ((one.item, one.absent), one.declaration.origin) for key, one in listed},
+        **{key: ((one.item, one.absent, one.declaration[1:4]), one.declaration.origin) for key, one in listed},
     }
 
 
@@ -68,9 +73,14 @@ def check(seed: int) -> None:
 
     changes = edited(texts, wanted)
     after = {path: text for path, text in {**texts, **changes}.items() if text is not None}
-    before = read(texts)
     assert declared(read(after).desired["demo"]) == declared(wishes["demo"])
     assert all(texts.get(path) != text for path, text in changes.items())
+    check_intact(texts, after, wishes)
+
+
+def check_intact(texts: Mapping[str, str], after: Mapping[str, str], wishes: Mapping[str, DesiredState]) -> None:
+    """All lines of documents of which nothing goes are there, and the comments between the others."""
+    before = read(texts)
     going = touched(before, wishes["demo"])
     for page in before.pages:
         first, last = lines_of(page, before)
@@ -87,6 +97,33 @@ def check(seed: int) -> None:
 @given(st.integers(0, 2**32))
 def test_what_is_wanted_is_declared_and_the_rest_of_the_file_stays(seed: int) -> None:
     check(seed)
+
+
+def check_adopted(seed: int) -> None:
+    """A cluster that drifted from random manifests is adopted whole: then nothing differs, and comments are there."""
+    random = Random(seed)
+    texts = edits.Author(random).manifests()
+    book = read(texts)
+    wishes = edits.wish(random, book)
+    live, rules = as_live(wishes["demo"]), DiffRules(prune={Topic.KIND, *LISTED})
+    found, unseen = differences(compare(book.desired["demo"], live, Scope(), rules), live)
+    after, refused = adopted(texts, "demo", found, live, NOWHERE._replace(reason="adopted: #1", ticket="T-1"))
+    assert (unseen, refused) == ([], [])
+    read_back = read(after)
+    remaining = compare(read_back.desired["demo"], live, Scope(), rules)
+    assert (remaining.changes, remaining.skipped) == ((), ())
+    check_intact(texts, after, read_back.desired)
+
+
+@given(st.integers(0, 2**32))
+def test_whatever_drifted_adopts_to_nothing(seed: int) -> None:
+    check_adopted(seed)
+
+
+@pytest.mark.long
+def test_five_hundred_drifts_adopt_to_nothing() -> None:
+    for seed in range(500):
+        check_adopted(seed)
 
 
 @pytest.mark.long

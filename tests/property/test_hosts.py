@@ -38,6 +38,19 @@ def test_the_narrowest_label_decides(labels: list[str], host: str) -> None:
         assert hosts.contains(host, _VERSION) is expected
 
 
+@given(st.lists(_labels, max_size=6), _labels)
+def test_a_range_and_a_set_that_have_a_host_in_common_meet(labels: list[str], text: str) -> None:
+    inside = tuple(labels[::2])
+    but = tuple(label for label in labels[1::2] if not any(_same(label, other) for other in inside))
+    for any_host in (True, False):
+        hosts = Hosts(any_host, inside, but)
+        common = any(hosts.contains(host, _VERSION) for host in _ALL if _holds(text, host))
+        assert hosts.may_meet(text, _VERSION) or not common
+        assert hosts.may_meet(WILDCARD, _VERSION)
+    assert not Hosts(False, inside).may_meet("192.0.2.0/24", _VERSION) or "/0" in "".join(inside)
+    assert not Hosts(True, (), ("10.0.0.0/8",)).may_meet(text, _VERSION) or _length(text) < 8
+
+
 def _same(one: str, other: str) -> bool:
     a, b = (ipaddress.ip_network(label, strict=False) for label in (one, other))
     return a == b and _length(one) == _length(other)

@@ -12,6 +12,7 @@ from reconciler.model import (
     CountRule,
     DesiredState,
     DesiredTopic,
+    Expiry,
     ExpressionRule,
     NameSelector,
     Origin,
@@ -116,7 +117,7 @@ lived_in = st.lists(st.builds(Topic, names, st.integers(1, 100), st.integers(1, 
 @given(lived_in)
 def test_the_topics_that_a_proposal_is_made_of_keep_it(found: list[Topic]) -> None:
     by_name = {topic.name: topic for topic in found}
-    rules = propose_policy(by_name.values(), Occasion("prod", "as it was", DAY))
+    rules = propose_policy(by_name.values(), Occasion("prod", "as it was", Expiry(DAY)))
     state = DesiredState(topics={name: DesiredTopic(topic, PLACE) for name, topic in by_name.items()})
     result = reread(rules).decide(state, DAY)
     assert not result.stopping
@@ -130,5 +131,5 @@ def test_the_topics_that_a_proposal_is_made_of_keep_it(found: list[Topic]) -> No
 def test_the_order_of_the_topics_means_nothing(found: list[Topic]) -> None:
     fit = {topic.name: topic for topic in found if topic_problem(topic) is None}
     assume(fit)
-    occasion = Occasion("prod", "as it was", DAY)
+    occasion = Occasion("prod", "as it was", Expiry(DAY))
     assert propose_policy(fit.values(), occasion) == propose_policy(reversed(list(fit.values())), occasion)

@@ -132,3 +132,63 @@ def test_a_long_script_with_many_comments_is_read_in_time(tmp_path: Path) -> Non
     begun = time.monotonic()
     assert run(["convert", "--from", "kafka-acls-script", str(tmp_path / "a.sh"), "--out", str(tmp_path / "out")]) == 0
     assert time.monotonic() - begun < 30
+
+
+STRIMZI = """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaUser
+metadata: {name: u}
+spec: {authentication: {type: scram-sha-512, password: {value: geheim-3}}}
+"""
+JIKKOU = """\
+apiVersion: kafka.jikkou.io/v1
+kind: KafkaUser
+metadata: {name: u}
+spec: {authentications: [{type: scram-sha-512, iterations: 4096, password: geheim-3, salt: geheim-3}]}
+"""
+TERRAFORM = """\
+resource "random_password" "p" { length = 20 }
+resource "kafka_user_scram_credential" "u" {
+  username        = "u"
+  scram_mechanism = "SCRAM-SHA-512"
+  password        = "geheim-3${random_password.p.result}"
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source_format", "file", "text"),
+    [("strimzi", "u.yaml", STRIMZI), ("jikkou", "u.yaml", JIKKOU), ("terraform", "u.tf", TERRAFORM)],
+)
+def test_a_user_comes_along_without_its_password(
+    source_format: str, file: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / file).write_text(text, encoding="utf-8")
+    assert run(["convert", "--from", source_format, str(source), "--out", str(tmp_path / "out")]) == 0
+    users = (tmp_path / "out" / "users.yaml").read_text(encoding="utf-8")
+    assert "SCRAM-SHA-512: {iterations: 4096}" in users
+    shown = capsys.readouterr()
+    written = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "out").rglob("*.yaml"))
+    assert "geheim" not in shown.out + shown.err + written
+
+
+@pytest.mark.parametrize(
+    ("method", "why"),
+    [
+        ("{type: scram-sha-1, password: geheim-3}", "there is no mechanism 'scram-sha-1'"),
+        ("{type: scram-sha-512, iterations: 16383}", "16383 iterations mark users that are disabled"),
+        ("{type: scram-sha-512, iterations: many}", "'many' is not a number of iterations"),
+        ("{type: scram-sha-512, iterations: 20000}", "Kafka takes 16384 or fewer"),
+    ],
+)
+def test_a_user_that_no_manifest_can_have_is_named(
+    method: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = JIKKOU.partition("[")[0] + f"[{method}]}}\n"
+    (tmp_path / "u.yaml").write_text(text, encoding="utf-8")
+    assert run(["convert", "--from", "jikkou", str(tmp_path / "u.yaml"), "--out", str(tmp_path / "out")]) == 2
+    shown = capsys.readouterr()
+    assert why in " ".join(shown.err.split())
+    assert "geheim" not in shown.out + shown.err

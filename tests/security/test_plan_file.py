@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, given, settings
 
-from reconciler.model import Origin
+from reconciler.model import Expiry, Origin
 from reconciler.plan import (
     AccessReview,
     Options,
@@ -141,7 +141,7 @@ def test_forged_larger_rows_have_another_id() -> None:
 def test_a_stripped_last_day_has_another_id() -> None:
     """The attacker removes ``expires``, so that a grant never ends: it is not the approved plan."""
     plan = _some()
-    ending = replace(plan, steps=tuple(replace(step, expires=plan.as_of) for step in plan.steps))
+    ending = replace(plan, steps=tuple(replace(step, expires=Expiry(plan.as_of)) for step in plan.steps))
     assert plan_id(ending) != plan_id(plan)
     assert change_id(ending) != change_id(plan)
 

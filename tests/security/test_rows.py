@@ -84,7 +84,7 @@ metadata: {name: prod}
 spec: {superUsers: [User:admin], allowEveryoneIfNoAclFound: false, principal: User:admin}
 """
 _SALARIES = "payroll.salaries"
-_CROWD = 1_500
+_CROWD = 1_000
 #: What every report has to show of the dangerous grant, in its own escaping.
 _MALLORY = "zz-mallory"
 
@@ -162,7 +162,7 @@ _BANNER = re.compile(r"[\d,]+ of [\d,]+ rows of access shown")
 
 
 def test_a_flood_on_the_terminal(flood: Planned) -> None:
-    """1,500 harmless grants and one that is not: the plan begins with what it leaves out, and shows that one."""
+    """1,000 harmless grants and one that is not: the plan begins with what it leaves out, and shows that one."""
     lines = flood.text.splitlines()
     assert _BANNER.match(lines[0])
     assert _shows(flood, lines[:60])

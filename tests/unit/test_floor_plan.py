@@ -14,7 +14,18 @@ from reconciler.model import FLAVORS
 
 PACKAGE = Path(reconciler.__file__).parent
 #: What a change can be, and what it can be about.
-CHANGES = {"Create", "Update", "Delete", "Impossible", "TopicPartitions", "TopicConfigs", "ClientQuota", "GroupConfig"}
+CHANGES = {
+    "Create",
+    "Update",
+    "Delete",
+    "Impossible",
+    "TopicPartitions",
+    "TopicConfigs",
+    "TopicReplicas",
+    "ClientQuota",
+    "GroupConfig",
+    "ScramUser",
+}
 #: The definition of a change asks for the one class that has no resource.
 DEFINITION = PACKAGE / "model" / "change.py"
 #: One class a floor may have each of these names: they are the same idea.
@@ -28,8 +39,8 @@ MOST_LINES = 10
 
 
 def sources() -> Iterator[tuple[Path, ast.Module]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        yield path, ast.parse(path.read_text(encoding="utf-8"))
+    for file in figures.sources():
+        yield PACKAGE / file.path, file.tree
 
 
 def names(node: ast.AST) -> set[str]:
@@ -96,7 +107,7 @@ def test_a_class_name_has_one_meaning() -> None:
 
 
 #: Where the makes of Kafka are told apart, and where their package passes the facts on.
-FLAVOR_FILES = {PACKAGE / "model" / "flavor.py", PACKAGE / "model" / "__init__.py"}
+FLAVOR_FILES = {PACKAGE / "model" / name for name in ("flavor.py", "flavor_signs.py", "__init__.py")}
 
 
 def asks_which_flavor(node: ast.AST) -> bool:

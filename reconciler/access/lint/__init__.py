@@ -17,17 +17,17 @@ def lint(
     *,
     topics: Collection[str] | None = None,
     principals: Collection[str] | None = None,
-    today: datetime.date | None = None,
+    as_of: datetime.date | None = None,
     soon: datetime.timedelta = datetime.timedelta(days=30),
     principal_types: frozenset[str] = APACHE.principal_types,
 ) -> list[LintFinding]:
     """All findings, sorted by rule and binding, with manifest lines where the authorizer knows them.
 
-    ``topics`` and ``principals`` are all that exist, or ``None`` where that is not known; without ``today`` nothing
+    ``topics`` and ``principals`` are all that exist, or ``None`` where that is not known; without ``as_of`` nothing
     expires. ``principal_types`` are those that the brokers know (:class:`reconciler.model.Flavor`).
     """
     topics, principals = (None if names is None else frozenset(names) for names in (topics, principals))
-    state = LintState(authorizer, topics, principals, today, soon, principal_types)
+    state = LintState(authorizer, topics, principals, as_of, soon, principal_types)
     found = (_placed(finding, authorizer) for rule in RULES for finding in rule.check(state))
     return sorted(found, key=lambda finding: finding.order)
 

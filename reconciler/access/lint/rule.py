@@ -22,13 +22,13 @@ Fix: TypeAlias = Literal["same", "asked", "none"]
 class LintState:
     """What rules look at. ``topics`` and ``principals`` are all that exist, ``None`` where that is not known.
 
-    Without ``today`` nothing expires. ``principal_types`` are those that the cluster's brokers know.
+    Without ``as_of`` nothing expires. ``principal_types`` are those that the cluster's brokers know.
     """
 
     authorizer: Authorizer
     topics: frozenset[str] | None = None
     principals: frozenset[str] | None = None
-    today: datetime.date | None = None
+    as_of: datetime.date | None = None
     soon: datetime.timedelta = datetime.timedelta(days=30)
     principal_types: frozenset[str] = APACHE.principal_types
 

@@ -1,4 +1,4 @@
-"""The result of a conversion: bindings, topics, quotas, and a remark on everything else."""
+"""The result of a conversion: bindings, topics, quotas, users, and a remark on everything else."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -20,6 +20,7 @@ from reconciler.model import (
     collision_key,
 )
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, SCRAM_CODES, ScramUser
 from reconciler.model.listing import ListedItem
 
 
@@ -100,6 +101,7 @@ class Conversion:
         self._origins: dict[AclBinding | str, str] = {}
         self._topics: dict[str, Topic] = {}
         self._quotas: dict[QuotaEntity, ClientQuota] = {}
+        self._users: dict[str, ScramUser] = {}
         self._absent: dict[str, str] = {}
         self._skipped: dict[Remark, None] = {}
         self._unmanaged: dict[Remark, None] = {}
@@ -176,6 +178,21 @@ class Conversion:
             if self._quotas.setdefault(entity, quota) != quota:
                 self.skip(where, f"quota of {entity}", "it is already declared, with other limits")
 
+    def add_user(self, name: str, mechanism: str, iterations: str, where: str) -> None:
+        """Add a mechanism of a SCRAM user, in any case. No password comes along: whoever reads manifests reads it."""
+        named, subject = mechanism.upper(), f"SCRAM user {name}"
+        before = self._users.get(name, ScramUser(name))
+        if named not in SCRAM_CODES:
+            self.skip(where, subject, f"there is no mechanism {mechanism!r}")
+        elif not re.fullmatch(r"[0-9]{1,9}", iterations):
+            self.skip(where, subject, f"{iterations!r} is not a number of iterations")
+        elif int(iterations) == DISABLED_ITERATIONS:
+            self.skip(where, subject, f"{iterations} iterations mark users that are disabled: set another number first")
+        elif before.values.get(named, int(iterations)) != int(iterations):
+            self.skip(where, subject, "it is already declared, with other iterations")
+        else:
+            self._users[name] = before.with_values({**before.values, named: int(iterations)})
+
     def skip(self, place: str | Tree, subject: str, reason: str) -> None:
         """Remark that the source would create something that is not converted; it speaks for a whole tree."""
         self._skipped[Remark(_where(place), subject, reason)] = None
@@ -196,8 +213,9 @@ class Conversion:
 
     def name_nothing(self, source_format: str) -> None:
         """Remark that nothing was recognised, if so: a wrong path or format must not look like an empty cluster."""
-        if not (self._bindings or self._topics or self._quotas or self._absent or self._skipped):
-            self.skip("the source", "no ACL, topic or quota", f"nothing here is recognised as {source_format}")
+        found = (self._bindings, self._topics, self._quotas, self._users, self._absent, self._skipped)
+        if not any(found):
+            self.skip("the source", "no ACL, topic, quota or user", f"nothing here is recognised as {source_format}")
 
     def result(self) -> ConversionResult:
         """The result, remarks in the order of the source."""
@@ -210,6 +228,6 @@ class Conversion:
             tuple(self._skipped),
             tuple(self._unmanaged),
             dict(self._origins),
-            {ClientQuota.KIND: frozenset(self._quotas.values())},
+            {ClientQuota.KIND: frozenset(self._quotas.values()), ScramUser.KIND: frozenset(self._users.values())},
             frozenset(self._absent),
         )

@@ -1,4 +1,4 @@
-"""jikkou: principals' authorizations, roles, topics and quotas (streamthoughts/jikkou, 70544d7).
+"""jikkou: principals' authorizations, roles, topics, quotas and users (streamthoughts/jikkou, 70544d7).
 
 Sources: ``V1KafkaPrincipalAcl``, ``KafkaPrincipalAuthorizationTransformation``, ``LiteralKafkaAclBindingBuilder``,
 ``TopicMatchingAclRulesBuilder``, ``ConfigMapsTransformation``, ``KafkaClientQuotaType``.
@@ -18,7 +18,10 @@ from reconciler.model.kinds.quota import CLIENT_ID, DEFAULT_NAME, USER, QuotaEnt
 _AUTHORIZATION: Final = "KafkaPrincipalAuthorization"
 _ROLE: Final = "KafkaPrincipalRole"
 _QUOTA: Final = "KafkaClientQuota"
-_KINDS: Final = (_AUTHORIZATION, _ROLE, "KafkaTopic", "ConfigMap", _QUOTA)
+_USER: Final = "KafkaUser"
+_KINDS: Final = (_AUTHORIZATION, _ROLE, "KafkaTopic", "ConfigMap", _QUOTA, _USER)
+#: ``V1KafkaUserAuthentication.DEFAULT_ITERATIONS``.
+_ITERATIONS: Final = "8192"
 #: The names of user and client id that each type of quota takes, ``None`` for the default.
 _ENTITIES: Final[Mapping[str, Mapping[str, str | None]]] = FrozenMap(
     {
@@ -46,7 +49,7 @@ def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
                     node,
                     full,
                     f"{kind} {_name(node)}",
-                    unmanaged="not one of jikkou's ACLs, topics and quotas",
+                    unmanaged="not one of jikkou's ACLs, topics, quotas and users",
                 )
             elif not _is_set_aside(kind, node, conversion):
                 found[kind].append(node)
@@ -65,12 +68,14 @@ def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
         _topic(node, maps, conversion)
     for node in found[_QUOTA]:
         _quota(node, conversion)
+    for node in found[_USER]:
+        _user(node, conversion)
 
 
 def _is_of_another(kind: str, node: Tree) -> bool:
-    """Whether another tool has a kind of this name: Strimzi's KafkaTopic is not jikkou's."""
+    """Whether another tool has a kind of this name: Strimzi's KafkaTopic and KafkaUser are not jikkou's."""
     group = (node.text("apiVersion") or "").partition("/")[0]
-    return kind == "KafkaTopic" and "." in group and "jikkou" not in group
+    return kind in ("KafkaTopic", _USER) and "." in group and "jikkou" not in group
 
 
 def _resources(trees: Iterable[Tree]) -> Iterator[tuple[str, Tree]]:
@@ -168,3 +173,13 @@ def _quota(node: Tree, conversion: Conversion) -> None:
     conversion.add_quota(
         QuotaEntity.of(names.get(USER), names.get(CLIENT_ID)), quota_limits(spec.get("configs")), node.where
     )
+
+
+def _user(node: Tree, conversion: Conversion) -> None:
+    if not node.items("spec", "authentications"):
+        conversion.add_unmanaged(node, f"KafkaUser {_name(node)}", "it has no way to log in")
+    for method in node.items("spec", "authentications"):
+        method.ignore("password", "salt")  # without one, jikkou makes a password
+        conversion.add_user(
+            _name(node), method.text("type") or "", method.text("iterations") or _ITERATIONS, method.where
+        )

@@ -81,12 +81,14 @@ def _call(tool: str, command: Command, words: Sequence[Word], where: str, conver
             conversion.add_unmanaged(where, subject, "neither an ACL nor a topic")
             return
         options = _options(words)
+        # What a script removes depends on what was there before, which no file says.
         if tool == "kafka-acls" and "remove" in options:
             raise _UnreadableError(_REMOVES)
         if ("add" if tool == "kafka-acls" else "create") not in options:
             if not options.keys() & {"alter", "delete"}:
                 return
             raise _UnreadableError("it changes or deletes a topic: use reconciler export")
+        # Inside a loop, a function or a condition, whether and how often it runs is the shell's to say.
         if command.depth:
             raise _UnreadableError(_INSIDE)
         add = _acls if tool == "kafka-acls" else _topic
@@ -100,6 +102,7 @@ def _options(words: Sequence[Word]) -> _Options:
     found: dict[str, list[str]] = defaultdict(list)
     rest = iter(words)
     for word in rest:
+        # The shell's part of the line begins: the tool never sees it.
         if word.text.startswith((">", "<", "2>", "1>")):
             break
         if not word.text.startswith("--"):

@@ -81,6 +81,7 @@ def _word(text: str, position: int) -> tuple[Word, int]:
             inside = text[position + 1 : end]
             if letter == '"':
                 unknown = unknown or _substitution(inside)
+                # In double quotes a backslash escapes these four, and stays before anything else (POSIX 2.2.3).
                 inside = re.sub(r'\\([\\"$`])', r"\1", inside.replace("\\\n", ""))
             parts.append(inside)
             position = end + 1

@@ -23,6 +23,8 @@ _KINDS: Final = ("KafkaUser", "KafkaTopic")
 _MANAGED: Final = ("strimzi.io/managed", "false")
 _PAUSED: Final = ("strimzi.io/pause-reconciliation", "true")
 _USER: Final = {"template": "Kubernetes fields of a user are not managed"}
+#: ``ScramCredentialsOperator``.
+_ITERATIONS: Final = "4096"
 #: Kafka's key for each field of a user's quotas; jikkou has the first three, by the same names.
 QUOTA_FIELDS: Final = FrozenMap(
     {
@@ -111,8 +113,12 @@ def _user(node: Tree, conversion: Conversion) -> None:
     conversion.set_aside(spec, _USER)
     method = spec.text("authentication", "type")
     principal = f"User:CN={name}" if method in ("tls", "tls-external") else f"User:{name}"
-    if method is not None:
-        conversion.add_unmanaged(spec.get("authentication"), f"{name} authentication {method}", "users are not managed")
+    if method == "scram-sha-512":
+        spec.get("authentication").ignore()  # where its password is
+        conversion.add_user(name, method, _ITERATIONS, spec.where)
+    elif method is not None:
+        subject = f"{name} authentication {method}"
+        conversion.add_unmanaged(spec.get("authentication"), subject, "no manifest has this way to log in")
     user = principal.removeprefix("User:")
     conversion.add_quota(QuotaEntity.of(user), quota_limits(spec.get("quotas")), spec.get("quotas").where)
     kind = spec.text("authorization", "type")

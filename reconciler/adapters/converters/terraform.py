@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from reconciler.adapters.converters.conversion import Conversion, Resource
 from reconciler.adapters.converters.files import SourceFiles
 from reconciler.adapters.converters.foreign import add_foreign
-from reconciler.adapters.converters.terraform_files import written_resources
+from reconciler.adapters.converters.terraform_files import SECRETS, written_resources
 from reconciler.adapters.converters.tree import SourceError, Tree
 from reconciler.model import FrozenMap
 from reconciler.model.kinds.quota import CLIENT_ID, DEFAULT_NAME, IP, USER, QuotaEntity
@@ -54,13 +54,16 @@ _TOPICS: Final = FrozenMap(
     }
 )
 _QUOTA: Final = "kafka_quota"
+_USER: Final = "kafka_user_scram_credential"
+#: The provider's ``defaultIterations``.
+_ITERATIONS: Final = "4096"
 #: Says which cluster, who logs in, or how Terraform treats the resource.
 _ASIDE: Final = (
     *("id", "acl_id", "project", "service_name", "kafka_cluster", "cluster_id", "cluster_api_url", "rest_endpoint"),
     *("http_endpoint", "credentials", "timeouts", "allow_deletion", "termination_protection", "tags"),
     *("topic_description", "owner_user_group_id", "read_replica_count", "replica_assignment"),
 )
-_NOT_MANAGED: Final = "neither an ACL nor a topic nor a quota of Kafka"
+_NOT_MANAGED: Final = "no ACL, topic, quota or SCRAM user of Kafka"
 _DATA: Final = "data is read, not created"
 _DEPOSED: Final = "a deposed object that terraform is about to destroy"
 _NO_STATE: Final = "this is not a Terraform state: a version 4 state file or `terraform show -json` is expected"
@@ -90,6 +93,7 @@ def read_terraform(files: SourceFiles, conversion: Conversion) -> None:
         ]
     mine = [item for item in instances if _is_ours(item)]
     providers = sorted({item.provider for item in mine})
+    # ACLs of two clusters in one set of manifests would be granted on both.
     if files.cluster is None and len(providers) > 1:
         raise SourceError(f"the state speaks of several clusters: choose one of {', '.join(providers)}")
     if files.cluster is not None and files.cluster not in providers:
@@ -103,12 +107,14 @@ def read_terraform(files: SourceFiles, conversion: Conversion) -> None:
             _acl(item, _ACLS[item.kind], conversion)
         elif item.kind == _QUOTA:
             _quota(item, conversion)
+        elif item.kind == _USER:
+            _user(item, conversion)
         else:
             _topic(item, _TOPICS[item.kind], conversion)
 
 
 def _is_ours(item: _Instance) -> bool:
-    return item.kind in _ACLS or item.kind in _TOPICS or item.kind == _QUOTA
+    return item.kind in _ACLS or item.kind in _TOPICS or item.kind in (_QUOTA, _USER)
 
 
 def _is_written(files: SourceFiles) -> bool:
@@ -220,6 +226,19 @@ def _quota(item: _Instance, conversion: Conversion) -> None:
     entity = QuotaEntity(((kind, of.text("entity_name") or DEFAULT_NAME),))
     conversion.add_quota(entity, of.settings("config"), _place(item))
     _name_leftovers(of, conversion)
+
+
+def _user(item: _Instance, conversion: Conversion) -> None:
+    of = item.attributes
+    of.ignore(*SECRETS)
+    if _unknown(item, ("username", "scram_mechanism"), conversion):
+        return
+    name, mechanism = of.text("username"), of.text("scram_mechanism") or ""
+    if name is None:
+        conversion.skip(_place(item), item.address, "it has no username")
+    else:
+        conversion.add_user(name, mechanism, of.text("scram_iterations") or _ITERATIONS, _place(item))
+        _name_leftovers(of, conversion)
 
 
 def _unknown(item: _Instance, needed: Sequence[str], conversion: Conversion) -> bool:

@@ -5,27 +5,26 @@ variables with a default or in ``terraform.tfvars``, attributes of other resourc
 by a relative path decide them. What needs more is named, never guessed. Needs the extra ``terraform`` (python-hcl2).
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from posixpath import normpath
 from typing import Any, Final
 
 from reconciler.adapters.converters.conversion import Conversion
 from reconciler.adapters.converters.files import SourceFiles
-from reconciler.adapters.converters.terraform_values import (
-    EvaluationScope,
-    Evaluator,
-    NotPlainError,
-    Set,
-    Within,
-    as_set,
-    text_of,
+from reconciler.adapters.converters.terraform_functions import NotPlainError, Set, as_set, text_of
+from reconciler.adapters.converters.terraform_source import (
+    TerraformBlock,
+    TerraformDirectory,
+    module_source,
+    parsed_file,
+    read_directory,
 )
-from reconciler.adapters.converters.tree import SourceError, Tree
+from reconciler.adapters.converters.terraform_values import EvaluationScope, Evaluator, Within
+from reconciler.adapters.converters.tree import Tree
 
-_EXTRA: Final = "files of Terraform need python-hcl2: pip install './reconciler[terraform]', or pass a state"
 #: Of Terraform itself, about how it treats a resource.
+#: Of a user: never looked at, let alone copied, and mostly not to be told from the files.
+SECRETS: Final = frozenset(("password", "password_wo", "password_wo_version"))
 _META: Final = frozenset(("provider", "depends_on", "lifecycle", "provisioner", "connection", "for_each", "count"))
 #: Of a module call: not a variable of the module.
 _CALL: Final = frozenset(("source", "version", "providers", "depends_on", "for_each", "count"))
@@ -33,7 +32,6 @@ _EVALUATES: Final = "only Terraform evaluates this: convert what `terraform show
 _OUTSIDE: Final = "its source is not below the given directory: pass the directory that holds both, or a state"
 _DEFAULT: Final = "its default is taken: -var, -var-file and TF_VAR_{} can set another value"
 _MANY: Final = frozenset(("count", "for_each"))
-_RELATIVE: Final = ("./", "../")
 #: Modules inside of modules.
 _DEEPEST: Final = 20
 
@@ -48,33 +46,11 @@ class Written:
     provider: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """A block with its labels, and where it stands."""
-
-    labels: tuple[str, ...]
-    body: Mapping[str, Any]
-    where: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Directory:
-    """The files of one directory: a module."""
-
-    path: str
-    locals: Mapping[str, Any]
-    blocks: Mapping[str, Sequence[_Block]]
-
-    def named(self, kind: str, *labels: str) -> _Block | None:
-        """The block of that kind with these labels."""
-        return next((block for block in self.blocks.get(kind, ()) if block.labels == labels), None)
-
-
 @dataclass(slots=True)
 class _FileReading:
     """All directories, the values in files of variables by the name of the file, and what was noticed."""
 
-    directories: Mapping[str, _Directory]
+    directories: Mapping[str, TerraformDirectory]
     settings: Mapping[str, Mapping[str, Any]]
     evaluator: Evaluator = field(default_factory=Evaluator)
     defaults: dict[tuple[str, str], None] = field(default_factory=dict)
@@ -82,13 +58,7 @@ class _FileReading:
     def sources(self) -> set[str]:
         """The directories that others use as modules."""
         calls = [(found, block) for found in self.directories.values() for block in found.blocks.get("module", ())]
-        return {path for found, block in calls if (path := _source(found, block)) is not None}
-
-
-def _source(directory: _Directory, call: _Block) -> str | None:
-    """The directory of a module with a relative path."""
-    text = str(call.body.get("source", "")).strip('"')
-    return normpath(f"{directory.path or '.'}/{text}") if text.startswith(_RELATIVE) else None
+        return {path for found, block in calls if (path := module_source(found, block)) is not None}
 
 
 @dataclass(slots=True)
@@ -99,7 +69,7 @@ class _Module:
     ``providers`` are the caller's names of providers, by those that the directory uses.
     """
 
-    directory: _Directory
+    directory: TerraformDirectory
     reading: _FileReading
     address: str = ""
     given: Mapping[str, tuple[Any, EvaluationScope]] | None = None
@@ -156,7 +126,7 @@ class _Module:
         value = self._given(name, block)
         return as_set(value) if kind.startswith("${set(string)") else value
 
-    def _given(self, name: str, block: _Block) -> Any:
+    def _given(self, name: str, block: TerraformBlock) -> Any:
         if self.given is not None and name in self.given:
             return self.reading.evaluator.value(*self.given[name])
         if self.given is None:
@@ -178,7 +148,7 @@ class _Module:
         path, _, name = file.rpartition("/")
         return path == self.directory.path and (name == "terraform.tfvars" or name.endswith(".auto.tfvars"))
 
-    def instances(self, block: _Block) -> Iterator[tuple[Any, EvaluationScope]]:
+    def instances(self, block: TerraformBlock) -> Iterator[tuple[Any, EvaluationScope]]:
         """Each key of a resource or module with what its expressions can refer to; ``None`` is the key of one alone."""
         evaluator = self.reading.evaluator
         if "for_each" in block.body:
@@ -217,10 +187,10 @@ class _Module:
                 if _is_about_kafka(kind):
                     conversion.skip(block.where, subject, f"{error}: {_EVALUATES}")
                 else:
-                    conversion.add_unmanaged(block.where, subject, "neither an ACL nor a topic nor a quota of Kafka")
+                    conversion.add_unmanaged(block.where, subject, "no ACL, topic, quota or SCRAM user of Kafka")
 
-    def _used(self, block: _Block, address: str, scope: EvaluationScope) -> "_Module":
-        path = _source(self.directory, block)
+    def _used(self, block: TerraformBlock, address: str, scope: EvaluationScope) -> "_Module":
+        path = module_source(self.directory, block)
         if path is None or self.depth > _DEEPEST:
             raise NotPlainError("a module")
         directory = self.reading.directories.get("" if path == "." else path)
@@ -237,14 +207,14 @@ class _Module:
     def _provider(self, name: str) -> str:
         return self.providers.get(name, name)
 
-    def _written(self, block: _Block, subject: str) -> Iterator[Written]:
+    def _written(self, block: TerraformBlock, subject: str) -> Iterator[Written]:
         kind, _ = block.labels
         if "dynamic" in block.body:
             raise NotPlainError("dynamic")
         provider = str(block.body.get("provider", "")).strip('"${}') or kind.partition("_")[0]
         alias = self._provider(provider)
         for key, scope in self.instances(block):
-            inside = {name: item for name, item in block.body.items() if name not in _META}
+            inside = {name: item for name, item in block.body.items() if name not in _META and name not in SECRETS}
             values = self.reading.evaluator.value(inside, scope)
             default = alias == kind.partition("_")[0]
             yield Written(
@@ -264,65 +234,15 @@ def written_resources(files: SourceFiles, conversion: Conversion) -> Iterator[Wr
     by_path: dict[str, list[str]] = {}
     for name in files.ending(".tf"):
         by_path.setdefault(name.rpartition("/")[0], []).append(name)
-    directories = {path: _directory(path, names, files) for path, names in by_path.items()}
+    directories = {path: read_directory(path, names, files) for path, names in by_path.items()}
     variables = [name for name in files.names if name.endswith(".tfvars")]
-    reading = _FileReading(directories, {name: _parsed(name, files.text(name)) for name in variables})
+    reading = _FileReading(directories, {name: parsed_file(name, files.text(name)) for name in variables})
     used = reading.sources()
     for path, directory in directories.items():
         if (path or ".") not in used:
             yield from _Module(directory, reading).resources(conversion)
     for where, name in reading.defaults:
         conversion.add_unmanaged(where, f"var.{name}", _DEFAULT.format(name))
-
-
-def _directory(path: str, names: Sequence[str], files: SourceFiles) -> _Directory:
-    of: dict[str, Any] = {}
-    blocks: dict[str, list[_Block]] = {}
-    for name in names:
-        text = files.text(name)
-        found = _parsed(name, text)
-        for block in found.get("locals", ()):
-            of |= block
-        for kind in ("resource", "module", "variable", "output"):
-            for labels, body in _labelled(found.get(kind, ()), 2 if kind == "resource" else 1):
-                blocks.setdefault(kind, []).append(_Block(labels, body, f"{name}:{_line(text, kind, *labels)}"))
-    return _Directory(path, of, blocks)
-
-
-def _labelled(blocks: Any, labels: int) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """The blocks with so many labels, with their labels."""
-    for block in blocks:
-        for label, inner in block.items():
-            if not isinstance(inner, Mapping) or label.startswith("__"):
-                continue
-            if labels == 1:
-                yield (label.strip('"'),), inner
-            else:
-                yield from (((label.strip('"'), *more), body) for more, body in _labelled((inner,), labels - 1))
-
-
-def _parsed(name: str, text: str) -> Mapping[str, Any]:
-    try:
-        import hcl2  # noqa: PLC0415 - an extra, for sources without a state only
-    except ImportError as error:
-        raise SourceError(f"{name}: {_EXTRA}") from error
-    try:
-        options = hcl2.SerializationOptions(with_comments=False)
-        found: Mapping[str, Any] = hcl2.loads(text + "\n", serialization_options=options)
-    except RecursionError:
-        raise SourceError(f"{name}: the nesting is too deep") from None
-    except Exception as error:
-        # The parser has no class of its own for what it refuses.
-        reason = str(error).partition("\n")[0]
-        raise SourceError(f"{name}: this is not Terraform's language: {reason}") from error
-    return found
-
-
-def _line(text: str, *words: str) -> int:
-    """The line where a block begins; the parser does not tell it."""
-    pattern = r"\s+".join(f'"?{re.escape(word)}"?' for word in words)
-    found = re.search(rf"^[ \t]*{pattern}\s*\{{", text, re.M)
-    return text.count("\n", 0, found.start()) + 1 if found else 1
 
 
 def _is_about_kafka(kind: str) -> bool:

@@ -4,33 +4,27 @@ Literals, references, operators on equality and truth, ``for``, and functions wi
 raises :class:`NotPlainError`: a value that is guessed may grant what nobody declared.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
-#: Expressions of all files together, ten times what 570 modules of one company take; what refers to itself many times
-#: Ten times what 570 modules of one company take.
+from reconciler.adapters.converters.terraform_functions import (
+    FUNCTIONS,
+    NotPlainError,
+    Set,
+    items_of,
+    text_of,
+    truth_of,
+    unescaped,
+)
+
+#: Expressions of all files together: ten times what 570 modules of one company take, and soon reached by values that
+#: refer to each other many times over.
 _MOST_STEPS: Final = 500_000
 #: Longer than any name.
 _LONGEST: Final = 8_192
-_SHOWN: Final = 80
 _CONSTANTS: Final[Mapping[str, Any]] = {"true": True, "false": False, "null": None}
-
-
-class NotPlainError(Exception):
-    """An expression that is not evaluated; the message quotes it."""
-
-    def __init__(self, text: object) -> None:
-        """Keep the beginning of the expression."""
-        super().__init__(str(text)[:_SHOWN])
-
-
-class Set(tuple[Any, ...]):
-    """Terraform's set of texts: sorted, each one once. Any other tuple or list keeps its order."""
-
-    __slots__ = ()
 
 
 class EvaluationScope(Protocol):
@@ -102,7 +96,7 @@ class Evaluator:
             if content.lark_name() == "interpolation":
                 parts.append(text_of(self._of(content.expression, scope)))
             elif content.lark_name() == "STRING_CHARS":
-                parts.append(_unescaped(str(content.value)))
+                parts.append(unescaped(str(content.value)))
             else:
                 raise NotPlainError(_text(node))
         text = "".join(parts)
@@ -124,7 +118,7 @@ class Evaluator:
         return found
 
     def _condition(self, node: Any, scope: EvaluationScope) -> Any:
-        chosen = node.if_true if _truth(self._of(node.condition, scope)) else node.if_false
+        chosen = node.if_true if truth_of(self._of(node.condition, scope)) else node.if_false
         return self._of(chosen, scope)
 
     def _binary(self, node: Any, scope: EvaluationScope) -> Any:
@@ -138,21 +132,21 @@ class Evaluator:
                     raise NotPlainError(_text(node))
                 return (left == right) is (operator == "==")
             case "&&":
-                return _truth(left) and _truth(self._of(other, scope))
+                return truth_of(left) and truth_of(self._of(other, scope))
             case "||":
-                return _truth(left) or _truth(self._of(other, scope))
+                return truth_of(left) or truth_of(self._of(other, scope))
         raise NotPlainError(_text(node))
 
     def _unary(self, node: Any, scope: EvaluationScope) -> Any:
         value = self._of(node.expr_term, scope)
-        return not _truth(value) if node.operator == "!" else -value
+        return not truth_of(value) if node.operator == "!" else -value
 
     def _call(self, node: Any, scope: EvaluationScope) -> Any:
         name = "::".join(str(part.token.value) for part in node.identifiers)
         given = node.arguments
-        if name not in _FUNCTIONS or (given is not None and given.has_ellipsis):
+        if name not in FUNCTIONS or (given is not None and given.has_ellipsis):
             raise NotPlainError(_text(node))
-        return _FUNCTIONS[name](*(self._of(item, scope) for item in (given.arguments if given else ())))
+        return FUNCTIONS[name](*(self._of(item, scope) for item in (given.arguments if given else ())))
 
     def _for_list(self, node: Any, scope: EvaluationScope) -> list[Any]:
         return [self._of(node.value_expr, inner) for inner in self._rounds(node, scope)]
@@ -174,12 +168,12 @@ class Evaluator:
         if isinstance(over, Mapping):
             pairs = list(over.items())
         else:
-            pairs = [(key, key) for key in over] if isinstance(over, Set) else list(enumerate(_items(over)))
+            pairs = [(key, key) for key in over] if isinstance(over, Set) else list(enumerate(items_of(over)))
         first, second = str(intro.first_iterator.token.value), intro.second_iterator
         for key, value in pairs:
             names = {first: value} if second is None else {first: key, str(second.token.value): value}
             inner = Within(scope, names)
-            if node.condition is None or _truth(self._of(node.condition.condition_expr, inner)):
+            if node.condition is None or truth_of(self._of(node.condition.condition_expr, inner)):
                 yield inner
 
     def _reference(self, node: Any, scope: EvaluationScope) -> Any:
@@ -247,89 +241,3 @@ def _text(node: Any) -> str:
     import hcl2  # noqa: PLC0415 - as above
 
     return str(node.serialize(hcl2.SerializationOptions(with_comments=False))).removeprefix("${").removesuffix("}")
-
-
-def text_of(value: Any) -> str:
-    """A text, number or truth as Terraform puts it into a text; raises :class:`NotPlainError` for anything else."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return str(int(value)) if value == int(value) else str(value)
-    if isinstance(value, str):
-        return value
-    raise NotPlainError(value)
-
-
-def _unescaped(text: str) -> str:
-    if "$${" in text or "%%{" in text:
-        raise NotPlainError(text)
-    try:
-        plain: str = json.loads(f'"{text}"')
-    except ValueError as error:
-        raise NotPlainError(text) from error
-    return plain
-
-
-def _truth(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    if value in ("true", "false"):
-        return bool(value == "true")
-    raise NotPlainError(value)
-
-
-def as_set(values: Any) -> Set:
-    """Terraform's set of texts."""
-    if isinstance(values, str | Mapping):
-        raise NotPlainError(values)
-    return Set(sorted({text_of(value) for value in values}))
-
-
-def _merge(*maps: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for one in maps:
-        found.update(one)
-    return found
-
-
-def _flatten(values: Sequence[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in values:
-        found += _flatten(value) if isinstance(value, list | tuple) else [value]
-    return found
-
-
-def _lookup(of: Mapping[str, Any], key: str, *default: Any) -> Any:
-    if key in of:
-        return of[key]
-    [other] = default
-    return other
-
-
-_FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
-    "toset": as_set,
-    "tolist": list,
-    "tomap": dict,
-    "tostring": text_of,
-    "concat": lambda *lists: [item for one in lists for item in _items(one)],
-    "merge": _merge,
-    "keys": sorted,
-    "values": lambda of: [of[key] for key in sorted(of)],
-    "length": len,
-    "distinct": lambda values: list(dict.fromkeys(_items(values))),
-    "flatten": _flatten,
-    "setunion": lambda *sets: as_set([item for one in sets for item in _items(one)]),
-    "contains": lambda values, value: value in _items(values),
-    "lookup": _lookup,
-    "join": lambda separator, values: text_of(separator).join(text_of(item) for item in _items(values)),
-    "lower": lambda text: text_of(text).lower(),
-    "upper": lambda text: text_of(text).upper(),
-}
-
-
-def _items(values: Any) -> Sequence[Any]:
-    if not isinstance(values, list | tuple):
-        raise NotPlainError(values)
-    return values

@@ -13,8 +13,10 @@ from reconciler.model import (
     Flavor,
     TopicUse,
     flavor_contradiction,
+    signs_of,
 )
 from reconciler.model.addresses import IpAddress, address_text
+from reconciler.model.broker_settings import BrokerSettings
 from reconciler.ports import Answer, AnswerStatus, ClusterError, InspectableCluster, ReadRequest
 
 
@@ -38,13 +40,17 @@ class FlavoredCluster:
         """
         flavor = self.flavor
         if request.acls and flavor.no_acls:
+            self._check(self.inner.read(ReadRequest(acls=False, all_topics=False)))
             advice = "Use the vendor's own tools; a cluster that is not one of these needs another flavor."
             raise ClusterError("no_acls", f"{flavor.title} is not managed by this tool: {flavor.no_acls}", advice)
         state = self.inner.read(replace(request, acl_principals=flavor.acl_principals))
-        if (problem := flavor_contradiction(flavor, state.cluster_id, state.broker_hosts)) is not None:
-            raise ClusterError("flavor_contradicted", problem, "Correct spec.flavor of the cluster, or connect to it.")
+        self._check(state)
         opaque = tuple(replace(one, principal=self._principal(one.principal)) for one in state.opaque)
         return replace(state, bindings=frozenset(map(self._binding, state.bindings)), opaque=opaque)
+
+    def _check(self, state: ClusterState) -> None:
+        if (problem := flavor_contradiction(self.flavor, signs_of(state))) is not None:
+            raise ClusterError("flavor_contradicted", problem, "Correct spec.flavor of the cluster, or connect to it.")
 
     def _binding(self, binding: AclBinding) -> AclBinding:
         entry = binding.entry
@@ -96,6 +102,14 @@ class FlavoredCluster:
     def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """See ``ports``."""
         return self.inner.topic_uses(names)
+
+    def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
+        """See ``ports``."""
+        return self.inner.broker_settings(configs, features=features)
+
+    def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
+        """See ``ports``."""
+        return self.inner.set_replication_rates(brokers, rate)
 
 
 def _of_two(answer: Answer, between: str) -> Answer:

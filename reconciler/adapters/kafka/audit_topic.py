@@ -94,6 +94,7 @@ def _copy(consumer: Consumer, topic: str, settings: ClientSettings) -> TopicCopy
     until = time.monotonic() + _SECONDS
     while left:
         message = consumer.poll(1.0)
+        # No message is no end: only the broker's end-of-partition event says that everything was read.
         if message is None:
             if time.monotonic() > until:
                 raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "not read to its end in time"))

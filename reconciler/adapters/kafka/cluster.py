@@ -5,18 +5,22 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from reconciler.adapters.kafka.broker_configs import broker_configs
+from reconciler.adapters.kafka.broker_settings import broker_settings
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.groups import existing_groups
-from reconciler.adapters.kafka.handshake import AuthorizerPresence, handshake_with, probe_authorizer
+from reconciler.adapters.kafka.handshake import AuthorizerPresence, Handshake, handshake_with, probe_authorizer
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.kafka.kinds import KINDS, kind_of
 from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.listing import AclListing, AclReader, features, no_messages
+from reconciler.adapters.kafka.replication_rates import set_replication_rates
 from reconciler.adapters.kafka.request_log import log_connection, timed
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.kafka.topic_uses import topic_uses
 from reconciler.adapters.kafka.topics import visible_names
 from reconciler.model import Change, ClusterState, TopicUse
+from reconciler.model.broker_settings import BrokerSettings
 from reconciler.ports import Answer, ReadRequest
 
 
@@ -37,6 +41,7 @@ class KafkaCluster:
         self._connection = connection
         self._readers = readers
         self._listing: AclListing | None = None
+        self._broker_configs: Mapping[str, str | None] | None = None
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -71,6 +76,8 @@ class KafkaCluster:
                 handshake.cluster_id,
                 may_alter_acls=handshake.may_alter_acls,
                 broker_hosts=frozenset(broker.host for broker in handshake.brokers),
+                broker_configs=self._configs(handshake) if request.acls else {},
+                own_operations=handshake.known_operations,
             )
             # In this order: whether a listing of topics is whole depends on the ACLs.
             for kind in KINDS:
@@ -102,6 +109,7 @@ class KafkaCluster:
             metadata_version=finalized.get("metadata.version"),
             visible_topics=len(visible_names(self._connection)),
             no_messages=no_messages(self._connection.settings),
+            configs=self._configs(handshake),
         )
 
     def send(self, changes: Sequence[Change]) -> list[Answer]:
@@ -119,6 +127,23 @@ class KafkaCluster:
         """See ``ports``: size, records, newest timestamp and groups, each as far as it is permitted."""
         with timed("read uses of topics"):
             return topic_uses(self._connection, names)
+
+    def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
+        """See ``ports``."""
+        with timed("read configs of every broker"):
+            brokers = sorted(self.brokers())
+            return broker_settings(self._connection, brokers, sorted(configs), with_features=features)
+
+    def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
+        """See ``ports``."""
+        return set_replication_rates(self._connection, sorted(brokers), rate)
+
+    def _configs(self, handshake: Handshake) -> Mapping[str, str | None]:
+        """Asked once: a broker that is configured otherwise restarts, and one run need not see that."""
+        if self._broker_configs is None:
+            with timed("read broker configs"):
+                self._broker_configs = broker_configs(self._connection, [broker.id for broker in handshake.brokers])
+        return self._broker_configs
 
     def _take_listing(self) -> AclListing:
         """The listing that was prepared, or a new one; each is used once."""

@@ -19,6 +19,7 @@ NAMES: Final = {
     29: "TOPIC_AUTHORIZATION_FAILED",
     30: "GROUP_AUTHORIZATION_FAILED",
     31: "CLUSTER_AUTHORIZATION_FAILED",
+    39: "INVALID_REPLICA_ASSIGNMENT",  # kafka-python has another name for it
     54: "SECURITY_DISABLED",
 }
 
@@ -37,7 +38,9 @@ ALL_BROKERS_DOWN: Final = -187
 #: Nothing was changed, and the same request may succeed later.
 _RETRIABLE: Final = frozenset({5, 6, 8, 9, 14, 15, 16, 41, 56, 89})
 #: Nothing was changed, and the same request will be refused again.
-_REFUSED: Final = frozenset({3, 17, 29, 30, 31, 35, 36, 37, 38, 39, 40, 42, 44, 53, 54, 60, 65, 73, 97, 100})
+_REFUSED: Final = frozenset(
+    {3, 17, 29, 30, 31, 35, 36, 37, 38, 39, 40, 42, 44, 53, 54, 60, 65, 73, 91, 92, 93, 97, 100}
+)
 #: librdkafka's own errors before anything is sent: _INVALID_ARG, _UNSUPPORTED_FEATURE. TLS and authentication errors
 #: are not among them: both can also end a connection that has a request in flight.
 _NOT_SENT: Final = frozenset({-186, -165})

@@ -14,6 +14,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from reconciler import model
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.ports import ClusterError
@@ -45,6 +46,14 @@ class Handshake:
     brokers: tuple[Broker, ...]
     controller: int | None
     operations: frozenset[str] | None
+
+    @property
+    def known_operations(self) -> frozenset[model.AclOperation] | None:
+        """The same as operations that have a name here; confluent-kafka leaves out those after IDEMPOTENT_WRITE."""
+        if self.operations is None:
+            return None
+        named = model.AclOperation.__members__
+        return frozenset(named[name] for name in self.operations if name in named)
 
     @property
     def may_list_acls(self) -> bool:

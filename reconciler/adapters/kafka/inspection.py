@@ -1,8 +1,10 @@
 """What ``doctor`` shows about a cluster and our rights on it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reconciler.adapters.kafka.handshake import AuthorizerPresence, Broker
+from reconciler.model import FrozenMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +14,8 @@ class Inspection:
     ``operations`` are those that we may do on the cluster (KIP-430), ``None`` without DESCRIBE on CLUSTER.
     ``can_list_acls`` and ``can_alter_acls`` are ``None`` if there is no authorizer, or if it is unknown.
     ``metadata_version`` is the finalized feature level, ``None`` if it cannot be read. ``visible_topics`` counts the
-    topics that a listing shows us. ``no_messages`` says why kafka-python is not used, after its name.
+    topics that a listing shows us. ``no_messages`` says why kafka-python is not used, after its name. ``configs`` are a
+    broker's configs that tell its make or its authorizer.
     """
 
     cluster_id: str
@@ -25,3 +28,4 @@ class Inspection:
     metadata_version: int | None
     visible_topics: int
     no_messages: str | None = None
+    configs: Mapping[str, str | None] = FrozenMap()

@@ -67,6 +67,7 @@ def with_logged(listed: Sequence[Any], logged: Sequence[LoggedCode]) -> list[Ent
     try:
         for binding, returned in zip(listed, as_returned(listed), strict=True):
             here = (returned.resource_type, binding.name, returned.pattern_type)
+            # The client logs a lost code once a resource and once an entry, in the order of the answer.
             if here != place:
                 place = here
                 kind = returned.resource_type or _next(codes, "resource type")

@@ -23,9 +23,9 @@ class Question(NamedTuple):
     writes: bool = False
 
 
-def read(client: KafkaAdminClient, request: Any) -> Any:
-    """The broker's answer to a request that only reads; it is repeated where the connection fails."""
-    return retried(lambda: run(client, request))
+def read(client: KafkaAdminClient, request: Any, broker: int | None = None) -> Any:
+    """The answer of any broker, or of one, to a request that only reads; repeated where the connection fails."""
+    return retried(lambda: run(client, request, broker))
 
 
 def retried(ask: Callable[[], Any]) -> Any:
@@ -40,9 +40,12 @@ def retried(ask: Callable[[], Any]) -> Any:
     raise AssertionError("the last attempt returns or raises")
 
 
-def run(client: KafkaAdminClient, request: Any) -> Any:
-    """Send one message, once. Private API: the client has no public method that sends a message as it is."""
-    return client._manager.run(client._manager.send, request)
+def run(client: KafkaAdminClient, request: Any, broker: int | None = None) -> Any:
+    """Send one message, once, to any broker or to the one of that id.
+
+    Private API: the client has no public method that sends a message as it is.
+    """
+    return client._manager.run(client._manager.send, request, broker)
 
 
 def refused(answer: Any) -> Reply:

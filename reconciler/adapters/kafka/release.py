@@ -4,23 +4,8 @@ from bisect import bisect_right
 from typing import Final, NamedTuple
 
 from reconciler.model.addresses import RANGES_SINCE
-from reconciler.model.kafka_release import NEWEST_RELEASE, release_text
+from reconciler.model.kafka_release import FIRST_LEVELS, NEWEST_RELEASE, release_text
 
-#: The first level of each release (``org.apache.kafka.server.common.MetadataVersion``).
-_FIRST_LEVELS: Final = (
-    (7, (3, 3)),
-    (8, (3, 4)),
-    (9, (3, 5)),
-    (12, (3, 6)),
-    (15, (3, 7)),
-    (20, (3, 8)),
-    (21, (3, 9)),
-    (22, (4, 0)),
-    (26, (4, 1)),
-    (28, (4, 2)),
-    (30, (4, 3)),
-    (31, (4, 4)),
-)
 #: The last level of the newest release that is known here.
 _LAST_LEVEL: Final = 33
 
@@ -41,8 +26,8 @@ NOTHING_TOLD: Final = ReleaseRules(None)
 
 def release_of(level: int) -> tuple[int, int] | None:
     """The release of a level; ``None`` before 3.3 and after the newest that is known here."""
-    place = bisect_right(_FIRST_LEVELS, level, key=lambda item: item[0])
-    return _FIRST_LEVELS[place - 1][1] if place and level <= _LAST_LEVEL else None
+    place = bisect_right(FIRST_LEVELS, level, key=lambda item: item[0])
+    return FIRST_LEVELS[place - 1][1] if place and level <= _LAST_LEVEL else None
 
 
 def rules_of(finalized: int, supported: int) -> ReleaseRules:

@@ -44,11 +44,12 @@ def private_directory(file: Path) -> tuple[Path, ...]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SecretSource:
-    """What the operator permits to read (``--allow-env``, ``--secrets-dir``)."""
+    """What the operator permits to read: ``--allow-env`` and ``--secrets-dir``, or ``userSecrets`` by prefixes."""
 
     allow_env: frozenset[str] = frozenset()
     secrets_dirs: tuple[Path, ...] = ()
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    env_prefixes: tuple[str, ...] = ()
 
     def resolve(self, text: str) -> tuple[str, frozenset[str]]:
         """``text`` with every reference replaced, and the values inserted; raises :class:`SecretError`.
@@ -81,7 +82,7 @@ class SecretSource:
                 return self._file(Path(place), name)
 
     def _variable(self, name: str) -> str:
-        if name not in self.allow_env:
+        if name not in self.allow_env and not any(map(name.startswith, self.env_prefixes)):
             raise SecretError(f"reading the environment variable {name} is not permitted", f"Add --allow-env {name}.")
         if name not in self.environment:
             raise SecretError(f"the environment variable {name} is not set")

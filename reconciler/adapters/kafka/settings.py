@@ -31,7 +31,8 @@ class ClientSettings:
 
     ``bearer`` provides OAUTHBEARER tokens if librdkafka does not fetch them itself. ``request_timeout`` is in seconds.
     ``loopback_only``: they log in without TLS, and nobody allowed that for other machines. ``first_contact`` is what
-    this run learns of kafka-python's connection by these settings.
+    this run learns of kafka-python's connection by these settings. ``followed`` are the references of manifests that
+    this run has followed, with what they stand for: apply fills it once the plan is approved, and nothing else is sent.
     """
 
     config: Mapping[str, str]
@@ -40,6 +41,7 @@ class ClientSettings:
     request_timeout: float = 60.0
     loopback_only: bool = False
     first_contact: FirstContact = field(default_factory=FirstContact, compare=False)
+    followed: dict[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         """Make the settings read-only."""
@@ -47,7 +49,7 @@ class ClientSettings:
 
     def redact(self, text: str) -> str:
         """``text`` without any secret value of these settings."""
-        return redact(text, self.secrets)
+        return redact(text, self.secrets.union(self.followed.values()) if self.followed else self.secrets)
 
     def check_brokers(self, hosts: Iterable[str]) -> None:
         """Refuse a cluster that sends a login without TLS to other machines; raises :class:`ClusterError`.

@@ -42,6 +42,7 @@ def topic_listing_gap(
     """``None`` if no topic can be hidden from ``principal``, else a sentence that says why and what to do."""
     if principal is None:
         return "The topic listing may be partial: declare your own principal in spec.principal."
+    # No ACL hides anything from a super user.
     if principal in super_users:
         return None
     topic_bindings = [b for b in bindings if b.pattern.resource_type is ResourceType.TOPIC]

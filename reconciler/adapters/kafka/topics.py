@@ -35,11 +35,12 @@ _NOT_AUTHORISED: Final = {
 
 @dataclass(slots=True)
 class TopicReadResult:
-    """Topics by name, unreadable topics with the reason, and default configs."""
+    """Topics by name, unreadable topics with the reason, default configs, and topics with replicas out of sync."""
 
     topics: dict[str, Topic] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     defaults: dict[str, str] = field(default_factory=dict)
+    under_replicated: set[str] = field(default_factory=set)
 
 
 def visible_names(connection: AdminConnection) -> list[str]:
@@ -59,6 +60,8 @@ def read_topics(connection: AdminConnection, names: Collection[str]) -> TopicRea
         for name, described in _ask_each(connection, group, _describe(connection)).items():
             if not isinstance(described, ClientFailure):
                 read.topics[name] = _topic(described)
+                if any(len(one.isr) < len(one.replicas) for one in described.partitions):
+                    read.under_replicated.add(name)
             elif described.code != codes.UNKNOWN_TOPIC:
                 read.unreadable[name] = _reason(described, "describe")
     _add_configs(connection, read)

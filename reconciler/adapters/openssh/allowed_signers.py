@@ -96,6 +96,7 @@ def _signer(line: str) -> AllowedSigner:
         raise ValueError("it is not: principals, options, type of key, key")
     principals = tuple((match["quoted"] if match["quoted"] is not None else match["plain"]).split(","))
     for principal in principals:
+        # OpenSSH matches patterns here. An approval has to name one person, so that two people cannot be one.
         if not principal or not is_visible(principal) or set(principal) & set("*?! "):
             raise ValueError(f"{principal!r} is not the name of one person: patterns are not supported")
     options, rest = _options(match["rest"])

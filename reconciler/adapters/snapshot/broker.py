@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,10 +28,14 @@ class BrokerFacts:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One cluster as a file holds it."""
+    """One cluster as a file holds it.
+
+    ``racks`` are those of brokers in memory: a file holds none, so that nothing is moved by what a file says.
+    """
 
     state: ClusterState
     broker: BrokerFacts = BrokerFacts()
+    racks: Mapping[int, str | None] | None = None
 
 
 def topic_id(cluster_id: str, number: int) -> str:

@@ -13,6 +13,7 @@ from reconciler.adapters.snapshot.document import parse_document, snapshot_text
 from reconciler.adapters.snapshot.memory import MemoryCluster
 from reconciler.adapters.snapshot.view import requested
 from reconciler.model import Change, ClusterState, TopicUse
+from reconciler.model.broker_settings import BrokerSettings
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 
 
@@ -58,6 +59,14 @@ class SnapshotCluster:
     def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """See :class:`reconciler.ports.TopicInspector`; a snapshot holds no records."""
         return MemoryCluster(ClusterState("")).topic_uses(names)
+
+    def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
+        """See :class:`reconciler.ports.BrokerInspector`; a snapshot holds neither."""
+        return MemoryCluster(ClusterState("")).broker_settings(configs, features=features)
+
+    def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
+        """See :class:`reconciler.ports.ReplicationRates`; nobody copies anything here."""
+        return MemoryCluster(ClusterState("")).set_replication_rates(brokers, rate)
 
 
 @contextmanager

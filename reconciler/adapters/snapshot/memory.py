@@ -6,6 +6,7 @@ from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
 from reconciler.adapters.snapshot.kinds import kind_of
 from reconciler.adapters.snapshot.view import requested
 from reconciler.model import Change, ClusterState, TopicUse
+from reconciler.model.broker_settings import BrokerSettings
 from reconciler.ports import NOT_VALIDATED, Answer, ReadRequest
 
 _DEFAULTS = BrokerFacts()
@@ -14,9 +15,11 @@ _DEFAULTS = BrokerFacts()
 class MemoryCluster:
     """A cluster that keeps Kafka's rules; ``snapshot`` is what it holds now."""
 
-    def __init__(self, state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> None:
-        """Starts with ``state``."""
-        self.snapshot = Snapshot(state, broker)
+    def __init__(
+        self, state: ClusterState, broker: BrokerFacts = _DEFAULTS, racks: Mapping[int, str | None] | None = None
+    ) -> None:
+        """Starts with ``state``; without ``racks`` of its brokers nobody can tell where replicas belong."""
+        self.snapshot = Snapshot(state, broker, racks)
 
     @property
     def state(self) -> ClusterState:
@@ -47,3 +50,11 @@ class MemoryCluster:
     def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """See :class:`reconciler.ports.TopicInspector`; a snapshot holds no records."""
         return {name: TopicUse(gaps=("a snapshot does not say what a topic contains",)) for name in names}
+
+    def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
+        """See :class:`reconciler.ports.BrokerInspector`; a snapshot holds neither."""
+        return BrokerSettings(gap="a snapshot holds no configs of brokers and no features")
+
+    def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
+        """See :class:`reconciler.ports.ReplicationRates`; nobody copies anything here."""
+        return dict.fromkeys(brokers, "a snapshot has no brokers that copy replicas")

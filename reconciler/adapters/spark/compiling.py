@@ -19,6 +19,7 @@ from reconciler.adapters.spark.tasks import run_tasks, task_count
 from reconciler.fleet import Failure, FleetRun, failure_text, parse_failure, parse_reading, partition, reading_text
 from reconciler.fleet.store import FleetStore
 from reconciler.manifest import ManifestError, Manifests, Source, desired_state, load, render_problem
+from reconciler.model import moment_text
 
 _FAILED: Final = "!"
 
@@ -41,14 +42,14 @@ def compile_desired(
     lines = run_tasks(session, lists, work)
     failures = tuple(parse_failure(line.removeprefix(_FAILED)) for line in lines if line.startswith(_FAILED))
     readings = tuple(parse_reading(line) for line in lines if not line.startswith(_FAILED))
-    run = FleetRun(key, as_of.isoformat(), readings, failures)
+    run = FleetRun(key, moment_text(as_of), readings, failures)
     store.keep_compiled(run)
     return run
 
 
 def compiled_key(sources: Sequence[Source], clusters: Sequence[str], as_of: datetime.date) -> str:
     """What the outcome depends on, as a name."""
-    found = hashlib.sha256(json.dumps([__version__, as_of.isoformat(), sorted(clusters)]).encode())
+    found = hashlib.sha256(json.dumps([__version__, moment_text(as_of), sorted(clusters)]).encode())
     for source in sorted(sources):
         for text in source:
             found.update(len(text).to_bytes(8, "little") + text.encode("utf-8", "surrogatepass"))
@@ -74,7 +75,7 @@ def _compile_all(
             yield _FAILED + failure_text(failure)
             continue
         place = Place(store.files, f"key={key}", name, attempt)
-        yield reading_text(write_desired(desired, manifests.clusters[name].scope, place, as_of.isoformat()))
+        yield reading_text(write_desired(desired, manifests.clusters[name].scope, place, moment_text(as_of)))
 
 
 @lru_cache(maxsize=1)

@@ -102,6 +102,7 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
         kafka_version=state.kafka_version,
         kafka_version_gap=state.kafka_version_gap,
         leftovers=tuple(sorted(leftovers)),
+        notes=state.notes,
     )
     return _with_topics(reading, (_topic(topic) for topic in state.topics.values()), state.topics.values(), place)
 

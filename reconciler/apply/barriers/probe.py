@@ -216,6 +216,7 @@ class ProbeBarrier:
             waiting = {node for node in waiting if answers[node].visibility is not wanted}
             if (
                 not waiting
+                # One broker's answer shows that default-allow is on; that a change is enforced takes every broker's.
                 or (not every and len(waiting) < asked)
                 or clock.monotonic() >= deadline
                 or self.run.environment.interrupted()

@@ -63,6 +63,14 @@ def pause_after(change: Change, seconds: float) -> float:
     return min(seconds, 2 * DELETE_BUDGET) if isinstance(change, Delete) else 0.0
 
 
+def left(change: Change, live: ClusterState) -> None:
+    """Nothing: what is accepted is done."""
+
+
+def copying(change: Change, live: ClusterState) -> None:
+    """Nothing."""
+
+
 def outside(change: Change, scope: Scope) -> str | None:
     """The binding, if it is not in scope."""
     binding: AclBinding = resource_of(change)

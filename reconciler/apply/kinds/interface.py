@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 from reconciler.model import (
@@ -26,6 +27,35 @@ class Right(NamedTuple):
 
     operation: AclOperation
     places: tuple[tuple[ResourceType, str], ...]
+
+
+class Left(NamedTuple):
+    """What brokers still have to do of a change that was accepted: partitions, and bytes to copy."""
+
+    partitions: int
+    copied: int
+
+
+class Marks(StrEnum):
+    """Whose throttle the configs are that say which replicas it is about."""
+
+    NOBODYS = "nobody's"
+    OURS = "ours"
+    OTHERS = "somebody else's"
+
+
+class Copying(NamedTuple):
+    """What brokers copy for a change. ``mark`` says which replicas a throttle is about, ``unmark`` takes that away.
+
+    ``brokers`` are those that send or receive, ``is_moving`` whether they do by now, whoever had them begin.
+    """
+
+    subject: str
+    brokers: frozenset[int]
+    mark: Change
+    unmark: Change
+    marks: Marks
+    is_moving: bool
 
 
 class Moved(NamedTuple):
@@ -84,6 +114,14 @@ class Kind(Protocol):
 
     def pause_after(self, change: Change, seconds: float) -> float:
         """Seconds to leave the controller alone after a request of such changes that took ``seconds``."""
+        ...
+
+    def left(self, change: Change, live: ClusterState) -> Left | None:
+        """What brokers still have to do of a change after they accepted it; ``None``: it is done when accepted."""
+        ...
+
+    def copying(self, change: Change, live: ClusterState) -> Copying | None:
+        """What brokers copy for a change, and whether that is throttled in ``live``; ``None``: they copy nothing."""
         ...
 
     def outside(self, change: Change, scope: Scope) -> str | None:

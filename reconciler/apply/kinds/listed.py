@@ -15,6 +15,7 @@ from reconciler.model import (
     Scope,
     Update,
     resource_of,
+    values_of,
 )
 from reconciler.plan import Step
 from reconciler.plan.kinds.listed import ListedKind as PlannedKind
@@ -52,6 +53,12 @@ class ListedKind:
         """None."""
         return 0.0
 
+    def left(self, change: Change, live: ClusterState) -> None:
+        """Nothing: what is accepted is done."""
+
+    def copying(self, change: Change, live: ClusterState) -> None:
+        """Nothing."""
+
     def outside(self, change: Change, scope: Scope) -> str | None:
         """The resource, if it is not in scope."""
         item: ListedItem = resource_of(change)
@@ -87,8 +94,10 @@ class ListedKind:
             yield f"{item.subject} stays: it has expired"
         elif live.items is None:
             yield f"{item.subject} stays: {live.gap or f'the {item.WORDS} were not read'}"
-        elif live.by_key.get(item.key) != after:
+        elif values_of(live.by_key.get(item.key)) != values_of(after):
             yield f"{item.subject} stays: somebody has changed it since"
+        elif (lost := self._planned.irreversible(step.change)) is not None:
+            yield f"{item.subject} stays: {lost}"
         else:
             before = step.change.before if isinstance(step.change, Update | Delete) else item.with_values({})
             draft.want(DesiredItem(before, Declaration(draft.origin), absent=isinstance(step.change, Create)))

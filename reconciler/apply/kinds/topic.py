@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from reconciler.apply.kinds.interface import Moved, Right, UndoDraft
+from reconciler.apply.kinds.interface import Copying, Left, Marks, Moved, Right, UndoDraft
 from reconciler.model import (
     CLUSTER_NAME,
     THROTTLE_CONFIGS,
@@ -14,11 +14,13 @@ from reconciler.model import (
     Create,
     Delete,
     DesiredTopic,
+    FrozenMap,
     ResourceType,
     Scope,
     Topic,
     TopicConfigs,
     TopicPartitions,
+    TopicReplicas,
     Update,
     normal_form,
     resource_of,
@@ -27,7 +29,7 @@ from reconciler.plan import Step
 from reconciler.plan.kinds.topic import touched_names
 from reconciler.ports import ReadRequest
 
-TYPES: Final = (Topic, TopicPartitions, TopicConfigs)
+TYPES: Final = (Topic, TopicPartitions, TopicConfigs, TopicReplicas)
 #: A broker that forwards a request sends it again if the controller dies before it answers.
 REPEATED: Final = frozenset({"TOPIC_ALREADY_EXISTS", "UNKNOWN_TOPIC_OR_PARTITION", "INVALID_PARTITIONS"})
 
@@ -37,8 +39,10 @@ _MAX_RECORDS: Final = 5_000
 
 
 def request(changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
-    """The topics that change, by name."""
-    return replace(request, topic_names=touched_names(changes))
+    """The topics that change, by name, and where those are whose replicas move."""
+    known = tuple(changes)
+    moving = tuple(change.after.name for change in known if isinstance(change.after, TopicReplicas))
+    return replace(request, topic_names=touched_names(known), layout=moving)
 
 
 def batches(steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
@@ -47,13 +51,56 @@ def batches(steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step
     records = 0
     for step in steps:
         weight = _records(step.change)
-        if batch and (len(batch) == _MAX_TOPICS or records + weight > _MAX_RECORDS):
+        # One topic after the other: what is moved at once is what one topic has.
+        if batch and (_moves(step.change) or len(batch) == _MAX_TOPICS or records + weight > _MAX_RECORDS):
             yield batch
             batch, records = [], 0
         batch.append(step)
         records += weight
     if batch:
         yield batch
+
+
+def _moves(change: Change) -> bool:
+    return isinstance(change.after, TopicReplicas)
+
+
+def left(change: Change, live: ClusterState) -> Left | None:
+    """The partitions of a topic that are still moving, and the bytes that its new replicas lack."""
+    if not _moves(change) or live.layout is None:
+        return None
+    moving = [one for _, one in live.layout.moving(resource_of(change).name)]
+    return Left(len(moving), sum(one.bytes_left for one in moving))
+
+
+def copying(change: Change, live: ClusterState) -> Copying | None:
+    """The replicas that a move adds, and the configs by which Kafka throttles them, as its own tool writes them."""
+    match change:
+        case Update(TopicReplicas(name, old, topic_id), TopicReplicas(_, new)):
+            pass
+        case _:
+            return None
+    pairs = enumerate(zip(old, new, strict=True))
+    moved = [(n, was, added) for n, (was, now) in pairs if (added := [one for one in now if one not in was])]
+    topic = live.topics.get(name)
+    if not moved or topic is None:
+        return None
+    wanted: dict[str, str | None] = {
+        "follower.replication.throttled.replicas": ",".join(f"{n}:{one}" for n, _, added in moved for one in added),
+        "leader.replication.throttled.replicas": ",".join(f"{n}:{one}" for n, was, _ in moved for one in was),
+    }
+    there = {key: topic.configs.get(key) for key in wanted}
+    nothing = dict.fromkeys(wanted)
+    # Set and removed in one request, and so together; an empty list is as good as none.
+    marks = Marks.OURS if there == wanted else Marks.OTHERS if any(there.values()) else Marks.NOBODYS
+    return Copying(
+        f"topic {name}",
+        frozenset(one for _, was, added in moved for one in (*was, *added)),
+        Update(TopicConfigs(name, there, topic_id), TopicConfigs(name, wanted, topic_id)),
+        Update(TopicConfigs(name, wanted, topic_id), TopicConfigs(name, nothing, topic_id)),
+        marks,
+        live.layout is None or any(True for _ in live.layout.moving(name)),
+    )
 
 
 def _records(change: Change) -> int:
@@ -103,6 +150,8 @@ def right(change: Change) -> Right | None:
             return Right(AclOperation.CREATE, ((ResourceType.TOPIC, name), (ResourceType.CLUSTER, CLUSTER_NAME)))
         case Update(_, TopicPartitions(name)):
             return Right(AclOperation.ALTER, ((ResourceType.TOPIC, name),))
+        case Update(_, TopicReplicas()):
+            return None
         case Update(_, TopicConfigs(name)):
             return Right(AclOperation.ALTER_CONFIGS, ((ResourceType.TOPIC, name),))
     return None
@@ -127,6 +176,8 @@ def revert(step: Step, draft: UndoDraft) -> Iterator[str]:
             yield f"topic {name} keeps {after} partitions: they cannot be reduced to {before}"
         case Update(TopicConfigs() as old, TopicConfigs() as new):
             yield from _revert_configs(old, new, draft)
+        case Update(TopicReplicas() as before, TopicReplicas() as after):
+            yield from _revert_replicas(before, after, draft)
 
 
 def _revert_configs(before: TopicConfigs, after: TopicConfigs, draft: UndoDraft) -> Iterator[str]:
@@ -146,7 +197,25 @@ def _revert_configs(before: TopicConfigs, after: TopicConfigs, draft: UndoDraft)
             configs.pop(key, None)
         else:
             configs[key] = old
-    _want(draft, Topic(after.name, configs=configs))
+    back = wished.topic if wished else Topic(after.name)
+    _want(draft, replace(back, configs=FrozenMap(configs)))
+
+
+def _revert_replicas(before: TopicReplicas, after: TopicReplicas, draft: UndoDraft) -> Iterator[str]:
+    topic = draft.live.topics.get(after.name)
+    if topic is None:
+        yield f"the replicas of topic {after.name} stay: the topic no longer exists"
+        return
+    if topic.replica_assignments != after.assignments:
+        yield f"the replicas of topic {after.name} stay: somebody has moved them since, or is moving them"
+        return
+    wished = draft.topics.get(after.name)
+    back = wished.topic if wished else Topic(after.name, configs=topic.configs)
+    count, factor = len(before.assignments), max(map(len, before.assignments))
+    _want(
+        draft,
+        replace(back, num_partitions=count, replication_factor=factor, replica_assignments=before.assignments),
+    )
 
 
 def _want(draft: UndoDraft, topic: Topic, *, absent: bool = False) -> None:

@@ -21,6 +21,7 @@ from reconciler.model import (
     resource_of,
 )
 
+_UNDECLARED = "no manifest declares it: declare it, ignore it, or let the cluster's document prune it"
 _UNKNOWN = "this version does not know the key, which stays as it is"
 
 
@@ -63,7 +64,15 @@ class ListedKind:
             if scope.owns_listed(there[key], declared=False):
                 nothing = there[key].with_values({})
                 changes += map(DeclaredChange, _change(nothing, _understood(nothing, there[key])[0], goes=True))
+        if rules.report_topics and not prune:
+            skipped += self._undeclared(declared, there, scope)
         return Comparison(tuple(changes), tuple(skipped))
+
+    def _undeclared(self, declared: Mapping[Any, Any], there: Mapping[Any, Any], scope: Scope) -> Iterator[Skipped]:
+        """As of topics: whoever declares none of a kind does not answer for it."""
+        for key in sorted(there.keys() - declared.keys()) if declared else ():
+            if scope.owns_listed(there[key], declared=False):
+                yield Skipped(SkipReason.UNDECLARED, there[key].subject, _UNDECLARED, Delete(there[key]))
 
     def _unread(self, declared: Mapping[Any, DesiredItem[Any]], gap: str, *, prune: bool) -> Iterator[Skipped]:
         for _, wanted in sorted(declared.items()):
@@ -99,5 +108,5 @@ def _change(wanted: ListedItem, live: ListedItem, *, goes: bool) -> Iterator[Cha
             yield Create(wanted)
     elif goes:
         yield Delete(live)
-    elif live != wanted:
+    elif live.values != wanted.values:
         yield Update(live, wanted)

@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.diff.difference import Comparison, DeclaredChange, DiffRules, Skipped, SkipReason
+from reconciler.diff.replicas import replica_changes, unfinished
 from reconciler.model import (
     INTERNAL_TOPICS,
     THROTTLE_CONFIGS,
+    Assignments,
     Change,
     ClusterState,
     Create,
@@ -24,6 +26,7 @@ from reconciler.model import (
     Topic,
     TopicConfigs,
     TopicPartitions,
+    TopicReplicas,
     Update,
     collision_key,
     normal_form,
@@ -31,10 +34,6 @@ from reconciler.model import (
 )
 
 _FEWER: Final = "Kafka cannot remove partitions; create a new topic, copy the records, and move the clients to it"
-_REPLICAS: Final = (
-    "this tool does not move replicas: write the wanted brokers of each partition as JSON, "
-    "run kafka-reassign-partitions.sh --execute --throttle with it, then --verify until it is done"
-)
 _FIRST_MOVE: Final = "new partitions get as many replicas as the topic has: move the replicas first"
 _UNDECLARED: Final = "no manifest declares it: declare it, ignore it, or set pruneTopics to plan its deletion"
 _INTERNAL: Final = "Kafka keeps this topic for itself; it is never deleted"
@@ -50,7 +49,9 @@ def differences(desired: DesiredState, live: ClusterState, scope: Scope, rules: 
         if reason := live.unreadable_topics.get(name):
             skipped.append(Skipped(SkipReason.UNREADABLE, f"topic {name}", reason, origin=wanted.origin))
             continue
-        found = _changes(wanted, live.topics.get(name), rules)
+        if (moving := unfinished(wanted, live)) is not None:
+            skipped.append(moving)
+        found = _changes(wanted, live, rules)
         for change in _accepted(found, live.kafka_version, rules.flavor):
             possible = _without_collision(change, taken, desired)
             if isinstance(possible, Impossible):
@@ -94,8 +95,10 @@ def _accepted(changes: Iterable[Change], version: tuple[int, int] | None, flavor
             case Create(Topic() as topic):
                 found = (_why(name, value, version, flavor) for name, value in topic.configs.items())
                 refused = [why for why in found if why]
+                # A topic is created with all of its configs or not at all: with fewer it is not what was reviewed.
                 yield Impossible("topic", topic.name, "absent", "exists", ". ".join(refused)) if refused else change
             case Update(TopicConfigs() as before, TopicConfigs() as after):
+                # Configs of an existing topic are altered one by one: the others need not wait for a refused one.
                 kept = dict(after.configs)
                 for name, value in after.configs.items():
                     if value is not None and (why := _why(name, value, version, flavor)):
@@ -143,8 +146,9 @@ def _pruned(desired: DesiredState, live: ClusterState, scope: Scope) -> Iterator
             yield _removal(topic)
 
 
-def _changes(wanted: DesiredTopic, live: Topic | None, rules: DiffRules) -> Iterator[Change]:
-    """Yield what turns ``live`` into ``wanted``."""
+def _changes(wanted: DesiredTopic, state: ClusterState, rules: DiffRules) -> Iterator[Change]:
+    """Yield what turns the live topic into ``wanted``."""
+    live = state.topics.get(wanted.topic.name)
     if wanted.absent:
         if live is not None:
             yield _removal(live)
@@ -152,7 +156,7 @@ def _changes(wanted: DesiredTopic, live: Topic | None, rules: DiffRules) -> Iter
         yield Create(wanted.topic)
     else:
         yield from _partitions(wanted.topic, live)
-        yield from _replicas(wanted.topic, live)
+        yield from replica_changes(wanted.topic, live, state)
         yield from _configs(wanted.topic, live, rules)
 
 
@@ -178,22 +182,6 @@ def _partitions(wanted: Topic, live: Topic) -> Iterator[Change]:
         yield Update(
             TopicPartitions(live.name, before, live.topic_id), TopicPartitions(live.name, after, live.topic_id, added)
         )
-
-
-def _replicas(wanted: Topic, live: Topic) -> Iterator[Change]:
-    before, after = live.replication_factor, wanted.replication_factor
-    if after is not None and before is not None and after != before:
-        yield Impossible("replication factor", live.name, str(before), str(after), _REPLICAS)
-    elif wanted.replica_assignments is not None and live.replica_assignments is not None:
-        # As far as both have partitions: another number of them is a difference of its own.
-        for number, (new, old) in enumerate(zip(wanted.replica_assignments, live.replica_assignments, strict=False)):
-            if new != old:
-                what = f"replicas of partition {number}"
-                yield Impossible(what, live.name, _brokers(old), _brokers(new), _REPLICAS)
-
-
-def _brokers(replicas: tuple[int, ...]) -> str:
-    return ", ".join(map(str, replicas))
 
 
 def _configs(wanted: Topic, live: Topic, rules: DiffRules) -> Iterator[Change]:
@@ -227,8 +215,12 @@ def objection(change: Change, desired: DesiredState, rules: DiffRules) -> str | 
         case Update(_, TopicConfigs(name, configs)):
             wanted = _declared(name, desired)
             return None if wanted is not None and _wants(wanted, configs) else "to be declared so"
+        case Update(_, TopicReplicas(name, assignments)):
+            wanted = _declared(name, desired)
+            return None if wanted is not None and _wants_replicas(wanted, assignments) else "to be declared so"
         case Delete(Topic() as topic):
             declared = desired.topics.get(topic.name)
+            # A topic that manifests declare absent goes by that word; any other only where undeclared ones are pruned.
             gone = Topic.KIND in rules.prune if declared is None else declared.absent
             return None if gone else "to be declared absent"
     return None
@@ -243,3 +235,10 @@ def _wants(wanted: Topic, configs: Mapping[str, str | None]) -> bool:
     """Whether every config is declared with this value, or, for ``None``, not declared."""
     declared = {key: normal_form(key, value) for key, value in wanted.configs.items()}
     return all(declared.get(key) == (value and normal_form(key, value)) for key, value in configs.items())
+
+
+def _wants_replicas(wanted: Topic, assignments: Assignments) -> bool:
+    """Whether these brokers are declared, or without any, as many replicas for every partition."""
+    if wanted.replica_assignments is not None:
+        return all(new == old for new, old in zip(wanted.replica_assignments, assignments, strict=False))
+    return all(len(replicas) == wanted.replication_factor for replicas in assignments)

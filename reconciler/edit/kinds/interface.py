@@ -36,9 +36,20 @@ class Kind(Protocol):
     editor compares the result with what is wanted, and writes nothing else.
     """
 
-    DOCUMENT: str
-    CONTENT: tuple[str, ...]
-    WRITTEN: frozenset[str]
+    @property
+    def DOCUMENT(self) -> str:  # noqa: N802 - a constant of modules
+        """What a document is called."""
+        ...
+
+    @property
+    def CONTENT(self) -> tuple[str, ...]:  # noqa: N802 - a constant of modules
+        """The keys of its spec that declare something."""
+        ...
+
+    @property
+    def WRITTEN(self) -> frozenset[str]:  # noqa: N802 - a constant of modules
+        """Those that the editor writes."""
+        ...
 
     def told(self, state: DesiredState) -> Mapping[Any, object]:
         """All that is declared of this kind, with what a plan does not compare, wherever it is declared."""
@@ -51,6 +62,14 @@ class Kind(Protocol):
 
         A text says why no manifest can declare that. ``None``: the change is of another kind.
         """
+        ...
+
+    def second(self, state: DesiredState, old: str, new: str) -> DesiredState:
+        """With the same for the principal ``new`` of what is declared for ``old``."""
+        ...
+
+    def without(self, state: DesiredState, old: str) -> DesiredState:
+        """Without what is declared for a principal."""
         ...
 
     def reduce(self, book: Book, wanted: Wanted, changes: Changes) -> None:

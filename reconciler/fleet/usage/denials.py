@@ -11,21 +11,17 @@ from reconciler.access import AccessRequest, Authorizer, DecisionRule
 from reconciler.access.operations import IMPLICATIONS
 from reconciler.fleet.usage.counts import EventCount
 from reconciler.fleet.usage.event import Event
+from reconciler.fleet.usage.names import name_problem
 from reconciler.manifest.parts.principals import principal_problem
 from reconciler.model import (
     ANONYMOUS,
-    CLUSTER_NAME,
-    WILDCARD,
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
     ResourcePattern,
     ResourceType,
-    is_reserved,
-    topic_name_problem,
 )
-from reconciler.model.characters import is_visible
 from reconciler.model.naming import binding_name
 
 #: With more hosts than this a person has to choose the hosts of a grant.
@@ -127,6 +123,7 @@ def _propose(denial: Denial, authorizer: Authorizer) -> Denial:
         return replace(denial, remark=told[0])
     if not missing:
         return replace(denial, remark="permitted by now")
+    # Some formats leave the host out. A grant for any host would be wider than what was refused.
     if "" in missing:
         return replace(denial, remark="the log does not say from which host")
     if len(missing) > MOST_HOSTS:
@@ -145,14 +142,9 @@ def _no_grant(refused: DeniedAccess) -> str:
         return problem.message
     if principal == ANONYMOUS:
         return f"{ANONYMOUS} is every client without a login"
-    if name == WILDCARD:
-        return "a grant on the name * means every name"
-    if not name or not is_visible(name) or name != name.strip() or is_reserved(name):
-        return "no manifest can name this resource"
-    if kind is ResourceType.TOPIC and topic_name_problem(name):
-        return "Kafka has no topics of such a name"
-    if kind is ResourceType.CLUSTER and name != CLUSTER_NAME:
-        return "there is no such cluster resource"
+    problem_of_name = name_problem(kind, name)
+    if problem_of_name:
+        return problem_of_name
     if kind in (ResourceType.DELEGATION_TOKEN, ResourceType.USER):
         return "manifests do not write ACLs on this type"
     return ""

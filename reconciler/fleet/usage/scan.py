@@ -12,6 +12,7 @@ from typing import Final
 
 from reconciler.fleet.usage.clock import TIME, Window, normal_time
 from reconciler.fleet.usage.counts import EXAMPLES, EventCount, UnreadableLines
+from reconciler.fleet.usage.days import NO_DAYS, DaySet, ordinal
 from reconciler.fleet.usage.event import Event, ParsedLine, UnreadableReason
 from reconciler.fleet.usage.example import example
 from reconciler.fleet.usage.line import OPENING_BYTES, is_second_half, parse_line
@@ -29,23 +30,36 @@ _DAY_WIDTH: Final = 10
 class _CountedEvent:
     """One decision and its count so far."""
 
-    __slots__ = ("count", "event", "first", "last")
+    __slots__ = ("count", "days", "event", "first", "last")
 
     def __init__(self, event: Event) -> None:
-        self.event, self.count, self.first, self.last = event, 0, "", ""
+        self.event, self.count, self.first, self.last, self.days = event, 0, "", "", NO_DAYS
 
 
 class Scan:
     """The decisions in the lines of a log, or of a part of it, within a window."""
 
-    __slots__ = ("_entries", "_known", "_start", "_tail", "_window", "days", "lines", "lost", "other", "outside")
+    __slots__ = (
+        "_by_day",
+        "_entries",
+        "_known",
+        "_start",
+        "_tail",
+        "_window",
+        "days",
+        "lines",
+        "lost",
+        "other",
+        "outside",
+    )
 
-    def __init__(self, window: Window) -> None:
-        """``other`` counts lines without a decision, ``outside`` lines of days outside the window.
+    def __init__(self, window: Window, *, by_day: bool = False) -> None:
+        """``by_day`` keeps the days of each decision.
 
-        ``days`` are the days with decisions, each with whether something was permitted, by cluster id.
+        ``other`` counts lines without a decision, ``outside`` lines of days outside the window. ``days`` are the days
+        with decisions, each with whether something was permitted, by cluster id.
         """
-        self._window = window
+        self._window, self._by_day = window, by_day
         self._entries: dict[Event, _CountedEvent] = {}
         self._known: dict[bytes, _CountedEvent] = {}
         self._start, self._tail = 0, 0
@@ -69,10 +83,14 @@ class Scan:
 
     def drain(self) -> Iterator[tuple[Event, EventCount]]:
         """Return and remove every decision with its count."""
+        yield from ((event, count) for event, count, _ in self.drain_by_day())
+
+    def drain_by_day(self) -> Iterator[tuple[Event, EventCount, DaySet]]:
+        """Return and remove every decision with its count and its days."""
         entries, self._entries, self._known = self._entries, {}, {}
         for event, entry in entries.items():
             if entry.count:
-                yield event, EventCount(entry.count, entry.first, entry.last)
+                yield event, EventCount(entry.count, entry.first, entry.last), entry.days
 
     def lose(self, reason: UnreadableReason, line: bytes) -> None:
         """Count a line that cannot be read."""
@@ -87,6 +105,7 @@ class Scan:
         start, until = self._start, self._start + _DAY_WIDTH
         counts = Counter(map(itemgetter(slice(0, until), slice(self._tail, None)), lines))
         known = self._known
+        # One unknown line is reason enough to go line by line: it may be the beginning of a message over several lines.
         if not all(rest in known for _, rest in counts):
             return False
         days = {front: _day(front, start) for front in {front for front, _ in counts}}
@@ -116,6 +135,7 @@ class Scan:
                 if following != number + 1 or self._tail != tail:
                     return following
                 continue
+            # Lines of one day follow each other: parse a day once, not a million times.
             if line[:until] != stamp:
                 stamp = line[:until]
                 found = TIME.match(line, start)
@@ -135,6 +155,8 @@ class Scan:
         """Widen the days of a decision."""
         if not entry.event.asked_only:
             self.days.setdefault(entry.event.cluster_id, set()).add((time, entry.event.allowed))
+        if self._by_day:
+            entry.days = entry.days.with_day(ordinal(time))
         entry.first = min(entry.first, time) if entry.first else time
         entry.last = max(entry.last, time)
 

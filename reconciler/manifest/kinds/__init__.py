@@ -6,6 +6,7 @@ from typing import Final
 from reconciler.manifest.kinds.access_tests import AccessTestsKind
 from reconciler.manifest.kinds.acls import AclsKind
 from reconciler.manifest.kinds.cluster.declaration import ClusterKind
+from reconciler.manifest.kinds.cluster_tests import ClusterTestsKind
 from reconciler.manifest.kinds.fleet import FleetKind
 from reconciler.manifest.kinds.groups import GroupsKind
 from reconciler.manifest.kinds.interface import Kind
@@ -14,6 +15,7 @@ from reconciler.manifest.kinds.quotas import QuotasKind
 from reconciler.manifest.kinds.role import RoleKind
 from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyKind
 from reconciler.manifest.kinds.topics.declaration import TopicsKind
+from reconciler.manifest.kinds.users import UsersKind
 
 #: In the order in which people get to know them.
 KINDS: Final[tuple[Kind, ...]] = (
@@ -23,7 +25,9 @@ KINDS: Final[tuple[Kind, ...]] = (
     TopicsKind(),
     QuotasKind(),
     GroupsKind(),
+    UsersKind(),
     AccessTestsKind(),
+    ClusterTestsKind(),
     OwnershipKind(),
     TopicPolicyKind(),
     FleetKind(),

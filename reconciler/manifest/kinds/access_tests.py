@@ -222,6 +222,7 @@ def _check_form(node: MappingNode, findings: Findings) -> None:
     of_everybody = [claim for claim in _OF_EVERYBODY if claim in node.keys]
     if not of_principals and not of_everybody:
         findings.add(_CLAIM, node)
+    # `onlyReaders` names its principals itself, so `principals` next to it would be read in two ways.
     elif of_principals and of_everybody:
         findings.add(_MIXED, node.keys[of_everybody[0]])
     elif of_principals and "principals" not in node.keys:

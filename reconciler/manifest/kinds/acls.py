@@ -8,7 +8,15 @@ from pydantic import ConfigDict, Field
 
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind, Loaded
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.fields import Day, ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Text
+from reconciler.manifest.parts.fields import (
+    Ends,
+    ManifestModel,
+    OneOrMoreOperations,
+    OneOrMoreTexts,
+    Reason,
+    Text,
+    ends,
+)
 from reconciler.manifest.parts.flow import declare_flow
 from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.resources import Names, PatternTable, Resources
@@ -49,9 +57,12 @@ class RuleItem(Resources):
         "10.0.0.0/8. Without it, every host.",
         examples=[["10.0.0.7"]],
     )
-    expires: Day | None = Field(None, description="The last day on which the rule holds.", examples=["2027-01-31"])
+    expires: Ends | None = ends("The rule holds")
     reason: Text | None = Field(None, description="Why the rule exists.", examples=["quarter-end audit"])
     ticket: Text | None = Field(None, description="Where the rule was agreed.", examples=["SEC-1204"])
+    keep: Reason | None = Field(
+        None, description="Why `tighten` leaves the rule as it is, used or not.", examples=["disaster recovery"]
+    )
 
 
 class AclsSpec(ShortForm):

@@ -9,7 +9,7 @@ from pydantic import Field
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind
 from reconciler.manifest.parts import units
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.fields import Boolean, Day, ManifestModel, OneOrMoreTexts, Text
+from reconciler.manifest.parts.fields import Boolean, Ends, ManifestModel, OneOrMoreTexts, Text, ends
 from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.rules import checked_texts
@@ -47,7 +47,7 @@ class GroupItem(ManifestModel):
         description="With true, the group must have no configs. The group itself is not deleted.",
         examples=[True],
     )
-    expires: Day | None = Field(None, description="The last day on which the configs hold.", examples=["2027-01-31"])
+    expires: Ends | None = ends("The configs hold")
     reason: Text | None = Field(None, description="Why the configs exist.", examples=["long pauses of batch jobs"])
     ticket: Text | None = Field(None, description="Where the configs were agreed.", examples=["OPS-7"])
 

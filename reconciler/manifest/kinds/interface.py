@@ -109,7 +109,7 @@ class DesiredBuilder:
             if names is not None:
                 advice = f"{item.WORDS} are in scope by items with {names} alone"
             self.outside.add(origin, f"the {item.subject}", lambda selector: selector.selects_listed(item), advice)
-        over = expires is not None and expires < self.as_of
+        over = expires is not None and expires.over(self.as_of)
         self.listed.setdefault(item.KIND, {})[item.key] = replace(wish, expired=over)
 
 

@@ -1,6 +1,5 @@
 """The kind ``Ownership``: which files may name which principals and resources."""
 
-import datetime
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +8,7 @@ from pydantic import Field
 
 from reconciler.manifest.kinds.interface import Declared, Kind, Loaded
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.fields import Day, ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Text
+from reconciler.manifest.parts.fields import Ends, ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Text, ends
 from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.names import FIELDS
 from reconciler.manifest.parts.operations import named_operations
@@ -21,7 +20,7 @@ from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, paired
 from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean, one_of
-from reconciler.model import AclOperation, AclPermissionType, NameSelector, Origin, ResourcePattern, path_glob
+from reconciler.model import AclOperation, AclPermissionType, Expiry, NameSelector, Origin, ResourcePattern, path_glob
 
 PermissionName = Literal["ALLOW", "DENY"]
 
@@ -44,7 +43,7 @@ class ConsentItem(Resources):
         examples=[["User:analytics"]],
     )
     reason: Text | None = Field(None, description="Why.", examples=["settlement reads the ledger"])
-    expires: Day | None = Field(None, description="The last day on which it counts.", examples=["2027-01-31"])
+    expires: Ends | None = ends("It counts")
 
 
 class GivenConsent(ConsentItem):
@@ -122,7 +121,7 @@ class ConsentDeclaration:
     origin: Origin
     team_origin: Origin
     own_file: bool
-    expires: datetime.date | None = None
+    expires: Expiry | None = None
     reason: str | None = None
     permissions: tuple[AclPermissionType, ...] = (AclPermissionType.ALLOW,)
     principals: NameSelector | None = None

@@ -15,9 +15,10 @@ from reconciler.manifest.parts.fields import (
     MAPPING_TAG,
     TEXT_TAG,
     Boolean,
-    Day,
+    Ends,
     ManifestModel,
     Text,
+    ends,
     shape,
 )
 from reconciler.manifest.parts.hosts import right_form
@@ -108,7 +109,7 @@ class QuotaItem(ManifestModel):
         None, description="What it may take.", examples=[{"producer_byte_rate": "10MiB/s"}]
     )
     absent: Boolean = Field(False, description="With true, the entity must have no quota.", examples=[True])
-    expires: Day | None = Field(None, description="The last day on which the quota holds.", examples=["2027-01-31"])
+    expires: Ends | None = ends("The quota holds")
     reason: Text | None = Field(None, description="Why the quota exists.", examples=["backfill until January"])
     ticket: Text | None = Field(None, description="Where the quota was agreed.", examples=["OPS-7"])
 

@@ -67,6 +67,7 @@ def declare_role(document: Document, table: PatternTable) -> RoleDeclaration | N
     """Checks and converts; ``None`` after reporting problems that leave no role."""
     findings, spec, heading = document.findings, document.spec, document.heading
     model = document.validated(RoleDocument)
+    # A redefined role would change every rule that uses it, in files that the change does not show.
     if heading.name in BUILT_IN_ROLES:
         message = f"{heading.name} is a built-in role and cannot be redefined"
         findings.add_at(Trouble(Code.BUILT_IN_ROLE, message, "give the role another name"), heading.origin)

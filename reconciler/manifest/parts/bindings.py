@@ -11,11 +11,11 @@ from reconciler.manifest.parts.roles import RoleDeclaration, use_problem
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.model import AclBinding, Declaration, Origin, ResourcePattern, Selector
+from reconciler.model import AclBinding, Declaration, Expiry, Origin, ResourcePattern, Selector
 
 #: Kafka's own limits are lower: a controller with so many ACLs no longer keeps up.
 MAX_BINDINGS: Final = 1_000_000
-_FOREVER = datetime.date.max
+_FOREVER = Expiry(datetime.date.max)
 _OUTSIDE: Final = (
     "a binding is in scope only if its whole pattern is; widen the scope, or limit the document's clusters"
 )
@@ -104,8 +104,10 @@ class BindingTable:
             return
         if written:
             self._brought.discard(binding)
-        if _rank(declaration) < _rank(first):
-            self._declared[binding] = declaration
+        longest = min(first, declaration, key=_rank)
+        # Whoever of the two says that it stays is heard.
+        keep = longest.keep or first.keep or declaration.keep
+        self._declared[binding] = longest if keep == longest.keep else longest._replace(keep=keep)
 
     def check_scope(self, outside: OutsideScope) -> None:
         """Names the bindings that the cluster's scope does not let us own."""
@@ -122,11 +124,11 @@ class BindingTable:
                     outside.add(declaration.origin, what, _selects(binding), _OUTSIDE)
 
     def on(self, as_of: datetime.date) -> tuple[dict[AclBinding, Declaration], dict[AclBinding, Declaration]]:
-        """What is wanted on that day, and what has expired before it."""
+        """What is wanted then, and what has expired."""
         expired = {
             binding: declaration
             for binding, declaration in self._declared.items()
-            if declaration.expires is not None and declaration.expires < as_of
+            if declaration.expires is not None and declaration.expires.over(as_of)
         }
         if not expired:
             return self._declared, expired
@@ -137,9 +139,9 @@ def _selects(binding: AclBinding) -> Callable[[Selector], bool]:
     return lambda item: item.selects(binding)
 
 
-def _rank(declaration: Declaration) -> tuple[int, Declaration]:
+def _rank(declaration: Declaration) -> tuple[float, Declaration]:
     """The one that wants a binding longest comes first, then the one declared first."""
-    return -(declaration.expires or _FOREVER).toordinal(), Declaration(declaration.origin)
+    return -(declaration.expires or _FOREVER).end.timestamp(), Declaration(declaration.origin)
 
 
 def _origin(rule: RuleDeclaration) -> Origin:

@@ -1,6 +1,5 @@
 """A declared cluster, as the planner, the adapters and the other kinds see it."""
 
-import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -8,7 +7,8 @@ from typing import Final, NamedTuple
 from reconciler.manifest.parts.document import Heading
 from reconciler.manifest.parts.topic_defaults import Layer
 from reconciler.manifest.parts.waivers import LintWaiver
-from reconciler.model import APACHE, NO_SOURCES, FactSources, Flavor, FrozenMap, Origin, Scope, Selector
+from reconciler.model import APACHE, NO_SOURCES, Expiry, FactSources, Flavor, FrozenMap, Origin, Scope, Selector
+from reconciler.model.secret_permit import NOTHING_PERMITTED, SecretPermit
 
 DEFAULT_BARRIER_WAIT: Final = 2.0
 DEFAULT_BARRIER_TIMEOUT: Final = 30.0
@@ -16,12 +16,12 @@ DEFAULT_BARRIER_TIMEOUT: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """A guard that may be passed for one named object, up to and including the day ``expires``."""
+    """A guard that may be passed for one named object, until ``expires``."""
 
     guard: str
     object: str
     reason: str
-    expires: datetime.date | None
+    expires: Expiry | None
     origin: Origin
 
 
@@ -67,13 +67,14 @@ class ProbeDeclaration:
 class ClusterDeclaration:
     """One declared cluster. ``client`` values are as written: ``${env:…}`` is not read here.
 
-    ``allow_everyone_if_no_acl_found`` is ``None`` where unknown; ``barrier_wait`` is in seconds.
+    ``allow_everyone_if_no_acl_found`` is ``None`` where unknown; ``barrier_wait`` is in seconds, and
+    ``short_wait`` is what only the manifests state where the flavor needs longer, which then counts.
     ``kafka_version`` is (major, minor) as stated; what the cluster itself tells counts first.
     ``guardrail`` is the place of the guardrails' document that holds it, if any: its terms are then the tighter ones.
     ``ignore_origins`` are the items of ``ignore`` in its document, each with its place.
     ``flavor`` is the make of Kafka: :func:`reconciler.manifest.flavors.with_flavor` has put its facts where nothing
     else was stated. ``fact_origins`` are the places of the facts that are written, by field; ``sources`` say whose word
-    each fact is.
+    each fact is. ``secret_permit`` is the operator's word alone: which references of manifests are followed.
     """
 
     name: str
@@ -88,6 +89,7 @@ class ClusterDeclaration:
     scope: Scope = Scope()
     limits: Limits = NO_LIMITS
     barrier_wait: float = DEFAULT_BARRIER_WAIT
+    short_wait: float | None = None
     prune: frozenset[str] = frozenset()
     ignore_configs: tuple[str, ...] = ()
     acknowledgements: tuple[Acknowledgement, ...] = ()
@@ -105,6 +107,7 @@ class ClusterDeclaration:
     kafka_version: tuple[int, int] | None = None
     ignore_origins: tuple[tuple[Selector, Origin], ...] = field(default=(), compare=False)
     flavor: Flavor = APACHE
+    secret_permit: SecretPermit = NOTHING_PERMITTED
 
     def ignoring(self, selects: Callable[[Selector], bool]) -> Origin | None:
         """The place of the first item of ``ignore`` that selects something; ``None`` where none does."""

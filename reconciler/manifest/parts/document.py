@@ -19,7 +19,6 @@ M = TypeVar("M", bound=BaseModel)
 #: What people look for under a kind that there is not, and that no other kind's name is like.
 _ELSEWHERE: Final = FrozenMap(
     {
-        "user": "Acls says what a principal may do, and Quotas limits it; logins and passwords are not declared here",
         "kafkauser": "Acls says what a principal may do; `reconciler convert strimzi` converts this document",
         "kafkatopic": "Topics declares topics; `reconciler convert strimzi` converts this document",
         "group": "Groups declares the configs of groups; Acls grants READ on them",

@@ -4,9 +4,8 @@ Unions are told apart by shape, so that a mistake gives one problem and not one 
 are for editors, which type scalars by YAML's own rules: there a number is a number.
 """
 
-import datetime
 from collections.abc import Callable, Iterable
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 from pydantic.alias_generators import to_camel
@@ -16,7 +15,7 @@ from reconciler.manifest.parts import units
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean, one_of
-from reconciler.model import AclOperation
+from reconciler.model import AclOperation, Expiry
 
 T = TypeVar("T")
 #: A whole scalar that names one of the cluster's ``vars``.
@@ -50,6 +49,12 @@ def reading(read: Callable[[str], T]) -> Callable[[object], object]:
             raise refuse(Code.WRONG_VALUE, message, advice) from None
 
     return validate
+
+
+def ends(what: str, *, required: bool = False) -> Any:
+    """The field ``expires``; ``what`` begins the sentence of its description: ``The rule holds``."""
+    description = f"{what} through this day (UTC), or until this instant."
+    return Field(... if required else None, description=description, examples=["2027-01-31", "2027-01-31T18:00:00Z"])
 
 
 def _between(low: int, high: int) -> Callable[[str], int]:
@@ -93,10 +98,16 @@ OPERATIONS = {operation.name: operation for operation in AclOperation if operati
 Boolean = Annotated[
     bool, BeforeValidator(reading(units.boolean)), WithJsonSchema({"anyOf": [{"type": "boolean"}, _VARIABLE_SCHEMA]})
 ]
-Day = Annotated[
-    datetime.date,
-    BeforeValidator(reading(units.day)),
-    WithJsonSchema({"type": "string", "pattern": r"^([0-9]{4}-[0-9]{2}-[0-9]{2}|\$\{vars\.[A-Za-z0-9_.-]+\})$"}),
+Ends = Annotated[
+    Expiry,
+    BeforeValidator(reading(units.ending)),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": r"^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2}))?"
+            r"|\$\{vars\.[A-Za-z0-9_.-]+\})$",
+        }
+    ),
 ]
 Seconds = Annotated[
     float, BeforeValidator(reading(units.seconds)), WithJsonSchema({"type": "string", "pattern": "^[0-9]+ ?(ms|s|m)$"})
@@ -117,6 +128,16 @@ Operation = Annotated[AclOperation, BeforeValidator(_operation), words_schema(OP
 Severity = Annotated[Literal["error", "warning"], words_schema(("error", "warning"))]
 #: Any scalar; an editor may take it for a number or a boolean.
 Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
+
+
+def _said(value: object) -> object:
+    if isinstance(value, str) and not value.strip():
+        raise refuse(Code.WRONG_VALUE, "a reason is expected here", "say why")
+    return value
+
+
+#: A text that says something.
+Reason = Annotated[Text, BeforeValidator(_said)]
 
 
 OneOrMoreTexts = Annotated[

@@ -25,6 +25,7 @@ def principal_problem(text: str, *, may_be_everyone: bool = True) -> Trouble | N
     if not is_visible(text) or text != text.strip() or name != name.lstrip() or not principal_type.isalnum():
         message = f"the principal {quoted(text)} has spaces or other characters that no principal has"
         return Trouble(Code.PRINCIPAL, message, "Kafka compares every character; write Type:name")
+    # A rule for `user:alice` would be accepted and match nobody.
     if principal_type != "User" and principal_type.lower() == "user":
         message = f"{quoted(text)} is not User:{name}: Kafka compares the case of the type too"
         return Trouble(Code.PRINCIPAL, message, f"write User:{name}")

@@ -103,6 +103,7 @@ class PatternTable:
             return self._only_true(kind, CLUSTER_NAME, node, findings)
         if not isinstance(node, MappingNode):
             return self._all(kind, scalars(node), PatternType.LITERAL, findings, spelled_out=False)
+        # Two forms in one mapping could mean either or both; the reader of a review must not have to guess.
         if len(node.keys) != 1:
             findings.add(_FORMS, node)
         found: list[Named] = []

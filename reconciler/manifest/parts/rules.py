@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Final, Protocol
 
 from reconciler.manifest.parts.hosts import host_problem
@@ -14,7 +13,7 @@ from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, scalars
 from reconciler.manifest.reader.suggest import nearest
-from reconciler.model import WILDCARD, Declaration, Origin, ResourcePattern, ResourceType
+from reconciler.model import WILDCARD, Declaration, Expiry, Origin, ResourcePattern, ResourceType
 
 #: Patterns, each with the place that declares it.
 DeclaredPatterns = tuple[tuple[ResourcePattern, Declaration], ...]
@@ -41,8 +40,13 @@ class RuleTerms(Protocol):
         ...
 
     @property
-    def expires(self) -> date | None:
-        """The last day on which it holds."""
+    def expires(self) -> Expiry | None:
+        """Until when it holds."""
+        ...
+
+    @property
+    def keep(self) -> str | None:
+        """Why it stays although it may not be used."""
         ...
 
 
@@ -107,6 +111,7 @@ def declare_rule(
     allowed = permission(node, list(named), findings)
     role = node.get("role")
     actions = sum(field in node.values for field in _ACTIONS)
+    # A misspelt field is reported where it stands. A second problem about what is missing would only hide the cure.
     if actions != 1:
         if actions:
             findings.add(_ACTION._replace(advice="make a rule of each"), node)
@@ -117,7 +122,7 @@ def declare_rule(
     hosts = checked_texts(node.values["hosts"], host_problem, findings) if "hosts" in node.values else (WILDCARD,)
     if model is None:
         return None
-    path, terms = findings.source.path, (model.reason, model.ticket, model.expires)
+    path, terms = findings.source.path, (model.reason, model.ticket, model.expires, None, model.keep)
     patterns = {
         kind: tuple(
             (pattern, Declaration(Origin(path, place.line + 1, place.column + 1), *terms)) for pattern, place in names

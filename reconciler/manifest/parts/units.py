@@ -1,15 +1,17 @@
-"""Numbers, booleans, dates and durations as people write them; readers raise ``ValueError`` with words for a person."""
+"""Numbers, booleans, ends and durations as people write them; readers raise ``ValueError`` with words for a person."""
 
-import datetime
 import re
 from typing import Final
 
 from reconciler.manifest.reader.source import quoted
+from reconciler.model import Expiry
 
 #: Longer numbers fit no field of Kafka (Java's ``long`` has 19 digits).
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})", re.ASCII)
 _AMOUNT = re.compile(r"([0-9]{1,19})[ ]?([A-Za-z]+)", re.ASCII)
+#: What somebody may have meant for a day, and for an instant.
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_INSTANT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]+)?(.*)", re.ASCII)
 
 MILLISECONDS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 BYTES: Final = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
@@ -42,14 +44,29 @@ def boolean(text: str) -> bool:
     raise ValueError(f"{quoted(text)} is neither true nor false: write {word}")
 
 
-def day(text: str) -> datetime.date:
-    """A date as YYYY-MM-DD."""
+def ending(text: str) -> Expiry:
+    """A day as YYYY-MM-DD, or an instant as RFC 3339 writes it, with an offset and whole seconds."""
+    try:
+        return Expiry.of(text)
+    except ValueError:
+        raise ValueError(_no_ending(text)) from None
+
+
+def _no_ending(text: str) -> str:
     if _DAY.fullmatch(text):
-        try:
-            return datetime.date.fromisoformat(text)
-        except ValueError:
-            raise ValueError(f"{text} is not a date: write a day that its month has") from None
-    raise ValueError(f"{quoted(text)} is not a date: write YYYY-MM-DD")
+        return f"{text} is not a date: write a day that its month has"
+    found = _INSTANT.fullmatch(text)
+    if found is None:
+        return f"{quoted(text)} is not a date: write YYYY-MM-DD, or an instant such as 2027-01-31T18:00:00Z"
+    # Without an offset it would end at another instant wherever it is read.
+    offset = "Z" if found[5] in ("", "z") else found[5]
+    meant = f"{found[1]}T{found[2]}{found[3] or ':00'}{offset}"
+    try:
+        Expiry.of(meant)
+    except ValueError:
+        return f"{quoted(text)} is not an instant: write it as 2027-01-31T18:00:00Z"
+    what = "has no offset" if not found[5] else "is not an instant"
+    return f"{quoted(text)} {what}: write {meant}" + ("" if found[5] else " for UTC")
 
 
 def seconds(text: str) -> float:

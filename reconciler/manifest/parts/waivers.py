@@ -8,14 +8,14 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from reconciler.manifest.parts.fields import VARIABLE_PATTERN, Day, ManifestModel, Text, refuse
+from reconciler.manifest.parts.fields import VARIABLE_PATTERN, Ends, ManifestModel, Text, ends, refuse
 from reconciler.manifest.parts.resources import Names, PatternTable, Resources
 from reconciler.manifest.parts.selectors import declare_selector
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings
 from reconciler.manifest.reader.nodes import MappingNode, Node, SequenceNode
 from reconciler.manifest.reader.source import quoted
-from reconciler.model import AclBinding, Origin, Selector
+from reconciler.model import AclBinding, Expiry, Origin, Selector
 
 _RULE_PATTERN = "^KA[0-9]{3}$"
 _RULE_SCHEMA = {"type": "string", "pattern": f"{_RULE_PATTERN}|{VARIABLE_PATTERN}"}
@@ -43,7 +43,7 @@ class FailureWaiver(ManifestModel):
     """A failure of a test that is accepted for a while."""
 
     reason: Text = Field(description="Why the failure is accepted.", examples=["the old reader goes in March"])
-    expires: Day = Field(description="The last day on which it is accepted.", examples=["2027-03-31"])
+    expires: Ends = ends("It is accepted", required=True)
     ticket: Text | None = Field(None, description="Where it was agreed.", examples=["SEC-1204"])
 
 
@@ -52,7 +52,7 @@ class LintWaiverSpec(SelectorItem):
 
     rule: RuleCode = Field(description="The rule, by its code.", examples=["KA007"])
     reason: Text = Field(description="Why the finding is accepted.", examples=["the exporter reads every topic"])
-    expires: Day = Field(description="The last day on which it is accepted.", examples=["2027-03-31"])
+    expires: Ends = ends("It is accepted", required=True)
     ticket: Text | None = Field(None, description="Where it was agreed.", examples=["SEC-1204"])
 
 
@@ -60,23 +60,23 @@ WaiveField = Annotated[
     list[LintWaiverSpec],
     Field(
         default_factory=list,
-        description="Findings of lint that are accepted, each with a reason and a last day; they stay counted.",
+        description="Findings of lint that are accepted, each with a reason and an end; they stay counted.",
         examples=[[{"rule": "KA007", "reason": "the exporter reads every topic", "expires": "2027-03-31"}]],
     ),
 ]
 
 
 class Waiver(NamedTuple):
-    """Why something is accepted, and the last day on which it is."""
+    """Why something is accepted, and until when."""
 
     reason: str
-    expires: datetime.date
+    expires: Expiry
     origin: Origin
     ticket: str | None = None
 
     def stands(self, as_of: datetime.date) -> bool:
-        """Whether it counts on that day."""
-        return self.expires >= as_of
+        """Whether it counts then."""
+        return not self.expires.over(as_of)
 
 
 @dataclass(frozen=True, slots=True)

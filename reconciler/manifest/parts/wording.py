@@ -1,7 +1,7 @@
 """What pydantic found, in our own words and at the place of the value."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, get_args
+from typing import Any, Final, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -107,13 +107,17 @@ def fields_at(model: type[BaseModel], path: Path) -> list[str]:
 
 
 def _model_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
+    by_name = False
     for part in path:
-        if isinstance(part, str):
-            by_alias = {field.alias: field.annotation for field in model.model_fields.values()}
-            inner = next(_models_in([by_alias.get(part)]), None)
+        # The key of a mapping by name, such as a config's, is no field.
+        if isinstance(part, str) and not by_name and part not in _TAGS:
+            annotation = {field.alias: field.annotation for field in model.model_fields.values()}.get(part)
+            inner = next(_models_in([annotation]), None)
             if inner is None:
                 return None
-            model = inner
+            model, by_name = inner, get_origin(annotation) is dict
+        else:
+            by_name = False
     return model
 
 

@@ -124,6 +124,7 @@ class _Composer:
         else:
             node = MappingNode(mark.line, mark.column)
         self._count(node)
+        # With an anchor one place means many, and nested aliases grow without bound: nobody can review that.
         if event.anchor is not None or event.tag is not None:
             self._findings.add(_ANCHOR if event.anchor is not None else _TAG, node)
         if depth == MAX_DEPTH:

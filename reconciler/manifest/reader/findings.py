@@ -85,6 +85,7 @@ class Findings:
             self._has_excused = True
             self._places.add((origin.line, origin.column))
             return
+        # A generated file with one mistake has it a thousand times: the rest is counted.
         if self._found[severity] >= MOST_PROBLEMS:
             self.count_more(origin, 1, severity)
             return

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, TypeVar
 from reconciler.model.change import Change, resource_of
 
 #: The listed kinds by the name of their modules, in the order in which they are shown.
-LISTED_KINDS: Final = ("quota", "group_config")
+LISTED_KINDS: Final = ("quota", "group_config", "scram_user")
 
 
 def listed_kinds(floor: str) -> tuple[Any, ...]:

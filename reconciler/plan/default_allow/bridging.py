@@ -58,6 +58,7 @@ def bridges(live: ClusterState, steps: Sequence[Step], terms: Terms) -> Bridges:
         *_Sweep(ground, Side.CLOSING, change.closed, olds, _Holders(after, olds)).results(),
         *_Sweep(ground, Side.OPENING, change.opened, news, _Holders(before, news)).results(),
     ]
+    # Apply cannot see whether default-allow is on, so it would keep or drop a bridge by guess: say that none protects.
     if (reason := _unobservable(live, old, terms)) is not None:
         found = [
             Unbridged(item.pattern, item.side, reason, item.principals) if isinstance(item, Bridge) else item

@@ -10,7 +10,6 @@ from reconciler.codec import (
     ANY_TEXT,
     BOOLEAN,
     COUNT,
-    DATE,
     NUMBER,
     TEXT,
     Codec,
@@ -26,7 +25,7 @@ from reconciler.codec import (
     record,
     text,
 )
-from reconciler.codec.values import ORIGIN
+from reconciler.codec.values import EXPIRY, MOMENT, ORIGIN
 from reconciler.diff import Skipped, SkipReason
 from reconciler.model import Change
 from reconciler.plan.default_allow.bridge import Bridge, Bridges, Unbridged
@@ -63,7 +62,12 @@ _STEP_FIELDS: Final = (
         "The place in the manifests, file:line:column; null: nothing asks for it.",
         "acls.yaml:8:16",
     ),
-    field("expires", nullable(DATE), "The last day on which what it creates is wanted; null: no end.", "2027-01-31"),
+    field(
+        "expires",
+        nullable(EXPIRY),
+        "Until when what it creates is wanted, through a day or until an instant; null: no end.",
+        "2027-01-31",
+    ),
     field(
         "reason", nullable(ANY_TEXT), "Why it is wanted, as its declaration says; null: it does not.", "nightly loads"
     ),
@@ -158,7 +162,7 @@ PLAN: Final[Record[Plan]] = record(
             "name", TEXT, "Its name in the manifests.", "prod", get=lambda plan: plan.terms.cluster, attr="cluster_name"
         ),
     ),
-    field("asOf", DATE, "The day that decides what has expired.", _DAY),
+    field("asOf", MOMENT, "The instant, or the begin of the day, that decides what has expired.", f"{_DAY}T08:00:00Z"),
     field("options", OPTIONS, "What the command line asked for."),
     field("terms", TERMS, "The facts and limits that the plan was made under."),
     field("facts", FACTS, "What no API tells of the cluster, and who states it.", get=lambda plan: plan.terms.facts),

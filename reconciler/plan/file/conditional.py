@@ -75,7 +75,7 @@ _FORMS: Final[dict[str, Record[Conditional]]] = {
     "bridge": record(
         Bridge,
         derived("phase", PHASE, PHASE_TITLES, 1, get=lambda _: Phase.CREATE_FIRST),
-        derived("untilPhase", PHASE, "The phase in which it is taken away again.", 12, get=lambda _: Phase.DELETE_LAST),
+        derived("untilPhase", PHASE, "The phase in which it is taken away again.", 14, get=lambda _: Phase.DELETE_LAST),
         derived("condition", constant(_OBSERVED), "When apply does this.", _OBSERVED, get=lambda _: _OBSERVED),
         _SIDE,
         field("means", by_value(Means), "How the resource is kept covered.", "bridge"),

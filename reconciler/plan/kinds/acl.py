@@ -20,7 +20,7 @@ from reconciler.model import (
     ResourceType,
     Selector,
 )
-from reconciler.plan.kinds.interface import LackingRight, PhaseContext
+from reconciler.plan.kinds.interface import Conditions, LackingRight, NewPassword, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Refusal
@@ -111,6 +111,26 @@ def observe(change: Change, live: ClusterState) -> Observed:
 def lacking_right(live: ClusterState) -> LackingRight | None:
     """ALTER on the cluster."""
     return LackingRight("change ACLs", "ALTER") if live.may_alter_acls is False else None
+
+
+def obstacle(change: Change, conditions: Conditions) -> str | None:
+    """None."""
+    return None
+
+
+def references(change: Change) -> tuple[str, ...]:
+    """None."""
+    return ()
+
+
+def passwords(change: Change) -> Iterator[NewPassword]:
+    """None."""
+    yield from ()
+
+
+def logins(change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
+    """None."""
+    yield from ()
 
 
 def refusals(change: Change) -> Iterator[Refusal]:

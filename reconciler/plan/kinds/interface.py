@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from reconciler.codec import Codec
 from reconciler.model import AclBinding, Change, ClusterState, Selector
+from reconciler.model.secret_permit import NOTHING_PERMITTED, SecretPermit
 from reconciler.plan.observed import Observed
 from reconciler.plan.overlap import TopicReach
 from reconciler.plan.phase import Phase
@@ -25,11 +26,36 @@ class PhaseContext:
     opened: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What holds for every change of a run, and that no change may touch or do without.
+
+    ``logins`` are the principals that have to be able to log in as they do now, each with what it is; ``permit`` says
+    which references to secrets are followed.
+    """
+
+    logins: Mapping[str, str] = field(default_factory=dict)
+    permit: SecretPermit = NOTHING_PERMITTED
+
+
 class LackingRight(NamedTuple):
     """``what`` our login may not do, in words, for lack of the ``right`` on the cluster."""
 
     what: str
     right: str
+
+
+class NewPassword(NamedTuple):
+    """A password that a change sets: whose, for which mechanism, and the reference to it; none of a salted one."""
+
+    name: str
+    mechanism: str
+    reference: str
+
+    @property
+    def principal(self) -> str:
+        """The principal who logs in with it."""
+        return f"User:{self.name}"
 
 
 class Kind(Protocol):
@@ -79,6 +105,22 @@ class Kind(Protocol):
 
     def lacking_right(self, live: ClusterState) -> LackingRight | None:
         """What our login may not do to this kind, if the cluster told so."""
+        ...
+
+    def obstacle(self, change: Change, conditions: Conditions) -> str | None:
+        """Why a change cannot be made here, whatever a person acknowledges; ``None`` if it can."""
+        ...
+
+    def references(self, change: Change) -> tuple[str, ...]:
+        """The references to secrets that performing a change follows."""
+        ...
+
+    def passwords(self, change: Change) -> Iterator[NewPassword]:
+        """The passwords that a change sets, one for each way to log in with it."""
+        ...
+
+    def logins(self, change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
+        """Principals whose login a change alters on this very cluster, each with a sentence about it."""
         ...
 
     def refusals(self, change: Change) -> Iterator[Refusal]:

@@ -24,7 +24,7 @@ from reconciler.model import (
     values_of,
 )
 from reconciler.model.listing import Item
-from reconciler.plan.kinds.interface import LackingRight, PhaseContext
+from reconciler.plan.kinds.interface import Conditions, LackingRight, NewPassword, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Refusal
@@ -122,6 +122,22 @@ class ListedKind:
     def right(self, change: Change) -> tuple[AclOperation, ResourcePattern]:
         """What a broker asks of us before it performs a change, and on what."""
         return self.operation, resource_of(change).place or _CLUSTER
+
+    def obstacle(self, change: Change, conditions: Conditions) -> str | None:
+        """None: values are set and removed as they are."""
+        return None
+
+    def references(self, change: Change) -> tuple[str, ...]:
+        """None: values are written out."""
+        return ()
+
+    def passwords(self, change: Change) -> Iterator[NewPassword]:
+        """None."""
+        yield from ()
+
+    def logins(self, change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
+        """None."""
+        yield from ()
 
     def refusals(self, change: Change) -> Iterator[Refusal]:
         """None: it grants nothing and loses nothing."""

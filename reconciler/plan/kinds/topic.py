@@ -1,11 +1,8 @@
-"""Topics: created and deleted as a whole; a live one gets partitions, or other configs."""
+"""Topics: created and deleted as a whole; a live one gets partitions, other configs, or its replicas elsewhere."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from reconciler.codec import COUNT, TEXT, Codec, Record, field, mapping, nullable, record
-from reconciler.codec.changes import created, deleted, updated
-from reconciler.codec.values import ASSIGNMENTS, NAME
 from reconciler.model import (
     Change,
     ClusterState,
@@ -18,80 +15,43 @@ from reconciler.model import (
     Topic,
     TopicConfigs,
     TopicPartitions,
+    TopicReplicas,
     Update,
     data_loss,
 )
-from reconciler.plan.kinds.interface import LackingRight, PhaseContext
+from reconciler.plan.kinds.interface import Conditions, LackingRight, NewPassword, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
+from reconciler.plan.observed_replicas import MOST_COPIED, observed_replicas
 from reconciler.plan.observed_topic import observed_configs, observed_creation, observed_id, observed_partitions
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard, Refusal, refusal
+from reconciler.plan.topic_json import CODECS as _CODECS
 
 #: Of all kinds only topics have declared states that Kafka cannot reach.
-TYPES: Final = (Topic, TopicPartitions, TopicConfigs, Impossible)
+TYPES: Final = (Topic, TopicPartitions, TopicConfigs, TopicReplicas, Impossible)
+CODECS: Final = _CODECS
 #: Whether brokers create a topic when a client asks for it.
 AUTO_CREATE: Final = "auto.create.topics.enable"
 PARTITIONS: Final = "num.partitions"
 REPLICAS: Final = "default.replication.factor"
-_PARTS: Final = (TopicPartitions, TopicConfigs)
+_PARTS: Final = (TopicPartitions, TopicConfigs, TopicReplicas)
 
-_NAME: Final = field("name", NAME, "The name.", "orders")
-_ID: Final = field(
-    "topicId",
-    nullable(TEXT),
-    "Kafka's id of the topic; null where it does not exist or is unknown.",
-    "AAAAAAAAAAAAAAAAAAAAAA",
-)
-_ASSIGNMENTS: Final = ("replicaAssignments", ASSIGNMENTS, "The brokers of each partition, where they are asked for.")
-_TOPIC: Final[Record[Topic]] = record(
-    Topic,
-    _NAME,
-    _ID,
-    field("partitions", nullable(COUNT), "How many; null where the broker decides.", 6, attr="num_partitions"),
-    field("replicationFactor", nullable(COUNT), "How many replicas; null where the broker decides.", 3),
-    field("configs", mapping(TEXT), "Configs of the topic itself, by name."),
-    field(*_ASSIGNMENTS, default=None, omit=True),
-)
-_PARTITIONS: Final[Record[TopicPartitions]] = record(
-    TopicPartitions,
-    _NAME,
-    _ID,
-    field("partitions", COUNT, "How many there are.", 6, attr="count"),
-    field(*_ASSIGNMENTS, attr="assignments", default=None, omit=True),
-)
-_CONFIGS: Final[Record[TopicConfigs]] = record(
-    TopicConfigs,
-    _NAME,
-    _ID,
-    field("configs", mapping(nullable(TEXT)), "Configs that differ, by name; null: not set on the topic."),
-)
-
-
-def _difference(before: TopicPartitions | TopicConfigs, after: TopicPartitions | TopicConfigs) -> str | None:
-    if (before.name, before.topic_id) != (after.name, after.topic_id):
-        return "before and after are not the same topic"
-    if isinstance(before, TopicConfigs) and isinstance(after, TopicConfigs) and [*before.configs] != [*after.configs]:
-        return f"before and after do not have the same configs of topic {before.name}"
-    return None
-
-
-CODECS: Final[Mapping[str, Codec[Any]]] = {
-    "CreateTopic": created(_TOPIC),
-    "DeleteTopic": deleted(_TOPIC),
-    "CreatePartitions": updated(_PARTITIONS, _difference),
-    "AlterConfigs": updated(_CONFIGS, _difference),
+_UPDATES: Final = {
+    TopicPartitions: "CreatePartitions",
+    TopicConfigs: "AlterConfigs",
+    TopicReplicas: "MoveReplicas",
 }
 
 
 def action(change: Change) -> str:
-    """``CreateTopic``, ``DeleteTopic``, ``CreatePartitions`` or ``AlterConfigs``; ``Impossible`` is never performed."""
+    """What is done to a live or a new topic; ``Impossible`` is never performed."""
     match change:
         case Create():
             return "CreateTopic"
         case Delete():
             return "DeleteTopic"
         case Update():
-            return "CreatePartitions" if isinstance(change.after, TopicPartitions) else "AlterConfigs"
+            return _UPDATES[type(change.after)]
         case Impossible():
             return "Impossible"
 
@@ -105,6 +65,8 @@ def describe(change: Change) -> str:
             return f"delete topic {change.before.name}"
         case Update(_, TopicPartitions(name)):
             return f"add partitions to topic {name}"
+        case Update(_, TopicReplicas(name)):
+            return f"move replicas of topic {name}"
         case Update(_, after):
             return f"alter configs of topic {after.name}"
         case Impossible(what, name):
@@ -202,6 +164,8 @@ def phase(change: Change, context: PhaseContext) -> Phase:
             return Phase.CREATE_PARTITIONS
         case Update(_, TopicConfigs()):
             return Phase.DELETE_TOPIC if losses(change) else Phase.ALTER_CONFIGS
+        case Update(_, TopicReplicas()):
+            return Phase.MOVE_REPLICAS
     raise TypeError(f"{change!r} is not a step on a topic")
 
 
@@ -210,11 +174,34 @@ def lacking_right(live: ClusterState) -> LackingRight | None:
     return None
 
 
+def obstacle(change: Change, conditions: Conditions) -> str | None:
+    """None."""
+    return None
+
+
+def references(change: Change) -> tuple[str, ...]:
+    """None."""
+    return ()
+
+
+def passwords(change: Change) -> Iterator[NewPassword]:
+    """None."""
+    yield from ()
+
+
+def logins(change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
+    """None."""
+    yield from ()
+
+
 def refusals(change: Change) -> Iterator[Refusal]:
-    """Records that go are lost for good: each topic needs a person's word."""
+    """Records that go are lost for good, and large copies slow brokers down: each topic needs a person's word."""
     name = name_of(change)
     if isinstance(change, Delete):
         yield refusal(Guard.TOPIC_DELETE, name, f"deletes topic {name} and all its records")
+    if isinstance(change.after, TopicReplicas) and change.after.copied > MOST_COPIED:
+        size = f"{change.after.copied // 2**30:,} GiB"
+        yield refusal(Guard.REPLICA_MOVE, name, f"copies up to {size} between brokers to move replicas of topic {name}")
     for reason in losses(change):
         yield refusal(Guard.DATA_LOSS, name, f"may lose records of topic {name}: {reason}")
 
@@ -267,4 +254,6 @@ def observe(change: Change, live: ClusterState) -> Observed:
             return observed_partitions(before, after, topic_id, topic, name)
         case Update(TopicConfigs() as old, TopicConfigs() as new):
             return observed_configs(old, new, topic)
+        case Update(TopicReplicas() as old, TopicReplicas() as new):
+            return observed_replicas(old, new, topic, live)
     raise TypeError(f"{change!r} is not a step on a topic")

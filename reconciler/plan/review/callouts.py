@@ -13,6 +13,8 @@ from reconciler.plan.review.proof import Violation
 
 #: The rule of :func:`interruptions`.
 INTERRUPTED: Final = "interrupted"
+#: Of a step that decides who can log in.
+LOGIN: Final = "login"
 _RECORDS: Final = frozenset({AclOperation.READ, AclOperation.WRITE})
 
 
@@ -107,6 +109,7 @@ def _of_row(row: AccessChange) -> Iterator[Callout]:
         yield Callout("everyone", who, f"whoever has no ACL of its own gains {operations} on {row.region}{certain}")
     if row.principal == ANONYMOUS:
         yield Callout("everyone", who, f"{name}, whoever connects without a login, gains {operations} on {row.region}")
+    # CREATE_TOKENS is on a resource of type USER (KIP-373): the resource is whom one becomes, not who holds the right.
     if kind is ResourceType.USER and AclOperation.CREATE_TOKENS in row.gained:
         text = f"{name} gains CREATE_TOKENS on {row.region}: with a token one logs in as that user{certain}"
         yield Callout("impersonation", who, text)
@@ -119,8 +122,10 @@ def _of_row(row: AccessChange) -> Iterator[Callout]:
             yield Callout("cluster-alter", who, text)
         elif AclOperation.ALTER_CONFIGS in row.gained:
             yield Callout("cluster-configs", who, f"{name} gains {operations} on the cluster: {_RECONFIGURES}{certain}")
+        # Every idempotent producer needs it on old brokers, and WRITE on any topic implies it (KIP-679).
         elif row.gained != (AclOperation.IDEMPOTENT_WRITE,):
             yield Callout("cluster", who, f"{name} gains {operations} on the cluster{certain}")
+    # An empty name is the root of all names: the region holds what nobody has created yet.
     elif not row.region.names.text:
         text = f"{name} gains {operations} on {row.region}, including future ones{certain}"
         yield Callout("wildcard", who, text)

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from itertools import chain
 from typing import Final, TypeAlias
 
-from reconciler.access import DifferenceRow, Hosts, KafkaVersion, Region
+from reconciler.access import DifferenceRow, KafkaVersion, Region
 from reconciler.access.hosts import is_dead
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.lint.covering import covers
@@ -66,6 +66,7 @@ class Effect:
 def effects(steps: Sequence[Step], found: Transition, desired: DesiredState) -> tuple[Effect | None, ...]:
     """One for each step of a transition, ``None`` for topics."""
     rows, covering = _TransitionRows(found), _Covers(found.after.bindings)
+    # A DENY that comes with its ALLOW in one plan changes nothing on its own; it narrows what the ALLOW would grant.
     created = [binding for step in steps if step.change.before is None and (binding := touched_binding(step.change))]
     allows = OverlapIndex((one for one in created if _allows(one)), any_entry=False)
 
@@ -150,7 +151,7 @@ class _TransitionRows:
         spoken = granted_operations(binding.entry.operation, binding.entry.permission_type)
         return any(
             _speaks_of(binding, spoken, row, row.gained if gained else row.lost)
-            and _from_one_host(binding.entry.host, row.hosts, version)
+            and row.hosts.may_meet(binding.entry.host, version)
             for row in self._near(binding, spoken)
         )
 
@@ -206,11 +207,6 @@ def _speaks_of(
 def _shares_a_name(pattern: ResourcePattern, region: Region) -> bool:
     known = replace(region, cuts=(*region.cuts, ASTERISK_NAMES)) if pattern.is_wildcard else region
     return known.meets(names_of(pattern))
-
-
-def _from_one_host(host: str, hosts: Hosts, version: KafkaVersion) -> bool:
-    """Whether an entry's host and the hosts of a row can be one; ranges are taken to be."""
-    return host == WILDCARD or "/" in host or hosts.contains(host, version)
 
 
 class _Covers:

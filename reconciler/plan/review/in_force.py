@@ -43,6 +43,7 @@ def _sentences(principal: str | None, rows: Iterable[AccessChange], state: Autho
     }
     samples = [found.sample for found in host_classes(hosts, state.kafka_version)]
     for row in rows:
+        # A row for any host is asked about every class of hosts: a DENY on one of them narrows it.
         asked = [row.witness.host, *(samples if row.hosts == str(ANY_HOST) else ())]
         lacking = tuple(
             operation

@@ -1,4 +1,4 @@
-"""Guards that look at what bindings mean: lockout, protection, ALTER on the cluster, what breaks a broker.
+"""Guards that look at what bindings mean: lockout, protection, power over the cluster, what breaks a broker.
 
 Access before and after is computed on all live bindings (``reconciler.access``), whatever the scope is.
 """
@@ -93,6 +93,7 @@ def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Refusal]:
     """Changes of effective access to a protected name or principal, whatever binding causes them; each object once."""
     if not facts.protect:
         return
+    # What is folded out of sight in a review is still judged here.
     told = (*difference.rows, *difference.exceptions, *difference.reached_with_exceptions())
     own = _OwnRows(told)
     super_users = frozenset(facts.established_super_users)
@@ -152,7 +153,9 @@ def _names(selector: Selector, regions: Iterable[Region]) -> bool:
 
 
 def _cluster_alter(difference: AccessDifference) -> Iterator[Refusal]:
-    """Who gains ALTER on the cluster, and so may grant itself anything; each principal once.
+    """Who gains ALTER or ALTER_CONFIGS on the cluster, and so may do anything; each principal once.
+
+    With ALTER_CONFIGS it adds a listener on which it logs in as anybody: see ``cluster-configs`` of ``callouts``.
 
     Where everybody else gains it, those whom that reaches are not named one by one.
     """
@@ -160,13 +163,19 @@ def _cluster_alter(difference: AccessDifference) -> Iterator[Refusal]:
     everybody = {str(row.hosts) for row in gaining if row.principal is None}
     if str(ANY_HOST) not in everybody:
         gaining += [row for row in difference.reached() if _alters(row) and str(row.hosts) not in everybody]
+    altering = {row.principal or WILDCARD_PRINCIPAL for row in gaining if AclOperation.ALTER in row.gained}
     for principal in dict.fromkeys(row.principal or WILDCARD_PRINCIPAL for row in gaining):
-        message = f"{as_name(principal)} would gain ALTER on the cluster, and with it the right to change every ACL"
-        yield refusal(Guard.CLUSTER_ALTER, principal, message)
+        what = (
+            "ALTER on the cluster, and with it the right to change every ACL"
+            if principal in altering
+            else "ALTER_CONFIGS on the cluster, and with it the right to add a listener on which it logs in as anybody"
+        )
+        yield refusal(Guard.CLUSTER_ALTER, principal, f"{as_name(principal)} would gain {what}")
 
 
 def _alters(row: DifferenceRow) -> bool:
-    return row.region.resource_type is ResourceType.CLUSTER and AclOperation.ALTER in row.gained
+    powers = {AclOperation.ALTER, AclOperation.ALTER_CONFIGS}
+    return row.region.resource_type is ResourceType.CLUSTER and not powers.isdisjoint(row.gained)
 
 
 def _broken(after: Authorizer) -> Iterator[Refusal]:

@@ -97,6 +97,7 @@ def _states(before: Authorizer, steps: Iterable[Step]) -> Iterator[tuple[Phase, 
     for step in steps:
         if (binding := touched_binding(step.change)) is None:
             continue
+        # Within a phase brokers take requests in any order: only between phases is there a state to prove.
         if phase is not None and step.phase is not phase:
             state = state.with_changes(added, removed)
             yield phase, state

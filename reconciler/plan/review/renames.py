@@ -32,6 +32,7 @@ def renames(rows: Iterable[AccessChange]) -> tuple[Callout, ...]:
                 if operations:
                     side[row.principal].add((row.hosts, row.region, operations, row.reading))
     heirs: dict[frozenset[_Part], list[str]] = defaultdict(list)
+    # Who both gains and loses was given other access, not another name.
     for principal in sorted(gained.keys() - lost.keys()):
         heirs[frozenset(gained[principal])].append(principal)
     found = [

@@ -64,6 +64,7 @@ def _orphans(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
     left: dict[str, list[str]] = {}
     for binding in bindings_after(live.bindings, steps):
         resource_type, name, pattern_type = binding.pattern
+        # A prefix speaks of other topics too, so it is not about this one.
         if resource_type is ResourceType.TOPIC and pattern_type is PatternType.LITERAL and name in deleted:
             entry = binding.entry
             said = f"{as_name(entry.principal)} {entry.permission_type.name} {entry.operation.name}"

@@ -3,6 +3,7 @@
 from typing import Any
 
 from reconciler.access.hosts import ANY_HOST
+from reconciler.model import moment_text
 from reconciler.plan import EVERYBODY_ELSE, AccessChange, Plan, ids, operations_words
 from reconciler.report.formats.escaping import json_text
 from reconciler.report.formats.interface import FormatOptions
@@ -65,7 +66,7 @@ def plan_summary(plan: Plan, *, drift: bool) -> dict[str, Any]:
         "delete": counts.delete,
         "left": len(plan.skipped),
         "refused": len(plan.refusals),
-        "asOf": plan.as_of.isoformat(),
+        "asOf": moment_text(plan.as_of),
         "sourceCommit": plan.source_commit,
     }
 

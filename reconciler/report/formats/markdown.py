@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from reconciler.model import moment_text
 from reconciler.plan import Plan, plan_id
 from reconciler.report.access_lines import rows_shown
 from reconciler.report.formats.escaping import markdown_cell as cell
@@ -26,7 +27,7 @@ from reconciler.report.formats.sections import Measure, Section, fitted
 from reconciler.report.results import Check, CheckStatus, Finding, Level, Report, Tone, plan_verdict, verdict
 from reconciler.report.results.finding_groups import FindingGroup, finding_groups
 from reconciler.report.results.fleet import FleetCluster
-from reconciler.report.results.verdict import plan_counts
+from reconciler.report.results.verdicts import plan_counts
 from reconciler.report.style import counted
 
 _SIGNS: Final = {Tone.STOP: "🛑", Tone.CAUTION: "⚠️", Tone.CALM: "✅"}
@@ -93,7 +94,8 @@ def _plan_line(plan: Plan, report: Report, *, drift: bool = False) -> str:
     said = plan_verdict(plan, drift=drift).words
     address = report.address_of(plan.terms.cluster)
     which = f"id {code(cut(plan.cluster_id))}" + (f", at {code(cut(address))}" if address else "")
-    return f"{what} {code(cut(plan.terms.cluster))} ({which}): {prose(said)} · {plan_counts(plan)} · as of {plan.as_of}"
+    begin = f"{what} {code(cut(plan.terms.cluster))} ({which}): {prose(said)}"
+    return f"{begin} · {plan_counts(plan)} · as of {moment_text(plan.as_of)}"
 
 
 def _tail(report: Report) -> str:

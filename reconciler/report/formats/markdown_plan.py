@@ -15,7 +15,7 @@ from reconciler.report.formats.markdown_words import MOST_PLANS, at, cut, more
 from reconciler.report.formats.sections import Section
 from reconciler.report.results import Report
 from reconciler.report.results.notes import plan_notes
-from reconciler.report.results.verdict import plan_counts
+from reconciler.report.results.verdicts import plan_counts
 from reconciler.report.skipped_lines import skipped_groups
 from reconciler.report.step_lines import StepLine, note_lines, step_lines, steps_shown
 from reconciler.report.style import counted

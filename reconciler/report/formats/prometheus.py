@@ -5,7 +5,7 @@ Clusters are few and chosen by the operator; principals and names are many and c
 
 import datetime
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
@@ -31,6 +31,12 @@ _FLEET: Final = {
 def write(report: Report, options: FormatOptions) -> str:
     """The file's text."""
     registry = CollectorRegistry(auto_describe=False)
+    register(registry, report, lambda _: options.made)
+    return generate_latest(registry).decode()
+
+
+def register(registry: CollectorRegistry, report: Report, made: Callable[[str], datetime.datetime]) -> None:
+    """Put a report's series into a registry; ``made`` says when a cluster was read."""
     _steps(registry, "reconciler_drift", "Differences between what is declared and the cluster", report.drifts)
     _steps(registry, "reconciler_plan_steps", "Steps of the plan", report.plans)
     _left(registry, report.all_plans)
@@ -46,8 +52,7 @@ def write(report: Report, options: FormatOptions) -> str:
         registry=registry,
     )
     for cluster in report.clusters:
-        last.labels(_label(cluster)).set(int(options.made.timestamp()))
-    return generate_latest(registry).decode()
+        last.labels(_label(cluster)).set(int(made(cluster).timestamp()))
 
 
 def _steps(registry: CollectorRegistry, name: str, words: str, plans: Iterable[Plan]) -> None:

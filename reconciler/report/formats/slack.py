@@ -12,7 +12,7 @@ from reconciler.model.naming import as_name
 from reconciler.report.access_digest import AccessDigest, access_digest
 from reconciler.report.formats.escaping import json_text
 from reconciler.report.results import Check, CheckStatus, Report, Tone, verdict
-from reconciler.report.results.verdict import plan_counts
+from reconciler.report.results.verdicts import plan_counts
 from reconciler.report.style import counted, safe
 from reconciler.report.words import accepted_words
 

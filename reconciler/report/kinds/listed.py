@@ -31,7 +31,7 @@ class ListedKind:
     @property
     def METRIC(self) -> str:  # noqa: N802 - a constant of each kind
         """The same, in one word."""
-        return self.noun.replace(" ", "-")
+        return self.noun.replace(" ", "-").lower()
 
     @property
     def ACTIONS(self) -> Mapping[str, str]:  # noqa: N802 - a constant of each kind

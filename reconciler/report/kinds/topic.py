@@ -1,5 +1,6 @@
 """Topics in reports: what is sent, what the broker chooses, what goes with a topic that is deleted."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 
@@ -11,6 +12,7 @@ from reconciler.model import (
     Topic,
     TopicConfigs,
     TopicPartitions,
+    TopicReplicas,
     TopicUse,
     Update,
     readable,
@@ -21,7 +23,7 @@ from reconciler.plan.kinds.topic import PARTITIONS, REPLICAS
 from reconciler.report.kinds.interface import Alike, Detail, Words
 from reconciler.report.style import counted
 
-TYPES: Final = (Topic, TopicPartitions, TopicConfigs, Impossible)
+TYPES: Final = (Topic, TopicPartitions, TopicConfigs, TopicReplicas, Impossible)
 NOUN: Final = "topic"
 METRIC: Final = "topic"
 ACTIONS: Final = {
@@ -29,6 +31,7 @@ ACTIONS: Final = {
     "DeleteTopic": "delete",
     "CreatePartitions": "add-partitions",
     "AlterConfigs": "alter-configs",
+    "MoveReplicas": "move-replicas",
 }
 
 _SIZES: Final = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
@@ -54,6 +57,8 @@ def alike(changes: Sequence[Change]) -> Alike:
         case Update(TopicConfigs(_, old), TopicConfigs(_, new)) as change:
             lost = losses(change)
             return Alike(1 if lost else 6, ("configs", tuple(old.items()), tuple(new.items()), tuple(lost)))
+        case Update(TopicReplicas() as before, TopicReplicas() as after):
+            return Alike(5, ("replicas", before.assignments, after.assignments, after.copied))
         case Impossible(what, _, before, after):
             return Alike(2, (what, before, after))
     raise TypeError(f"{changes[0]!r} is not a change of a topic")
@@ -87,9 +92,32 @@ def words(changes: Sequence[Change], review: TopicReview) -> Words:
             sides = ((key, _value(key, old[key], review), _value(key, value, review)) for key, value in new.items())
             configs = (Detail("change", f"{key}: {before} → {after}") for key, before, after in sides)
             return Words(name, f"topic {name}", (*configs, *(Detail("warn", reason) for reason in losses(change))))
+        case Update(TopicReplicas() as before, TopicReplicas() as after):
+            return _moves(before, after)
         case Impossible(what, name):
             return Words(name, f"topic {name}: {what}")
     raise TypeError(f"{changes[0]!r} is not a change of a topic")
+
+
+def _moves(before: TopicReplicas, after: TopicReplicas) -> Words:
+    """``topic a: replicas of 2 partitions, 1 → 2 replicas, at most 4.0 GiB copied``, and what each broker gets."""
+    pairs = [(old, new) for old, new in zip(before.assignments, after.assignments, strict=True) if old != new]
+    old, new = (sorted({len(one) for one in side.assignments}) for side in (before, after))
+    counts = "" if old == new else f", {' and '.join(map(str, old))} → {' and '.join(map(str, new))} replicas"
+    copied = f", at most {_amount(after.copied)} copied" if after.copied else ", nothing copied"
+    more = Counter(broker for one, other in pairs for broker in {*other} - {*one})
+    fewer = Counter(broker for one, other in pairs for broker in {*one} - {*other})
+    lines = [
+        Detail("change", f"broker {broker}:{_signed('+', more[broker])}{_signed('-', fewer[broker])}")
+        for broker in sorted(more.keys() | fewer.keys())
+    ]
+    return Words(
+        after.name, f"topic {after.name}: replicas of {counted(len(pairs), 'partition')}{counts}{copied}", tuple(lines)
+    )
+
+
+def _signed(sign: str, count: int) -> str:
+    return f" {sign}{counted(count, 'replica')}" if count else ""
 
 
 def _size(topic: Topic, review: TopicReview) -> str:
@@ -148,5 +176,9 @@ def use_lines(use: TopicUse) -> Iterator[str]:
 def _bytes(size: int | None) -> str:
     if size is None:
         return ""
+    return f", {_amount(size)} on disk"
+
+
+def _amount(size: int) -> str:
     unit, divisor = next(((unit, number) for unit, number in _SIZES if size >= number), ("bytes", 1))
-    return f", {size / divisor:.1f} {unit} on disk" if divisor > 1 else f", {size} {unit} on disk"
+    return f"{size / divisor:.1f} {unit}" if divisor > 1 else f"{size} {unit}"

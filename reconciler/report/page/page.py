@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from reconciler.model import moment_text
 from reconciler.report.access_lines import PRINCIPALS_SHOWN
 from reconciler.report.formats.escaping import bare_name, names_apart, unformulaic
 from reconciler.report.page import changes, heat_map
@@ -21,8 +22,8 @@ from reconciler.report.style import counted, safe
 
 def page(report: Report, version: str, made: datetime.datetime | None = None) -> str:
     """The whole page, ``made`` at that moment. Nothing in it is fetched, and nothing but its own script may run."""
-    style, script = _file("page.css"), _file("page.js")
-    template = _environment().get_template("page.html")
+    style, script = asset("page.css"), asset("page.js")
+    template = environment().get_template("page.html")
     return template.render(
         view=page_view(report),
         version=version,
@@ -48,12 +49,13 @@ def _hash(text: str) -> str:
 
 
 @cache
-def _file(name: str) -> str:
+def asset(name: str) -> str:
+    """A file of the templates, as it is."""
     return (files("reconciler.report.page") / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     """Whatever is printed is made safe to show, then escaped; there is no way around it but ``Markup``."""
     environment = Environment(
         loader=PackageLoader("reconciler.report.page", "templates"),
@@ -64,6 +66,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     filters: dict[str, Callable[..., Any]] = {
+        "moment": moment_text,
         "coded": _coded,
         "counted": counted,
         "name": unformulaic,

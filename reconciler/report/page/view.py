@@ -16,7 +16,7 @@ from reconciler.report.results.finding_groups import FindingGroup, finding_group
 from reconciler.report.results.fleet import FleetCluster, FleetReport
 from reconciler.report.results.notes import Note, plan_notes
 from reconciler.report.results.report import StepCounts, step_counts
-from reconciler.report.results.verdict import plan_counts
+from reconciler.report.results.verdicts import plan_counts
 from reconciler.report.skipped_lines import SkippedGroup, skipped_groups
 from reconciler.report.step_lines import StepLine, note_lines, step_lines
 

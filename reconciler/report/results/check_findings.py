@@ -10,10 +10,12 @@ from reconciler.manifest import Meaning
 from reconciler.model import AclBinding
 from reconciler.model.naming import as_name, binding_name, ticked
 from reconciler.plan.guardrail_review import GuardrailReview
+from reconciler.report.results.broker_words import broken_lines
 from reconciler.report.results.documents import (
     BreachEntry,
     ChecksEntry,
     ClaimEntry,
+    ClusterTestEntry,
     PoliciesEntry,
     PolicyEntry,
     WitnessEntry,
@@ -38,6 +40,7 @@ def agreed_findings(agreed: ChecksEntry, cluster: str) -> Iterator[Finding]:
     for claim in agreed.claims:
         if claim.standing != "passed":
             yield _claim_finding(claim, cluster)
+    yield from (_cluster_finding(one, cluster) for one in agreed.cluster_tests if one.standing != "passed")
     yield from guardrail_findings(agreed.guardrails, cluster)
     for breach in agreed.breaches or ():
         yield _ownership_finding(breach, cluster)
@@ -66,6 +69,8 @@ def agreed_checks(agreed: ChecksEntry, cluster: str, basis: str) -> Iterator[Che
 def _checks(agreed: ChecksEntry, cluster: str) -> Iterator[Check]:
     for claim in agreed.claims:
         yield _claim_check(claim, cluster)
+    for one in agreed.cluster_tests:
+        yield _cluster_check(one, cluster)
     if agreed.breaches is not None:
         yield from _ownership_checks(agreed.breaches, cluster)
     for consent in agreed.consents:
@@ -107,6 +112,24 @@ def _claim_check(claim: ClaimEntry, cluster: str) -> Check:
     if standing is CheckStatus.WAIVED:
         message = f"{waived_words(claim.waiver)}: {claim.words}"
     return Check("AccessTests", f"{claim.test}: {claim.claim}", cluster, standing, message, lines, claim.place)
+
+
+def _cluster_finding(one: ClusterTestEntry, cluster: str) -> Finding:
+    """What a claim about brokers or features that did not pass comes to."""
+    rule = "cluster-test-undecided" if one.standing == "undecided" else "cluster-test"
+    message = f"{'undecided, ' if one.standing == 'undecided' else ''}claimed: {one.words}"
+    level = Level.ERROR if one.stops else Level.WARNING
+    waived = waived_words(one.waiver if one.standing == "waived" else None)
+    details = tuple(broken_lines(one))
+    return Finding(rule, rule, level, message, "", cluster, one.test, one.place, details, waived, checked=True)
+
+
+def _cluster_check(one: ClusterTestEntry, cluster: str) -> Check:
+    """A claim about brokers or features and what came of it."""
+    standing = _standing(one)
+    lines = () if standing is CheckStatus.PASSED else tuple(broken_lines(one))
+    waived = f"{waived_words(one.waiver)}: " if standing is CheckStatus.WAIVED else ""
+    return Check("ClusterTests", f"{one.test}: {one.key}", cluster, standing, waived + one.words, lines, one.place)
 
 
 def _ownership_finding(breach: BreachEntry, cluster: str) -> Finding:
@@ -165,7 +188,7 @@ def _policy_standing(form: PolicyEntry) -> CheckStatus:
     return CheckStatus.UNDECIDED if form.standing == "undecided" else CheckStatus.FAILED
 
 
-def _standing(claim: ClaimEntry) -> CheckStatus:
+def _standing(claim: ClaimEntry | ClusterTestEntry) -> CheckStatus:
     if claim.standing == "passed":
         return CheckStatus.PASSED
     if claim.standing == "waived":

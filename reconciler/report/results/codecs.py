@@ -23,8 +23,10 @@ from reconciler.plan.file.guardrails import GUARDRAILS
 from reconciler.plan.guardrail_review import NO_GUARDRAILS
 from reconciler.report.results.documents import (
     BreachEntry,
+    BrokerAnswerEntry,
     ChecksEntry,
     ClaimEntry,
+    ClusterTestEntry,
     ConsentEntry,
     DeclaredBinding,
     DeclaredTopic,
@@ -57,6 +59,7 @@ _MESSAGE: Final = field("message", ANY_TEXT, "What is wrong.", "nobody connects 
 _ADVICE: Final = field("advice", ANY_TEXT, "What to do.", "remove it")
 _PLACE: Final = field("place", ORIGIN, "The place in the manifests, file:line:column.", "acls.yaml:8:16")
 _CLUSTER: Final = field("cluster", TEXT, "The cluster.", "prod")
+_UNSEEN: Final = field("unseen", _TEXTS, "What decides access there and no ACL listing shows.", default=(), omit=True)
 _BASIS: Final = field("basis", TEXT, "The state that was looked at.", "declared")
 _IDLE: Final = field("idleWaivers", _ORIGINS, "Waivers that accept nothing that was found.")
 _STANDING: Final = field("standing", TEXT, "What came of it.", "failed")
@@ -65,7 +68,7 @@ _STOPS: Final = field("stops", BOOLEAN, "Whether it ends the command with a fail
 _WAIVER: Final[Record[WaiverEntry]] = record(
     WaiverEntry,
     field("reason", ANY_TEXT, "Why it is accepted.", "until the migration is over"),
-    field("expires", TEXT, "The last day on which it is accepted.", "2027-01-31"),
+    field("expires", TEXT, "Until when it is accepted.", "2027-01-31"),
     field("ticket", nullable(ANY_TEXT), "The ticket.", "OPS-42", default=None),
     field("place", ORIGIN, "Where it is declared.", "acls.yaml:8:16", default=None, omit=True),
 )
@@ -104,6 +107,7 @@ LINT: Final[Record[LintOutput]] = record(
                     "if the brokers' super.users has User:admin",
                     default=None,
                 ),
+                _UNSEEN,
             )
         ),
         "One for each state that was looked at.",
@@ -141,6 +145,32 @@ CLAIM: Final[Record[ClaimEntry]] = record(
     field("mending", nullable(_REMEDIATION), "Bindings that would make it hold.", default=None),
     _WAIVED,
 )
+_ANSWERS: Final = array(
+    record(
+        BrokerAnswerEntry,
+        field("broker", nullable(integer(None)), "The broker's id; null: the cluster.", 1),
+        field("found", ANY_TEXT, "What it has, and where that comes from.", "true (from its file)", default=""),
+        field("doubt", ANY_TEXT, "Why that is not known, or no answer.", "it hides the value", default=""),
+    )
+)
+_CLUSTER_TEST: Final[Record[ClusterTestEntry]] = record(
+    ClusterTestEntry,
+    field("test", TEXT, "The test's name.", "no accidental topics"),
+    field("document", TEXT, "The document that declares it.", "brokers"),
+    field("key", TEXT, "The config of brokers, or the feature.", "auto.create.topics.enable"),
+    _PLACE,
+    _SEVERITY,
+    _STANDING,
+    _STOPS,
+    field("words", ANY_TEXT, "The claim in words.", "auto.create.topics.enable is false on every broker"),
+    field("breaking", _ANSWERS, "The answers that are not as claimed.", default=()),
+    field("unknown", _ANSWERS, "The answers that tell nothing.", default=()),
+    field("note", ANY_TEXT, "What somebody else states of it; it decides nothing.", "", default="", omit=True),
+    _WAIVED,
+)
+_CLUSTER_TESTS: Final = field(
+    "clusterTests", array(_CLUSTER_TEST), "The claims of cluster tests.", default=(), omit=True
+)
 _GUARDRAILS: Final = field(
     "guardrails", GUARDRAILS, "What judged the manifests besides themselves.", default=NO_GUARDRAILS, omit=True
 )
@@ -149,7 +179,17 @@ TEST: Final[Record[TestOutput]] = record(
     field("passed", BOOLEAN, "Whether no claim failed.", True),
     field(
         "clusters",
-        array(record(TestedState, _CLUSTER, _BASIS, field("claims", array(CLAIM), "The claims."), _GUARDRAILS)),
+        array(
+            record(
+                TestedState,
+                _CLUSTER,
+                _BASIS,
+                field("claims", array(CLAIM), "The claims of access tests."),
+                _GUARDRAILS,
+                _UNSEEN,
+                _CLUSTER_TESTS,
+            )
+        ),
         "One for each state that was looked at.",
     ),
 )
@@ -204,6 +244,7 @@ CHECKS: Final[Record[ChecksEntry]] = record(
     field("policies", nullable(_POLICIES), "Topics and topic policies.", default=None, omit=True),
     field("consents", array(_CONSENT), "The consents that something declared relies on.", default=(), omit=True),
     _GUARDRAILS,
+    _CLUSTER_TESTS,
 )
 _DECLARED: Final[Record[DeclaredBinding]] = record(
     DeclaredBinding,

@@ -39,7 +39,10 @@ class LintEntry:
 
 @dataclass(frozen=True, slots=True)
 class LintedState:
-    """What ``lint`` says of one state; ``ignored`` and ``implied`` count findings that are not shown."""
+    """What ``lint`` says of one state; ``ignored`` and ``implied`` count findings that are not shown.
+
+    ``unseen`` is what decides access there and no ACL listing shows.
+    """
 
     cluster: str
     basis: str
@@ -49,6 +52,7 @@ class LintedState:
     ignored: int = 0
     implied: int = 0
     condition: str | None = None
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +104,42 @@ class ClaimEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerAnswerEntry:
+    """What one broker says of a config, or the cluster (``None``) of a feature; ``doubt``: why it is not known."""
+
+    broker: int | None
+    found: str = ""
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTestEntry:
+    """One claim of a ClusterTest and its result; ``note`` is what somebody else states of the same fact."""
+
+    test: str
+    document: str
+    key: str
+    place: Origin
+    severity: Level
+    standing: str
+    stops: bool
+    words: str
+    breaking: tuple[BrokerAnswerEntry, ...] = ()
+    unknown: tuple[BrokerAnswerEntry, ...] = ()
+    note: str = ""
+    waiver: WaiverEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TestedState:
-    """The claims of one state."""
+    """The claims of one state; ``unseen`` as in :class:`LintedState`."""
 
     cluster: str
     basis: str
     claims: tuple[ClaimEntry, ...]
     guardrails: GuardrailReview = NO_GUARDRAILS
+    unseen: tuple[str, ...] = ()
+    cluster_tests: tuple[ClusterTestEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +229,7 @@ class ChecksEntry:
     policies: PoliciesEntry | None = None
     consents: tuple[ConsentEntry, ...] = ()
     guardrails: GuardrailReview = NO_GUARDRAILS
+    cluster_tests: tuple[ClusterTestEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

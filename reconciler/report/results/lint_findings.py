@@ -38,6 +38,12 @@ def idle_waivers(places: Iterable[Origin], cluster: str) -> Iterator[Finding]:
         yield Finding("idle-waiver", "idle-waiver", Level.WARNING, message, "remove it", cluster, "", place)
 
 
+def unseen_findings(facts: Iterable[str], cluster: str) -> Iterator[Finding]:
+    """What no finding about ACLs can take into account."""
+    for fact in facts:
+        yield Finding("not-seen", "not-seen", Level.NOTE, fact, "", cluster)
+
+
 def problem_finding(problem: ProblemEntry) -> Finding:
     """A problem in a manifest."""
     place = Origin(problem.file, problem.line, problem.column)

@@ -17,6 +17,8 @@ _LEVELS: Final = {
     SkipReason.UNSUPPORTED: Level.WARNING,
     SkipReason.LEFTOVER: Level.WARNING,
     SkipReason.UNDECLARED: Level.WARNING,
+    SkipReason.BREAK_GLASS: Level.WARNING,
+    SkipReason.UNFINISHED: Level.WARNING,
 }
 
 

@@ -14,7 +14,7 @@ from reconciler.report.results.codecs import CHECKS, FAILED, LINT, REFUSAL, TEST
 from reconciler.report.results.documents import ChecksEntry, LintOutput, TestOutput, ValidateOutput
 from reconciler.report.results.finding import Level
 from reconciler.report.results.fleet import FleetReport, fleet_checks, fleet_findings
-from reconciler.report.results.lint_findings import idle_waivers, lint_finding, problem_finding
+from reconciler.report.results.lint_findings import idle_waivers, lint_finding, problem_finding, unseen_findings
 from reconciler.report.results.plan_findings import (
     failed_check,
     failed_finding,
@@ -24,6 +24,7 @@ from reconciler.report.results.plan_findings import (
     verification_findings,
 )
 from reconciler.report.results.report import Report
+from reconciler.report.results.tightened import TIGHTEN, tighten_findings
 
 T = TypeVar("T")
 _SHOWN: Final = 5
@@ -43,6 +44,9 @@ def read_result(document: object, *, drift: bool = False) -> Report:
         case {"failed": _, "status": _}:
             failed = _read(FAILED, document)
             return Report(findings=(failed_finding(failed),), checks=(failed_check(failed),))
+        case {"tightened": tightened}:
+            found = _read(TIGHTEN, tightened)
+            return Report(findings=tuple(tighten_findings(found)), looked=((found.cluster, found.basis),))
         case {"states": [*states]} if all(isinstance(state, dict) and "findings" in state for state in states):
             return _lint_report(_read(LINT, document))
         case {"passed": _, "clusters": [*_]}:
@@ -52,7 +56,8 @@ def read_result(document: object, *, drift: bool = False) -> Report:
         case {"run": _, "totals": _, "clusters": [*_]}:
             return fleet_result(_shaped(FleetReport, document))
     raise ResultError(
-        "it is not what plan, drift, fleet drift, lint, test or validate print with --output json, nor a saved plan"
+        "it is not what plan, drift, fleet drift, lint, test, tighten or validate print with --output json, "
+        "nor a saved plan"
     )
 
 
@@ -69,7 +74,14 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
     servers = ((plan.terms.cluster, _read(_SERVERS, document.get("bootstrapServers", []))),)
     if drift:
         # A report refuses nothing: guards speak when somebody plans to change the cluster.
-        return Report(drifts=(plan,), findings=left_findings(plan), servers=servers)
+        found = ChecksEntry(cluster_tests=_read(CHECKS, document).cluster_tests)
+        cluster = plan.terms.cluster
+        return Report(
+            drifts=(plan,),
+            findings=(*agreed_findings(found, cluster), *left_findings(plan)),
+            checks=tuple(agreed_checks(found, cluster, "live")),
+            servers=servers,
+        )
     plan = replace(plan, refusals=_refusals(document))
     agreed, cluster = _read(CHECKS, document), plan.terms.cluster
     return Report(
@@ -95,16 +107,23 @@ def _lint_report(form: LintOutput) -> Report:
     for state in form.states:
         findings += [lint_finding(one, state.cluster) for one in (*state.findings, *state.waived)]
         findings += idle_waivers(state.idle_waivers, state.cluster)
+        findings += unseen_findings(state.unseen, state.cluster)
     return Report(findings=tuple(findings), looked=tuple((state.cluster, state.basis) for state in form.states))
 
 
 def _test_report(form: TestOutput) -> Report:
     report = _agreed_report(
         [
-            (state.cluster, state.basis, ChecksEntry(state.claims, guardrails=state.guardrails))
+            (
+                state.cluster,
+                state.basis,
+                ChecksEntry(state.claims, guardrails=state.guardrails, cluster_tests=state.cluster_tests),
+            )
             for state in form.clusters
         ]
     )
+    unseen = tuple(found for state in form.clusters for found in unseen_findings(state.unseen, state.cluster))
+    report = replace(report, findings=(*report.findings, *unseen))
     return _as_said(report, well=form.passed)
 
 

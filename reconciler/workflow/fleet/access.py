@@ -108,7 +108,7 @@ def _reaches(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Itera
 
 
 def _holders(units: Sequence[Unit], attempt: str, *, store: FleetStore, question: WhoCan) -> Iterator[str]:
-    """Rows of each cluster; a super user and whoever may ALTER the cluster are told apart by their names column."""
+    """Rows of each cluster; super users and whoever may ALTER the cluster, or its configs, show in the names column."""
     for reading, declaration in units:
         try:
             _, authorizer = _judge(reading, declaration, store)
@@ -121,7 +121,8 @@ def _holders(units: Sequence[Unit], attempt: str, *, store: FleetStore, question
             names = [reading.cluster, row.principal or "everybody else", str(row.region), str(row.hosts), row.certain]
             yield json.dumps(names, ensure_ascii=False)
         for row in found.cluster_admins:
-            admin = [reading.cluster, row.principal or "everybody else", "(may ALTER the cluster)", str(row.hosts)]
+            right = "ALTER" if AclOperation.ALTER in row.operations else "ALTER_CONFIGS on"
+            admin = [reading.cluster, row.principal or "everybody else", f"(may {right} the cluster)", str(row.hosts)]
             yield json.dumps([*admin, row.certain], ensure_ascii=False)
         for name in sorted(found.super_users):
             yield json.dumps([reading.cluster, name, "(super user)", "*", name not in claimed], ensure_ascii=False)

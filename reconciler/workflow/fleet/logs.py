@@ -142,6 +142,7 @@ def _subjects_of(judged: _Judged, clusters: Sequence[str]) -> tuple[list[LoggedC
             failed.append(ClusterUsage(name, f"{failures[name].code}: {failures[name].message}"))
         elif judged.run is not None and reading is None:
             failed.append(ClusterUsage(name, f"it is not in snapshot {judged.run.id}"))
+        # An ACL that was not listed would look unused by whoever used it.
         elif reading is not None and reading.acl_gap:
             failed.append(ClusterUsage(name, f"its ACL listing may not be whole: {reading.acl_gap}"))
         else:

@@ -15,7 +15,7 @@ from reconciler.model import ClusterState, Scope
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow.clusters import Target, live
 from reconciler.workflow.flavors import cure, told, unstated
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.options import ConnectionOptions, Tell, ignore
 from reconciler.workflow.reasons import RequestError, WorkflowError
 
 
@@ -91,13 +91,13 @@ def everywhere(connection: ConnectionOptions) -> ConnectionOptions:
 
 
 @contextmanager
-def opened_member(declaration: ClusterDeclaration, members: MemberConnections) -> Iterator[Target]:
+def opened_member(declaration: ClusterDeclaration, members: MemberConnections, tell: Tell = ignore) -> Iterator[Target]:
     """One cluster, ready to be asked."""
     file = members.file_of(declaration.name)
     if file is not None:
         yield Target(declaration.name, SnapshotCluster(Path(file)), declaration)
         return
-    with live(declaration.name, declaration, members.connection) as target:
+    with live(declaration.name, declaration, members.connection, tell) as target:
         yield target
 
 
@@ -109,6 +109,8 @@ def read_live(declaration: ClusterDeclaration, members: MemberConnections, names
     try:
         with opened_member(declaration, members) as target:
             state = target.cluster.read(request)
+            if target.settings is not None and (news := target.settings.first_contact.news()):
+                state = replace(state, notes=(news,))
     except WorkflowError as error:
         raise ClusterError("connection_unusable", error.message, error.advice) from error
     # What the store keeps, nobody looks at with the cluster at hand: names that mean others must not get into it.

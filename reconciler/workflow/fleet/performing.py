@@ -37,6 +37,7 @@ from reconciler.fleet import (
     pending,
 )
 from reconciler.manifest import Source
+from reconciler.workflow.connections import password_prefixes
 from reconciler.workflow.fleet.child import ChildResult, ChildTask
 from reconciler.workflow.fleet.members import everywhere
 from reconciler.workflow.fleet.saved import add_to_record, read_fleet_plan, read_record
@@ -204,7 +205,7 @@ def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
         terms.operator,
         terms.connection,
         None if terms.guardrails is None else str(scratch / GUARDRAILS),
-        secret_environment(terms.connection.allow_env),
+        secret_environment(terms.connection.allow_env, password_prefixes(terms.connection)),
     )
     process = subprocess.Popen(
         # Safe path: else a json.py where the task runs would be run.

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,12 +14,13 @@ from reconciler.adapters.spark.compiling import loaded
 from reconciler.adapters.spark.tasks import in_time, reason, run_tasks, task_count
 from reconciler.fleet import Failure, Fleet, FleetPlan, Member, PlannedWave, limit_refusals, partition, same_cluster
 from reconciler.manifest import Manifests, Source
+from reconciler.model import FrozenMap, moment_text
 from reconciler.plan import Plan, file_digest, ids, plan_text
 from reconciler.workflow.checks import checks_of
 from reconciler.workflow.connections import as_operator_says
 from reconciler.workflow.fleet.members import MemberConnections, opened_member
 from reconciler.workflow.guardrails import held_by
-from reconciler.workflow.options import PlanOptions, today
+from reconciler.workflow.options import ClientNote, Note, PlanOptions, Tell, moment
 from reconciler.workflow.planning import plan_on
 from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
 
@@ -30,6 +31,7 @@ class MemberPlan:
 
     A reason is ``refused`` (a guard), ``disagreed`` (a check), ``same_cluster`` (another one answers with this
     ``cluster_id``), ``not_planned``, ``timed_out`` or ``unexpected``. ``seconds`` is the estimated time of applying it.
+    ``notes`` say how it was read otherwise than usual.
     """
 
     cluster: str
@@ -43,6 +45,7 @@ class MemberPlan:
     message: str = ""
     advice: str = ""
     cluster_id: str = ""
+    notes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,14 @@ class PlanTerms:
 
 @dataclass(frozen=True, slots=True)
 class PlannedFleet:
-    """The plan of a fleet, and the text of each cluster's plan; ``refusals`` say which limit of the fleet it breaks."""
+    """The plan of a fleet, and the text of each cluster's plan; ``refusals`` say which limit of the fleet it breaks.
+
+    ``notes`` say, by cluster, how it was read otherwise than usual.
+    """
 
     plan: FleetPlan
     texts: dict[str, str]
+    notes: Mapping[str, str] = FrozenMap()
 
     @property
     def refusals(self) -> tuple[str, ...]:
@@ -92,14 +99,18 @@ def plan_fleet(
     be planned is in ``plan.failures`` with the reason; the others are planned. ``guardrails`` are the manifests in
     ``options.guardrails``, which hold the others.
     """
+    # One time for all members, whichever worker plans them.
+    as_of = options.as_of or moment()
+    options = replace(options, as_of=as_of)
     shared = session.sparkContext.broadcast(tuple(sources))
     judging = None if guardrails is None else session.sparkContext.broadcast(tuple(guardrails))
     terms = PlanTerms(shared, connections, options, commit, at_once, timeout, judging)
     lists = partition(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
     lines = run_tasks(session, lists, partial(plan_members, terms=terms))
     made = _told_apart([MemberPlan(**json.loads(line)) for line in lines])
-    day = (options.as_of or today()).isoformat()
-    return PlannedFleet(assembled(fleet, made, day, commit), {one.cluster: one.text for one in made if one.text})
+    notes = {one.cluster: one.notes for one in sorted(made, key=lambda one: one.cluster) if one.notes}
+    texts = {one.cluster: one.text for one in made if one.text}
+    return PlannedFleet(assembled(fleet, made, moment_text(as_of), commit), texts, notes)
 
 
 def _told_apart(made: Sequence[MemberPlan]) -> list[MemberPlan]:
@@ -130,8 +141,18 @@ def plan_members(clusters: Sequence[str], attempt: str, *, terms: PlanTerms) -> 
 
 
 def _plan_one(name: str, manifests: Manifests, terms: PlanTerms) -> MemberPlan:
+    told: list[str] = []
+
+    def tell(note: Note) -> None:
+        if isinstance(note, ClientNote):
+            told.append(note.text)
+
+    return replace(_made(name, manifests, terms, tell), notes="; ".join(told))
+
+
+def _made(name: str, manifests: Manifests, terms: PlanTerms, tell: Tell) -> MemberPlan:
     try:
-        with opened_member(manifests.clusters[name], terms.connections) as target:
+        with opened_member(manifests.clusters[name], terms.connections, tell) as target:
             planned = plan_on(target, manifests, "", terms.options)
         answered = planned.live.cluster_id
         if checks_of(planned).stops:

@@ -1,9 +1,11 @@
 """Runs of a fleet in a store: taken, found again, compared with the manifests."""
 
 import datetime
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -25,14 +27,19 @@ from reconciler.fleet.store import FleetStore, NoRunError
 from reconciler.manifest import Manifests, Source
 from reconciler.workflow.connections import as_operator_says
 from reconciler.workflow.manifests import checked, read_sources
-from reconciler.workflow.options import ConnectionOptions, today
+from reconciler.workflow.options import ConnectionOptions, moment, today
 from reconciler.workflow.reasons import NoStoredRunError, UnknownFleetNameError, WorkflowError
 from reconciler.workflow.terms import terms
+
+#: ``expires`` with a day, written out.
+_LAST_DAY: Final = re.compile(r"expires[\"']?:[ ]+[\"']?[0-9]{4}-[0-9]{2}-[0-9]{2}[\"']?[ ]*(?=[,}\]#\r\n]|$)")
+#: A text in double quotes that could spell ``expires`` so that it is not found.
+_ESCAPED: Final = re.compile(r"\\[xuU\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the manifests say, of which clusters, on which day."""
+    """What the manifests say, of which clusters, at which time."""
 
     sources: Sequence[Source]
     manifests: Manifests
@@ -52,7 +59,16 @@ def wanted(
     """
     sources = read_sources(path)
     manifests = as_operator_says(checked(sources, below=path), path, connection)
-    return Wanted(sources, manifests, fleet_in(manifests, name), as_of or today())
+    default = today() if all(_only_days(source.text) for source in sources) else moment()
+    return Wanted(sources, manifests, fleet_in(manifests, name), as_of or default)
+
+
+def _only_days(text: str) -> bool:
+    """Whether a manifest declares nothing that ends within a day; what may be spelled otherwise counts as if it did.
+
+    Then the day is as good as the instant, and what the store keeps of one comparison serves the next one too.
+    """
+    return _ESCAPED.search(text) is None and text.count("expires") == len(_LAST_DAY.findall(text))
 
 
 def fleet_in(manifests: Manifests, name: str | None) -> Fleet:

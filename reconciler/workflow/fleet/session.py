@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from reconciler.adapters.child_environment import secret_environment, store_environment
 from reconciler.adapters.spark.session import spark_session
 from reconciler.model import FrozenMap
-from reconciler.workflow.connections import read_connections
+from reconciler.workflow.connections import password_prefixes, read_connections
 from reconciler.workflow.options import ConnectionOptions
 from reconciler.workflow.reasons import WorkflowError
 
@@ -19,16 +19,21 @@ from reconciler.workflow.reasons import WorkflowError
 _SIGNED: Final = "AWS_MSK_IAM"
 
 
-def task_secrets(places: Iterable[str] = (), connection: ConnectionOptions | None = None) -> dict[str, str]:
+def task_secrets(
+    places: Iterable[str] = (), connection: ConnectionOptions | None = None, *, passwords: bool = False
+) -> dict[str, str]:
     """The variables of our environment that tasks need to log in: to the stores at ``places``, and to clusters.
 
-    ``connection`` is ``None`` where tasks connect to no cluster.
+    ``connection`` is ``None`` where tasks connect to no cluster. With ``passwords``, also those of the passwords that
+    tasks set.
     """
     found = store_environment() if any("://" in place for place in places) else {}
     if connection is not None:
         of_aws = _signs_for_aws(connection)
-        secret = secret_environment(connection.allow_env)
-        found |= {name: value for name, value in secret.items() if of_aws or name in connection.allow_env}
+        prefixes = password_prefixes(connection) if passwords else ()
+        secret = secret_environment(connection.allow_env, prefixes)
+        given = {name for name in secret if name in connection.allow_env or any(map(name.startswith, prefixes))}
+        found |= {name: value for name, value in secret.items() if of_aws or name in given}
     return found
 
 

@@ -1,8 +1,6 @@
 """Killed at sampled places, an apply on a real broker is finished by applying the same plan again."""
 
 import json
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +19,7 @@ from reconciler.plan import Options, Plan, Request, Terms, propose
 from reconciler.ports import ReadRequest
 from tests.faults.scenario import before, plan_for, wish
 from tests.integration.kafka.conftest import settings_of
+from tests.prepared import prepared
 from tests.verbs import creations
 
 pytestmark = pytest.mark.broker
@@ -90,8 +89,8 @@ def _kill_and_finish(tmp_path: Path, broker: Sandbox, number: int, size: int) ->
         write_plan(plan, str(file))
         places = 5 * len(plan.steps)
         arguments = [str(settings), str(file), str(number % places)]
-        killed = subprocess.run([sys.executable, "-m", "tests.faults.killed_apply", *arguments], check=False)
-        assert killed.returncode == -9
+        status = prepared().run("tests.faults.killed_apply", *arguments)
+        assert status == -9
         now = _finished(cluster, plan, file)
         assert _plan(cluster, mark, size).steps == ()
         runs = past_runs(read_records(f"{file}.journal"))

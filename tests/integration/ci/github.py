@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 BOT = "github-actions[bot]"
 TOKEN = "ghs_token-of-a-job"
@@ -23,6 +24,7 @@ class GitHub:
     comments: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     merged: dict[str, int] = field(default_factory=dict)
     issues: list[dict[str, Any]] = field(default_factory=list)
+    pulls: list[dict[str, Any]] = field(default_factory=list)
     sarif: list[dict[str, Any]] = field(default_factory=list)
     rights: dict[str, str] = field(default_factory=dict)
     now: str = "2026-11-20T12:00:00Z"
@@ -53,6 +55,24 @@ class GitHub:
                     text = gzip.decompress(base64.b64decode(body["sarif"]))
                     self.sarif.append({**body, "sarif": json.loads(text)})
                 return denied or (202, {"id": "1"})
+            case "GET", "pulls":
+                wanted = {key: unquote(text) for key, _, text in (one.partition("=") for one in query.split("&"))}
+                found = [
+                    one
+                    for one in self.pulls
+                    if one["state"] == "open"
+                    and wanted["head"].endswith(one["head"]["ref"])
+                    and one["base"] == wanted["base"]
+                ]
+                return self._allowed("pull-requests", "read") or (200, self._page(found, page))
+            case "POST", "pulls":
+                denied = self._allowed("pull-requests", "write")
+                head = {"ref": body["head"], "repo": {"full_name": "team/kafka"}}
+                made = {**body, "head": head, "state": "open", "number": len(self.pulls) + 1}
+                return denied or (201, self._add(self.pulls, made))
+            case "PATCH", "pulls", number:
+                denied = self._allowed("pull-requests", "write")
+                return denied or self._change([one for one in self.pulls if one["number"] == int(number)], body)
             case "GET", "issues":
                 found = [issue for issue in self.issues if issue["state"] == "open" and "labels=kafka-drift" in query]
                 return self._allowed("issues", "write") or (200, self._page(found, page))

@@ -4,10 +4,8 @@ Only what has no counterpart here is stood in for: a checkout is a clone, an art
 installation is the environment that runs the tests (``test_installation.py`` runs it by itself).
 """
 
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +15,7 @@ import yaml
 
 from tests.integration.ci.expressions import filled, formatted
 from tests.integration.ci.github import TOKEN, GitHub
+from tests.prepared import search_path
 
 ROOT = Path(__file__).parents[3]
 REVISION = "f" * 40
@@ -178,7 +177,7 @@ class _Run:
         told = self.directory / "output"
         told.write_text("", encoding="utf-8")
         variables = {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": search_path(),
             "HOME": str(self.directory),
             "LANG": "C.UTF-8",
             "CI": "true",

@@ -1,10 +1,8 @@
 """The action's scripts, run by bash as any pipeline would."""
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +16,7 @@ from reconciler.cli.main import run
 from reconciler.model import ClusterState
 from reconciler.workflow.approving import approve
 from tests.integration.ci.player import ROOT, git
+from tests.prepared import search_path
 
 _REPORTS = {"comment.md", "summary.md", "reconciler.sarif", "junit.xml", "report.html"}
 _GITLAB = {"gitlab-terraform.json", "gitlab-codequality.json"}
@@ -43,7 +42,7 @@ class Pipeline:
 
     def run(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
         environment = {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": search_path(),
             "HOME": str(self.directory),
             "LANG": "C.UTF-8",
             "CI": "true",
@@ -324,3 +323,37 @@ def test_a_repository_inside_the_manifests_is_not_believed(pipeline: Pipeline) -
         run(["plan", str(pipeline.checkout / "kafka" / "prod"), "--cluster", f"demo=snapshot:{pipeline.snapshot}"]) == 0
     )
     assert not mark.exists()
+
+
+def test_an_edit_is_pushed_as_a_branch_of_its_own_and_replaced(pipeline: Pipeline) -> None:
+    remote = pipeline.directory / "remote.git"
+    git(pipeline.checkout, "init", "--quiet", "--bare", str(remote))
+    git(pipeline.checkout, "remote", "add", "origin", str(remote))
+    hook = pipeline.checkout / ".git" / "hooks" / "pre-push"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ntouch ran\n", encoding="utf-8")
+    hook.chmod(0o755)
+    grant = "User:svc-audit\nREAD\ntopic\npayments.settled\n--until\n2099-01-31"
+    for name in ("payments.settled", "orders.placed"):
+        done = pipeline.run("edit", EDIT="grant", OPTIONS=grant.replace("payments.settled", name))
+        assert done.returncode == 0, done.stderr
+        assert pipeline.outputs["changed"] == "true"
+        change = git(remote, "log", "--format=%s", "-p", f"{pipeline.base}..reconciler/grant")
+        assert change.count("Grant User:svc-audit") == 1
+        assert f"topics: [{name}]" in change
+    assert (pipeline.out / "edit.md").read_text(encoding="utf-8").startswith("<!-- reconciler:edit-grant -->\n")
+    assert not (pipeline.checkout / "ran").exists(), "no hook of the checkout is run"
+    assert git(pipeline.checkout, "status", "--porcelain") == ""
+    assert "reconciler/ and a name" in pipeline.run("edit", EDIT="grant", OPTIONS=grant, BRANCH="main").stderr
+
+
+def test_drift_is_proposed_as_an_edit_and_none_is_none(pipeline: Pipeline) -> None:
+    remote = pipeline.directory / "remote.git"
+    git(pipeline.checkout, "init", "--quiet", "--bare", str(remote))
+    git(pipeline.checkout, "remote", "add", "origin", str(remote))
+    done = pipeline.run("edit", EDIT="adopt", **{**pipeline.here, "OPTIONS": "--only\nprincipals=User:svc-batch"})
+    assert done.returncode == 0, done.stderr
+    assert "User:svc-batch" in git(remote, "log", "-p", f"{pipeline.base}..reconciler/adopt")
+    done = pipeline.run("edit", EDIT="adopt", **{**pipeline.here, "OPTIONS": "--only\nprincipals=User:nobody"})
+    assert done.returncode == 0, done.stderr
+    assert pipeline.outputs["changed"] == "false"

@@ -141,3 +141,25 @@ def test_what_is_no_report_is_refused(hub: GitHub, tmp_path: Path) -> None:
     file.write_text("# no marker\n", encoding="utf-8")
     assert "does not begin with a marker" in _told(hub, "comment", str(file)).stderr
     assert _told(hub, "unknown").returncode == 1
+
+
+def test_edits_have_one_pull_request_kept_current_and_closed(hub: GitHub, tmp_path: Path) -> None:
+    fork = {"ref": "reconciler/adopt", "repo": {"full_name": "team/kafka-fork"}}
+    text = "<!-- reconciler:edit-adopt -->\n"
+    others = {"id": 1, "number": 1, "state": "open", "head": fork, "base": "main", "user": {"login": BOT}, "body": text}
+    hub.pulls.append(others)
+    where = {"BRANCH": "reconciler/adopt", "BASE_BRANCH": "main"}
+    for said in ("first", "second"):
+        done = _told(hub, "pull", _report(tmp_path, said, "edit-adopt"), "open", **where)
+        assert done.returncode == 0, done.stderr
+    _, ours = hub.pulls
+    assert ours["body"] == "<!-- reconciler:edit-adopt -->\nsecond\n"
+    assert (ours["head"]["ref"], ours["base"], ours["title"]) == ("reconciler/adopt", "main", "Kafka manifests: adopt")
+    assert _told(hub, "pull", _report(tmp_path, "none", "edit-adopt"), "close", **where).returncode == 0
+    assert (ours["state"], others["state"]) == ("closed", "open")
+    assert _told(hub, "pull", _report(tmp_path, "none", "edit-adopt"), "close", **where).returncode == 0
+    assert len(hub.pulls) == 2
+    assert (
+        "no branch of edits"
+        in _told(hub, "pull", _report(tmp_path, "x"), "open", BRANCH="main", BASE_BRANCH="main").stderr
+    )

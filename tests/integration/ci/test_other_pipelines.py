@@ -1,9 +1,7 @@
 """The examples for GitLab, Jenkins and cron run the same scripts, with variables that those know."""
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ import yaml
 from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.model import ClusterState
 from tests.integration.ci.player import ROOT, git
+from tests.prepared import search_path
 
 _EXAMPLES = ROOT / "examples" / "ci"
 _KNOWN = set(re.findall(r"^#   ([A-Z_]+) +\w", (ROOT / "action" / "arguments.sh").read_text(encoding="utf-8"), re.M))
@@ -84,7 +83,7 @@ def test_cron_leaves_metrics_and_speaks_only_of_what_it_could_not_compare(tmp_pa
     done = subprocess.run(
         [str(_EXAMPLES / "reconciler-drift.sh"), str(checkout), "prod", "gone"],
         env={
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": search_path(),
             "HOME": str(tmp_path),
             "LANG": "C.UTF-8",
             "CONNECTIONS": str(tmp_path / "connections.yaml"),
@@ -104,7 +103,7 @@ def test_cron_leaves_metrics_and_speaks_only_of_what_it_could_not_compare(tmp_pa
 
     snapshot.write_text("{}", encoding="utf-8")
     environment = {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PATH": search_path(),
         "CONNECTIONS": str(tmp_path / "connections.yaml"),
         "SECRETS_DIR": str(tmp_path / "secrets"),
         "COLLECTOR": str(tmp_path / "collector"),

@@ -35,7 +35,7 @@ from reconciler.model import (
 )
 from tests import spark_archive
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, a driver and executors: two minutes
 
 _SPARK = Path(pyspark.__file__).parent / "bin"
 _DEPLOY = "org.apache.spark.deploy"

@@ -28,6 +28,8 @@ from reconciler.model import (
     Topic,
 )
 from reconciler.ports import ReadRequest
+from reconciler.workflow.manifests import desired, load
+from reconciler.workflow.options import today
 from tests.verbs import creations
 
 if TYPE_CHECKING:
@@ -175,3 +177,19 @@ def test_the_log_of_a_broker_is_told_as_it_was(
         ("User:reader", "READ", "readers"),
     }
     assert {principal for principal, _, _ in failing} == {f"User:{DN}", "User:reader", "User:eve"}
+    tightened(tmp_path, log)
+
+
+def tightened(place: Path, log: Path) -> None:
+    """What goes by the broker's own log from manifests that declare what it has; its day is evidence enough."""
+    declared = place / "declared"
+    export = ["export", "--cluster", f"real=snapshot:{place / 'real.json'}", "--path", str(place / "manifests")]
+    assert run([*export, "--out", str(declared)]) == 0
+    (declared / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    enough = ["--min-days", "1", "--min-quarter-ends", "0", "--min-principal-days", "1", "--max-unread", "1000"]
+    command = ["tighten", "--logs", str(log), "--path", str(declared), "--connections", str(place / "operator.yaml")]
+    assert run([*command, *enough, "--any-age", "--write"]) == 0
+    wide, *others = USED
+    narrow = wide._replace(pattern=ORDERS)
+    after = desired(load(declared), "real", today()).bindings
+    assert {*after} == {narrow, *others}

@@ -87,7 +87,7 @@ def test_a_saved_plan_is_a_result_as_long_as_nobody_touched_it(
     capsys.readouterr()
     assert run(["report", str(saved)]) == Exit.OK
     assert f"Plan for cluster {name}" in capsys.readouterr().out
-    saved.write_text(saved.read_text(encoding="utf-8").replace('"phase":3', '"phase":2', 1), encoding="utf-8")
+    saved.write_text(saved.read_text(encoding="utf-8").replace('"phase":4', '"phase":2', 1), encoding="utf-8")
     assert run(["report", str(saved)]) == Exit.STALE
     assert "altered" in capsys.readouterr().err
 
@@ -97,8 +97,11 @@ def test_a_saved_plan_is_a_result_as_long_as_nobody_touched_it(
     [
         ("", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
-        ("[]", "it is not what plan, drift, fleet drift, lint, test or validate print"),
-        ('{"states": [{"kept": []}]}', "it is not what plan, drift, fleet drift, lint, test or validate print"),
+        ("[]", "it is not what plan, drift, fleet drift, lint, test, tighten or validate print"),
+        (
+            '{"states": [{"kept": []}]}',
+            "it is not what plan, drift, fleet drift, lint, test, tighten or validate print",
+        ),
         ('{"planId": 1, "steps": []}', "formatVersion: expected a string, found null"),
         ('{"states": [{"findings": 1, "cluster": "x"}]}', "states[0].basis: is missing"),
         (

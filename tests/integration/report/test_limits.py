@@ -15,12 +15,15 @@ from reconciler.report.formats.comment import LIMIT as COMMENT_LIMIT
 from reconciler.report.formats.step_summary import LIMIT as SUMMARY_LIMIT
 from reconciler.report.results import Report
 from tests.integration.report.formats import FORMATS
-from tests.integration.report.large import ROWS, STEPS, large_report
+from tests.integration.report.large import STEPS, large_report
+
+#: More than any of these formats shows.
+_ROWS = 30_000
 
 
 @pytest.fixture(scope="module")
 def large() -> Report:
-    return large_report()
+    return large_report(rows=_ROWS)
 
 
 def test_a_comment_says_something_of_everything(large: Report) -> None:
@@ -82,7 +85,7 @@ def test_events_are_all_there(large: Report) -> None:
     types = Counter(json.loads(line)["type"] for line in FORMATS["events.jsonl"](large).splitlines())
     assert types == {
         "reconciler.plan.v1": 1,
-        "reconciler.plan.access.v1": ROWS,
+        "reconciler.plan.access.v1": _ROWS,
         "reconciler.plan.step.v1": STEPS,
         "reconciler.finding.v1": STEPS // 2 + 1,
         "reconciler.check.v1": 2_000,

@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.access import Authorizer, lint, minimise
 from reconciler.access.lint import RULES, rule_of
-from reconciler.model import FLAVORS, Declaration, Origin
+from reconciler.model import FLAVORS, Declaration, Expiry, Origin
 from tests.unit.access.bindings import binding, bindings
 from tests.unit.access.lint_page import PAGE, refreshed
 
@@ -42,6 +42,7 @@ DAY = datetime.date(2026, 3, 1)
         ("everybody", "TOPIC:L:a User:*@* ALLOW READ", []),
         ("wildcard-write", "TOPIC:L:* User:a@* ALLOW WRITE", []),
         ("cluster-alter", "CLUSTER:L:kafka-cluster User:a@* ALLOW ALL", []),
+        ("cluster-alter", "CLUSTER:L:kafka-cluster User:a@* ALLOW ALTER_CONFIGS", []),
         ("open-prefix", "TOPIC:P:pay User:a@* ALLOW READ", []),
         ("half-a-grant", "TOPIC:L:a User:a@* ALLOW READ", ["GROUP:L:g User:b@* ALLOW READ"]),
         ("half-a-grant", "TRANSACTIONAL_ID:L:a User:a@* ALLOW WRITE", []),
@@ -57,7 +58,7 @@ DAY = datetime.date(2026, 3, 1)
 def test_each_rule_finds_what_it_is_for(rule: str, found: str, others: list[str]) -> None:
     place = Origin("a.yaml", 3, 1)
     authorizer = Authorizer({binding(found): place, **dict.fromkeys(bindings(*others))})
-    findings = lint(authorizer, topics=["paying", "pay.x"], principals=["User:a"], today=DAY)
+    findings = lint(authorizer, topics=["paying", "pay.x"], principals=["User:a"], as_of=DAY)
     hits = [finding for finding in findings if finding.rule.name == rule and finding.binding == binding(found)]
     assert len(hits) == 1
     assert hits[0].origin == place
@@ -76,7 +77,7 @@ def test_sound_bindings_have_no_findings() -> None:
             "GROUP:P:pay- User:a@* ALLOW READ",
         )
     )
-    rules = [finding.rule.name for finding in lint(authorizer, topics=["pay.secret"], principals=["User:a"], today=DAY)]
+    rules = [finding.rule.name for finding in lint(authorizer, topics=["pay.secret"], principals=["User:a"], as_of=DAY)]
     assert rules == ["redundant"]
 
 
@@ -90,10 +91,10 @@ def test_what_expired_and_what_soon_does() -> None:
     held = bindings("TOPIC:L:a User:a@* ALLOW READ", "TOPIC:L:b User:a@* ALLOW READ", "TOPIC:L:c User:a@* ALLOW READ")
     days = (DAY - datetime.timedelta(1), DAY, DAY + datetime.timedelta(40))
     notes = {
-        one: Declaration(Origin("a.yaml", line, 1), expires=day)
+        one: Declaration(Origin("a.yaml", line, 1), expires=Expiry(day))
         for line, (one, day) in enumerate(zip(held, days, strict=True), 1)
     }
-    found = [(f.rule.name, f.binding) for f in lint(Authorizer(notes), today=DAY) if f.rule.code in ("KA016", "KA017")]
+    found = [(f.rule.name, f.binding) for f in lint(Authorizer(notes), as_of=DAY) if f.rule.code in ("KA016", "KA017")]
     assert found == [("expired", held[0]), ("expires-soon", held[1])]
     assert not [f for f in lint(Authorizer(notes)) if f.rule.code in ("KA016", "KA017")]
 
@@ -111,7 +112,7 @@ def test_minimise_says_by_what_each_binding_is_covered() -> None:
 def test_a_deny_has_an_effect_where_default_allow_is_on_or_unknown(default_allow: bool | None) -> None:
     """It takes what no ALLOW gives, and covers a resource that would be open to everyone."""
     authorizer = Authorizer(bindings("TOPIC:L:a User:a@* DENY READ"), (), default_allow)
-    found = {finding.rule.name for finding in lint(authorizer, today=DAY)}
+    found = {finding.rule.name for finding in lint(authorizer, as_of=DAY)}
     assert ("idle-deny" in found) is (default_allow is False)
 
 

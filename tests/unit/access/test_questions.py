@@ -19,6 +19,19 @@ def test_who_may_alter_the_cluster() -> None:
     assert [row.principal for row in topics.cluster_admins] == ["User:a"]
 
 
+def test_who_may_change_the_brokers_configs_is_told_with_those_who_may_alter_the_cluster() -> None:
+    held = ["User:a@* ALLOW ALL", "User:b@* ALLOW ALTER_CONFIGS", "User:b@10.0.0.1 DENY ALTER_CONFIGS"]
+    authorizer = Authorizer(bindings(*(f"CLUSTER:L:kafka-cluster {one}" for one in held)))
+    admins = who_can(authorizer, _O.READ, pattern("TOPIC:L:x")).cluster_admins
+    assert [(row.principal, row.operations) for row in admins] == [
+        ("User:a", frozenset({_O.ALTER})),
+        ("User:b", frozenset({_O.ALTER_CONFIGS})),
+    ]
+    asked = who_can(authorizer, _O.ALTER_CONFIGS, pattern("CLUSTER:L:kafka-cluster"))
+    assert [row.principal for row in asked.rows] == ["User:a", "User:b"]
+    assert [row.principal for row in asked.cluster_admins] == ["User:a"]
+
+
 def test_everybody_but_those_who_are_denied() -> None:
     authorizer = Authorizer(bindings("TOPIC:P:a User:*@* ALLOW READ", "TOPIC:L:ab User:b@* DENY READ"))
     holders = who_can(authorizer, _O.READ, pattern("TOPIC:L:*"))

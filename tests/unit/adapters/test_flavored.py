@@ -159,6 +159,19 @@ def test_a_cluster_that_is_nearly_full_is_said_so() -> None:
     live = ClusterState("lkc-9gz21", frozenset({DECLARED}))
     assert any("takes 1 at most" in text for text in plan_of(live, WANTED, flavor=few).warnings)
     assert not any("at most" in text for text in plan_of(live, WANTED, flavor=CLOUD).warnings)
+    small = replace(CLOUD, fewest_bindings=1)
+    more = "User:sa-abc123 ALLOW WRITE on TOPIC orders"
+    assert any("the smallest type" in text for text in plan_of(live, WANTED, more, flavor=small).warnings)
+    assert not any("the smallest type" in text for text in plan_of(live, WANTED, flavor=small).warnings)
+
+
+def test_a_plan_that_a_service_would_stop_halfway_is_refused() -> None:
+    few = replace(CLOUD, max_bindings=1)
+    live = ClusterState("lkc-9gz21", frozenset({DECLARED}))
+    (refused,) = plan_of(live, "User:sa-abc123 ALLOW WRITE on TOPIC orders", flavor=few).refusals
+    assert (refused.guard, refused.object) == ("limit", "maxBindings")
+    assert "Confluent Cloud takes 1 at most" in refused.message
+    assert plan_of(live, WANTED, flavor=few).refusals == ()
 
 
 def test_a_plan_warns_of_what_a_value_between_does() -> None:
@@ -166,3 +179,11 @@ def test_a_plan_warns_of_what_a_value_between_does() -> None:
     both = DesiredTopic(Topic("orders", 1, 3, {"cleanup.policy": "compact,delete"}), PLACE)
     plan = propose(DesiredState(topics={"orders": both}), live, Terms("prod", flavor=CLOUD), Request(AS_OF))
     assert any("is set to compact first" in text and "records without a key" in text for text in plan.warnings)
+
+
+@pytest.mark.parametrize("name", FLAVORS)
+def test_no_flavor_is_read_where_a_broker_shows_another(name: str) -> None:
+    host = "k.aivencloud.com" if name == "msk" else "b.kafka.eu-west-1.amazonaws.com"
+    state = ClusterState("WnRHF1yr", frozenset({DECLARED}), broker_hosts=frozenset({host}))
+    with pytest.raises(ClusterError, match=f"flavor is {name}, but a broker is {host}, which is A"):
+        FlavoredCluster(MemoryCluster(state), FLAVORS[name]).read(ACLS)

@@ -6,7 +6,7 @@ from typing import Any
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Identity, Silent, check, perform
-from reconciler.model import ClusterState, Declaration, DesiredState, Origin
+from reconciler.model import ClusterState, Declaration, DesiredState, Expiry, Origin
 from reconciler.plan import Options, Request, Terms, propose
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock
@@ -20,7 +20,7 @@ class Audit(list[Mapping[str, Any]]):
 
 def test_a_step_is_audited_with_the_reason_the_ticket_and_the_last_day_of_its_rule() -> None:
     live, audit = ClusterState("cluster"), Audit()
-    rule = Declaration(Origin("team.yaml", 4, 5), "nightly export", "OPS-7", datetime.date(2026, 3, 1))
+    rule = Declaration(Origin("team.yaml", 4, 5), "nightly export", "OPS-7", Expiry(datetime.date(2026, 3, 1)))
     desired = DesiredState({acl("orders", "User:a"): rule}, {})
     plan = propose(desired, live, Terms("c", default_allow=False), Request(DAY, Options(allow_deletes=True)))
     environment = ApplyEnvironment(

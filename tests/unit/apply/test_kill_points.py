@@ -3,8 +3,6 @@ was in flight, and the journal knows every step that was performed.
 """
 
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from reconciler.plan import Plan
 from reconciler.ports import Cluster, ReadRequest
 from tests.faults.kill_points import PLACES, WatchedCluster, WatchedLedger
 from tests.faults.scenario import before, plan_for, wish
+from tests.prepared import prepared
 from tests.property.clock import StillClock
 
 EVERYTHING = ReadRequest()
@@ -91,8 +90,8 @@ def test_a_killed_process_leaves_what_another_can_finish(tmp_path: Path, number:
     work = tmp_path / "work"
     plan = _begun(work, size)
     arguments = [str(work / "live.json"), str(work / "plan.json"), str(number % (5 * len(plan.steps)))]
-    killed = subprocess.run([sys.executable, "-m", "tests.faults.killed_apply", *arguments], check=False)
-    assert killed.returncode == -9
+    status = prepared().run("tests.faults.killed_apply", *arguments)
+    assert status == -9
     cluster = SnapshotCluster(work / "live.json")
     with RecordFile(str(work / "plan.json.journal")) as journal:
         assert _applied(plan, cluster, journal, "second").succeeded
@@ -104,7 +103,7 @@ def test_a_torn_last_line_is_cut_off_and_the_cluster_is_asked(tmp_path: Path, cu
     work = tmp_path / "work"
     plan = _begun(work, 3)
     arguments = [str(work / "live.json"), str(work / "plan.json"), "49"]
-    subprocess.run([sys.executable, "-m", "tests.faults.killed_apply", *arguments], check=False)
+    prepared().run("tests.faults.killed_apply", *arguments)
     file = work / "plan.json.journal"
     file.write_bytes(file.read_bytes()[:-cut])
     assert past_runs(read_records(str(file)))[0].run == "killed-at-49"
@@ -118,7 +117,7 @@ def test_without_the_journal_the_plan_recognises_its_own_steps(tmp_path: Path) -
     work = tmp_path / "work"
     plan = _begun(work, 3)
     arguments = [str(work / "live.json"), str(work / "plan.json"), "60"]
-    subprocess.run([sys.executable, "-m", "tests.faults.killed_apply", *arguments], check=False)
+    prepared().run("tests.faults.killed_apply", *arguments)
     (work / "plan.json.journal").unlink()
     cluster = SnapshotCluster(work / "live.json")
     with RecordFile(str(tmp_path / "elsewhere.journal")) as journal:

@@ -13,6 +13,7 @@ from reconciler.model import (
     Declaration,
     Delete,
     DesiredState,
+    Expiry,
     NameSelector,
     Origin,
     ResourceType,
@@ -78,7 +79,7 @@ def test_what_others_did_meanwhile_stays() -> None:
 def test_an_expired_grant_is_never_restored_unless_the_manifests_want_it_again() -> None:
     grant = acl("x", "User:a")
     live = ClusterState("cluster", frozenset({grant}))
-    ended = Declaration(Origin("team.yaml", 3, 1), expires=datetime.date(2025, 12, 31))
+    ended = Declaration(Origin("team.yaml", 3, 1), expires=Expiry(datetime.date(2025, 12, 31)))
     desired = DesiredState(expired={grant: ended})
     accepted = (GuardAcknowledgement(Guard.EMPTY_DESIRED, "c"),)
     plan = propose(
@@ -99,9 +100,9 @@ def test_a_grant_that_is_restored_ends_when_the_manifests_say() -> None:
     """Saved today and applied when its day is over, undo must not bring it back either."""
     grant, last = acl("x", "User:a"), datetime.date(2026, 1, 31)
     now = ClusterState("cluster")
-    declared = DesiredState({grant: Declaration(Origin("team.yaml", 3, 1), expires=last)})
+    declared = DesiredState({grant: Declaration(Origin("team.yaml", 3, 1), expires=Expiry(last))})
     found = back((Step(Phase.DELETE_ALLOW, Delete(grant)),), now, declared)
-    assert [step.expires for step in undo_plan(found, now).steps] == [last]
+    assert [step.expires for step in undo_plan(found, now).steps] == [Expiry(last)]
 
 
 def test_what_cannot_be_restored_is_said() -> None:

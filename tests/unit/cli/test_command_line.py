@@ -136,6 +136,16 @@ def test_an_option_comes_before_the_commands_variable_and_that_before_the_shared
     capsys.readouterr()
 
 
+def test_a_word_for_path_comes_before_the_variable(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RECONCILER_PATH", "nowhere")
+    for words in (["plan", "manifests"], ["drift", "manifests"], ["apply", "manifests", "--yes"]):
+        assert run([*words, "-c", "snapshot:live.json"]) == Exit.OK, capsys.readouterr().err
+    assert run(["apply", "manifests", "--path", "manifests", "-c", "snapshot:live.json", "--yes"]) == Exit.USAGE
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize(
     "command", ["plan", "drift", "apply", "who-can READ topic t", "access", "lint", "quota User:a"]
 )

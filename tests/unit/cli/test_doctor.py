@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from reconciler.adapters.flavored import FlavoredCluster
 from reconciler.adapters.kafka.handshake import AuthorizerPresence, Broker
 from reconciler.adapters.kafka.inspection import Inspection
@@ -9,10 +11,11 @@ from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.cli.doctor import check_words
 from reconciler.manifest import ClusterDeclaration
-from reconciler.model import FLAVORS, ClusterState, Origin
+from reconciler.model import FLAVORS, ClusterState, FactSource, FactSources, Origin
+from reconciler.model.authorizers import CLASS_NAME
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow import Target
-from reconciler.workflow.diagnosis import Diagnosis, Need, NeedCheck, checks, reading_check
+from reconciler.workflow.diagnosis import Diagnosis, Need, NeedCheck, checks, reading_check, reading_for, state_checks
 from reconciler.workflow.options import ClientNote, Note
 
 FOUND = Inspection(
@@ -39,6 +42,10 @@ def target(gap: str | None = None) -> Target:
     return Target("c", MemoryCluster(ClusterState("c", topic_gap=gap)), None)
 
 
+def reading(asked: Target, found: Inspection) -> NeedCheck:
+    return reading_check(reading_for(asked, found), found)
+
+
 SEES_ALL = NeedCheck(Need.EVERY_TOPIC, True)
 
 
@@ -51,7 +58,7 @@ def texts(found: Diagnosis, *, met: bool) -> list[str]:
 
 
 def test_a_cluster_that_cannot_be_read_cannot_be_planned_for() -> None:
-    check = reading_check(Target("c", Unreadable(ClusterState("c")), None), FOUND)
+    check = reading(Target("c", Unreadable(ClusterState("c")), None), FOUND)
     found = Diagnosis(FOUND, (check,))
     assert not found.can_plan
     assert "cannot be read: acl_listing_failed" in check_words(check, found)
@@ -59,8 +66,8 @@ def test_a_cluster_that_cannot_be_read_cannot_be_planned_for() -> None:
 
 def test_a_partial_listing_is_no_whole_one_whatever_else_may_be_read() -> None:
     partial = NeedCheck(Need.EVERY_TOPIC, False, detail="topics may be hidden")
-    assert reading_check(target("topics may be hidden"), FOUND) == partial
-    assert reading_check(target("topics may be hidden"), replace(FOUND, can_list_acls=False)) == partial
+    assert reading(target("topics may be hidden"), FOUND) == partial
+    assert reading(target("topics may be hidden"), replace(FOUND, can_list_acls=False)) == partial
     found = Diagnosis(FOUND, (partial,))
     assert found.can_plan
     assert texts(found, met=False) == ["topics may be hidden"]
@@ -68,8 +75,8 @@ def test_a_partial_listing_is_no_whole_one_whatever_else_may_be_read() -> None:
 
 def test_without_an_authorizer_nothing_is_hidden() -> None:
     unsecured = replace(FOUND, authorizer=AuthorizerPresence.ABSENT, can_list_acls=None)
-    assert reading_check(target("the ACLs were not read"), unsecured).met
-    assert reading_check(target(), FOUND) == SEES_ALL
+    assert reading(target("the ACLs were not read"), unsecured).met
+    assert reading(target(), FOUND) == SEES_ALL
     assert not diagnosed(unsecured, None).can_plan
 
 
@@ -135,6 +142,53 @@ def test_a_stated_flavor_is_told() -> None:
 
 def test_a_contradicted_flavor_cannot_be_read() -> None:
     flavored = FlavoredCluster(MemoryCluster(ClusterState("c")), FLAVORS["confluent-cloud"])
-    check = reading_check(Target("c", flavored, None), FOUND)
+    check = reading(Target("c", flavored, None), FOUND)
     assert check.required
     assert "flavor is confluent-cloud, but the cluster id is c" in check.detail
+
+
+def test_signs_that_disagree_are_both_said_and_nothing_is_proposed() -> None:
+    brokers = (Broker(1, "k.aivencloud.com", 1, None), Broker(2, "acme.servicebus.windows.net", 1, None))
+    (told,) = [c for c in checks(replace(FOUND, brokers=brokers), None, SEES_ALL) if c.need is Need.FLAVOR]
+    words = check_words(told, Diagnosis(FOUND, (told,)))
+    assert not told.met
+    assert "a broker is k.aivencloud.com, which is Aiven for Apache Kafka's" in words
+    assert "a broker is acme.servicebus.windows.net, which is Azure Event Hubs's" in words
+    assert "no flavor is proposed" in words
+    assert "write “flavor:" not in words
+
+
+def test_a_stated_flavor_that_the_cluster_contradicts_is_wrong_with_both_facts() -> None:
+    shown = replace(FOUND, configs={"config.providers.strimzienv.class": None})
+    (told,) = [c for c in checks(shown, None, SEES_ALL, FLAVORS["msk"]) if c.need is Need.FLAVOR]
+    assert (told.met, told.required) == (False, True)
+    assert "flavor is msk, but a broker has the config config.providers.strimzienv.class" in told.detail
+
+
+def test_an_authorizer_of_another_make_is_told_before_anything_is_planned() -> None:
+    own = {CLASS_NAME: "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+    (told,) = [c for c in checks(replace(FOUND, configs=own), None, SEES_ALL) if c.need is Need.AUTHORIZER_CLASS]
+    assert told.met
+    other = {CLASS_NAME: "com.acme.Authorizer"}
+    (told,) = [c for c in checks(replace(FOUND, configs=other), None, SEES_ALL) if c.need is Need.AUTHORIZER_CLASS]
+    words = check_words(told, Diagnosis(FOUND, (told,)))
+    assert "ACLs are stored here and may not decide: authorizer.class.name=com.acme.Authorizer" in words
+    assert [c for c in checks(FOUND, None, SEES_ALL) if c.need is Need.AUTHORIZER_CLASS] == []
+
+
+@pytest.mark.parametrize("source", [FactSource.OPERATOR, FactSource.MANIFESTS])
+def test_a_stated_version_is_held_against_what_the_cluster_says(source: FactSource) -> None:
+    stated = ClusterDeclaration(
+        "c", Origin("c.yaml", 1, 1), kafka_version=(4, 3), sources=FactSources(kafka_version=source)
+    )
+    (same,) = state_checks(ClusterState("c", kafka_version=(4, 3)), stated)
+    assert same.met
+    assert "says so too" in check_words(same, Diagnosis(FOUND, (same,)))
+    (other,) = state_checks(ClusterState("c", kafka_version=(4, 4)), stated)
+    assert (other.met, other.required) == (False, True)
+    words = check_words(other, Diagnosis(FOUND, (other,)))
+    assert "4.3" in words
+    assert "4.4" in words
+    (silent,) = state_checks(ClusterState("c"), stated)
+    assert (silent.met, silent.required) == (False, False)
+    assert list(state_checks(ClusterState("c", kafka_version=(4, 3)), replace(stated, kafka_version=None))) == []

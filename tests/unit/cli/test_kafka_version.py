@@ -93,6 +93,24 @@ def test_a_plan_says_what_removing_a_range_does(version: Version, capsys: pytest
     assert line.endswith("[no effect]" if version == (4, 3) else "[revoke]")
 
 
+@VERSIONS
+def test_an_export_of_ranges_declares_them_as_they_are(version: Version, capsys: pytest.CaptureFixture[str]) -> None:
+    told(capsys, version, "export", "--path", "m", "--out", "exported")
+    Path("exported/operator.yaml").write_text(CLUSTER)
+    Path("m/cluster.yaml").unlink()
+    drifted = told(capsys, version, "drift", "exported", "--output", "json")
+    assert json.loads(drifted)["steps"] == []
+    assert "10.0.0.0/8" in "".join(file.read_text() for file in Path("exported").rglob("*.yaml"))
+
+
+def test_a_converter_takes_a_range_from_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+    heading = "Current ACLs for resource `ResourcePattern(resourceType=TOPIC, name=orders, patternType=LITERAL)`: "
+    entry = "(principal=User:a, host=10.0.0.0/8, operation=READ, permissionType=ALLOW)"
+    Path("acls.txt").write_text(f"{heading}\n \t{entry}\n")
+    assert run(["convert", "acls.txt", "--from", "kafka-acls", "--out", "converted"]) == 0, capsys.readouterr().err
+    assert "10.0.0.0/8" in "".join(file.read_text() for file in Path("converted").rglob("*.yaml"))
+
+
 def test_a_snapshot_and_a_stored_reading_keep_the_version() -> None:
     state = ClusterState("id", kafka_version=(4, 4))
     assert '"kafkaVersion": "4.4"' in snapshot_text(state)
@@ -134,7 +152,8 @@ ASKS = {
     "explain": ("explain", "User:a", "READ", "topic", "orders", "--host", "10.2.3.4", "--path", "m", "-o", "json"),
     "lint": ("lint", "m", "-o", "json"),
     "minimise": ("lint", "m", "--minimise", "-o", "json"),
-    "plan": ("plan", "m", *_DELETES),
+    # On a day: two plans may be made in two seconds.
+    "plan": ("plan", "m", *_DELETES, "--as-of", "2026-11-23"),
     "test": ("test", "m", "-o", "json"),
     "usage": ("usage", "--path", "m", "--logs", "log", "-o", "json"),
 }

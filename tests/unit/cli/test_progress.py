@@ -84,3 +84,28 @@ def test_a_short_phase_has_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     progress.sent(1)
     progress.sent(1)  # the last outcome is no progress any more
     assert capsys.readouterr().err == "create ALLOW bindings: 2\n"
+
+
+def test_bytes_that_brokers_copy_are_a_bar_on_a_terminal_and_a_line_a_minute_in_a_log(
+    terminal: _Terminal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_for(terminal.stream) as progress:
+        progress.phase(Phase.MOVE_REPLICAS, 1)
+        progress.moving("topic [t]: 2 partitions left", 8 * 2**20)
+        progress.moving("topic [t]: 1 partitions left", 2 * 2**20)
+        progress.moving("topic [t]: 1 partitions left", 2**20 + 1)
+    shown = terminal.shown()
+    assert "topic [t]: 1 partitions left (MiB)" in shown
+    assert "6/8" in shown
+    seconds = [0.0]
+    lines = ProgressLines(lambda: seconds[0])
+    lines.phase(Phase.MOVE_REPLICAS, 1)
+    for now in (0.0, 30.0, 59.0, 60.0, 61.0, 125.0):
+        seconds[0] = now
+        lines.moving(f"after {now:g}", 1)
+    assert [line for line in capsys.readouterr().err.splitlines() if "after" in line] == [
+        "   after 0",
+        "   after 60",
+        "   after 125",
+    ]

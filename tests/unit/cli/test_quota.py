@@ -74,10 +74,13 @@ def test_explain_says_which_quota_limits_the_client_after_what_it_may(
 ) -> None:
     question = ["explain", "User:alice", "READ", "topic", "t", "--path", path]
     assert run(question) == 0
-    assert "quota" not in capsys.readouterr().out
+    assert (
+        "    quota without a client id: request_percentage = 50% by user alice" in capsys.readouterr().out.splitlines()
+    )
     assert run([*question, "--client-id", "app"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("undecided  User:alice READ topic t")
+    assert not [line for line in lines if "without a client id" in line]
     start = lines.index("    quotas of User:alice with client id app:")
     assert lines[start + 1 : -1] == [f"  {line}" for line in LIMITS]
     assert run([*question, "--client-id", "", "--output", "json"]) == 0

@@ -363,7 +363,9 @@ def test_closing_what_somebody_may_use(place: Place) -> None:
 
 def test_every_guard_is_tripped_here() -> None:
     tried_above = {Guard.EMPTY_LIVE, Guard.OPEN_BY_DEFAULT, Guard.CLOSED_BY_DEFAULT}
-    assert set(Guard) == {*GUARDED, *tried_above}
+    # A snapshot knows no racks and takes no passwords: tests/unit/apply/test_moving.py, tests/unit/plan/test_users.py.
+    elsewhere = {Guard.REPLICA_MOVE, Guard.USER_ENABLE}
+    assert set(Guard) == {*GUARDED, *tried_above, *elsewhere}
 
 
 def test_a_grant_that_has_expired_since_is_not_made(place: Place) -> None:

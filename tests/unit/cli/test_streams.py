@@ -77,7 +77,10 @@ def test_an_apply_that_nobody_listens_to_any_more_goes_on_to_its_end(redirection
 
 
 def test_the_same_bytes_whatever_the_locale(tmp_path: Path) -> None:
-    for command in ("plan manifests.yaml --cluster snapshot:live.json", "access --path manifests.yaml --output json"):
+    for command in (
+        "plan manifests.yaml --cluster snapshot:live.json --as-of 2026-11-01",
+        "access --path manifests.yaml --output json",
+    ):
         expected = _run(command, tmp_path).stdout
         assert "größe-日本".encode() in expected
         assert _run(command, tmp_path, PYTHONIOENCODING="latin-1").stdout == expected

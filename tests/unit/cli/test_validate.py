@@ -95,3 +95,25 @@ def test_expand_shows_what_variables_and_roles_stand_for(tmp_path: Path, capsys:
         ("prod.new", False),
         ("prod.old", True),
     ]
+
+
+def test_a_fleet_fits_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Clusters of which the same is said share a line; the one that differs has its own."""
+    names = [f"site-{number:03}" for number in range(200)]
+    clusters = [CLUSTER % (name, "pay") for name in names]
+    clusters[7] = clusters[7].replace("{topics: {prefix: pay.}}", "{topics: {prefix: pay.}}, {topics: {prefix: log.}}")
+    clusters[7] = clusters[7].replace("{name: site-007}", "{name: site-007, labels: {odd: 'yes'}}")
+    rules = RULES.replace("    - {allow: READ, topics: [log.lines]}\n", "")
+    one_more = "---\napiVersion: reconciler/v1\nkind: Acls\nmetadata: {name: b}\nspec:\n"
+    one_more += (
+        "  clusters: {matchLabels: {odd: 'yes'}}\n  principal: User:b\n  rules: [{allow: READ, topics: [log.lines]}]\n"
+    )
+    (tmp_path / "all.yaml").write_text("".join(clusters) + rules + one_more, encoding="utf-8")
+    assert run(["validate", str(tmp_path)]) == 0
+    shown = [line for line in capsys.readouterr().out.splitlines() if line.endswith("declared")]
+    assert shown == [
+        "199 clusters (site-000, site-001, site-002, site-003, site-004 and 194 more): 1 bindings, 0 topics declared",
+        "cluster site-007: 2 bindings, 0 topics declared",
+    ]
+    assert run(["validate", str(tmp_path), "--expand"]) == 0
+    assert sum(line.startswith("cluster site-") for line in capsys.readouterr().out.splitlines()) == 200

@@ -13,7 +13,7 @@ from reconciler.manifest import (
     load,
     standing_acknowledgements,
 )
-from reconciler.model import DesiredState, Origin, ResourceType, Topic
+from reconciler.model import DesiredState, Expiry, Origin, ResourceType, Topic
 
 CLUSTER = """apiVersion: reconciler/v1
 kind: Cluster
@@ -164,10 +164,29 @@ def test_a_binding_knows_its_name_its_reason_and_its_end() -> None:
         Origin("0.yaml", 7, 30),
         Origin("0.yaml", 7, 33),
     ]
-    assert {item[1:4] for item in state.bindings.values()} == {("audit", "SEC-1", DAY)}
+    assert {item[1:4] for item in state.bindings.values()} == {("audit", "SEC-1", Expiry(DAY))}
     assert not state.expired
     later = desired(text, day=DAY + datetime.timedelta(days=1))
     assert (dict(later.bindings), dict(later.expired)) == ({}, dict(state.bindings))
+
+
+def test_whoever_says_that_a_binding_stays_is_heard() -> None:
+    text = HEAD + (
+        "    - {role: producer, topics: x, keep: disaster recovery, expires: 2027-06-01}\n"
+        "    - {allow: WRITE, topics: [x, y], reason: daily}\n"
+    )
+    kept = {str(binding): (item.reason, item.keep) for binding, item in desired(text).bindings.items()}
+    assert kept == {
+        "User:a ALLOW DESCRIBE on TOPIC x": (None, "disaster recovery"),
+        "User:a ALLOW WRITE on TOPIC x": ("daily", "disaster recovery"),
+        "User:a ALLOW WRITE on TOPIC y": ("daily", None),
+    }
+
+
+@pytest.mark.parametrize("words", ["''", "' '", "[]", "{}"])
+def test_keep_says_why(words: str) -> None:
+    with pytest.raises(ManifestError):
+        desired(HEAD + f"    - {{allow: READ, topics: x, keep: {words}}}\n")
 
 
 def test_what_roles_bring_together_is_wanted_as_long_as_one_of_them_wants_it() -> None:
@@ -179,9 +198,9 @@ def test_what_roles_bring_together_is_wanted_as_long_as_one_of_them_wants_it() -
     state = desired(text)
     ends = {str(binding): item.expires for binding, item in state.bindings.items()}
     assert ends == {
-        "User:a ALLOW DESCRIBE on TOPIC x": DAY,
+        "User:a ALLOW DESCRIBE on TOPIC x": Expiry(DAY),
         "User:a ALLOW READ on TOPIC x": None,
-        "User:a ALLOW READ on GROUP g": DAY,
+        "User:a ALLOW READ on GROUP g": Expiry(DAY),
     }
     assert list(map(str, state.expired)) == ["User:a ALLOW WRITE on TOPIC x"]
 

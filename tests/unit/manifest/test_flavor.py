@@ -1,9 +1,15 @@
 """``spec.flavor``: whose word it is, and the facts that it brings where nobody states them."""
 
+import datetime
+
 import pytest
 
 from reconciler.manifest import ClusterDeclaration, ManifestError, Source, connections, load, with_operator
-from reconciler.model import FLAVORS, FactSource, NameSelector, Selector
+from reconciler.model import FLAVORS, ClusterState, DesiredState, FactSource, NameSelector, Selector
+from reconciler.plan import Request, propose
+from reconciler.workflow.terms import terms
+
+AS_OF = datetime.date(2026, 1, 1)
 
 HEAD = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod}\nspec:\n"
 
@@ -48,9 +54,33 @@ def test_a_stated_wait_stands_and_a_probe_has_time_enough() -> None:
     assert declared("  flavor: warpstream\n").barrier_wait == 60.0
     assert declared("  flavor: warpstream\n  barrier: {wait: 90s}\n").barrier_wait == 90.0
     assert declared("  flavor: warpstream\n", "  barrier: {wait: 5s}\n").barrier_wait == 5.0
+    assert declared("  flavor: apache\n  barrier: {wait: 100ms}\n").barrier_wait == 0.1
     probe = declared("  flavor: warpstream\n  barrier: {principal: User:probe}\n").probe
     assert probe is not None
     assert probe.seconds == 60.0
+
+
+@pytest.mark.parametrize(
+    ("spec", "operator", "waits"),
+    [
+        ("  flavor: warpstream\n  barrier: {wait: 5s}\n", None, (60.0, 5.0)),
+        ("  barrier: {wait: 5s}\n", "  flavor: warpstream\n", (60.0, 5.0)),
+        ("  flavor: warpstream\n  barrier: {wait: 5s}\n", "  barrier: {wait: 5s}\n", (5.0, None)),
+        ("  flavor: warpstream\n", "  barrier: {wait: 5s}\n", (5.0, None)),
+        ("  flavor: warpstream\n  barrier: {wait: 90s}\n", None, (90.0, None)),
+    ],
+)
+def test_only_the_operator_can_state_a_wait_that_is_shorter_than_the_vendors(
+    spec: str, operator: str | None, waits: tuple[float, float | None]
+) -> None:
+    found = declared(spec, operator)
+    assert (found.barrier_wait, found.short_wait) == waits
+    (warning,) = [
+        text
+        for text in propose(DesiredState(), ClusterState("c"), terms(found), Request(AS_OF)).warnings
+        if "barrier.wait" in text
+    ] or [""]
+    assert ("barrier.wait 5s" in warning and "60s at WarpStream" in warning) is (waits[1] is not None)
 
 
 def test_a_default_allow_that_a_user_can_change_is_only_a_claim() -> None:

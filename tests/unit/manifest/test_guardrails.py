@@ -134,3 +134,37 @@ def test_how_a_cluster_is_reached_is_no_guardrail() -> None:
 def test_a_field_that_the_table_does_not_know_is_unclear() -> None:
     found = _changes(("superUsers: [User:admin]", "superUsers: [User:admin]\n  interBrokerPrincipals: [User:b]"))
     assert [change[0] for change in found] == [Meaning.UNCLEAR]
+
+
+_BROKERS = """\
+apiVersion: reconciler/v1
+kind: ClusterTests
+metadata: {name: brokers}
+spec:
+  tests:
+    - name: t
+      configs: {auto.create.topics.enable: "false", a: {min: 2}, b: {max: 2}, c: {allowed: [x]}}
+      features: {metadata.version: {min: 4.1}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "meaning"),
+    [
+        ('"false"', '"true"', Meaning.UNCLEAR),
+        ('auto.create.topics.enable: "false", ', "", Meaning.LOOSER),
+        ("a: {min: 2}", "a: {min: 1}", Meaning.LOOSER),
+        ("a: {min: 2}", "a: {min: 3}", Meaning.TIGHTER),
+        ("a: {min: 2}", "a: {min: 2, max: 9}", Meaning.TIGHTER),
+        ("b: {max: 2}", "b: {max: 3}", Meaning.LOOSER),
+        ("[x]", "[x, y]", Meaning.UNCLEAR),
+        ("min: 4.1", "min: 4.0", Meaning.LOOSER),
+        # A release and a level are numbers of two kinds: 7 is less than 4.1's level.
+        ("min: 4.1", "min: 7", Meaning.UNCLEAR),
+        ("    - name: t", "    - severity: warning\n      name: t", Meaning.LOOSER),
+    ],
+)
+def test_what_a_difference_in_a_cluster_test_does(old: str, new: str, meaning: Meaning) -> None:
+    assert old in _BROKERS
+    (change,) = guardrail_changes([Source("a.yaml", _BROKERS)], [Source("a.yaml", _BROKERS.replace(old, new))])
+    assert change.meaning is meaning

@@ -3,7 +3,7 @@
 import datetime
 
 from reconciler.manifest import Source, desired_state, load
-from reconciler.model import Declaration, DesiredState, Origin
+from reconciler.model import Declaration, DesiredState, Expiry, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 
 HEAD = "apiVersion: reconciler/v1\nkind: Quotas\nmetadata: {name: q}\nspec:\n  quotas:\n"
@@ -57,7 +57,7 @@ def test_a_quota_keeps_its_terms_and_is_apart_once_it_has_expired() -> None:
     quotas = found.of(ClientQuota)
     assert {key for key, one in quotas.items() if not one.expired} == {a, c}
     assert {key for key, one in quotas.items() if one.expired} == {b}
-    assert quotas[a].declaration == Declaration(Origin("q.yaml", 6, 14), "r", "T-1", DAY)
+    assert quotas[a].declaration == Declaration(Origin("q.yaml", 6, 14), "r", "T-1", Expiry(DAY))
     assert quotas[c].absent
     assert quotas[c].item == ClientQuota(c)
     assert not quotas[a].absent

@@ -1,10 +1,12 @@
 """Single values: hosts, numbers, settings."""
 
+import re
+
 import pytest
 
 from reconciler.manifest.parts.hosts import right_form
 from reconciler.manifest.parts.settings import setting_value
-from reconciler.manifest.parts.units import integer, seconds
+from reconciler.manifest.parts.units import ending, integer, seconds
 from reconciler.manifest.reader.problem import Problem, render_problem
 from reconciler.manifest.reader.source import quoted
 from reconciler.model import TOPIC_CONFIGS, Origin, normal_form
@@ -74,3 +76,21 @@ def test_long_lines_are_shown_around_the_mark() -> None:
 def test_quotes_hide_nothing_and_break_no_line() -> None:
     assert quoted("a\nb\u202e") == "'a\\nb\\u202e'"
     assert len(quoted("x" * 1000)) < 90
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2027-01-31T18:00:00", "has no offset: write 2027-01-31T18:00:00Z for UTC"),
+        ("2027-01-31 18:00", "has no offset: write 2027-01-31T18:00:00Z for UTC"),
+        ("2027-01-31T18:00+01:00", "is not an instant: write 2027-01-31T18:00:00+01:00"),
+        ("2027-01-31t18:00:00z", "is not an instant: write 2027-01-31T18:00:00Z"),
+        ("2027-01-31T18:00:00.5Z", "is not an instant: write 2027-01-31T18:00:00Z"),
+        ("2027-01-31T25:00:00Z", "is not an instant: write it as 2027-01-31T18:00:00Z"),
+        ("2027-02-30", "is not a date: write a day that its month has"),
+        ("in June", "is not a date: write YYYY-MM-DD, or an instant such as 2027-01-31T18:00:00Z"),
+    ],
+)
+def test_ends_that_are_refused_with_what_was_meant(text: str, expected: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        ending(text)

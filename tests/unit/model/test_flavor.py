@@ -9,12 +9,14 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    ClusterSigns,
     ResourcePattern,
     ResourceType,
     flavor_contradiction,
     mixed_names,
-    shown_flavor,
+    shown_flavors,
 )
+from reconciler.model.authorizers import CLASS_NAME, foreign_authorizer
 
 CLOUD = FLAVORS["confluent-cloud"]
 
@@ -42,9 +44,84 @@ def bound(principal: str) -> AclBinding:
     ],
 )
 def test_an_id_or_a_host_shows_the_make(cluster_id: str, host: str, expected: str | None) -> None:
-    shown = shown_flavor(cluster_id, [host])
-    assert (shown.flavor.name if shown else None) == expected
-    assert shown is None or cluster_id in shown.sign or host in shown.sign
+    shown = shown_flavors(ClusterSigns(cluster_id, [host]))
+    assert [one.flavor.name for one in shown] == ([expected] if expected else [])
+    assert all(cluster_id in one.sign or host in one.sign for one in shown)
+
+
+@pytest.mark.parametrize(
+    ("configs", "topic_configs", "expected"),
+    [
+        ({"config.providers.strimzienv.class": None}, (), [("strimzi", "config.providers.strimzienv.class")]),
+        (
+            {"advertised.listeners": "REPLICATION-9091://prod-kafka-0.prod-kafka-brokers.ns.svc:9091,EXT://1.2.3.4:1"},
+            (),
+            [("strimzi", "prod-kafka-0.prod-kafka-brokers.ns.svc")],
+        ),
+        (
+            {
+                "advertised.listeners": "CLIENT://kafka.corp:9096,R://b-1-internal.x.c2.kafka.eu-west-1.amazonaws.com:9093"
+            },
+            (),
+            [("msk", "b-1-internal.x.c2.kafka.eu-west-1.amazonaws.com")],
+        ),
+        ({"advertised.listeners": "A://[::1]:9092,B://kafka.corp:9093", "config.providers": "env"}, (), []),
+        ({"advertised.listeners": None}, ("retention.ms",), []),
+        ({}, ("redpanda.remote.read", "retention.ms"), [("redpanda", "redpanda.remote.read")]),
+        (
+            {"advertised.listeners": "X://k-1.aivencloud.com:1", "config.providers.strimzidir.class": None},
+            (),
+            [("aiven", "k-1.aivencloud.com"), ("strimzi", "config.providers.strimzidir.class")],
+        ),
+    ],
+)
+def test_configs_show_the_make_behind_a_proxy(
+    configs: dict[str, str | None], topic_configs: tuple[str, ...], expected: list[tuple[str, str]]
+) -> None:
+    shown = shown_flavors(ClusterSigns("x", ["proxy.corp"], configs, topic_configs))
+    assert [one.flavor.name for one in shown] == [name for name, _ in expected]
+    assert all(sign in one.sign for one, (_, sign) in zip(shown, expected, strict=True))
+    for name, sign in expected:
+        found = flavor_contradiction(APACHE, ClusterSigns("x", (), configs, topic_configs))
+        assert found is not None
+        assert "flavor is apache" in found
+        assert flavor_contradiction(FLAVORS[name], ClusterSigns("x", (), configs, topic_configs)) is None, sign
+
+
+@pytest.mark.parametrize("stated", list(FLAVORS))
+def test_each_flavor_is_contradicted_by_signs_of_another(stated: str) -> None:
+    host = "k.aivencloud.com" if stated == "msk" else "b.kafka.eu-west-1.amazonaws.com"
+    for signs in (ClusterSigns("x", [host]), ClusterSigns("x", [], {"advertised.listeners": f"A://{host}:1"})):
+        found = flavor_contradiction(FLAVORS[stated], signs)
+        assert found is not None
+        assert f"flavor is {stated}" in found
+        assert host in found
+
+
+def test_an_id_overrules_host_names_and_no_statement_overrules_an_id() -> None:
+    mixed = ClusterSigns("lkc-9gz21", ["k.aivencloud.com"])
+    assert {one.flavor.name for one in shown_flavors(mixed)} == {"confluent-cloud", "aiven"}
+    assert flavor_contradiction(CLOUD, mixed) is None
+    assert "lkc-9gz21" in str(flavor_contradiction(FLAVORS["aiven"], mixed))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("org.apache.kafka.metadata.authorizer.StandardAuthorizer", None),
+        ("kafka.security.authorizer.AclAuthorizer", None),
+        ("", None),
+        (None, None),
+        ("org.openpolicyagent.kafka.OpaAuthorizer", "Open Policy Agent"),
+        ("org.apache.ranger.authorization.kafka.authorizer.RangerKafkaAuthorizer", "Ranger"),
+        ("com.acme.Authorizer", "not Apache Kafka's"),
+    ],
+)
+def test_an_authorizer_that_is_not_apaches_is_named(name: str | None, told: str | None) -> None:
+    found = foreign_authorizer({CLASS_NAME: name})
+    assert (found is None) is (told is None)
+    assert found is None or (str(told) in found and f"authorizer.class.name={name}" in found)
+    assert foreign_authorizer({}) is None
 
 
 def test_accounts_under_both_names_show_confluent_cloud() -> None:
@@ -65,15 +142,15 @@ def test_accounts_under_both_names_show_confluent_cloud() -> None:
     ],
 )
 def test_a_contradiction_names_both_facts(stated: str, cluster_id: str, host: str, words: tuple[str, ...]) -> None:
-    found = flavor_contradiction(FLAVORS[stated], cluster_id, [host])
+    found = flavor_contradiction(FLAVORS[stated], ClusterSigns(cluster_id, [host]))
     assert found is not None
     assert all(word in found for word in words)
 
 
 def test_a_proxy_that_hides_host_names_contradicts_nothing() -> None:
-    assert flavor_contradiction(FLAVORS["msk"], "WnRHF1yr", ["kafka.example.com"]) is None
-    assert flavor_contradiction(CLOUD, "lkc-9gz21", ["kafka.example.com"]) is None
-    assert flavor_contradiction(APACHE, "WnRHF1yr", ["kafka.example.com"]) is None
+    assert flavor_contradiction(FLAVORS["msk"], ClusterSigns("WnRHF1yr", ["kafka.example.com"])) is None
+    assert flavor_contradiction(CLOUD, ClusterSigns("lkc-9gz21", ["kafka.example.com"])) is None
+    assert flavor_contradiction(APACHE, ClusterSigns("WnRHF1yr", ["kafka.example.com"])) is None
 
 
 def test_cleanup_policy_goes_through_compact_on_the_way_to_both() -> None:

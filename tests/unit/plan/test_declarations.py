@@ -10,6 +10,7 @@ from reconciler.model import (
     ClusterState,
     Declaration,
     DesiredState,
+    Expiry,
     Origin,
     ResourcePattern,
     ResourceType,
@@ -26,13 +27,13 @@ def acl(topic: str) -> AclBinding:
 
 
 def test_steps_carry_reason_ticket_and_last_day() -> None:
-    wanted = Declaration(PLACE, "nightly loads", "OPS-42", DAY)
-    over = Declaration(PLACE, "the move is done", "OPS-7", DAY - datetime.timedelta(1))
+    wanted = Declaration(PLACE, "nightly loads", "OPS-42", Expiry(DAY))
+    over = Declaration(PLACE, "the move is done", "OPS-7", Expiry(DAY - datetime.timedelta(1)))
     desired = DesiredState(bindings={acl("new"): wanted}, expired={acl("old"): over})
     live = ClusterState("id", frozenset({acl("old"), acl("undeclared")}))
     plan = propose(desired, live, Terms("c", default_allow=False), Request(DAY, Options(allow_deletes=True)))
     assert [(step.origin, step.reason, step.ticket, step.expires) for step in plan.steps] == [
-        (PLACE, "nightly loads", "OPS-42", DAY),
+        (PLACE, "nightly loads", "OPS-42", Expiry(DAY)),
         (PLACE, "the move is done", "OPS-7", None),
         (None, None, None, None),
     ]

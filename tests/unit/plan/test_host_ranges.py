@@ -3,7 +3,8 @@
 import pytest
 
 from reconciler.diff import SkipReason
-from reconciler.model import AclBinding, ClusterState
+from reconciler.model import AclBinding, AclOperation, ClusterState
+from reconciler.plan import created_bindings
 from tests.unit.apply.test_perform import acl, planned
 
 
@@ -27,6 +28,16 @@ def test_an_older_or_unknown_cluster_gets_no_range_and_nothing_that_waits_for_on
 def test_the_one_address_is_not_taken_away_while_its_range_cannot_come() -> None:
     plan = planned(ClusterState("it", frozenset({_on("10.0.0.1")}), kafka_version=(4, 3)), _on("10.0.0.0/8"))
     assert plan.steps == ()
+
+
+def test_a_range_within_one_that_stays_grants_nothing() -> None:
+    live = ClusterState("it", frozenset({_on("10.0.0.0/8")}), kafka_version=(4, 4))
+    write = _on("fe80::/10")
+    write = write._replace(entry=write.entry._replace(operation=AclOperation.WRITE))
+    plan = planned(live, _on("10.0.0.0/8"), _on("10.2.0.0/16"), write)
+    hosts = [binding.entry.host for binding in created_bindings(step.change for step in plan.steps)]
+    kinds = [effect and effect.kind for effect in plan.access.effects]
+    assert dict(zip(hosts, kinds, strict=True)) == {"10.2.0.0/16": "no-effect", "fe80::/10": "grant"}
 
 
 def test_4_4_takes_a_range_and_the_review_says_what_it_reaches() -> None:

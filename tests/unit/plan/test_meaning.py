@@ -161,6 +161,13 @@ def test_whoever_a_denial_kept_from_altering_the_cluster_is_named_once_it_goes()
     assert refused(planned({described}, {described, everyone}, Facts())) == [("cluster-alter", "User:*")]
 
 
+def test_alter_configs_on_the_cluster_is_as_powerful_as_alter() -> None:
+    configs, alter = cluster_acl("User:b", "ALTER_CONFIGS"), cluster_acl("User:b", "ALTER")
+    assert refused(planned(set(), {configs}, Facts())) == [("cluster-alter", "User:b")]
+    assert refused(planned(set(), {configs, alter}, Facts())) == [("cluster-alter", "User:b")]
+    assert refused(planned(set(), {cluster_acl("User:b", "DESCRIBE_CONFIGS")}, Facts())) == []
+
+
 def test_a_binding_that_breaks_brokers_is_named_until_it_goes() -> None:
     poison = acl("z", principal="nobody")
     plan = planned({poison}, {poison, acl("x")}, Facts())

@@ -11,6 +11,7 @@ from reconciler.model import (
     Delete,
     DesiredItem,
     DesiredState,
+    Expiry,
     Listing,
     NameSelector,
     Origin,
@@ -32,7 +33,7 @@ def quota(entity: QuotaEntity, **values: float) -> ClientQuota:
 def wanted(
     *quotas: ClientQuota, absent: tuple[QuotaEntity, ...] = (), expired: tuple[ClientQuota, ...] = ()
 ) -> DesiredState:
-    terms = Declaration(Origin("q.yaml", 7, 7), "why", "T-1", datetime.date(2027, 3, 1))
+    terms = Declaration(Origin("q.yaml", 7, 7), "why", "T-1", Expiry(datetime.date(2027, 3, 1)))
     declared = {one.entity: DesiredItem(one, terms) for one in quotas}
     gone = {entity: DesiredItem(ClientQuota(entity), terms, absent=True) for entity in absent}
     return DesiredState(
@@ -64,7 +65,7 @@ def test_declared_quotas_are_created_altered_and_deleted_as_a_whole() -> None:
     plan = planned(wanted(new, after, expired=(old,)), before, old)
     assert changes(plan) == [Delete(old), Create(new), Update(before, after)]
     assert [step.action for step in plan.steps] == ["DeleteQuota", "CreateQuota", "AlterQuota"]
-    assert plan.steps[1].expires == datetime.date(2027, 3, 1)
+    assert plan.steps[1].expires == Expiry(datetime.date(2027, 3, 1))
     assert (plan.steps[1].reason, plan.steps[1].ticket) == ("why", "T-1")
     assert plan.barriers == ()
 

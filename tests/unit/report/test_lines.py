@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from reconciler.access import Authorizer, who_can
-from reconciler.model import AclBinding, AclOperation, ClusterState, Declaration, DesiredState, Origin
+from reconciler.model import AclBinding, AclOperation, ClusterState, Declaration, DesiredState, Expiry, Origin
 from reconciler.plan import Guard, GuardAcknowledgement, Plan, Request, Terms, propose
 from reconciler.plan import Options as PlanOptions
 from reconciler.report.access_lines import access_lines, ordered_lines
@@ -23,7 +23,7 @@ _DAY = datetime.date(2026, 11, 21)
 _OPTIONS = FormatOptions("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
 
 
-def plan(live: Sequence[AclBinding], wanted: Sequence[AclBinding], expires: datetime.date | None = None) -> Plan:
+def plan(live: Sequence[AclBinding], wanted: Sequence[AclBinding], expires: Expiry | None = None) -> Plan:
     declared = dict.fromkeys(wanted, Declaration(Origin("a.yaml", 3, 5), expires=expires))
     request = Request(_DAY, PlanOptions(allow_deletes=True))
     return propose(
@@ -108,7 +108,7 @@ def test_of_very_many_rows_each_format_begins_with_the_same() -> None:
 
 
 def test_the_last_day_of_a_binding_is_in_every_format_that_shows_its_step() -> None:
-    moved = plan([], bindings("TOPIC:L:t User:a@* ALLOW READ"), datetime.date(2027, 1, 31))
+    moved = plan([], bindings("TOPIC:L:t User:a@* ALLOW READ"), Expiry(datetime.date(2027, 1, 31)))
     for name in ("text", "markdown", "summary", "html", "cloudevents"):
         assert "2027-01-31" in written(name, moved), name
 
@@ -128,7 +128,7 @@ def test_why_a_binding_is_declared_is_in_every_format_that_shows_its_step() -> N
 
 def test_explain_and_who_can_say_why() -> None:
     (read,) = bindings("TOPIC:L:t User:a@* ALLOW READ")
-    why = Declaration(Origin("a.yaml", 3, 5), "settlement reads orders", "PAY-12", datetime.date(2027, 1, 31))
+    why = Declaration(Origin("a.yaml", 3, 5), "settlement reads orders", "PAY-12", Expiry(datetime.date(2027, 1, 31)))
     view = AccessView("c", Basis.DECLARED, Authorizer({read: why}))
     said = "User:a ALLOW READ on TOPIC t  a.yaml:3:5  until 2027-01-31  PAY-12: settlement reads orders"
     found = [explained(view, "User:a", AclOperation.READ, read.pattern, None)]

@@ -6,8 +6,12 @@ from dataclasses import replace
 from reconciler.access import Authorizer
 from reconciler.access.lint import RULES, LintFinding
 from reconciler.model import Origin
+from reconciler.plan.guardrail_review import NO_GUARDRAILS
+from reconciler.report import claims_text
 from reconciler.report.access_view import AccessView, Basis
-from reconciler.report.lint_text import Linted, lint_lines
+from reconciler.report.lint_text import Linted, lint_document, lint_lines
+from reconciler.report.results.finding import Level
+from reconciler.report.results.reading import read_result
 from tests.unit.access.bindings import binding
 
 _VIEW = AccessView("prod", Basis.DECLARED, Authorizer(()))
@@ -67,3 +71,15 @@ def test_clusters_with_the_same_findings_are_said_together() -> None:
     assert lines.count("3 findings") == 1
     assert "As declared for cluster other; the cluster itself was not read." in lines
     assert "site-99" in "\n".join(lint_lines(linted, expand=True))
+
+
+def test_what_no_listing_shows_is_in_json_and_every_format_made_from_it() -> None:
+    fact = "role bindings (RBAC) grant access too, and no ACL listing shows them"
+    document = lint_document([Linted(replace(_VIEW, unseen=(fact,)), ()), Linted(_VIEW, ())])
+    assert [state.get("unseen") for state in document["states"]] == [[fact], None]
+    (found,) = read_result(document).findings
+    assert (found.message, found.cluster, found.level) == (fact, "prod", Level.NOTE)
+    tested = read_result(claims_text.test_document([(replace(_VIEW, unseen=(fact,)), (), NO_GUARDRAILS, (), 0)]))
+    assert tested.findings == (found,)
+    texts = list(lint_lines([Linted(replace(_VIEW, unseen=(fact,)), ()), Linted(_VIEW, ())]))
+    assert sum(fact in text for text in texts) == 1

@@ -92,7 +92,7 @@ def test_everything_is_adopted_but_what_no_manifest_can_say(place: Path) -> None
     assert "  principal: User:a   # the app" in text
     assert "    - {allow: READ, topics: [x]}\n" in text
     assert "    - name: x   # kept\n      partitions: 6\n" in text
-    assert "name: new" in text
+    assert "    # seen by hand\n    - name: new" in text
     assert "gone" not in text
     assert (place / "m" / "all.yaml").read_text(encoding="utf-8") == MANIFESTS
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.model import AclOperation, Expiry, PatternType, ResourcePattern, ResourceType
 from reconciler.workflow.editing import EditRefusedError
 from reconciler.workflow.granting import AskedAccess, GrantEdit, GrantTerms, grant, rename, revoke
 from reconciler.workflow.options import ConnectionOptions
@@ -61,7 +61,7 @@ def granted(place: Path, principal: str, pattern: ResourcePattern, terms: GrantT
 
 
 def test_a_grant_goes_to_the_principals_document(place: Path) -> None:
-    terms = GrantTerms(date(2026, 12, 7), "why: #1", "SEC-1")
+    terms = GrantTerms(Expiry(date(2026, 12, 7)), "why: #1", "SEC-1")
     found = granted(place, "User:orders", topic("pay.", prefix=True), terms)
     line = "    - {allow: READ, topics: {prefix: pay.}, expires: 2026-12-07, reason: 'why: #1', ticket: SEC-1}\n"
     assert found.edit.files == {"teams/orders/acls.yaml": ORDERS + line}
@@ -82,11 +82,11 @@ def test_what_needs_the_consent_of_others_is_said(place: Path) -> None:
 
 
 def test_what_is_declared_already_is_said_and_what_ends_sooner_is_extended(place: Path) -> None:
-    granted(place, "User:orders", topic("x"), GrantTerms(date(2026, 12, 1))).edit.write()
-    again = granted(place, "User:orders", topic("x"), GrantTerms(date(2026, 11, 30)))
+    granted(place, "User:orders", topic("x"), GrantTerms(Expiry(date(2026, 12, 1)))).edit.write()
+    again = granted(place, "User:orders", topic("x"), GrantTerms(Expiry(date(2026, 11, 30))))
     assert again.edit.files == {}
     assert "until 2026-12-01" in again.notes[0]
-    (text,) = granted(place, "User:orders", topic("x"), GrantTerms(date(2027, 1, 1))).edit.files.values()
+    (text,) = granted(place, "User:orders", topic("x"), GrantTerms(Expiry(date(2027, 1, 1)))).edit.files.values()
     assert text == ORDERS + "    - {allow: READ, topics: [x], expires: 2027-01-01}\n"
 
 
@@ -131,6 +131,32 @@ def test_a_rename_has_both_names_for_a_time(place: Path) -> None:
     second = rename(str(place), "User:orders", "User:CN=orders, O=x", finish=True, as_of=DAY)
     assert second.edit.files == {"teams/orders/acls.yaml": both.replace("User:orders, ", "")}
     assert any("are refused once this is applied" in note for note in second.notes)
+
+
+def test_a_rename_takes_quotas_with_it_and_names_users(place: Path) -> None:
+    """A quota of the old name holds nobody who logs in under the new one."""
+    quotas = (
+        "apiVersion: reconciler/v1\nkind: Quotas\nmetadata: {name: q}\nspec:\n  quotas:\n"
+        "    - {user: orders, limits: {request_percentage: 50}, reason: batch}   # slow\n"
+        "    - {user: orders, clientId: x, limits: {request_percentage: 5}}\n"
+    )
+    users = (
+        "apiVersion: reconciler/v1\nkind: Users\nmetadata: {name: u}\nspec:\n  users:\n"
+        "    - {name: orders, mechanisms: {SCRAM-SHA-512: {iterations: 4096}}}\n"
+    )
+    (place / "quotas.yaml").write_text(quotas, encoding="utf-8")
+    (place / "users.yaml").write_text(users, encoding="utf-8")
+    first = rename(str(place), "User:orders", "User:new", as_of=DAY)
+    text = first.edit.files["quotas.yaml"]
+    assert text == quotas + (
+        "    - {user: new, clientId: x, limits: {request_percentage: 5}}\n"
+        "    - {user: new, limits: {request_percentage: 50}, reason: batch}\n"
+    )
+    assert any("the SCRAM user orders is declared at users.yaml:6:" in note for note in first.notes)
+    first.edit.write()
+    second = rename(str(place), "User:orders", "User:new", finish=True, as_of=DAY)
+    assert second.edit.files["quotas.yaml"] == text.replace(quotas.partition("  quotas:\n")[2], "")
+    assert second.edit.files.keys() == {"quotas.yaml", "teams/orders/acls.yaml"}
 
 
 def test_a_rename_names_other_places_and_what_the_new_name_lacks(place: Path) -> None:

@@ -25,6 +25,7 @@ def confusable(state: LintState) -> Iterator[LintFinding]:
         others = {_PRINCIPAL: state.principals, ResourceType.TOPIC.noun: state.topics}.get(what) or frozenset()
         for alike in look_alikes(used.keys() | others):
             first, *rest = alike
+            # The first spelling is the reference where it is used. Known only by name, each of the others is suspect.
             for other in rest if first in used else alike:
                 if other in used:
                     shown = ", ".join(as_name(one) for one in alike if one != other)

@@ -50,15 +50,23 @@ def wildcard_write(state: LintState) -> Iterator[LintFinding]:
 @lint_rule(
     "KA011",
     "warning",
-    "Who may ALTER the cluster may change every ACL, and so grant itself anything.",
+    "Who may ALTER the cluster may change every ACL, and so grant itself anything. Who may ALTER_CONFIGS on it may add "
+    "a listener on which it logs in as anybody.",
     "Keep it to those who administer the cluster.",
 )
 def cluster_alter(state: LintState) -> Iterator[LintFinding]:
-    """ALLOWs to change ACLs."""
-    for binding in state.allows:
-        if binding.pattern.resource_type is ResourceType.CLUSTER and binding.entry.operation in (_O.ALTER, _O.ALL):
-            message = "who may ALTER the cluster may change ACLs, and so grant itself anything"
-            yield cluster_alter.found(binding, message, "keep this to those who administer the cluster")
+    """ALLOWs to change ACLs, or the brokers' configs; who may do both is told of once."""
+    ours = [one for one in state.allows if one.pattern.resource_type is ResourceType.CLUSTER]
+    altering = [one for one in ours if one.entry.operation in (_O.ALTER, _O.ALL)]
+    told = {one.entry[:2] for one in altering}
+    advice = "keep this to those who administer the cluster"
+    for binding in altering:
+        message = "who may ALTER the cluster may change ACLs, and so grant itself anything"
+        yield cluster_alter.found(binding, message, advice)
+    for binding in ours:
+        if binding.entry.operation is _O.ALTER_CONFIGS and binding.entry[:2] not in told:
+            message = "who may ALTER_CONFIGS on the cluster may add a listener on which it logs in as anybody"
+            yield cluster_alter.found(binding, message, advice)
 
 
 @lint_rule(

@@ -1,6 +1,5 @@
 """Bindings that look stale: half a grant, unknown names, dates that have passed, names that differ by case."""
 
-import datetime
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,8 +10,10 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     Declaration,
+    Expiry,
     PatternType,
     ResourceType,
+    instant_of,
 )
 
 #: What a grant is worth nothing without.
@@ -89,32 +90,34 @@ def unknown_principal(state: LintState) -> Iterator[LintFinding]:
 @lint_rule(
     "KA016",
     "warning",
-    "Its last day (`expires`) has passed.",
+    "It has ended (`expires`).",
     "Remove the lines; the next plan removes the binding.",
     "same",
 )
 def expired(state: LintState) -> Iterator[LintFinding]:
-    """Bindings whose last day has passed."""
-    for binding, last in _dated(state):
-        if state.today is not None and last < state.today:
-            yield expired.found(binding, f"its last day was {last}", "remove it; the next plan removes the binding")
+    """Bindings that have ended."""
+    for binding, end in _dated(state):
+        if state.as_of is not None and end.over(state.as_of):
+            yield expired.found(binding, f"it ended {end.past}", "remove it; the next plan removes the binding")
 
 
 @lint_rule(
     "KA017",
     "warning",
-    "Its last day (`expires`) is within 30 days.",
+    "It ends (`expires`) within 30 days.",
     "Extend it with a reason, or let it expire.",
 )
 def expires_soon(state: LintState) -> Iterator[LintFinding]:
-    """Bindings whose last day is near."""
-    for binding, last in _dated(state):
-        if state.today is not None and state.today <= last <= state.today + state.soon:
-            yield expires_soon.found(binding, f"its last day is {last}", "extend it with a reason, or let it expire")
+    """Bindings that end soon."""
+    for binding, end in _dated(state):
+        if state.as_of is not None and not end.over(state.as_of) and end.over(instant_of(state.as_of) + state.soon):
+            yield expires_soon.found(
+                binding, f"it is declared until {end}", "extend it with a reason, or let it expire"
+            )
 
 
-def _dated(state: LintState) -> Iterator[tuple[AclBinding, datetime.date]]:
-    """Declared bindings that expire, each with its last day."""
+def _dated(state: LintState) -> Iterator[tuple[AclBinding, Expiry]]:
+    """Declared bindings that expire, each with its end."""
     for binding, note in state.authorizer.sources.notes.items():
         if isinstance(note, Declaration) and note.expires is not None:
             yield binding, note.expires

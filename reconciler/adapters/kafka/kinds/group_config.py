@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from reconciler.adapters.kafka.kinds.interface import Kind
 from reconciler.adapters.kafka.kinds.listed import MessageKind
+from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.model import Change, resource_of, values_of
 from reconciler.model.kinds.group_config import GroupConfig
 
@@ -13,7 +14,7 @@ def _config(entry: Any) -> GroupConfig:
     return GroupConfig(group, dict(values))
 
 
-def _alteration(change: Change) -> tuple[str, list[tuple[str, str | None]]]:
+def _alteration(change: Change, _: ClientSettings) -> tuple[str, list[tuple[str, str | None]]]:
     """The group, and its configs; those without a value are reset. Other configs of the group stay."""
     values = {**dict.fromkeys(values_of(change.before)), **values_of(change.after)}
     return resource_of(change).group, list(values.items())

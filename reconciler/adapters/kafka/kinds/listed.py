@@ -25,16 +25,18 @@ class MessageKind:
     """A listed kind that is read and altered by messages; ``name`` is that of its module of messages.
 
     ``item`` makes a resource of an entry, ``key`` its key of the name in an outcome, and ``alteration`` what
-    ``altered`` needs of a change. ``right`` is what reading takes, ``may_alter`` what the handshake told.
+    ``altered`` needs of a change, with the settings that hold the references which were followed. ``right`` is what
+    reading takes, ``may_alter`` what the handshake told; without ``may_read`` nothing is asked.
     """
 
     resource: type[ListedItem]
     name: str
     item: Callable[[Any], ListedItem]
     key: Callable[[Any], Any]
-    alteration: Callable[[Change], Any]
+    alteration: Callable[[Change, ClientSettings], Any]
     right: str
     may_alter: Callable[[Handshake], bool | None]
+    may_read: Callable[[Handshake], bool] = lambda _: True
 
     @property
     def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind
@@ -45,7 +47,8 @@ class MessageKind:
         """All of them, if requested; the reason, if they cannot be read."""
         listing: Listing[ListedItem] = Listing(may_alter=self.may_alter(session.handshake))
         if self.resource.KIND in session.request.listings:
-            found = self._listed(session.connection.settings)
+            readable = self.may_read(session.handshake)
+            found = self._listed(session.connection.settings) if readable else self._refused
             listing = replace(listing, gap=found) if isinstance(found, str) else replace(listing, items=found)
         return state.with_listing(self.resource, listing)
 
@@ -57,13 +60,17 @@ class MessageKind:
             case ("listed", entries):
                 return frozenset(map(self.item, entries))
             case ("refused", codes.CLUSTER_AUTHORIZATION_FAILED | codes.GROUP_AUTHORIZATION_FAILED, *_):
-                return f"not authorised to read {words}: our principal needs ALLOW {self.right}"
+                return self._refused
             case ("refused", _, name, message):
                 return settings.redact(f"{name}: {message}")
             case ("failed", text):
                 return settings.redact(str(text))
             case reply:
                 return f"the process that asks for {words} answered {reply}"
+
+    @property
+    def _refused(self) -> str:
+        return f"not authorised to read {self.resource.WORDS}: our principal needs ALLOW {self.right}"
 
     def _untaken(self, settings: ClientSettings) -> str:
         return f"confluent-kafka has no messages for {self.resource.WORDS}, and kafka-python {no_messages(settings)}"
@@ -73,7 +80,7 @@ class MessageKind:
     ) -> list[Answer]:
         """One request, never retried: if the answer is lost, only reading shows what was done."""
         settings = connection.settings
-        alterations = [self.alteration(change) for change in changes]
+        alterations = [self.alteration(change, settings) for change in changes]
         match ask(settings, f"{self.name}.altered", alterations=alterations, only_validate=only_validate):
             case None:
                 return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", self._untaken(settings))] * len(changes)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from reconciler.adapters.kafka.kinds.interface import Kind
 from reconciler.adapters.kafka.kinds.listed import MessageKind
+from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.model import Change, resource_of, values_of
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 
@@ -18,7 +19,9 @@ def _entity(parts: Sequence[tuple[str, str | None]]) -> QuotaEntity:
     return QuotaEntity(tuple(sorted((kind, name or "") for kind, name in parts)))
 
 
-def _alteration(change: Change) -> tuple[list[tuple[str, str | None]], list[tuple[str, float | None]]]:
+def _alteration(
+    change: Change, _: ClientSettings
+) -> tuple[list[tuple[str, str | None]], list[tuple[str, float | None]]]:
     """The entity's parts, and its keys; keys without a value are removed. Other keys of the entity stay."""
     after = {key: float(value) for key, value in values_of(change.after).items()}
     values = {**dict.fromkeys(values_of(change.before)), **after}

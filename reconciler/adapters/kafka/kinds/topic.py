@@ -1,4 +1,7 @@
-"""Topics: read, create, delete, add partitions, alter configs. Kafka can validate all but deletions."""
+"""Topics: read, create, delete, add partitions, alter configs, move replicas.
+
+Kafka can validate all but deletions and moves.
+"""
 
 import secrets
 from collections.abc import Sequence
@@ -12,6 +15,7 @@ from reconciler.adapters.kafka.broker_defaults import broker_defaults
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.limits import increase_problem, settings_problem, topic_problem
+from reconciler.adapters.kafka.replicas import read_layout, send_replicas
 from reconciler.adapters.kafka.requests import DONE, Item, request, unsupported
 from reconciler.adapters.kafka.topic_listing_check import topic_listing_gap
 from reconciler.adapters.kafka.topics import TopicReadResult, is_unknown, read_topics
@@ -23,12 +27,13 @@ from reconciler.model import (
     Topic,
     TopicConfigs,
     TopicPartitions,
+    TopicReplicas,
     Update,
     resource_of,
 )
 from reconciler.ports import NOT_VALIDATED, Answer
 
-TYPES: Final = (Topic, TopicPartitions, TopicConfigs)
+TYPES: Final = (Topic, TopicPartitions, TopicConfigs, TopicReplicas)
 
 _ACLS_UNREAD: Final = "The topic listing may be partial: the ACLs were not read, so topics may be hidden from us."
 _NONCE_KNOWN: Final = (
@@ -52,6 +57,8 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
         topic_gap=gap,
         topic_names=frozenset() if request.all_topics else frozenset(session.seen),
         broker_defaults={**found.defaults, **broker_defaults(connection, brokers)} if request.broker_defaults else {},
+        under_replicated=frozenset(found.under_replicated),
+        layout=read_layout(connection.settings, request.layout) if request.layout else None,
     )
 
 
@@ -79,7 +86,7 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
             call = partial(admin.create_topics, validate_only=only_validate)
             items = [Item(t.name, unsupported(topic_problem(t)), partial(_new_topic, t), t.name) for t in sides]
             return request(connection, call, items)
-        case Delete() if only_validate:
+        case Delete() | Update(_, TopicReplicas()) if only_validate:
             return [NOT_VALIDATED] * len(changes)
         case Delete():
             items = [Item(topic.name, None, partial(str, topic.name), topic.name) for topic in sides]
@@ -96,6 +103,8 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
                 for c in sides
             ]
             return request(connection, alter, items)
+        case Update(_, TopicReplicas()):
+            return send_replicas(connection.settings, changes)
     raise TypeError(f"{changes[0]!r} is not a change of a topic")
 
 

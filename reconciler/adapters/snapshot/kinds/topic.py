@@ -1,4 +1,4 @@
-"""What a Kafka 4.x controller answers to the four topic requests (``ReplicationControlManager``, ``ControllerApis``).
+"""What a Kafka 4.x controller answers to the five topic requests (``ReplicationControlManager``, ``ControllerApis``).
 
 Two rules are stricter than Kafka's: internal topics are not deleted, and topics whose state could not be read are
 not touched (a broker that hides a topic refuses to change it too). Replicas are placed by nobody.
@@ -12,6 +12,7 @@ from typing import Final
 from reconciler.adapters.snapshot.answers import DONE, failed
 from reconciler.adapters.snapshot.broker import MAX_RECORDS, Snapshot, topic_id
 from reconciler.adapters.snapshot.configs import ConfigError, normal_value
+from reconciler.adapters.snapshot.moves import layout, moved
 from reconciler.adapters.snapshot.replicas import placed
 from reconciler.model import (
     INTERNAL_TOPICS,
@@ -23,6 +24,7 @@ from reconciler.model import (
     Topic,
     TopicConfigs,
     TopicPartitions,
+    TopicReplicas,
     Update,
     collision_key,
     resource_of,
@@ -30,7 +32,7 @@ from reconciler.model import (
 )
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
 
-TYPES: Final = (Topic, TopicPartitions, TopicConfigs)
+TYPES: Final = (Topic, TopicPartitions, TopicConfigs, TopicReplicas)
 
 
 def view(snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
@@ -42,6 +44,8 @@ def view(snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> Clust
             "num.partitions": str(snapshot.broker.default_partitions),
         }
         state = replace(state, broker_defaults=defaults)
+    if request.layout:
+        state = replace(state, layout=layout(snapshot, request.layout))
     if request.all_topics:
         return state
     names = frozenset(request.topic_names)
@@ -56,8 +60,8 @@ def view(snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> Clust
 
 
 def can_validate(change: Change) -> bool:
-    """All but deletions (KIP-108)."""
-    return not isinstance(change, Delete)
+    """All but deletions and moves (KIP-108)."""
+    return not isinstance(change, Delete) and not isinstance(change.after, TopicReplicas)
 
 
 def send(before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
@@ -70,6 +74,8 @@ def send(before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[An
             state, answers = _delete(before.state, [topic.name for topic in sides])
         case Update(_, TopicPartitions()):
             state, answers = _add_partitions(before, sides)
+        case Update(_, TopicReplicas()):
+            state, answers = moved(before, changes)
         case _:
             state, answers = _alter_configs(before.state, sides)
     return replace(before, state=state), answers
@@ -125,7 +131,7 @@ def _with_new(before: Snapshot, created: Sequence[Topic]) -> Snapshot:
         for number, topic in enumerate(created, start=count + 1)
     }
     state = replace(before.state, topics={**before.state.topics, **named})
-    return Snapshot(state, replace(before.broker, topics_created=count + len(created)))
+    return replace(before, state=state, broker=replace(before.broker, topics_created=count + len(created)))
 
 
 def _delete(state: ClusterState, names: Sequence[str]) -> tuple[ClusterState, list[Answer]]:

@@ -66,6 +66,7 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
     if model is not None and model.spec.prune_topics:
         _report_pruning_nothing(scope, spec, findings)
     layers = declare_layers(spec.get("topicDefaults"), model.spec.topic_defaults if model else None, findings)
+    # Only now: the checks above report what they find even in a document that is not valid as a whole.
     if model is None or stated is None:
         return None
     wants = model.spec

@@ -7,13 +7,14 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from reconciler.manifest.parts.fields import (
     Boolean,
-    Day,
+    Ends,
     FixedCount,
     ManifestModel,
     OneOrMoreTexts,
     Percent,
     Seconds,
     Text,
+    ends,
     reading,
     refuse,
 )
@@ -29,6 +30,7 @@ from reconciler.model import FLAVORS
 GUARDS = frozenset(
     {
         "broken-binding",
+        "replica-move",
         "cluster-alter",
         "data-loss",
         "empty-desired",
@@ -39,6 +41,7 @@ GUARDS = frozenset(
         "closed-by-default",
         "protected",
         "topic-delete",
+        "user-enable",
     }
 )
 
@@ -133,7 +136,7 @@ class AcknowledgementSpec(ManifestModel):
     guard: GuardName = Field(description="The guard.", examples=["topic-delete"])
     object: Text = Field(description="What it is acknowledged for, as the guard names it.", examples=["payments.old"])
     reason: Text = Field(description="Why.", examples=["replaced by payments.orders"])
-    expires: Day | None = Field(None, description="The last day on which it counts.", examples=["2027-01-31"])
+    expires: Ends | None = ends("It counts")
 
 
 def _release(text: str) -> tuple[int, int]:
@@ -229,6 +232,9 @@ class ClusterSpec(StatedSpec):
         description="With true, configs of groups in scope that no manifest declares are reset.",
         examples=[False],
     )
+    prune_users: Boolean = Field(
+        False, description="With true, SCRAM users in scope that no manifest declares are deleted.", examples=[False]
+    )
     topic_defaults: ClusterTopicDefaults | None = Field(
         None,
         description="What the topics of this cluster have unless a Topics document says otherwise.",
@@ -258,6 +264,26 @@ class ClusterDocument(ManifestModel):
     )
 
 
+class UserSecretsSpec(ManifestModel):
+    """Which references to secrets manifests may contain; without it none is followed."""
+
+    env_prefixes: list[Text] = Field(
+        default_factory=list,
+        description="Prefixes of the names of environment variables.",
+        examples=[["KAFKA_USER_"]],
+    )
+    directories: list[Text] = Field(
+        default_factory=list,
+        description="Directories of secret files, as absolute paths.",
+        examples=[["/run/secrets/kafka-users"]],
+    )
+    verify: Literal["login"] | None = Field(
+        default=None,
+        description="With login, apply logs in once with each password that it has set. Without it, nobody does.",
+        examples=["login"],
+    )
+
+
 class ConnectionSpec(StatedSpec):
     """A cluster's spec in the operator's file: the only place where a reference to a secret is followed."""
 
@@ -265,6 +291,11 @@ class ConnectionSpec(StatedSpec):
         default_factory=dict,
         description="Client settings in Java's or librdkafka's spelling; secrets as ${env:NAME}.",
         examples=[{"security.protocol": "SASL_SSL", "sasl.password": "${env:KAFKA_PASSWORD}"}],
+    )
+    user_secrets: UserSecretsSpec = Field(
+        default_factory=UserSecretsSpec,
+        description="Where manifests may take the passwords of SCRAM users from; by default from nowhere.",
+        examples=[{"envPrefixes": ["KAFKA_USER_"]}],
     )
 
 

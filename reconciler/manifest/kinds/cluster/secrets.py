@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
+from reconciler.manifest.kinds.cluster.model import UserSecretsSpec
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.manifest.reader.nodes import MappingNode, ScalarNode
+from reconciler.manifest.reader.nodes import MappingNode, ScalarNode, scalars
 from reconciler.manifest.reader.problem import Problem
+from reconciler.model.secret_permit import SecretPermit
 from reconciler.model.secret_settings import SECRET_SETTINGS, clear_secret, has_reference
 
 _CURE = "move client to a file for --connections, or trust whoever edits the manifests: --trust-manifest-connection"
@@ -42,6 +44,19 @@ def referring_settings(declaration: ClusterDeclaration) -> tuple[Problem, ...]:
         for name in sorted(client)
         if name in SECRET_SETTINGS and has_reference(client[name])
     )
+
+
+def declare_permit(spec: MappingNode, wanted: UserSecretsSpec, findings: Findings) -> SecretPermit:
+    """Which references of manifests the operator permits; a prefix or a directory that permits all is a problem."""
+    for node in scalars(spec.get("userSecrets", "envPrefixes")):
+        if not node.plain.strip() and not findings.marks(node):
+            message = "an empty prefix permits every variable, those of other logins too"
+            findings.add(Trouble(Code.WRONG_VALUE, message, "write a prefix such as KAFKA_USER_"), node)
+    for node in scalars(spec.get("userSecrets", "directories")):
+        if not (node.plain.startswith("/") and node.plain.strip("/.")) and not findings.marks(node):
+            message = "this is no absolute path of a directory below /"
+            findings.add(Trouble(Code.WRONG_VALUE, message, "write one such as /run/secrets/kafka-users"), node)
+    return SecretPermit(tuple(wanted.env_prefixes), tuple(wanted.directories), wanted.verify == "login")
 
 
 def _message(name: str) -> str:

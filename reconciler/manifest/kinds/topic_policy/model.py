@@ -9,12 +9,13 @@ from reconciler.manifest.parts.fields import (
     TEXT_TAG,
     Boolean,
     Count,
-    Day,
+    Ends,
     ManifestModel,
     OneOrMoreTexts,
     Partitions,
     Severity,
     Text,
+    ends,
     one_or_list,
     refuse,
     words_schema,
@@ -112,7 +113,7 @@ class TopicWaiverItem(ManifestModel):
         None, description="Only these breaches; without it, all of the rule's.", examples=[["KT003"]]
     )
     reason: Text = Field(description="Why it is accepted.", examples=["moves to new disks in March"])
-    expires: Day = Field(description="The last day on which it is accepted.", examples=["2027-03-31"])
+    expires: Ends = ends("It is accepted", required=True)
     ticket: Text | None = Field(None, description="Where it was agreed.", examples=["OPS-7"])
 
 

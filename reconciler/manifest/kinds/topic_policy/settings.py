@@ -96,6 +96,7 @@ def _bound(name: str, node: Node | None, findings: Findings) -> Bound | None:
     except ValueError as error:
         _report(name, error, node, findings)
         return None
+    # -1 stands for infinity there. As a number it would be below every minimum and pass every maximum.
     if name in UNLIMITED_CONFIGS and text.startswith("-"):
         advice = f"write allowed: [{text}], or leave the limit out"
         findings.add(Trouble(Code.POLICY_FORM, f"{name}: {text} means no limit, not a number", advice), node)

@@ -92,6 +92,7 @@ def _check_assignments(node: MappingNode, findings: Findings) -> None:
         if field in node.keys:
             message = f"replicaAssignments says how many {counted} there are"
             findings.add(Trouble(Code.REPLICA_ASSIGNMENT, message, f"remove {field}"), node.keys[field])
+    # Before each partition is looked at: the file is the proposer's, and so is its size.
     if len(assignments.items) > MAX_ASSIGNMENTS:
         many = f"{len(assignments.items):,} partitions"
         message = f"{many} are assigned, and a controller creates at most {MAX_ASSIGNMENTS:,} in one request"

@@ -7,11 +7,13 @@ from pydantic import Field
 from reconciler.manifest.parts.fields import (
     Boolean,
     Count,
-    Day,
+    Ends,
     ManifestModel,
     OneOrMoreOperations,
     OneOrMoreTexts,
+    Reason,
     Text,
+    ends,
 )
 from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.resources import Names
@@ -41,9 +43,12 @@ class TopicGrant(ManifestModel):
     hosts: OneOrMoreTexts | None = Field(
         None, description="Addresses as the broker sees them. Without it, every host.", examples=[["10.0.0.7"]]
     )
-    expires: Day | None = Field(None, description="The last day on which the rule holds.", examples=["2027-01-31"])
+    expires: Ends | None = ends("The rule holds")
     reason: Text | None = Field(None, description="Why the rule exists.", examples=["quarter-end audit"])
     ticket: Text | None = Field(None, description="Where the rule was agreed.", examples=["SEC-1204"])
+    keep: Reason | None = Field(
+        None, description="Why `tighten` leaves the rule as it is, used or not.", examples=["disaster recovery"]
+    )
 
 
 class TopicAccess(ManifestModel):

@@ -12,7 +12,8 @@ from reconciler.report.export.kinds.listed import ListedKind
 from reconciler.report.export.yaml_text import scalar
 
 
-def _problem(config: GroupConfig) -> str | None:
+def group_problem(config: GroupConfig) -> str | None:
+    """Why no manifest can declare the configs of a group; ``None`` if one can."""
     trouble = group_name_problem(config.group)
     texts = (config.group, *config.values, *config.values.values())
     refused = config.refusal()
@@ -27,4 +28,4 @@ def _item(config: GroupConfig) -> Iterator[str]:
     yield from (f"        {scalar(name)}: {scalar(value)}" for name, value in config.values.items())
 
 
-KIND: Final[Kind] = ListedKind(group_config.KIND, "Groups", "groups", _problem, _item)
+KIND: Final[Kind] = ListedKind(group_config.KIND, "Groups", "groups", group_problem, _item)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconciler.codec.kinds import Kind as JsonKind
-from reconciler.model import ClusterState, DesiredState, ListedItem
+from reconciler.model import ClusterState, DesiredState, ListedItem, values_of
 from reconciler.report.export.kinds.interface import Inexpressible, Part
 from reconciler.report.export.style import ExportStyle
 from reconciler.report.export.yaml_text import document_head
@@ -44,5 +44,9 @@ class ListedKind:
         """Resources that the manifests have otherwise, or too many."""
         items = {item.key: item for item in state.listing(self.json.TYPE).items or () if item not in left}
         declared = {key: one.item for key, one in wanted.of(self.json.TYPE).items() if not one.goes}
-        yield from (f"{items[key].subject} differs" for key in sorted(items) if declared.get(key) != items[key])
+        yield from (
+            f"{items[key].subject} differs"
+            for key in sorted(items)
+            if values_of(declared.get(key)) != items[key].values
+        )
         yield from (f"too much: {declared[key].subject}" for key in sorted(declared.keys() - items.keys()))

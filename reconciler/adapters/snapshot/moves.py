@@ -1,0 +1,67 @@
+"""Replicas of a cluster in memory: every move is finished at once (``ReplicationControlManager``)."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from reconciler.adapters.snapshot.answers import DONE, failed
+from reconciler.adapters.snapshot.broker import Snapshot
+from reconciler.model import Change, ClusterState, Layout, PartitionLayout
+from reconciler.ports import Answer, AnswerStatus, ClusterError
+
+
+def layout(snapshot: Snapshot, names: Collection[str]) -> Layout:
+    """The brokers, and the partitions of those of the topics whose replicas are known.
+
+    Raises :class:`ClusterError` where the racks are not known, as in a file.
+    """
+    racks = snapshot.racks
+    if racks is None:
+        message = "a snapshot does not say which racks brokers are in"
+        raise ClusterError("layout_unread", message, "plan on the cluster itself")
+    topics = snapshot.state.topics
+    return Layout(
+        racks,
+        {
+            name: tuple(PartitionLayout(one, frozenset(one)) for one in assigned)
+            for name in names
+            if name in topics and (assigned := topics[name].replica_assignments) is not None
+        },
+    )
+
+
+def moved(before: Snapshot, changes: Sequence[Change]) -> tuple[ClusterState, list[Answer]]:
+    """The state afterwards, and an answer for each topic; each partition moves or is refused by itself."""
+    topics, answers = dict(before.state.topics), []
+    for change in changes:
+        old, new = change.before.assignments, change.after.assignments  # type: ignore[union-attr]
+        topic = topics.get(change.after.name)  # type: ignore[union-attr]
+        if topic is None or topic.replica_assignments is None:
+            answers.append(failed("UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic-partition."))
+            continue
+        wanted = {number: new[number] for number in range(len(new)) if new[number] != old[number]}
+        refused = {number: why for number, one in wanted.items() if (why := _refused(before, one)) is not None}
+        there = enumerate(topic.replica_assignments)
+        assigned = tuple(one if number in refused else wanted.get(number, one) for number, one in there)
+        factor = max(map(len, assigned), default=None)
+        topics[topic.name] = replace(topic, replica_assignments=assigned, replication_factor=factor)
+        answers.append(_answer(len(wanted), [*refused.values()]))
+    return replace(before.state, topics=topics), answers
+
+
+def _answer(wanted: int, refused: Sequence[Answer]) -> Answer:
+    if not refused:
+        return DONE
+    if len(refused) == wanted:
+        return refused[0]
+    message = f"{len(refused)} of {wanted} partitions were refused: {refused[0].message}"
+    return Answer(AnswerStatus.UNKNOWN, refused[0].code, message)
+
+
+def _refused(before: Snapshot, replicas: tuple[int, ...]) -> Answer | None:
+    known = before.racks if before.racks is not None else before.broker.broker_ids
+    if not replicas or len(set(replicas)) < len(replicas):
+        return failed("INVALID_REPLICA_ASSIGNMENT", "The manual partition assignment is empty or names a broker twice.")
+    if known is not None and not {*replicas} <= {*known}:
+        message = "The manual partition assignment includes a broker, but no such broker is registered."
+        return failed("INVALID_REPLICA_ASSIGNMENT", message)
+    return None

@@ -1,0 +1,20 @@
+"""Group configs: items of ``Groups`` documents."""
+
+from typing import Final
+
+from reconciler.edit.kinds.interface import Kind
+from reconciler.edit.kinds.listed import ListedKind
+from reconciler.edit.writing import Item, quoted
+from reconciler.model.kinds.group_config import GroupConfig
+from reconciler.report.export.kinds.group_config import group_problem
+
+
+def _named(config: GroupConfig) -> Item:
+    return {"name": quoted(config.group)}
+
+
+def _configs(config: GroupConfig) -> dict[str, str]:
+    return {name: quoted(value) for name, value in config.values.items()}
+
+
+KIND: Final[Kind] = ListedKind(GroupConfig, "Groups", "groups", "configs", _named, _configs, group_problem)

@@ -1,0 +1,114 @@
+"""SCRAM users in Kafka's words (KIP-84, KIP-554): credentials by mechanism, of which Kafka tells the iterations only.
+
+Sources: ``ScramMechanism``, ``ScramFormatter`` and ``ScramControlManager`` of 3.9 to 4.4.
+
+A credential's iterations are those that a manifest declares plus its version, so that the cluster itself keeps the
+version with the password, in one record (``docs/decisions/users.md``). One number of iterations is for credentials
+whose password nobody knows.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import ClassVar, Final, NamedTuple
+
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.listing import Refusal
+
+#: The hash of each mechanism, and its code in Kafka's messages (``ScramMechanism.type``).
+SCRAM_HASHES: Final[Mapping[str, str]] = MappingProxyType({"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"})
+SCRAM_CODES: Final[Mapping[str, int]] = MappingProxyType({"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2})
+#: What brokers take (``ScramMechanism.minIterations`` and ``ScramControlManager.MAX_ITERATIONS``).
+MIN_ITERATIONS: Final = 4096
+MAX_ITERATIONS: Final = 16384
+#: Of a disabled credential: this program gives it to random ones only, whatever a manifest or a plan says of a source.
+DISABLED_ITERATIONS: Final = 16383
+#: Where a manifest says nothing.
+DEFAULT_ITERATIONS: Final = 8192
+
+
+class PasswordSource(NamedTuple):
+    """References to a password, or to a salt and the password salted with it (both in base64); never the values."""
+
+    password: str = ""
+    salt: str = ""
+    salted_password: str = ""
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Those that are given."""
+        return tuple(filter(None, self))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ScramUser:
+    """The credentials of one user: ``values`` are the iterations by mechanism, as a broker tells them.
+
+    ``sources`` say where passwords come from, by mechanism: only of a declared user, and only as references.
+    """
+
+    KIND: ClassVar[str] = "users"
+    WORDS: ClassVar[str] = "SCRAM users"
+    CAN_VALIDATE: ClassVar[bool] = False  # AlterUserScramCredentials has no field for it
+    name: str
+    values: Mapping[str, int] = field(default_factory=FrozenMap)
+    sources: Mapping[str, PasswordSource] = field(default_factory=FrozenMap)
+
+    def __post_init__(self) -> None:
+        """Takes any mappings and keeps sorted, immutable copies."""
+        object.__setattr__(self, "values", FrozenMap(self.values))
+        object.__setattr__(self, "sources", FrozenMap(self.sources))
+
+    @property
+    def key(self) -> str:
+        """The name."""
+        return self.name
+
+    @property
+    def subject(self) -> str:
+        """``SCRAM user alice``."""
+        return f"SCRAM user {self.name}"
+
+    @property
+    def principal(self) -> str:
+        """The principal as which the user logs in, unless brokers have a principal builder of their own."""
+        return f"User:{self.name}"
+
+    @property
+    def place(self) -> None:
+        """None: it is a principal's."""
+
+    @property
+    def disabled(self) -> frozenset[str]:
+        """The mechanisms with a password that nobody knows."""
+        return frozenset(name for name, iterations in self.values.items() if iterations == DISABLED_ITERATIONS)
+
+    def with_values(self, values: Mapping[str, int]) -> "ScramUser":
+        """Other iterations of the same user; what has them on a cluster has no source."""
+        return ScramUser(self.name, values)
+
+    def understands(self, name: str) -> bool:
+        """Whether it is one of ``SCRAM_CODES``."""
+        return name in SCRAM_CODES
+
+    def refusal(self, release: tuple[int, int] | None = None) -> Refusal | None:
+        """Why ``ScramControlManager`` refuses the credentials, the same in every release."""
+        message = next(self._problems(), None)
+        return None if message is None else Refusal("UNACCEPTABLE_CREDENTIAL", message)
+
+    def _problems(self) -> Iterator[str]:
+        if not self.name:
+            yield "Username must not be empty"
+        for mechanism, iterations in self.values.items():
+            if mechanism not in SCRAM_CODES:
+                yield f"{mechanism} is no mechanism of Kafka"
+            elif iterations < MIN_ITERATIONS:
+                yield f"{mechanism}: {iterations} iterations, and Kafka takes {MIN_ITERATIONS} or more"
+            elif iterations > MAX_ITERATIONS:
+                yield f"{mechanism}: {iterations} iterations, and Kafka takes {MAX_ITERATIONS} or fewer"
+
+
+def salted(mechanism: str, password: str, salt: bytes, iterations: int) -> bytes:
+    """The salted password (``Hi`` of RFC 5802), with the password as its UTF-8 bytes, as ``ScramFormatter`` has it."""
+    return hashlib.pbkdf2_hmac(SCRAM_HASHES[mechanism], password.encode(), salt, iterations)

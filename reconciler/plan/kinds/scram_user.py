@@ -1,0 +1,101 @@
+"""SCRAM users: ALTER on the cluster (KIP-554). A password that is replaced or deleted is gone: Kafka never tells it."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reconciler.codec.kinds import scram_user
+from reconciler.model import AclOperation, Change, ClusterState, Create, Update, resource_of, values_of
+from reconciler.model.kinds.scram_user import PasswordSource, ScramUser
+from reconciler.plan.kinds.interface import Conditions, NewPassword, PhaseContext
+from reconciler.plan.kinds.listed import ListedKind
+from reconciler.plan.phase import Phase
+from reconciler.plan.refusal import Guard, Refusal, refusal
+
+
+def passwords_set(change: Change) -> tuple[str, ...]:
+    """The mechanisms whose password a change sets: those that are new, and those with other iterations."""
+    before, after = values_of(change.before), values_of(change.after)
+    return tuple(name for name, iterations in after.items() if before.get(name) != iterations)
+
+
+class _ScramUsers(ListedKind):
+    def phase(self, change: Change, context: PhaseContext) -> Phase:
+        """Passwords after the DENYs that hold who logs in with them; what only goes, before its grants."""
+        return Phase.ALTER_USERS if passwords_set(change) else Phase.DELETE_USERS
+
+    def is_reversible(self, change: Change) -> bool:
+        """Only what was added can be taken away again."""
+        return not _passwords_lost(change)
+
+    def is_destructive(self, change: Change) -> bool:
+        """Whether a password goes."""
+        return bool(_passwords_lost(change))
+
+    def irreversible(self, change: Change) -> str | None:
+        """The passwords that nobody can restore."""
+        lost = _passwords_lost(change)
+        which = f"the {' and '.join(lost)} password of SCRAM user {resource_of(change).name}"
+        return f"{which} is gone: Kafka tells no password, so it can only be set anew" if lost else None
+
+    def obstacle(self, change: Change, conditions: Conditions) -> str | None:
+        """A login that must stay as it is, a password that nobody gives, or one that may not be read."""
+        user: ScramUser = resource_of(change)
+        if (role := conditions.logins.get(user.principal)) is not None:
+            return f"no plan changes the login of {user.principal}, which is {role}: change it by hand"
+        for mechanism in _passwords_given(change):
+            if mechanism not in user.sources:
+                return f"{mechanism} of {user.subject} needs a password source: without one it is only compared"
+        return next(filter(None, map(conditions.permit.objection, self.references(change))), None)
+
+    def references(self, change: Change) -> tuple[str, ...]:
+        """Those of the passwords that are set."""
+        user: ScramUser = resource_of(change)
+        found = (user.sources[name].references for name in _passwords_given(change) if name in user.sources)
+        return tuple(dict.fromkeys(reference for references in found for reference in references))
+
+    def passwords(self, change: Change) -> Iterator[NewPassword]:
+        """Those that somebody knows."""
+        user: ScramUser = resource_of(change)
+        for mechanism in _passwords_given(change):
+            yield NewPassword(user.name, mechanism, user.sources.get(mechanism, PasswordSource()).password)
+
+    def refusals(self, change: Change) -> Iterator[Refusal]:
+        """A login that somebody disabled works again: the next plan of an older commit must not do that in passing."""
+        if isinstance(change, Update) and change.before.disabled and _passwords_given(change):
+            name = resource_of(change).principal
+            message = f"{name} is disabled, and whoever knows the password that is set could log in again"
+            yield refusal(Guard.USER_ENABLE, name, message)
+
+    def logins(self, change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
+        """Who can log in from then on, and who cannot; the rights may be there already, from another way to log in."""
+        user: ScramUser = resource_of(change)
+        put, lost = _passwords_given(change), _passwords_lost(change)
+        off = [name for name in passwords_set(change) if name not in put]
+        if off:
+            yield user.principal, f"nobody knows the password of {user.subject} from then on: {' and '.join(off)}"
+        if put and isinstance(change, Create):
+            count = sum(binding.entry.principal == user.principal for binding in live.bindings)
+            rights = f", with the {_acls(count)} that it has already" if count else ""
+            yield user.principal, f"whoever knows the password of {user.subject} can log in{rights}"
+        elif put:
+            yield user.principal, f"the password of {user.subject} is set: {' and '.join(put)}"
+        if gone := [name for name in lost if name not in put and name not in off]:
+            yield user.principal, f"nobody can log in as {user.subject} with {' and '.join(gone)} any more"
+
+
+def _passwords_given(change: Change) -> tuple[str, ...]:
+    """The mechanisms with which whoever knows the password can log in from then on; not those that are disabled."""
+    off = ScramUser("", values_of(change.after)).disabled
+    return tuple(name for name in passwords_set(change) if name not in off)
+
+
+def _acls(count: int) -> str:
+    return "1 ACL" if count == 1 else f"{count:,} ACLs"
+
+
+def _passwords_lost(change: Change) -> tuple[str, ...]:
+    before, after = values_of(change.before), values_of(change.after)
+    return tuple(name for name, iterations in before.items() if after.get(name) != iterations)
+
+
+KIND: Final = _ScramUsers(scram_user.KIND, "User", Phase.ALTER_USERS, AclOperation.ALTER)

@@ -1,0 +1,89 @@
+"""What bears on a principal's access beside ACLs, as far as it is known: whether it can log in, and its quota.
+
+That there is no SCRAM user says nothing about other ways to log in, which no API tells.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reconciler.model import FrozenMap
+from reconciler.model.kinds.quota import ClientQuota, levels, limits
+from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.report.kinds.quota import limit
+from reconciler.report.style import safe
+
+_USER: Final = "User:"
+#: Kafka's name for whoever does not log in.
+_ANONYMOUS: Final = "User:ANONYMOUS"
+
+
+@dataclass(frozen=True, slots=True)
+class BesideAcls:
+    """SCRAM users by name and client quotas; ``None``: not known, and ``gaps`` say why, in words about what.
+
+    ``whole``: there are no others. What is declared is not: others may exist that no manifest names. ``absent`` are
+    users that are declared so.
+    """
+
+    users: Mapping[str, ScramUser] | None = None
+    quotas: frozenset[ClientQuota] | None = None
+    gaps: Mapping[str, str] = FrozenMap()
+    whole: bool = True
+    absent: frozenset[str] = frozenset()
+
+    def lines(self, principal: str | None) -> Iterator[str]:
+        """What is known of one principal; nothing of everybody else."""
+        name = _name(principal)
+        if name is None:
+            return
+        if (words := self._login(name)) is not None and principal != _ANONYMOUS:
+            yield safe(words)
+        for key, quota in self._limits(name).items():
+            yield safe(f"quota without a client id: {key} = {limit(key, quota.values[key])} by {quota.entity}")
+
+    def _login(self, name: str) -> str | None:
+        if self.users is None:
+            return None
+        user = self.users.get(name)
+        if user is None:
+            if name in self.absent:
+                return f"login: SCRAM user {name} is declared absent"
+            # Of a cluster without any, it would say the same of everybody, who all log in in another way.
+            return "login: no SCRAM user; any other way to log in is not seen" if self.whole and self.users else None
+        works = [mechanism for mechanism in user.values if mechanism not in user.disabled]
+        said = "" if self.whole else "declared "
+        if not works:
+            return f"login: {said}SCRAM user {name} is disabled, nobody knows its password"
+        return f"login: {said}SCRAM user {name} with {' and '.join(works)}"
+
+    def _limits(self, name: str) -> dict[str, ClientQuota]:
+        return {key: found[0] for key, found in limits(self.quotas or (), levels(name, "")).items()}
+
+    def notes(self) -> Iterator[str]:
+        """What could not be read."""
+        yield from (safe(f"The {words} could not be read: {gap}") for words, gap in self.gaps.items())
+
+    def document(self, principal: str | None) -> dict[str, Any]:
+        """For programs: ``scramUser`` is null where it is not known whether there is one."""
+        name = _name(principal)
+        if name is None:
+            return {}
+        user = (self.users or {}).get(name)
+        known = user is not None or (self.users is not None and (self.whole or name in self.absent))
+        quotas = self._limits(name).items()
+        return {
+            "login": {
+                "scramUser": user is not None if known else None,
+                "mechanisms": sorted(user.values.keys() - user.disabled) if user else [],
+                "disabled": bool(user and user.disabled == user.values.keys()),
+            },
+            "quota": None
+            if self.quotas is None
+            else [{"key": key, "value": one.values[key], "entity": str(one.entity)} for key, one in quotas],
+        }
+
+
+def _name(principal: str | None) -> str | None:
+    """The user name of a principal that can have one."""
+    return principal.removeprefix(_USER) if principal is not None and principal.startswith(_USER) else None

@@ -1,0 +1,344 @@
+"""Processes forked from one that has our modules loaded: a tenth of the processor time of a new one.
+
+Pipelines' scripts and tutorials start ``reconciler`` some thousand times, and most tests read a cluster many times,
+which takes a process each. Here they run the same code, with the same streams, environment, directory, signals and end.
+What a new process is, its start, its command line and its environment, is tested with new ones: by the installed
+program, and by ``new_readers`` in ``tests/conftest.py``.
+"""
+
+import atexit
+import contextlib
+import functools
+import gc
+import importlib
+import marshal
+import os
+import pkgutil
+import runpy
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple, NoReturn, TextIO
+
+_ROOT: Final = Path(__file__).parents[1]
+#: A reader's module, and what in it answers a task.
+_READERS: Final = {"message_client": "answer", "client_reader": "read"}
+_NUMBER: Final = struct.Struct("=i")
+#: Of Python's own variables those that change nothing here.
+_HARMLESS: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+#: The program on PATH. What decides how Python itself works, no fork can take over: then it is the installed one.
+_PROGRAM: Final = """\
+#!{python} -IS
+import os, sys
+try:
+    if any(name.startswith(("PYTHON", "LC_")) and name not in {harmless!r} or name == "TZ" for name in os.environ):
+        raise OSError
+    import _signal as signal, _socket as socket, marshal
+    mask = os.umask(0)
+    os.umask(mask)
+    wanted = marshal.dumps(("command", sys.argv[1:], dict(os.environ), os.getcwd(), mask))
+    channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    channel.connect({address!r})
+    streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
+    head = len(wanted).to_bytes(4, sys.byteorder)
+    channel.sendmsg([head], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
+except OSError:
+    os.execv({installed!r}, [{installed!r}, *sys.argv[1:]])
+channel.sendall(wanted)
+pid = int.from_bytes(channel.recv(4), sys.byteorder)
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(number) is not signal.SIG_IGN:
+        signal.signal(number, lambda number, _: os.kill(pid, number))
+status = os.waitstatus_to_exitcode(int.from_bytes(channel.recv(4), sys.byteorder))
+if status < 0:
+    signal.signal(-status, signal.SIG_DFL)
+    os.kill(os.getpid(), -status)
+os._exit(status)
+"""
+
+
+class Prepared:
+    """The process that others are forked from; it ends when this one does."""
+
+    def __init__(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="prepared-"))
+        self._address = str(self.directory / "socket")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self._address)
+            listener.listen(128)  # from now on whoever asks waits, until it is loaded
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-W", "ignore", "-m", __name__, str(listener.fileno()), self._address],
+                cwd=_ROOT,
+                env={**os.environ, "PYTHONPATH": str(_ROOT)},
+                pass_fds=[listener.fileno()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # a Ctrl-C is for us, and we end it
+            )
+        self.programs = self.directory / "bin"
+        self.programs.mkdir()
+        self._write_program(Path(sys.executable).parent / "reconciler")
+
+    def _write_program(self, installed: Path) -> None:
+        program = self.programs / "reconciler"
+        program.write_text(
+            _PROGRAM.format(python=sys.executable, harmless=_HARMLESS, address=self._address, installed=str(installed)),
+            encoding="utf-8",
+        )
+        program.chmod(0o755)
+
+    def run(self, module: str, *arguments: str) -> int:
+        """What ``python -m MODULE ARGUMENT…`` ends with; a negative number is the signal that ended it."""
+        mask = os.umask(0)
+        os.umask(mask)
+        channel = _asked(self._address, ("module", [module, *arguments], dict(os.environ), os.getcwd(), mask), 0, 1, 2)
+        with channel:
+            _number(channel)
+            return os.waitstatus_to_exitcode(_number(channel))
+
+    def start_reader(self, module: str) -> "Forked":
+        """A process with this reader that waits for its task."""
+        return _started_reader(self._address, module)
+
+    def end(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        shutil.rmtree(self.directory)
+
+
+@functools.cache
+def prepared() -> Prepared:
+    """The one of this process, started when it is first asked for; ``tests/conftest.py`` ends it."""
+    return Prepared()
+
+
+def end() -> None:
+    """End that one, if anybody asked for it."""
+    if prepared.cache_info().currsize:
+        prepared().end()
+        prepared.cache_clear()
+
+
+def search_path() -> str:
+    """``PATH`` with ``reconciler`` in it, and with the other programs of the environment that runs the tests."""
+    return os.pathsep.join((str(prepared().programs), str(Path(sys.executable).parent), os.environ["PATH"]))
+
+
+class Forked:
+    """What ``subprocess.Popen`` is to a reading."""
+
+    def __init__(self, channel: socket.socket, task: int, reply: int) -> None:
+        self.pid = _number(channel)
+        self.returncode: int | None = None
+        self._task, self._reply, self._channel = os.fdopen(task, "wb"), os.fdopen(reply, "rb"), channel
+
+    def communicate(self, task: bytes = b"", timeout: float | None = None) -> tuple[bytes, bytes]:
+        """Pass on the task and read the reply; a reader reads all of the first before it writes the second."""
+        if not self._task.closed:
+            with contextlib.suppress(BrokenPipeError), self._task:
+                self._task.write(task)
+        until, read = time.monotonic() + timeout if timeout is not None else None, bytearray()
+        while not self._reply.closed:
+            if part := self._part(until):
+                read += part
+            else:
+                self._reply.close()
+        self._ended(None)
+        return bytes(read), b""
+
+    def _part(self, until: float | None) -> bytes:
+        left = None if until is None else max(0.0, until - time.monotonic())
+        if not select.select([self._reply], [], [], left)[0]:
+            raise subprocess.TimeoutExpired("a reader", left or 0.0)
+        return os.read(self._reply.fileno(), 1 << 20)
+
+    def poll(self) -> int | None:
+        return self._ended(0.0)
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def _ended(self, seconds: float | None) -> int | None:
+        """The exit status; waits for it so long, without ``seconds`` until it is there."""
+        if self.returncode is None and select.select([self._channel], [], [], seconds)[0]:
+            with self._channel:
+                self.returncode = os.waitstatus_to_exitcode(_number(self._channel))
+        return self.returncode
+
+
+def _started_reader(address: str, module: str) -> Forked:
+    from reconciler.adapters.child_environment import child_environment
+
+    (task, to_task), (from_reply, reply) = os.pipe(), os.pipe()
+    channel = _asked(address, ("reader", [module], child_environment(), os.getcwd(), 0o077), task, reply, 2)
+    for theirs in (task, reply):
+        os.close(theirs)
+    return Forked(channel, to_task, from_reply)
+
+
+def _asked(address: str, request: tuple[Any, ...], *streams: int) -> socket.socket:
+    wanted = marshal.dumps(request)
+    channel = socket.socket(socket.AF_UNIX)
+    channel.connect(address)
+    socket.send_fds(channel, [_NUMBER.pack(len(wanted))], streams)
+    channel.sendall(wanted)
+    return channel
+
+
+def _number(channel: socket.socket) -> int:
+    read = channel.recv(_NUMBER.size, socket.MSG_WAITALL)
+    assert read, "the process that others are forked from has ended"
+    return int(_NUMBER.unpack(read)[0])
+
+
+def _modules() -> Iterator[str]:
+    """All of ours, and what they load; but for Spark's, which few commands need and which takes a second."""
+    import reconciler
+
+    for found in pkgutil.walk_packages(reconciler.__path__, "reconciler."):
+        if ".spark" not in found.name and ".fleet" not in found.name:
+            yield found.name
+
+
+class _Begun(NamedTuple):
+    """A process that somebody waits for: until ``alive`` has no writer any more, or ``channel`` nobody at its end."""
+
+    pid: int
+    channel: socket.socket
+    alive: int
+
+
+def main(descriptor: int, address: str) -> None:
+    """Fork a process whenever one is asked for, until nobody is there any more to ask."""
+    for module in _modules():
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()
+    listener = socket.socket(fileno=descriptor)
+    begun: list[_Begun] = []
+    while True:
+        waiting = [end for one in begun for end in (one.channel, one.alive)]
+        ready = select.select([listener, 0, *waiting], [], [])[0]
+        if 0 in ready:
+            return
+        for one in [one for one in begun if one.channel in ready or one.alive in ready]:
+            begun.remove(one)
+            _ended(one, killed=one.alive not in ready)
+        if listener in ready:
+            started = _begin(listener.accept()[0], [listener, *waiting], address)
+            if started is None:
+                return  # in the process that was asked for, which has ended
+            begun += started
+
+
+def _ended(one: _Begun, *, killed: bool) -> None:
+    """Tell how it ended. Who asked may be gone, and its process is then killed, as that of a cancelled job is."""
+    if killed:
+        os.kill(one.pid, signal.SIGKILL)
+    status = os.waitpid(one.pid, 0)[1]
+    os.close(one.alive)
+    with one.channel, contextlib.suppress(OSError):
+        one.channel.sendall(_NUMBER.pack(status))
+
+
+def _begin(channel: socket.socket, others: list[Any], address: str) -> list[_Begun] | None:
+    """The process that was asked for, and its pid to who asked; ``None`` in the process itself, at its end."""
+    head, streams, *_ = socket.recv_fds(channel, _NUMBER.size, 3)
+    wanted = b""
+    while head and len(wanted) < _NUMBER.unpack(head)[0]:
+        wanted += channel.recv(_NUMBER.unpack(head)[0] - len(wanted))
+    if not wanted:
+        channel.close()
+        return []
+    alive, held = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        for other in (channel, alive, *others):
+            os.close(other if isinstance(other, int) else other.detach())
+        _become(streams, address, *marshal.loads(wanted))  # noqa: S302 - the tests' own process wrote it
+        return None
+    for theirs in (*streams, held):
+        os.close(theirs)
+    with contextlib.suppress(OSError):
+        channel.sendall(_NUMBER.pack(pid))
+    return [_Begun(pid, channel, alive)]
+
+
+def _become(  # noqa: PLR0917
+    streams: list[int], address: str, kind: str, words: list[str], environment: dict[str, str], place: str, mask: int
+) -> None:
+    """The process that was asked for; a reader does not return."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, given in enumerate(streams):
+        os.dup2(given, number)
+        os.close(given)
+    os.chdir(place)
+    os.umask(mask)
+    os.environ.clear()
+    os.environ.update(environment)
+    tempfile.tempdir = None
+    if kind == "reader":
+        _read(words[0])
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        stream = _stream(number, mode, getattr(sys, name))
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    from reconciler.adapters.kafka import listing
+
+    listing.start_reader = functools.partial(_started_reader, address)  # type: ignore[assignment]
+    sys.argv = words if kind == "module" else ["reconciler", *words]
+    try:
+        if kind == "module":
+            runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+        else:
+            from reconciler.cli.main import main as command
+
+            command()
+    except SystemExit as ended:
+        _end(ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1)
+    _end(0)
+
+
+def _end(status: int) -> NoReturn:
+    """As Python ends, but for taking apart every module, which takes longer than most commands."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(ValueError):
+            stream.flush()
+    os._exit(status)
+
+
+def _read(module: str) -> NoReturn:
+    from reconciler.adapters.kafka.child_process import serve
+
+    serve(getattr(importlib.import_module(f"reconciler.adapters.kafka.{module}"), _READERS[module]))
+    raise AssertionError
+
+
+def _stream(number: int, mode: str, like: TextIO) -> TextIO:
+    """As Python opens its own."""
+    return open(  # type: ignore[return-value]
+        number,
+        mode,
+        encoding="utf-8",
+        errors=like.errors,
+        buffering=1 if mode == "w" and (number == 2 or os.isatty(number)) else -1,
+        closefd=False,
+    )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

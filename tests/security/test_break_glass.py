@@ -1,0 +1,227 @@
+"""Break-glass on a snapshot: access at once, listed by drift, kept by plans, ended on time, longer for no manifest."""
+
+import datetime
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
+from reconciler.apply import LeaseRequest
+from reconciler.diff import SkipReason
+from reconciler.model import AclBinding, AclOperation, ClusterState, Expiry, ResourcePattern, ResourceType
+from reconciler.plan import Plan
+from reconciler.ports import ReadRequest
+from reconciler.report.rounds import Round
+from reconciler.workflow.applying import ApplyOptions, apply
+from reconciler.workflow.attendant import Attendant, Unattended
+from reconciler.workflow.break_glass import break_glass
+from reconciler.workflow.granting import AskedAccess, GrantTerms
+from reconciler.workflow.leftovers import cleanup
+from reconciler.workflow.options import ConnectionOptions, PlanOptions
+from reconciler.workflow.planning import drift
+from reconciler.workflow.reasons import DeclinedError, FailedChecksError, RequestError
+from reconciler.workflow.records import RecordOptions
+from reconciler.workflow.serve.rounds import ServeOptions, run_round
+from reconciler.workflow.serve.source import DirectorySource
+from tests.cases.test_cases import binding
+
+NOW = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+HOUR = datetime.timedelta(hours=1)
+CLUSTER = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: prod}
+spec:
+  bootstrapServers: [unused.invalid:9092]
+  allowEveryoneIfNoAclFound: false
+  scope: {include: [{topics: {prefix: team.}}]}
+---
+"""
+ACLS = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: a}
+spec:
+  principal: User:svc
+  rules:
+    - {allow: READ, topics: [team.orders]}
+"""
+STAYS = binding("User:svc ALLOW READ on TOPIC team.orders")
+GIVEN = binding("User:ops ALLOW READ on TOPIC team.orders")
+ASKED = AskedAccess("User:ops", (AclOperation.READ,), ResourcePattern(ResourceType.TOPIC, "team.orders"))
+DECLARED = ACLS + "---\n" + ACLS.replace("{name: a}", "{name: b}").replace("User:svc", "User:ops")
+
+
+class Stage:
+    """Manifests, and a snapshot file that stands for the cluster."""
+
+    def __init__(self, root: Path) -> None:
+        self.manifests, self.snapshot = root / "manifests", root / "prod.json"
+        self.audit = root / "audit.jsonl"
+        self.manifests.mkdir()
+        self.declare(ACLS)
+        self.snapshot.write_text(snapshot_text(ClusterState("abc", frozenset({STAYS}), {})), encoding="utf-8")
+
+    def declare(self, acls: str) -> None:
+        (self.manifests / "all.yaml").write_text(CLUSTER + acls, encoding="utf-8")
+
+    @property
+    def cluster(self) -> str:
+        return f"prod=snapshot:{self.snapshot}"
+
+    def live(self) -> frozenset[AclBinding]:
+        return SnapshotCluster(self.snapshot).read(ReadRequest(all_topics=False)).bindings
+
+    def give(
+        self, end: datetime.date = NOW + HOUR, reason: str | None = "outage", attendant: Attendant = Unattended()
+    ) -> None:
+        terms = GrantTerms(Expiry(end), reason, "INC-7")
+        result = break_glass(
+            str(self.manifests),
+            self.cluster,
+            ASKED,
+            terms,
+            options=ApplyOptions(records=RecordOptions(audit=str(self.audit), operator="anna")),
+            attendant=attendant,
+        )
+        assert result.succeeded
+
+    def drift(self, at: datetime.datetime = NOW) -> Plan:
+        return drift(str(self.manifests), self.cluster, as_of=at).plan
+
+    def round(self) -> Round:
+        options = ServeOptions(self.cluster, act=True, apply=ApplyOptions(lease=LeaseRequest("me")))
+        return run_round(DirectorySource(str(self.manifests)), options, ConnectionOptions(), Unattended())
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime.datetime], None]:
+    """Set the time at which a server's round takes place."""
+
+    def set_time(when: datetime.datetime) -> None:
+        monkeypatch.setattr("reconciler.workflow.serve.rounds.now", lambda: when)
+        monkeypatch.setattr("reconciler.workflow.serve.rounds.time_of", lambda _: when)
+
+    return set_time
+
+
+def test_it_is_there_at_once_and_the_audit_says_why(stage: Stage) -> None:
+    stage.give()
+    assert stage.live() >= {STAYS, GIVEN}
+    records = [json.loads(line) for line in stage.audit.read_text(encoding="utf-8").splitlines()]
+    (step,) = [one for one in records if "User:ops" in json.dumps(one)]
+    text = json.dumps(step)
+    assert "break-glass: outage" in text
+    assert "INC-7" in text
+    assert "anna" in text
+
+
+def test_drift_lists_it_and_no_plan_takes_it_before_its_time(stage: Stage) -> None:
+    stage.give()
+    found = stage.drift()
+    assert not found.steps
+    assert [(one.reason, str(GIVEN) in one.subject) for one in found.skipped] == [(SkipReason.BREAK_GLASS, True)]
+    apply(str(stage.manifests), stage.cluster, PlanOptions(allow_deletes=True))
+    assert GIVEN in stage.live()
+    with cleanup(str(stage.manifests), stage.cluster) as left:
+        assert left.leftovers == ()
+    (step,) = stage.drift(NOW + HOUR).steps
+    assert step.change.before == GIVEN, "afterwards it is a difference like any other"
+
+
+def test_a_server_ends_it_at_its_instant_and_takes_the_mark_away(
+    stage: Stage, at: Callable[[datetime.datetime], None]
+) -> None:
+    stage.give()
+    at(NOW + HOUR - datetime.timedelta(seconds=1))
+    early = stage.round()
+    assert (early.revoked, early.removed, early.next_end) == (0, 0, NOW + HOUR)
+    at(NOW + HOUR)
+    assert stage.round().revoked == 1
+    assert stage.live() == {STAYS}
+
+
+def test_a_manifest_that_nobody_applied_does_not_prolong_it(
+    stage: Stage, at: Callable[[datetime.datetime], None]
+) -> None:
+    stage.give()
+    stage.declare(DECLARED)
+    at(NOW + HOUR)
+    assert stage.round().revoked == 1
+    assert GIVEN not in stage.live()
+
+
+def test_a_grant_that_is_applied_takes_over(stage: Stage, at: Callable[[datetime.datetime], None]) -> None:
+    stage.give()
+    stage.declare(DECLARED)
+    apply(str(stage.manifests), stage.cluster)
+    assert stage.live() == {STAYS, GIVEN}
+    at(NOW + HOUR)
+    assert stage.round().revoked == 0
+    assert GIVEN in stage.live()
+
+
+def test_a_grant_that_ends_as_early_takes_nothing_over(stage: Stage) -> None:
+    stage.give()
+    end = f"[team.orders], expires: {Expiry(NOW + HOUR)}}}"
+    stage.declare(ACLS + "---\n" + DECLARED.partition("---\n")[2].replace("[team.orders]}", end))
+    apply(str(stage.manifests), stage.cluster)
+    assert len(stage.live()) == 3
+
+
+@pytest.mark.parametrize(
+    ("end", "reason", "why"),
+    [
+        (NOW + 25 * HOUR, "outage", "within 24 hours"),
+        (NOW - HOUR, "outage", "is over"),
+        (NOW + HOUR, None, "needs a reason"),
+    ],
+)
+def test_what_is_refused(stage: Stage, end: datetime.datetime, reason: str | None, why: str) -> None:
+    with pytest.raises(RequestError, match=why):
+        stage.give(end, reason)
+    assert stage.live() == {STAYS}
+
+
+def test_what_is_there_already_gets_no_end(stage: Stage) -> None:
+    stage.give()
+    with pytest.raises(RequestError, match="is there already, until"):
+        stage.give(NOW + 2 * HOUR)
+    assert len(stage.live()) == 3
+
+
+def test_guards_and_access_tests_are_asked(stage: Stage) -> None:
+    stage.declare(
+        ACLS + "---\napiVersion: reconciler/v1\nkind: AccessTests\nmetadata: {name: t}\nspec:\n  tests:\n"
+        "    - {name: never, principals: [User:ops], mustNot: READ, topics: [team.orders]}\n"
+    )
+    with pytest.raises(FailedChecksError):
+        stage.give()
+    assert stage.live() == {STAYS}
+
+
+def test_owners_judge_the_edit_and_not_the_access(stage: Stage) -> None:
+    """They say which files may declare what; the access is in no file, and nobody may be there to move it."""
+    owners = "[{team: orders, files: ['teams/**'], principals: {any: true}, topics: {prefix: team.}}]"
+    head = "---\napiVersion: reconciler/v1\nkind: Ownership\nmetadata: {name: teams}\n"
+    stage.declare(f"{ACLS}{head}spec: {{owners: {owners}}}\n")
+    stage.give()
+    assert GIVEN in stage.live()
+
+
+class _Declines(Unattended):
+    def agree(self, plan: Plan) -> bool:
+        return False
+
+
+def test_who_declines_leaves_nothing_behind(stage: Stage) -> None:
+    with pytest.raises(DeclinedError):
+        stage.give(attendant=_Declines())
+    assert stage.live() == {STAYS}

@@ -1,0 +1,94 @@
+"""What a server does by itself never gives anybody anything, whatever stands on the cluster and in the manifests."""
+
+import itertools
+from dataclasses import replace
+from datetime import date
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.manifest import Source, load
+from reconciler.model import (
+    AclBinding,
+    AclPermissionType,
+    ClusterState,
+    Declaration,
+    Delete,
+    DesiredState,
+    Expiry,
+    FactSource,
+    Origin,
+    ResourceType,
+)
+from reconciler.plan import Request, propose
+from reconciler.workflow.clusters import Target
+from reconciler.workflow.options import PlanOptions
+from reconciler.workflow.planning import Planned
+from reconciler.workflow.serve.narrowing import expired_access, revocation, why_not_narrowing
+from reconciler.workflow.terms import terms
+from tests.property.naive import Ask, permitted
+from tests.property.strategies import OPERATIONS, topic_bindings
+
+CLUSTER = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: c}
+spec: {bootstrapServers: ["b:9092"], limits: {maxDeletePercent: 100}}
+"""
+MANIFESTS = load([Source("c.yaml", CLUSTER)])
+DAY = date(2026, 11, 23)
+SAID = Declaration(Origin("a.yaml", 1, 1), expires=Expiry(date(2026, 11, 1)))
+ASKS = [
+    Ask(principal, host, operation, ResourceType.TOPIC, name)
+    for principal, host, operation, name in itertools.product(
+        ["User:a", "User:ab", "User:nobody"], ["10.0.0.1", "10.0.0.9"], OPERATIONS, ["a", "ab", "b", "z"]
+    )
+]
+
+
+def _compared(live: frozenset[AclBinding], wanted: DesiredState, default: bool | None, who: FactSource) -> Planned:
+    declaration = MANIFESTS.clusters["c"]
+    sources = replace(declaration.sources, default_allow=who)
+    declaration = replace(declaration, allow_everyone_if_no_acl_found=default, sources=sources)
+    state = ClusterState("id", live, {})
+    plan = propose(wanted, state, terms(declaration), Request(DAY))
+    return Planned(plan, state, declaration, wanted, MANIFESTS)
+
+
+@given(data=st.data(), default=st.sampled_from([True, False, None]))
+def test_it_only_takes_away_and_only_what_is_over(data: st.DataObject, default: bool | None) -> None:
+    live = frozenset(data.draw(st.lists(topic_bindings, max_size=8)))
+    expired = frozenset(one for one in live if data.draw(st.booleans()))
+    declared = frozenset(one for one in live - expired if data.draw(st.booleans()))
+    wanted = DesiredState(
+        bindings=dict.fromkeys((*declared, *data.draw(st.lists(topic_bindings, max_size=2))), SAID),
+        expired=dict.fromkeys((*expired, *data.draw(st.lists(topic_bindings, max_size=2))), SAID),
+    )
+    wanted = replace(wanted, bindings={one: said for one, said in wanted.bindings.items() if one not in wanted.expired})
+    who = (
+        FactSource.NOBODY
+        if default is None
+        else data.draw(st.sampled_from([FactSource.OPERATOR, FactSource.MANIFESTS]))
+    )
+    # Only the operator is believed: the manifests may say anything.
+    truth = default if who is FactSource.OPERATOR and default is not None else data.draw(st.booleans())
+    planned = _compared(live, wanted, default, who)
+    target = Target("c", MemoryCluster(planned.live), planned.declaration)
+    plan, staying = revocation(planned, target, PlanOptions(as_of=DAY), None)
+    over = expired_access(planned)
+    assert all(one.entry.permission_type is AclPermissionType.ALLOW for one in over)
+    assert over == {one for one in live & wanted.expired.keys() if one.entry.permission_type is AclPermissionType.ALLOW}
+    gone = frozenset[AclBinding]() if plan is None else frozenset(step.change.before for step in plan.steps)
+    assert gone <= over
+    assert sum(staying.values()) == len(over - gone)
+    if default is False and who is FactSource.OPERATOR:
+        assert gone == over, "nothing can open, so nothing stays"
+    event("all" if gone == over else "some" if gone else "none")
+    if plan is None:
+        return
+    assert {step.change for step in plan.steps} == {Delete(one) for one in gone}
+    assert why_not_narrowing(plan) is None
+    for ask in ASKS:
+        before, after = (permitted(state, ask, default_allow=truth) for state in (live, live - gone))
+        assert before or not after, f"{ask} is permitted afterwards"

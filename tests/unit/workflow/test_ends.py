@@ -1,0 +1,81 @@
+"""A grant that ends at an instant: one second before it holds, and then every use case says that it is over."""
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.snapshot import snapshot_text
+from reconciler.model import ClusterState, Expiry
+from reconciler.plan import parse_plan, plan_text
+from reconciler.workflow.linting import lint
+from reconciler.workflow.options import PlanOptions, StateRequest
+from reconciler.workflow.planning import drift, plan
+from reconciler.workflow.validation import validate
+from tests.cases.test_cases import binding
+
+END = datetime.datetime(2027, 1, 31, 18, tzinfo=datetime.UTC)
+BEFORE = END - datetime.timedelta(seconds=1)
+MANIFESTS = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: prod}
+spec:
+  bootstrapServers: [unused.invalid:9092]
+  allowEveryoneIfNoAclFound: false
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: a}
+spec:
+  principal: User:a
+  rules:
+    - {allow: READ, topics: [x], expires: "2027-01-31T19:00:00+01:00"}
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "all.yaml").write_text(MANIFESTS, encoding="utf-8")
+    return tmp_path
+
+
+def cluster(place: Path, *live: str) -> str:
+    file = place.parent / f"{place.name}.json"
+    file.write_text(snapshot_text(ClusterState("abc", frozenset(map(binding, live)), {})), encoding="utf-8")
+    return f"prod=snapshot:{file}"
+
+
+def test_it_is_drift_from_the_instant_on(place: Path) -> None:
+    there = cluster(place, "User:a ALLOW READ on TOPIC x")
+    assert not drift(str(place), there, as_of=BEFORE).plan.steps
+    (step,) = drift(str(place), there, as_of=END).plan.steps
+    assert step.action == "DeleteAcl"
+
+
+def test_a_plan_file_keeps_the_instant(place: Path) -> None:
+    made = plan(str(place), cluster(place), PlanOptions(as_of=BEFORE)).plan
+    again = parse_plan(plan_text(made))
+    assert again == made
+    assert (again.as_of, again.steps[0].expires) == (BEFORE, Expiry(END))
+    assert not plan(str(place), cluster(place), PlanOptions(as_of=END)).plan.steps
+
+
+def test_validate_and_lint_say_so_at_the_instant(place: Path) -> None:
+    assert not validate(str(place), BEFORE).clusters[0].warnings
+    (warning,) = validate(str(place), END).clusters[0].warnings
+    assert "expired at 2027-01-31T18:00:00Z" in str(warning.message)
+    rules = {
+        at: {one.rule.name for one in lint(StateRequest(str(place), as_of=at))[0].findings} for at in (BEFORE, END)
+    }
+    assert "expires-soon" in rules[BEFORE]
+    assert "expired" in rules[END]
+
+
+def test_one_run_reads_the_clock_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The grant ends while the plan is made: declared and as-of are of one time, whichever side it is."""
+    readings = iter([BEFORE, *[END] * 20])
+    monkeypatch.setattr("reconciler.workflow.planning.moment", lambda: next(readings))
+    made = plan(str(place), cluster(place))
+    assert made.plan.as_of == BEFORE
+    assert [step.expires for step in made.plan.steps] == [Expiry(END)]

@@ -1,0 +1,129 @@
+"""What is away, wrong or full: a server says so, does nothing on what it cannot read, and goes on when it is back."""
+
+import datetime
+import errno
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.simulation import START, SimulatedTime, serve, simulated
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.apply import LeaseRequest
+from reconciler.model import ClusterState
+from reconciler.report.rounds import Round, RoundHistory
+from reconciler.workflow.applying import ApplyOptions
+from reconciler.workflow.attendant import Unattended
+from reconciler.workflow.manifests import read_sources
+from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.records import RecordOptions
+from reconciler.workflow.serve.rounds import ServeOptions, run_round
+from reconciler.workflow.serve.source import DirectorySource, git_source
+from tests.unit.workflow.test_serve import ACLS, CLUSTER, LIVE, OVER, World, _git
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def test_the_cluster_is_away_and_comes_back(world: World) -> None:
+    kept = world.snapshot.read_text(encoding="utf-8")
+    world.snapshot.unlink()
+    away = world.round()
+    assert "prod.json: No such file" in away.failure
+    assert (away.drift, away.revoked, away.words().startswith("failed")) == (None, 0, True)
+    world.snapshot.write_text(kept, encoding="utf-8")
+    assert world.round().revoked == 1
+
+
+def test_git_is_away_and_comes_back(world: World, tmp_path: Path) -> None:
+    """What was fetched before does not count: the change that cannot be fetched may extend the access."""
+    clone, remote = tmp_path / "clone", tmp_path / "away"
+    _git(world.manifests, "init", "-q", "-b", "main")
+    _git(world.manifests, "add", ".")
+    _git(world.manifests, "commit", "-q", "-m", "declare")
+    _git(tmp_path, "clone", "-q", str(world.manifests), str(clone))
+    source = git_source(str(clone), "main", "origin")
+    world.manifests.rename(remote)
+    away = world.round(source=source)
+    assert "main cannot be read" in away.failure
+    assert world.bindings() == LIVE
+    remote.rename(world.manifests)
+    assert world.round(source=source).revoked == 1
+
+
+def test_a_link_that_moves_on_does_not_mix_two_commits(tmp_path: Path) -> None:
+    """As git-sync does it, in the middle of a round."""
+    link = tmp_path / "current"
+    for commit in ("a", "b"):
+        (tmp_path / commit).mkdir()
+        (tmp_path / commit / "all.yaml").write_text(f"# {commit}\n", encoding="utf-8")
+    link.symlink_to("a")
+    with DirectorySource(str(link)).checkout() as checkout:
+        link.unlink()
+        link.symlink_to("b")
+        assert [source.text for source in read_sources(checkout.path)] == ["# a\n"]
+
+
+def test_the_disk_of_the_audit_log_is_full(world: World) -> None:
+    """Nothing is done that nobody can read about afterwards."""
+    records = RecordOptions(audit="/dev/full")
+    options = ServeOptions(world.cluster, True, ApplyOptions(records=records, lease=LeaseRequest("me")))
+    found = run_round(DirectorySource(str(world.manifests)), options, ConnectionOptions(), Unattended())
+    assert found.revoked == 0
+    assert any("No space left" in one for one in (*found.held_back, found.failure)), found
+    assert world.bindings() == LIVE
+    again = replace(options, apply=replace(options.apply, records=RecordOptions()))
+    assert run_round(DirectorySource(str(world.manifests)), again, ConnectionOptions(), Unattended()).revoked == 1
+
+
+def test_the_disk_for_checkouts_is_full(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    _git(world.manifests, "init", "-q", "-b", "main")
+    _git(world.manifests, "add", ".")
+    _git(world.manifests, "commit", "-q", "-m", "declare")
+    source = git_source(str(world.manifests), "main", None)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/tmp/checkout")  # noqa: S108 - nothing is written there
+
+    monkeypatch.setattr("reconciler.workflow.serve.source.write_tree", full)
+    assert world.round(source=source).failure == "/tmp/checkout: No space left on device"  # noqa: S108
+    assert world.bindings() == LIVE
+    monkeypatch.undo()
+    assert world.round(source=source).revoked == 1
+
+
+_WRONG = 3_600.0
+
+
+class _Clock(SimulatedTime):
+    """A clock whose time of day is set by somebody, while seconds pass as they do."""
+
+    wrong = 0.0
+
+    @property
+    def now(self) -> datetime.datetime:
+        """What the clock shows."""
+        return START + datetime.timedelta(seconds=self.passed + self.wrong)
+
+
+@pytest.mark.parametrize(("wrong", "way"), [(_WRONG, "forwards"), (-_WRONG, "back")])
+def test_the_clock_is_set_by_an_hour_and_set_right_again(tmp_path: Path, wrong: float, way: str) -> None:
+    """Access that ends in half an hour is there after the hour that did not pass, and goes when its end has come."""
+    end = START + datetime.timedelta(minutes=30)
+    acls = ACLS.replace("2026-11-01", f"{end:%Y-%m-%dT%H:%M:%SZ}")
+    text = CLUSTER.replace("DEFAULT", "false").replace("name: prod", "name: c") + acls
+    (tmp_path / "all.yaml").write_text(text, encoding="utf-8")
+    time, cluster, seen = _Clock(), MemoryCluster(ClusterState("id", LIVE, {})), list[Round]()
+
+    def on_round(found: Round) -> None:
+        seen.append(found)
+        time.wrong = wrong if len(seen) == 1 else 0.0
+        if time.passed < 1_800:
+            assert OVER in cluster.state.bindings, "it went before its time"
+
+    with simulated(time, cluster):
+        serve(lambda: time.passed > 2_400, time, tmp_path, RoundHistory(("c",)), interval=600, on_round=on_round)
+    assert way in seen[1].held_back[0]
+    assert cluster.state.bindings == LIVE - {OVER}
