@@ -5,10 +5,11 @@ was written gets an :class:`Answer` of its own, in the order in which it was ask
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol
 
+from reconciler.dataclass import dataclass
 from reconciler.model import Change, ClusterState, TopicUse
 from reconciler.model.broker_settings import BrokerSettings
 

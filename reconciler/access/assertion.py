@@ -1,11 +1,11 @@
 """What an AccessTest asserts, and the result of checking it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from reconciler.access.decision import AccessRequest
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,

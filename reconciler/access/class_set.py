@@ -1,9 +1,10 @@
 """Sets of host classes, written as hosts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reconciler.access.hosts import HostClass, Hosts, is_within
+from reconciler.dataclass import dataclass
 from reconciler.model import WILDCARD
 from reconciler.model.kafka_release import KafkaVersion
 

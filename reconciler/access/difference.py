@@ -5,7 +5,7 @@ else, and rows for single principals, which override them on the names they cove
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from reconciler.access.possible import CertainChange, PossibleChange
 from reconciler.access.region import Region
 from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.access.work import Work
+from reconciler.dataclass import dataclass
 from reconciler.model import AclOperation
 
 

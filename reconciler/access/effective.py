@@ -1,7 +1,7 @@
 """What a principal may do, and who may do an operation: exact, as regions of names and sets of hosts."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -14,6 +14,7 @@ from reconciler.access.name_set import ALL_NAMES, NameSet, names_of
 from reconciler.access.operations import operations_in
 from reconciler.access.region import Region
 from reconciler.access.unnamed_principal import unnamed_principal
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     CLUSTER_NAME,
     WILDCARD_PRINCIPAL,

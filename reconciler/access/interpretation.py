@@ -11,7 +11,7 @@ one of the readings, or the guess denies before and after and nothing changes (`
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from reconciler.access.hosts import RANGES_SINCE, address_range
@@ -19,6 +19,7 @@ from reconciler.access.index import Index, NameCoverage
 from reconciler.access.name_set import NameSet
 from reconciler.access.opaque import as_binding, covering, widest
 from reconciler.access.operations import EVERY, permitted
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, AclPermissionType, OpaqueBinding, ResourceType
 from reconciler.model.kafka_release import KafkaVersion
 

@@ -1,6 +1,5 @@
 """``can-i`` and ``explain`` as data: one request, or a question about many names, with the reasons."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome
@@ -11,6 +10,7 @@ from reconciler.access.decision import AccessRequest, Decision
 from reconciler.access.evidence import covers_operation, host_matches
 from reconciler.access.name_set import matches
 from reconciler.access.principal_selection import PrincipalSelection
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     CLUSTER_NAME,
     WILDCARD,

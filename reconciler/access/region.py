@@ -2,12 +2,12 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet
 from reconciler.access.names import has_names, shortest_name
+from reconciler.dataclass import dataclass
 from reconciler.model import ResourceType
 from reconciler.model.naming import ticked
 

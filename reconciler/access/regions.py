@@ -6,13 +6,14 @@ That is exact, and work grows with the entries, not with names times hosts.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from reconciler.access.class_set import ClassSet
 from reconciler.access.name_set import NameSet
 from reconciler.access.region import Region
 from reconciler.access.work import Work
+from reconciler.dataclass import dataclass
 from reconciler.model import ResourceType
 
 E = TypeVar("E")

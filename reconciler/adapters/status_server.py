@@ -8,9 +8,10 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final, Protocol
+
+from reconciler.dataclass import dataclass
 
 #: Seconds in which a client has to have sent its request.
 _SECONDS: Final = 10

@@ -9,11 +9,11 @@ import hashlib
 import hmac
 import http.client
 import ssl
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 from reconciler import __version__
+from reconciler.dataclass import dataclass
 
 TIMESTAMP: Final = "X-Reconciler-Timestamp"
 SIGNATURE: Final = "X-Reconciler-Signature"

@@ -6,10 +6,10 @@ can vouch for its own last line: a run prints its digest, the *head*, and a topi
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.codec import COUNT, TEXT, TEXTS, Record, compact, field, load, nullable, record
+from reconciler.dataclass import dataclass
 from reconciler.model.escape import escape_invisible_json
 
 #: What the first line of a log carries instead of a digest.

@@ -1,7 +1,6 @@
 """The lines of an audit log: each step with who ran it by which plan, complete in itself, and the runs around them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.apply.outcome import Outcome, StepOutcome
@@ -16,6 +15,7 @@ from reconciler.apply.records import (
     ThrottleRecord,
 )
 from reconciler.codec import ANY_TEXT, Codec, Record, by_value, field, flat, record, tagged, text
+from reconciler.dataclass import dataclass
 from reconciler.plan import STEP, Step
 
 

@@ -5,7 +5,7 @@ that another host cannot recognise. Bridges that an earlier run left are taken o
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby
 from typing import Final
 
@@ -15,6 +15,7 @@ from reconciler.apply.own_bindings import create, remove
 from reconciler.apply.polling_clock import PERIOD, PollingClock
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.verification import await_visible
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, ClusterState, marker_of, standing_bridges
 from reconciler.plan import (
     Bridge,

@@ -1,11 +1,12 @@
 """What an apply works with: a cluster, a clock, somewhere to write, and how to ask every node."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from reconciler.apply.barriers.interface import BarrierFactory
 from reconciler.apply.progress import Progress
+from reconciler.dataclass import dataclass
 from reconciler.ports import Clock, Cluster, Ledger, ReplicationRates
 
 

@@ -5,7 +5,7 @@ to be whole.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from reconciler.apply.outcome import Outcome
@@ -21,6 +21,7 @@ from reconciler.apply.records import (
     ThrottleRecord,
 )
 from reconciler.codec import SchemaError
+from reconciler.dataclass import dataclass
 
 
 class JournalError(Exception):

@@ -10,7 +10,7 @@ the longest time that a run asks for: what is forged locks others out for that t
 
 import datetime
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -19,6 +19,7 @@ from reconciler.apply.environment import LeaseRequest
 from reconciler.apply.own_bindings import create, remove
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.verification import exact_read, read
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     NOBODY,
     WILDCARD,

@@ -6,12 +6,13 @@ without such a run is drift: either a run was cut off, or somebody wrote what on
 
 import datetime
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from reconciler.apply.barriers.probe import FLAG_PREFIX
 from reconciler.apply.barriers.sentinels import PREFIX
 from reconciler.apply.lease import GRACE, LEASE_PREFIX, lease_claims
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, ClusterState, break_glass_marks, is_reserved, markers, standing_bridges
 
 #: Seconds after its beginning for which a run without a lease is taken to be going on: few last longer.

@@ -1,8 +1,8 @@
 """What became of each step, and of the whole."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from reconciler.dataclass import dataclass
 from reconciler.model import Change
 from reconciler.plan import Plan, Step
 

@@ -5,9 +5,10 @@ is and the declaration as it is.
 """
 
 import datetime
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from reconciler.apply.kinds import kind_of, request_for
+from reconciler.dataclass import dataclass
 from reconciler.diff import DeclaredChange
 from reconciler.model import ClusterState, ResourcePattern, without_own
 from reconciler.plan import (

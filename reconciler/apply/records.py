@@ -5,7 +5,6 @@ answer. A step with an intent and no outcome may or may not have been applied: o
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from reconciler.apply.environment import Identity
@@ -30,6 +29,7 @@ from reconciler.codec import (
     tagged,
 )
 from reconciler.codec.values import BINDING
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding
 from reconciler.plan import Phase, Plan, Step, ids
 

@@ -1,7 +1,7 @@
 """One run of a plan: what has become of each step so far, and what is written down of it."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 from reconciler.access import TooMuchToDecideError
@@ -11,6 +11,7 @@ from reconciler.apply.environment import ApplyEnvironment, NoLedger
 from reconciler.apply.kinds import request_for
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.preflight import Preflight
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, ClusterState
 from reconciler.plan import Blockers, Phase, Plan, Step, StepState
 from reconciler.ports import ClusterError, ReadRequest, RecordError

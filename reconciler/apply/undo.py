@@ -4,11 +4,11 @@ It is planned like any other desired state, with the same order, guards and limi
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from reconciler.apply.history import PastRun
 from reconciler.apply.kinds import KINDS, kind_of
 from reconciler.apply.kinds.interface import UndoDraft
+from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, DesiredState, Origin, Scope
 from reconciler.plan import Plan, Step, StepState, describe
 

@@ -5,13 +5,14 @@ done, as long as more of it appears and for a bounded time; the last one counts.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from reconciler.apply.kinds import KINDS, kind_of
 from reconciler.apply.kinds.interface import Moved
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.run import Run, StoppedError
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, ClusterState, is_reserved, without_bridges
 from reconciler.plan import Step, StepState, bindings_after
 from reconciler.plan.review.in_force import gains_not_in_force

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
@@ -15,6 +14,7 @@ import click
 from reconciler.cli.exits import CommandError
 from reconciler.cli.fitting import fitted, width_of
 from reconciler.cli.streams import dull
+from reconciler.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.report.style import Style

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from reconciler.cli.console import info_lines, out_json, out_text, progress, style_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import gathered, with_options
+from reconciler.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.workflow.editing import ManifestEdit

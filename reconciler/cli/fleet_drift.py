@@ -2,7 +2,6 @@
 
 import datetime
 import sys
-from dataclasses import dataclass
 from typing import Final
 
 import click
@@ -23,6 +22,7 @@ from reconciler.cli.fleet_options import (
     store_option,
 )
 from reconciler.cli.options import as_of_option, expand_option, listing_option, path_argument
+from reconciler.dataclass import dataclass
 from reconciler.fleet import FleetDrift, FleetRun
 from reconciler.manifest import Manifests
 from reconciler.report.fleet_text import drift_lines, drift_summary

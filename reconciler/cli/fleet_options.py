@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +9,7 @@ import click
 from reconciler.cli.console import info, progress
 from reconciler.cli.defaults import user_connections
 from reconciler.cli.options import gathered, with_options
+from reconciler.dataclass import dataclass
 from reconciler.report.style import safe
 
 if TYPE_CHECKING:

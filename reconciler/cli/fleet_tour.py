@@ -8,13 +8,14 @@ import io
 import shlex
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from reconciler.adapters.snapshot import parse_snapshot, snapshot_text
 from reconciler.cli.exits import Exit
 from reconciler.cli.tour import PLACE, WIDTH, Expected, TourStep, command_lines
+from reconciler.dataclass import dataclass
 from reconciler.manifest import desired_state
 from reconciler.model import (
     AccessControlEntry,

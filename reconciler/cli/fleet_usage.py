@@ -2,7 +2,6 @@
 
 import datetime
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -22,6 +21,7 @@ from reconciler.cli.fleet_options import (
 )
 from reconciler.cli.options import as_of_option, output_option, path_argument
 from reconciler.cli.usage_options import check_period, period_options, replay_options
+from reconciler.dataclass import dataclass
 from reconciler.fleet.usage import ClusterUsage, UsageQuestion, Window
 from reconciler.report.usage_json import reading_document, usage_document
 from reconciler.report.usage_text import usage_lines

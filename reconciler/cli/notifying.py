@@ -3,7 +3,6 @@
 import datetime
 import functools
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import click
 from reconciler.cli.console import progress
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import SECRETS, Function
+from reconciler.dataclass import dataclass
 from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """``grant --now``: its options, and the run that gives the access."""
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -9,6 +8,7 @@ import click
 from reconciler.cli.console import error, info, out, style_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import gathered, guardrails_option, with_options, yes_option
+from reconciler.dataclass import dataclass
 from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:

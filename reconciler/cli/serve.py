@@ -2,7 +2,7 @@
 
 import datetime
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -11,6 +11,7 @@ from reconciler.cli.approval_options import Duration, approval_rule
 from reconciler.cli.console import info
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.options import connection_options, guardrails_option, path_argument
+from reconciler.dataclass import dataclass
 from reconciler.report.style import safe
 from reconciler.workflow.options import ConnectionOptions
 

@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 import click
 
@@ -15,6 +14,7 @@ from reconciler.apply import Progress
 from reconciler.cli.console import info, info_lines, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.progress import progress_for
+from reconciler.dataclass import dataclass
 from reconciler.plan import Plan
 from reconciler.report.plan_text import headline, plan_lines, summary
 from reconciler.report.style import safe

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +21,7 @@ from reconciler.adapters.kafka.cluster import connect
 from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
 from reconciler.cli.exits import Exit
+from reconciler.dataclass import dataclass
 from reconciler.model import moment_text
 
 if TYPE_CHECKING:

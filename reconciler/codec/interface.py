@@ -1,8 +1,9 @@
 """What a codec is: how a value reads from JSON, how it is written, and the JSON Schema of both."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
+
+from reconciler.dataclass import dataclass
 
 T = TypeVar("T")
 

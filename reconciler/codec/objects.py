@@ -6,11 +6,11 @@ A new field of a value is one line in its table; :func:`record` refuses a table 
 import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
 from reconciler.codec.interface import Codec, SchemaError, same, unexpected
+from reconciler.dataclass import dataclass
 
 T = TypeVar("T")
 #: A field that has to be there.

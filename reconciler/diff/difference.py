@@ -1,10 +1,10 @@
 """What a comparison finds: changes with their declarations, and differences that no plan removes."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from reconciler.dataclass import dataclass
 from reconciler.model import APACHE, Change, Declaration, Flavor, Origin
 
 

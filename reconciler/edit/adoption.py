@@ -1,8 +1,9 @@
 """Drift as manifests: what the cluster has and the manifests do not say, or say otherwise, becomes what they say."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from reconciler.dataclass import dataclass
 from reconciler.diff import Comparison, SkipReason
 from reconciler.edit.editing import EditError, edited
 from reconciler.edit.kinds import KINDS

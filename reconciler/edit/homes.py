@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePosixPath
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.edit.pages import Book, Page
 from reconciler.edit.writing import Item, Written, quoted
 from reconciler.manifest import OwnerDeclaration

@@ -6,11 +6,13 @@ a collection is written. Only texts that the reader takes come here, so there ar
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import yaml
 from yaml._yaml import CParser
+
+from reconciler.dataclass import dataclass
 
 _BLANK: Final = " \t"
 _BREAKS: Final = "\r\n"

@@ -2,9 +2,10 @@
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.edit.layout import TextSpan, layout
 from reconciler.manifest import (
     ClusterDeclaration,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.codec import (
@@ -19,6 +19,7 @@ from reconciler.codec import (
     nullable,
     record,
 )
+from reconciler.dataclass import dataclass
 from reconciler.fleet.header import FAILURE, Failure
 
 

@@ -4,10 +4,10 @@ A cluster is finished if an apply of exactly its plan succeeded.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from reconciler.codec import ANY_TEXT, COUNT, NUMBER, TEXT, Record, SchemaError, compact, field, load, record
+from reconciler.dataclass import dataclass
 from reconciler.fleet.proposal import FleetPlan, Member, PlannedWave
 
 

@@ -6,7 +6,7 @@ read is in it with the reason, so it never looks empty.
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.codec import (
@@ -28,6 +28,7 @@ from reconciler.codec import (
 )
 from reconciler.codec.listings import DECLARED, listings
 from reconciler.codec.values import BINDING, KAFKA_VERSION, opaque_codec
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, DesiredItem, FrozenMap, Listing, OpaqueBinding
 
 FORMAT_VERSION: Final = "1.0"

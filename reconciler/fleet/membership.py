@@ -1,9 +1,9 @@
 """Which declared clusters belong to a fleet: each to the first wave that selects it; others are only listed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration, FleetDeclaration, Manifests
 
 #: The name of the fleet and of its only wave if no Fleet document is declared.

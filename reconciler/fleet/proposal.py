@@ -7,7 +7,6 @@ them, and the waves, gates and limits.
 import hashlib
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.codec import (
@@ -25,6 +24,7 @@ from reconciler.codec import (
     nullable,
     record,
 )
+from reconciler.dataclass import dataclass
 from reconciler.fleet.header import FAILURE, Failure
 from reconciler.fleet.membership import NO_LIMITS, FleetLimits
 from reconciler.plan import whole_id

@@ -5,9 +5,9 @@ Layout below the root: ``runs/ID.json``; ``bindings|topics|configs/taken=ID/clus
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.drift import FleetDrift, drift_text, parse_drift
 from reconciler.fleet.header import FleetRun, HeaderError, parse_run, run_text
 

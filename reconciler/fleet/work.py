@@ -2,9 +2,9 @@
 
 import heapq
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.header import Bucket, Reading
 
 T = TypeVar("T")

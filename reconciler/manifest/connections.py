@@ -4,8 +4,9 @@ It is the operator's word. Whoever proposes a change writes manifests, but not t
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.kinds.cluster.declaration import declare_stated, sources_of
 from reconciler.manifest.kinds.cluster.model import ConnectionsDocument

@@ -8,9 +8,10 @@ unclear.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.guardrail_meaning import MORE, ONLY, Meaning, meaning_of
 from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.parts.document import Document, open_document

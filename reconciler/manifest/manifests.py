@@ -1,9 +1,9 @@
 """Everything that a set of manifests declares, for all clusters."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.kinds.fleet import FleetDeclaration
 from reconciler.manifest.kinds.interface import Declared

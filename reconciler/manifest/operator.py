@@ -5,9 +5,10 @@ only makes a plan harder to pass. Acknowledgements of the operator replace the p
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.connections import Connection
 from reconciler.manifest.desired import FindingsByFile
 from reconciler.manifest.flavors import with_flavor

@@ -6,13 +6,13 @@ Whoever proposes a change can edit it, so it holds nothing that connects, permit
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.guardrail_meaning import Meaning
 from reconciler.manifest.guardrails import GuardrailChange
 from reconciler.manifest.parts import units

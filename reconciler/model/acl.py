@@ -3,9 +3,9 @@
 Named tuples, because fleets hold millions of them: creation, hash, equality and order all run in C.
 """
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
 
+from reconciler.dataclass import dataclass
 from reconciler.model.enums import AclOperation, AclPermissionType, PatternType, ResourceType
 
 #: The only name of the CLUSTER resource (``Resource.CLUSTER_NAME``).

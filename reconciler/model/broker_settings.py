@@ -1,8 +1,10 @@
 """What brokers say of their own configs, and the cluster of its features: looked at, never changed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
+
+from reconciler.dataclass import dataclass
 
 
 class ConfigOrigin(StrEnum):

@@ -5,9 +5,9 @@ the ``TopicPartitions``, ``TopicConfigs`` or ``TopicReplicas`` of a live topic (
 ``kinds`` folder, which has one file for each: everything else is the same for all of them.
 """
 
-from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 
 T = TypeVar("T")

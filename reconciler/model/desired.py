@@ -1,9 +1,10 @@
 """What the manifests want of one cluster, each wish with the place that declares it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, NamedTuple
 
+from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.expiry import Expiry
 from reconciler.model.frozen import FrozenMap

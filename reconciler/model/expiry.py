@@ -2,8 +2,9 @@
 
 import datetime
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from reconciler.dataclass import dataclass
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 #: RFC 3339, with whole seconds and an offset: a time without one is a different instant wherever it is read.

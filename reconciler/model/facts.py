@@ -4,9 +4,10 @@ The one who proposes a change may also write the manifests by which it is judged
 operator's file is out of their reach.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from reconciler.dataclass import dataclass
 
 
 class FactSource(StrEnum):

@@ -7,9 +7,9 @@ code asks a :class:`Flavor` for a fact, never which one it is. Each fact is what
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.scope import NameSelector, Selector
 

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.flavor import FLAVORS, Flavor, Signs
 from reconciler.model.frozen import FrozenMap

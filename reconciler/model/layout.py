@@ -1,9 +1,10 @@
 """Where the replicas of topics are, how large they are, and which of them are being moved (KIP-455)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
 
 #: Broker ids by partition, the preferred leader first.

@@ -6,9 +6,9 @@ what it is called, which also names it in documents.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 
+from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern
 
 

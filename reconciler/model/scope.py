@@ -6,10 +6,10 @@ A binding is selected only if its own pattern lies wholly inside the selector: P
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, ResourcePattern
 from reconciler.model.enums import PatternType, ResourceType
 from reconciler.model.listing import ListedItem

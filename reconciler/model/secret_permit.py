@@ -1,9 +1,9 @@
 """Which references to secrets the operator permits in manifests: whoever proposes a change chooses among these only."""
 
 import posixpath
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model.secret_settings import REFERENCE
 
 _CURE: Final = "the operator permits it in the connections file, below userSecrets of this cluster"

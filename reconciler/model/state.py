@@ -1,9 +1,10 @@
 """What a cluster has, with everything about it that could not be read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, OpaqueBinding
 from reconciler.model.enums import AclOperation
 from reconciler.model.frozen import FrozenMap

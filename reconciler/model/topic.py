@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Final, TypeAlias
 
+from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
 
 MAX_TOPIC_NAME_LENGTH: Final = 249

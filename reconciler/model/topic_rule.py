@@ -5,10 +5,11 @@ Every part has the place of its field; a code never changes its meaning (``docs/
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Literal, NamedTuple, TypeAlias
 
+from reconciler.dataclass import dataclass
 from reconciler.model.expiry import Expiry
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.origin import Origin

@@ -1,6 +1,6 @@
 """What a topic is used for, as far as a cluster tells: what would go with it."""
 
-from dataclasses import dataclass
+from reconciler.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ Leaders, the first replicas, are even within 1 wherever replicas are, and stay w
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 
+from reconciler.dataclass import dataclass
 from reconciler.placement.spread import Weights, spread
 
 

@@ -7,8 +7,8 @@ covered exactly if one other pattern contains it.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 
+from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, PatternType, ResourcePattern, ResourceType
 from reconciler.plan.overlap import pattern_indexes
 

@@ -1,8 +1,8 @@
 """What somebody states about a cluster and no API tells, and how far a plan may rely on it."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model import NO_SOURCES, FactSource, FactSources, Selector
 
 

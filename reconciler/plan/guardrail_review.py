@@ -1,8 +1,8 @@
 """What a reviewer is told about the rules that judged a proposal: which they were, and what it changes about them."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest import GuardrailChange, GuardrailNotice, Meaning
 
 #: What the notices are called that say that a proposal asks for more than the guardrails allow.

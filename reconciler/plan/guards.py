@@ -4,8 +4,8 @@ An acknowledgement names the guard and the object, is given when the plan is mad
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from reconciler.dataclass import dataclass
 from reconciler.model import APACHE, Flavor, ResourcePattern
 from reconciler.model.naming import pattern_name
 from reconciler.plan.coverage import CoverageChange

@@ -1,8 +1,9 @@
 """What a step expects to find, against what is there now: still to do, done by somebody already, or stale."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from reconciler.dataclass import dataclass
 
 
 class StepState(StrEnum):

@@ -2,9 +2,10 @@
 
 import datetime
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.diff import DiffRules, Skipped
 from reconciler.model import APACHE, AclBinding, FactSource, Flavor, Scope
 from reconciler.model.naming import as_name

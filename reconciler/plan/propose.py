@@ -2,8 +2,9 @@
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from reconciler.dataclass import dataclass
 from reconciler.diff import Comparison, DeclaredChange, Skipped, SkipReason, compare
 from reconciler.model import (
     AclBinding,

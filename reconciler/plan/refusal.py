@@ -1,8 +1,8 @@
 """A guard and what it refuses: values that each kind of resource makes and ``guards.py`` collects."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from reconciler.dataclass import dataclass
 from reconciler.model.escape import shell_quoted
 
 

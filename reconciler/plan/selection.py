@@ -1,8 +1,8 @@
 """``--only`` and ``--exclude``: a part of the differences, chosen by the names that manifests use."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from reconciler.dataclass import dataclass
 from reconciler.model import RESOURCE_FIELDS, WILDCARD, Change, NameSelector, Selector
 from reconciler.plan.kinds import kind_of
 

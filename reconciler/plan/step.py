@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from reconciler.codec import compact
+from reconciler.dataclass import dataclass
 from reconciler.model import Change, ClusterState, Expiry, Origin
 from reconciler.plan.kinds import CHANGE, kind_of
 from reconciler.plan.kinds.topic import touched_names

@@ -1,8 +1,8 @@
 """A breach of ownership: which rule is broken, where, by whom, and whose the resource is."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from reconciler.dataclass import dataclass
 from reconciler.model import AclOperation, AclPermissionType, Origin, ResourcePattern
 
 

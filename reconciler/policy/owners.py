@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     AclBinding,
     AclOperation,

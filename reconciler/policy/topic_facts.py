@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model import TOPIC_CONFIGS, UNLIMITED_CONFIGS, ConfigType, DesiredTopic, FrozenMap, Origin, Topic
 
 _NO_LIMIT: Final = -1

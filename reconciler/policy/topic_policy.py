@@ -6,9 +6,9 @@ for what its declaration leaves to the broker.
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     CountRule,
     DesiredState,

@@ -5,9 +5,9 @@ many rows it has and how long its names are, and must not be able to push out th
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.plan import Plan
 from reconciler.report.access_lines import AccessLine, access_lines, rows_shown
 from reconciler.report.review_text import line_words

@@ -1,12 +1,13 @@
 """Gained and lost access as lines, built once for all formats; nothing here is escaped."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Final
 
 from reconciler.access.hosts import ANY_HOST
+from reconciler.dataclass import dataclass
 from reconciler.model import ANONYMOUS, INTERNAL_TOPICS, AclOperation, ResourceType
 from reconciler.model.naming import as_name, ticked
 from reconciler.plan import EVERYBODY_ELSE, AccessChange, operations_words

@@ -1,13 +1,13 @@
 """What principals may do, and who may do something: rows of operations, names and hosts; before and after a plan."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from reconciler.access import Access, Holders, access_of
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.codec.values import PATTERN
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,

@@ -1,11 +1,12 @@
 """The state that an answer is of, and how that is said: an answer never claims more than was looked at."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from reconciler.access import Authorizer
+from reconciler.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.report.beside_acls import BesideAcls

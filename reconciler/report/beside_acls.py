@@ -4,9 +4,9 @@ That there is no SCRAM user says nothing about other ways to log in, which no AP
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model import FrozenMap
 from reconciler.model.kinds.quota import ClientQuota, levels, limits
 from reconciler.model.kinds.scram_user import ScramUser

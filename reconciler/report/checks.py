@@ -1,9 +1,9 @@
 """What the manifests demand of a state: access tests, ownership and topic policies, decided and said."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from reconciler.dataclass import dataclass
 from reconciler.plan.guardrail_review import NO_GUARDRAILS, GuardrailReview
 from reconciler.policy import Breach, OwnerConsent, TopicPolicyResult
 from reconciler.report.claim_results import ClaimResult

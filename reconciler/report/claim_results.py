@@ -2,11 +2,11 @@
 
 import datetime
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from reconciler.access import AssertionResult
 from reconciler.access.remediation import Remediation
+from reconciler.dataclass import dataclass
 from reconciler.manifest import AccessTest, ClusterTest
 
 

@@ -1,8 +1,8 @@
 """What came of the cluster tests of one cluster: each claim with what every broker says of it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterTest
 from reconciler.report.claim_results import ClaimStatus
 

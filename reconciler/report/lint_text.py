@@ -1,13 +1,14 @@
 """Lint findings as text: what, where, what shows it, what to do; and the smaller set that means the same."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from textwrap import wrap
 from typing import Any, Final
 
 from reconciler.access.lint import LintFinding, LintRule
 from reconciler.access.minimise import Minimised
 from reconciler.codec.values import BINDING
+from reconciler.dataclass import dataclass
 from reconciler.manifest import LintWaiver
 from reconciler.model import AclBinding, Declaration
 from reconciler.report.access_view import AccessView

@@ -5,7 +5,6 @@ name nobody mentions yet stands for all such names, and the table is exact for t
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from reconciler.access.hosts import Hosts
 from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet, literal, names_of
 from reconciler.access.names import shortest_name
 from reconciler.access.operations import IMPLICATIONS
+from reconciler.dataclass import dataclass
 from reconciler.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType, is_reserved
 from reconciler.report.access_text import Holding, holdings
 from reconciler.report.access_view import AccessView

@@ -1,7 +1,7 @@
 """Answers to ``can-i`` and ``explain``: yes or no first, then the rule, the ACLs and their lines."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.access import (
@@ -16,6 +16,7 @@ from reconciler.access import (
     explain,
 )
 from reconciler.codec.values import BINDING, PATTERN
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,

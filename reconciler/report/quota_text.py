@@ -1,9 +1,9 @@
 """Answers to ``quota`` and ``explain --client-id``: which quota limits a client, and which others it overrides."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from reconciler.dataclass import dataclass
 from reconciler.model import DesiredItem
 from reconciler.model.kinds.quota import QUOTA_KEYS, ClientQuota, QuotaEntity, levels, levels_of_ip, limits
 from reconciler.report.access_view import StateView, times

@@ -3,12 +3,13 @@
 import datetime
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
+from reconciler.dataclass import dataclass
 from reconciler.plan import Plan
 from reconciler.report.formats import prometheus
 from reconciler.report.results import Report

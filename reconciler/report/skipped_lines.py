@@ -1,9 +1,9 @@
 """What a plan does not change, as lines by reason, built once for all formats; nothing here is escaped."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
+from reconciler.dataclass import dataclass
 from reconciler.diff import Skipped, SkipReason
 from reconciler.model import Origin
 from reconciler.plan import Plan, TopicReview

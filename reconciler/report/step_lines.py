@@ -1,10 +1,11 @@
 """The steps of a plan as lines, built once for all formats; nothing here is escaped."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, repeat
 from typing import Final, TypeAlias
 
+from reconciler.dataclass import dataclass
 from reconciler.model import Origin
 from reconciler.plan import BrokerAnswer, Effect, EffectKind, Phase, Plan, Ruling, Step
 from reconciler.report.folding import MOST_LINES, arranged, first_names

@@ -2,8 +2,8 @@
 
 import datetime
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from reconciler.dataclass import dataclass
 from reconciler.diff import compare
 from reconciler.edit.adoption import Difference, NotAdopted, adopted, differences
 from reconciler.edit.editing import changed

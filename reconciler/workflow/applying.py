@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from reconciler.access import TooMuchToDecideError
@@ -23,6 +23,7 @@ from reconciler.apply import (
     reading,
     request_for,
 )
+from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, Delete, DesiredState, running_break_glass
 from reconciler.plan import Plan, StepState
 from reconciler.ports import ClusterError, ReadRequest

@@ -7,7 +7,6 @@ do not prove that the plan is good, nor, without ``not_author``, that nobody app
 import datetime
 import glob
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +22,7 @@ from reconciler.adapters.openssh import (
     sign,
     verify,
 )
+from reconciler.dataclass import dataclass
 from reconciler.plan import Plan, file_digest
 from reconciler.workflow.planning import saved_plan
 from reconciler.workflow.reasons import NotApprovedError, RequestError, StaleError, WorkflowError

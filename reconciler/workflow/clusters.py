@@ -5,7 +5,7 @@ A cluster is named as ``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +14,7 @@ from reconciler.adapters.flavored import FlavoredCluster, flavored
 from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError
 from reconciler.apply.lease import time_of
 from reconciler.apply.leftovers import Leftover, going_on, leftovers, without_live_bridges
+from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, declared_cluster
 from reconciler.model import AclBinding, ClusterState, FactSource
 from reconciler.ports import ClusterError, InspectableCluster, ReadRequest

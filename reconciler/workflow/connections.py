@@ -3,11 +3,12 @@
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.adapters.manifest_files import read_manifest_files
+from reconciler.dataclass import dataclass
 from reconciler.manifest import (
     ClusterDeclaration,
     Connection,

@@ -1,7 +1,7 @@
 """Manifests from what another tool keeps, proven to declare what that tool would create. No cluster is contacted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from reconciler.adapters.converters import (
@@ -10,6 +10,7 @@ from reconciler.adapters.converters import (
     convert,
     source_files,
 )
+from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, FrozenMap
 from reconciler.model.listing import Listing
 from reconciler.report.export import Export, ExportStyle, cluster_document, differences, export_manifests

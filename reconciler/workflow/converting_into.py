@@ -1,9 +1,10 @@
 """Another tool's files into manifests that are there: what they lack is added, and nothing of theirs changes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from reconciler.dataclass import dataclass
 from reconciler.edit import Book, read
 from reconciler.model import DesiredState
 from reconciler.workflow.clusters import split_cluster

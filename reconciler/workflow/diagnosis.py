@@ -1,13 +1,13 @@
 """What planning for a cluster and applying to it need, and what of it is missing. Only a canary writes."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
 from reconciler.adapters.flavored import FlavoredCluster
 from reconciler.adapters.kafka.cluster import KafkaCluster
 from reconciler.adapters.kafka.handshake import AuthorizerPresence
 from reconciler.adapters.kafka.inspection import Inspection
+from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import ClusterSigns, ClusterState, Flavor, flavor_contradiction, shown_flavors, signs_of
 from reconciler.model.authorizers import CLASS_NAME, foreign_authorizer

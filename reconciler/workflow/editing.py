@@ -9,13 +9,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from reconciler.access import compare_access
 from reconciler.adapters.atomic_write import write_atomically
 from reconciler.adapters.git import GitError, NotCommittedError, commit_on_branch
+from reconciler.dataclass import dataclass
 from reconciler.edit import Book, EditError, Texts, edited, read
 from reconciler.manifest import Manifests
 from reconciler.model import DesiredState

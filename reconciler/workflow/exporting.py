@@ -1,12 +1,13 @@
 """Manifests from a cluster: what it has, in scope, as files that plan to nothing against it."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.codec.kinds import LISTED
 from reconciler.codec.values import BINDING
+from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import INTERNAL_TOPICS, ClusterState, Listing, Scope, is_reserved, markers
 from reconciler.ports import ReadRequest

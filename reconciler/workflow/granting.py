@@ -2,9 +2,10 @@
 
 import datetime
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.edit import Book
 from reconciler.edit.kinds.acl import renamed
 from reconciler.edit.rename import mentions, second, unwritten, with_second, without_principal

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from reconciler.adapters.clock import SystemClock
@@ -10,6 +10,7 @@ from reconciler.apply import LeaseClaim
 from reconciler.apply.cleanup import clean_up
 from reconciler.apply.lease import active_claims, time_of
 from reconciler.apply.leftovers import Leftover, leftovers
+from reconciler.dataclass import dataclass
 from reconciler.manifest import Manifests
 from reconciler.model import AclBinding, markers
 from reconciler.ports import ClusterError, ReadRequest

@@ -6,11 +6,12 @@ which something ends.
 
 import datetime
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reconciler.access import Authorizer
 from reconciler.access.lint import LintFinding, rule_of
 from reconciler.access.minimise import without_change
+from reconciler.dataclass import dataclass
 from reconciler.edit import Book
 from reconciler.edit.kinds.acl import removable
 from reconciler.manifest import ClusterDeclaration

@@ -2,8 +2,9 @@
 
 import datetime
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from reconciler.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.apply import PastRun

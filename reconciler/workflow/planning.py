@@ -1,7 +1,7 @@
 """A plan: a directory of manifests compared with a cluster, everything a reviewer needs with it."""
 
 import datetime
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +9,7 @@ from reconciler import __version__
 from reconciler.access import TooMuchToDecideError
 from reconciler.adapters.plan_files import read_plan, write_plan
 from reconciler.adapters.snapshot import SnapshotError, parse_snapshot
+from reconciler.dataclass import dataclass
 from reconciler.manifest import (
     ClusterDeclaration,
     Code,

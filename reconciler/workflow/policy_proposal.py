@@ -2,9 +2,9 @@
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest import ManifestError, Source, TopicPolicyDeclaration
 from reconciler.manifest import load as manifests_of
 from reconciler.model import DesiredState, DesiredTopic, Expiry, Origin, Topic

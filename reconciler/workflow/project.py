@@ -4,10 +4,10 @@ Light where there is none, for every command looks for it.
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.workflow.reasons import WorkflowError
 
 if TYPE_CHECKING:

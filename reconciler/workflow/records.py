@@ -7,13 +7,14 @@ import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.adapters.audit_log import AuditLog, LineSender
 from reconciler.adapters.journal_file import InUseError, RecordFile, read_records
 from reconciler.apply import JournalError, NoLedger, PastRun, past_runs
+from reconciler.dataclass import dataclass
 from reconciler.ports import Ledger, RecordError
 from reconciler.workflow.clusters import Target
 from reconciler.workflow.reasons import (

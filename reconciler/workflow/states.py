@@ -2,10 +2,11 @@
 
 import datetime
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reconciler.access import Authorizer
 from reconciler.adapters.snapshot import SnapshotCluster
+from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration, Manifests, with_flavor
 from reconciler.model import (
     AclBinding,

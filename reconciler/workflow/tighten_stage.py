@@ -2,10 +2,11 @@
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from reconciler.codec.interface import SchemaError
+from reconciler.dataclass import dataclass
 from reconciler.fleet.tighten import Shadow, shadow, thin_evidence
 from reconciler.fleet.tighten.stage import Stage, read_stage, stage_text
 from reconciler.fleet.usage import Window

@@ -5,10 +5,11 @@ Nothing here decides whether the edit may be merged, and nothing is written. One
 
 import datetime
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, TypeAlias
 
 from reconciler.access import Authorizer
+from reconciler.dataclass import dataclass
 from reconciler.edit import Book
 from reconciler.edit.pages import read
 from reconciler.edit.rights import DeclaredRight, declared_rights

@@ -2,8 +2,9 @@
 
 import datetime
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest import (
     ExpressionFault,
     ManifestError,

@@ -5,11 +5,12 @@ import secrets
 import string
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from reconciler.adapters.secret_file import prepared_secret
+from reconciler.dataclass import dataclass
 from reconciler.edit import Book
 from reconciler.model import Declaration, DesiredItem, DesiredState
 from reconciler.model.kinds.scram_user import (

@@ -1,8 +1,9 @@
 """Manifests validated, for every cluster that they declare; nothing is asked of any cluster."""
 
 import datetime
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest import (
     ClusterDeclaration,
     GuardrailChange,

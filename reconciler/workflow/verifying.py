@@ -4,9 +4,9 @@ Reading a plan checks its bytes, its ids, what follows from its steps, and their
 effects, callouts, facts, counts and warnings are true, only the cluster and the manifests can say.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.plan import Plan, differences
 from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore
 from reconciler.workflow.planning import plan as plan_again

@@ -2,12 +2,12 @@
 
 import datetime
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.lint.covering import Covering
+from reconciler.dataclass import dataclass
 from reconciler.model import APACHE, AclBinding, AclPermissionType, Origin
 
 #: ``error``: the binding cannot be meant as it is. ``warning``: it may be.

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from reconciler.adapters.converters.tree import Tree
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     WILDCARD,
     AccessControlEntry,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, takewhile
 from pathlib import Path
 from posixpath import normpath
@@ -12,6 +12,7 @@ import javaproperties
 
 from reconciler.adapters.converters.conversion import Conversion
 from reconciler.adapters.converters.tree import SourceError, Tree, json_tree, yaml_trees
+from reconciler.dataclass import dataclass
 from reconciler.model import FrozenMap
 
 #: A Terraform state with 100,000 ACLs has about 60 MB.

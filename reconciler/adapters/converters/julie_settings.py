@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from reconciler.adapters.converters.tree import SourceError
+from reconciler.dataclass import dataclass
 
 _PLACEHOLDER: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 #: These limit what JulieOps manages, or add topics of its own.

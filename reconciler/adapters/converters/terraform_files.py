@@ -6,7 +6,7 @@ by a relative path decide them. What needs more is named, never guessed. Needs t
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from reconciler.adapters.converters.conversion import Conversion
@@ -21,6 +21,7 @@ from reconciler.adapters.converters.terraform_source import (
 )
 from reconciler.adapters.converters.terraform_values import EvaluationScope, Evaluator, Within
 from reconciler.adapters.converters.tree import Tree
+from reconciler.dataclass import dataclass
 
 #: Of Terraform itself, about how it treats a resource.
 #: Of a user: never looked at, let alone copied, and mostly not to be told from the files.

@@ -5,12 +5,12 @@ Nothing is evaluated here: values are what the parser gives. Needs the extra ``t
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from posixpath import normpath
 from typing import Any, Final
 
 from reconciler.adapters.converters.files import SourceFiles
 from reconciler.adapters.converters.tree import SourceError
+from reconciler.dataclass import dataclass
 
 _EXTRA: Final = "files of Terraform need python-hcl2: pip install './reconciler[terraform]', or pass a state"
 _RELATIVE: Final = ("./", "../")

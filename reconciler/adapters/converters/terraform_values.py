@@ -5,7 +5,7 @@ raises :class:`NotPlainError`: a value that is guessed may grant what nobody dec
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
@@ -18,6 +18,7 @@ from reconciler.adapters.converters.terraform_functions import (
     truth_of,
     unescaped,
 )
+from reconciler.dataclass import dataclass
 
 #: Expressions of all files together: ten times what 570 modules of one company take, and soon reached by values that
 #: refer to each other many times over.

@@ -9,10 +9,12 @@ it (:meth:`Tree.leftovers`): a converter that forgets a field, or misspells one,
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeAlias
 
 import yaml
+
+from reconciler.dataclass import dataclass
 
 #: More than ten times the depth of any tool's files.
 MAX_DEPTH: Final = 200

@@ -2,9 +2,10 @@
 
 import ipaddress
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reconciler.adapters.flavored.kinds.topic import first_step
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,

@@ -4,8 +4,9 @@ It is asked only once confluent-kafka is connected. A cluster that one client re
 refusing the other: every further try would cost its patience again and end alike.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from reconciler.dataclass import dataclass
 
 #: Seconds that kafka-python's first connection of a run may take without getting any further.
 FIRST_CONTACT_SECONDS: Final = 3.0

@@ -1,7 +1,6 @@
 """The first request to a cluster: its id, our rights on it, and whether it has an authorizer."""
 
 import secrets
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from confluent_kafka.admin import (
 from reconciler import model
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.dataclass import dataclass
 from reconciler.ports import ClusterError
 
 

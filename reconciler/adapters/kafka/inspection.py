@@ -1,9 +1,9 @@
 """What ``doctor`` shows about a cluster and our rights on it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from reconciler.adapters.kafka.handshake import AuthorizerPresence, Broker
+from reconciler.dataclass import dataclass
 from reconciler.model import FrozenMap
 
 

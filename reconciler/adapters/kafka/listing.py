@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +20,7 @@ from reconciler.adapters.kafka.first_contact import FIRST_CONTACT_SECONDS
 from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
 from reconciler.adapters.kafka.release import NOTHING_TOLD, ReleaseRules, rules_of
 from reconciler.adapters.kafka.settings import ClientSettings
+from reconciler.dataclass import dataclass
 from reconciler.model.collector import without_collector
 from reconciler.ports import ClusterError
 

@@ -7,12 +7,13 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 import javaproperties
 
+from reconciler.dataclass import dataclass
 from reconciler.model.secret_settings import REFERENCE, has_reference
 
 _LARGEST_FILE: Final = 1024 * 1024

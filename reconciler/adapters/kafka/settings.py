@@ -1,7 +1,7 @@
 """Client settings: from allowed settings in Java's or librdkafka's spelling to librdkafka's, with secrets resolved."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Final
 
@@ -14,6 +14,7 @@ from reconciler.adapters.kafka.sasl import cleartext_problems, is_loopback
 from reconciler.adapters.kafka.secret_source import SecretError, SecretSource
 from reconciler.adapters.kafka.setting_problem import SettingProblem, SettingsError
 from reconciler.adapters.kafka.translation import translate
+from reconciler.dataclass import dataclass
 from reconciler.model.secret_settings import JAAS_CONFIG, SECRET_SETTINGS, has_reference
 from reconciler.ports import ClusterError
 

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 from confluent_kafka import TopicCollection
@@ -19,6 +19,7 @@ from confluent_kafka.admin import (
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.codes import ClientFailure
+from reconciler.dataclass import dataclass
 from reconciler.model import Topic
 
 #: The client matches results to resources in quadratic time, and keeps every default of every topic in memory.

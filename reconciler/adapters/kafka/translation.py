@@ -1,7 +1,7 @@
 """Translate allowed settings to librdkafka's: names, SASL, TLS and timeouts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from reconciler.adapters.kafka.allowed_settings import LIBRDKAFKA_NAMES
@@ -10,6 +10,7 @@ from reconciler.adapters.kafka.keystores import translate_keystores
 from reconciler.adapters.kafka.sasl import translate_sasl
 from reconciler.adapters.kafka.setting_problem import SettingProblem
 from reconciler.adapters.kafka.unused_settings import unused_problems
+from reconciler.dataclass import dataclass
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _TIMEOUTS: Final = ("request.timeout.ms", "default.api.timeout.ms", "socket.timeout.ms")

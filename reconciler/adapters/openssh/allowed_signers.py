@@ -10,11 +10,11 @@ import binascii
 import datetime
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from reconciler.adapters.openssh.keys import key_type
 from reconciler.adapters.openssh.wire import WireError
+from reconciler.dataclass import dataclass
 from reconciler.model.characters import is_visible
 from reconciler.model.glob import name_glob
 

@@ -4,10 +4,10 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.adapters.sandbox.error import SandboxError
+from reconciler.dataclass import dataclass
 
 OLDEST = 17
 _ADVICE = f"Install Java {OLDEST} or newer (a JRE is enough), or set JAVA_HOME to one."

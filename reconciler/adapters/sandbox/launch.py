@@ -3,7 +3,6 @@
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -14,6 +13,7 @@ from reconciler.adapters.sandbox.layout import NodeFiles
 from reconciler.adapters.sandbox.spec import SandboxSpec
 from reconciler.adapters.sandbox.state import write_private
 from reconciler.adapters.sandbox.version import uses_log4j2
+from reconciler.dataclass import dataclass
 
 _FORMAT_SECONDS = 300  # as long as a start may take
 _QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto", "-Xss512k")

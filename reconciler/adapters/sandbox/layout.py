@@ -1,11 +1,11 @@
 """Which nodes a sandbox has, what each listens on, and where its files are."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from reconciler.adapters.sandbox.spec import SandboxSpec
+from reconciler.dataclass import dataclass
 
 FIRST_CONTROLLER = 101
 

@@ -9,8 +9,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from reconciler.dataclass import dataclass
 
 _POLL_SECONDS = 0.02
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

@@ -4,13 +4,13 @@ The listeners between nodes need a password too, so that no local process is a s
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import javaproperties
 
 from reconciler.adapters.sandbox.layout import KEYSTORE_NAME, TRUSTSTORE_NAME, Listener, NodeFiles, NodePlan
 from reconciler.adapters.sandbox.ports import HOST
 from reconciler.adapters.sandbox.spec import SandboxSpec
+from reconciler.dataclass import dataclass
 
 NODE_USER = "sandbox-node"
 NODE_PRINCIPAL = f"User:{NODE_USER}"

@@ -3,11 +3,12 @@
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from reconciler.adapters.sandbox.error import SandboxError
 from reconciler.adapters.sandbox.version import DEFAULT_VERSION
+from reconciler.dataclass import dataclass
 
 DEFAULT_USERS = ("admin", "reconciler", "alice", "bob")
 

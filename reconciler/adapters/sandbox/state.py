@@ -3,13 +3,14 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 
 from reconciler.adapters.sandbox.error import SandboxError
 from reconciler.adapters.sandbox.layout import CA_NAME, CLIENT_NAME, Listener, NodeFiles
 from reconciler.adapters.sandbox.ports import HOST
 from reconciler.adapters.sandbox.process import Process, is_alive
+from reconciler.dataclass import dataclass
 
 RECORD_NAME = "sandbox.json"
 CONNECTIONS_NAME = "connections.yaml"

@@ -6,7 +6,6 @@ CA, for the others), ``broker.p12``, and ``client.p12`` with the key and certifi
 
 import datetime
 import ipaddress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, pkcs12
 
 from reconciler.adapters.sandbox.layout import CA_NAME, CLIENT_NAME, KEYSTORE_NAME, TRUSTSTORE_NAME
+from reconciler.dataclass import dataclass
 
 CLIENT_USER = "reconciler"
 

@@ -1,9 +1,9 @@
 """Which Kafka versions a sandbox can run, and what each needs in addition to the broker's artifact."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from reconciler.adapters.sandbox.error import SandboxError
+from reconciler.dataclass import dataclass
 
 DEFAULT_VERSION = "4.4.0"
 

@@ -3,9 +3,9 @@
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState
 
 #: ``QuorumController.MAX_RECORDS_PER_USER_OP``: no request changes more.

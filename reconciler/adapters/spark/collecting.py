@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from reconciler.adapters.spark.readings import Place, write_live
 from reconciler.adapters.spark.tasks import in_time, reason, run_tasks, task_count
+from reconciler.dataclass import dataclass
 from reconciler.fleet import (
     Failure,
     FleetRun,

@@ -4,7 +4,7 @@ A task holds one pair at a time. What differs goes to a file of the results, not
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from reconciler.adapters.spark.leftovers import bridges_of, left_over
 from reconciler.adapters.spark.readings import desired_topics, expired_bindings, live_topics
 from reconciler.adapters.spark.results import Difference, Results, topic_differences
 from reconciler.adapters.spark.tasks import reason, run_tasks, task_count
+from reconciler.dataclass import dataclass
 from reconciler.diff import Comparison, DiffRules, compare
 from reconciler.fleet import (
     COLUMNS,

@@ -6,12 +6,12 @@ under another name and then renamed.
 
 import os
 import uuid
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from pyarrow import fs
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.store import FleetStore
 
 _OBJECT_STORES: Final = frozenset({"s3", "gcs", "abfs"})

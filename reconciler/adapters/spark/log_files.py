@@ -1,7 +1,6 @@
 """Log files: where they are, in which parts they are read, and their lines; packed or not, whole or damaged."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
@@ -9,6 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import fs
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.usage import MAX_LINE
 
 #: Larger files are read in parts of this size, if they are not packed.

@@ -6,7 +6,6 @@ one; it holds the cluster's bindings, and what was refused.
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -18,6 +17,7 @@ from reconciler.adapters.spark.log_files import LogPart, line_batches
 from reconciler.adapters.spark.readings import bucket_rows
 from reconciler.adapters.spark.tables import from_parquet, table_rows
 from reconciler.adapters.spark.tasks import reason, task_count
+from reconciler.dataclass import dataclass
 from reconciler.fleet import Reading, binding_of, partition
 from reconciler.fleet.store import StoreFiles
 from reconciler.fleet.usage import (

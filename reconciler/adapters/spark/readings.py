@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from reconciler.adapters.spark.tables import (
     table_digest,
     table_rows,
 )
+from reconciler.dataclass import dataclass
 from reconciler.fleet import (
     BUCKET_ROWS,
     Bucket,

@@ -5,7 +5,7 @@ A broker that the cluster does not name any more may still serve clients by what
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from reconciler.apply.barriers.interface import DefaultAllow, UnprovenError
@@ -20,6 +20,7 @@ from reconciler.apply.barriers.sentinels import (
 )
 from reconciler.apply.own_bindings import create, remove
 from reconciler.apply.run import Run, StoppedError
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     NOBODY,
     WILDCARD,

@@ -1,10 +1,11 @@
 """What applying asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     AclBinding,
     AclOperation,

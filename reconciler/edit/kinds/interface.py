@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from reconciler.dataclass import dataclass
 from reconciler.edit.homes import NewDocument
 from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice

@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from reconciler.dataclass import dataclass
 from reconciler.edit import homes
 from reconciler.edit.homes import NewDocument
 from reconciler.edit.kinds.interface import Changes, Wanted

@@ -6,10 +6,11 @@ were not used (``Action.logIfAllowed``).
 
 import datetime
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.access import KafkaVersion
+from reconciler.dataclass import dataclass
 from reconciler.fleet.usage.counts import EventCount
 from reconciler.fleet.usage.days import NO_DAYS, DaySet, days_between
 from reconciler.fleet.usage.event import Event

@@ -2,10 +2,10 @@
 
 import datetime
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.access import Authorizer
+from reconciler.dataclass import dataclass
 from reconciler.fleet.tighten.evidence import UsageEvidence
 from reconciler.fleet.tighten.narrowing import Narrowing
 from reconciler.fleet.tighten.proof import applied

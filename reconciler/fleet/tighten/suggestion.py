@@ -1,10 +1,10 @@
 """Which rights to narrow, by what was seen: a suggestion that still has to be proven."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from reconciler.access.evidence import covers_operation
+from reconciler.dataclass import dataclass
 from reconciler.fleet.tighten.evidence import UsageEvidence
 from reconciler.fleet.tighten.narrowing import Bounds, GrantedRight, Held, HeldReason, Narrowing, narrowed
 from reconciler.fleet.tighten.thresholds import Thresholds

@@ -2,9 +2,9 @@
 
 import datetime
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.tighten.evidence import Period
 from reconciler.fleet.usage import Summary
 from reconciler.fleet.usage.days import days_between

@@ -7,11 +7,11 @@ are permitted anyway (super user, role, default). Looking up rights without an a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from reconciler.access import KafkaVersion
+from reconciler.dataclass import dataclass
 from reconciler.fleet.usage.event import Event, LoggedReason
 from reconciler.fleet.usage.lookup import Lookup
 from reconciler.model import AclBinding, AclPermissionType

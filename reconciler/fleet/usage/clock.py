@@ -6,8 +6,9 @@ is taken as is: ``%d`` of log4j prints the broker's local time.
 
 import datetime
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from reconciler.dataclass import dataclass
 
 #: A time in a line, with an optional fraction and zone.
 TIME: Final = re.compile(

@@ -1,10 +1,11 @@
 """Everything that logs show about one cluster: used bindings, denials, and accesses under a change."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from reconciler.access import Authorizer
+from reconciler.dataclass import dataclass
 from reconciler.fleet.usage.binding_use import BindingUse, BindingUseCollector
 from reconciler.fleet.usage.clock import Window
 from reconciler.fleet.usage.counts import EventCount

@@ -6,9 +6,9 @@ logs without a permitted access do not show that there was none.
 
 import datetime
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.usage.clock import Window
 
 #: How many days without a permitted access are listed.

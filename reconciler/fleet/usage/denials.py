@@ -4,11 +4,12 @@ A proposed grant is not a recommendation: the denial may be intended.
 """
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from reconciler.access import AccessRequest, Authorizer, DecisionRule
 from reconciler.access.operations import IMPLICATIONS
+from reconciler.dataclass import dataclass
 from reconciler.fleet.usage.counts import EventCount
 from reconciler.fleet.usage.event import Event
 from reconciler.fleet.usage.names import name_problem

@@ -1,10 +1,10 @@
 """Decide the accesses in the logs again: with the current bindings, and with those after a change."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from reconciler.access import AccessRequest, Authorizer, Decision
 from reconciler.access.questions import instead
+from reconciler.dataclass import dataclass
 from reconciler.fleet.usage.counts import EventCount
 from reconciler.fleet.usage.event import Event, LoggedReason
 from reconciler.model import AclBinding

@@ -1,12 +1,12 @@
 """The kind ``AccessTests``: claims about access that every plan must keep."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
 
 from pydantic import Field
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, Kind
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import Boolean, ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Severity, Text

@@ -1,11 +1,11 @@
 """The kind ``Acls``: rules for one principal, or for several."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind, Loaded
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import (

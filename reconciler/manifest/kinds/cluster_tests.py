@@ -1,11 +1,11 @@
 """The kind ``ClusterTests``: claims about configs of brokers and features of clusters, which nothing changes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, Kind
 from reconciler.manifest.parts import units
 from reconciler.manifest.parts.document import Document, Heading

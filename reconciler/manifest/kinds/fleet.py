@@ -1,11 +1,11 @@
 """The kind ``Fleet``: in which order clusters get a change, and how much of it at once."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, Kind, Loaded
 from reconciler.manifest.parts import units
 from reconciler.manifest.parts.clusters import ClusterDeclaration

@@ -1,11 +1,11 @@
 """The kind ``Groups``: the dynamic configs of consumer, share and streams groups, by the group's id."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from pydantic import Field
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind
 from reconciler.manifest.parts import units
 from reconciler.manifest.parts.document import Document, Heading

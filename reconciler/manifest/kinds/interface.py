@@ -2,9 +2,10 @@
 
 import datetime
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.bindings import BindingTable
 from reconciler.manifest.parts.built_in_roles import BUILT_IN_ROLES
 from reconciler.manifest.parts.clusters import ClusterDeclaration

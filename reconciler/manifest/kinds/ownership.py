@@ -1,11 +1,11 @@
 """The kind ``Ownership``: which files may name which principals and resources."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, Kind, Loaded
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import Ends, ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Text, ends

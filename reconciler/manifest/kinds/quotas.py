@@ -1,13 +1,13 @@
 """The kind ``Quotas``: how much clients may send, fetch and ask for, by user, client id or address."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Annotated, Final, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import (

@@ -1,11 +1,11 @@
 """The kind ``Users``: SCRAM users, their mechanisms, and where their passwords come from."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind
 from reconciler.manifest.parts import units
 from reconciler.manifest.parts.document import Document, Heading

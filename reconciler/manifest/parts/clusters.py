@@ -1,9 +1,10 @@
 """A declared cluster, as the planner, the adapters and the other kinds see it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.document import Heading
 from reconciler.manifest.parts.topic_defaults import Layer
 from reconciler.manifest.parts.waivers import LintWaiver

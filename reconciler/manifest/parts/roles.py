@@ -1,9 +1,9 @@
 """Roles: named bundles of rules that take resources, and how rules use them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.document import Heading
 from reconciler.manifest.parts.names import FIELDS
 from reconciler.manifest.parts.operations import Permission

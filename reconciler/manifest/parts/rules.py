@@ -1,9 +1,9 @@
 """Rules on resources, as ``Acls`` and the grants of ``Topics`` write them, every value checked."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.hosts import host_problem
 from reconciler.manifest.parts.names import FIELDS
 from reconciler.manifest.parts.operations import Permission, permission

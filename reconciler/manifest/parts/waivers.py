@@ -3,11 +3,11 @@
 import datetime
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.fields import VARIABLE_PATTERN, Ends, ManifestModel, Text, ends, refuse
 from reconciler.manifest.parts.resources import Names, PatternTable, Resources
 from reconciler.manifest.parts.selectors import declare_selector

@@ -1,9 +1,9 @@
 """A problem in a manifest, with its place, and how it is shown."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.reader.codes import Code
 from reconciler.model import Origin
 

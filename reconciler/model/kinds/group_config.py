@@ -6,10 +6,11 @@ A group needs no members, and need not exist, to have configs.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import ClassVar, Final, NamedTuple
 
+from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.enums import ResourceType
 from reconciler.model.frozen import FrozenMap

@@ -5,10 +5,11 @@ Sources: KIP-13, KIP-55, KIP-124, KIP-546, KIP-599, KIP-612; ``QuotaConfig``, ``
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import ClassVar, Final, NamedTuple
 
+from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Refusal
 

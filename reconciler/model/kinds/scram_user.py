@@ -9,10 +9,11 @@ whose password nobody knows.
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import ClassVar, Final, NamedTuple
 
+from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Refusal
 

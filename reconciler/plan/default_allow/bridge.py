@@ -1,8 +1,8 @@
 """A bridge of a plan, as a value: what is kept open under default-allow while the plan runs, and what cannot be."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, ResourcePattern, bridge_on
 
 

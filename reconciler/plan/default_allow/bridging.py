@@ -8,9 +8,10 @@ pattern that shares no name with a pattern of the other state, and on each other
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     BRIDGED_TYPES,
     WILDCARD,

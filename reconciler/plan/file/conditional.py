@@ -5,7 +5,7 @@ of its ids. ``<run>`` stands for the name that apply draws, ``<number>`` for the
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from reconciler.codec import (
@@ -27,6 +27,7 @@ from reconciler.codec import (
     tagged,
 )
 from reconciler.codec.values import PATTERN
+from reconciler.dataclass import dataclass
 from reconciler.model import PatternType, ResourcePattern, ResourceType
 from reconciler.plan.conditional import possible_barriers
 from reconciler.plan.default_allow.bridge import Bridge, Means, Side, Unbridged

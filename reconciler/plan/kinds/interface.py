@@ -1,10 +1,11 @@
 """What planning asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, Protocol
 
 from reconciler.codec import Codec
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, Change, ClusterState, Selector
 from reconciler.model.secret_permit import NOTHING_PERMITTED, SecretPermit
 from reconciler.plan.observed import Observed

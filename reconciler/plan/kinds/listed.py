@@ -1,12 +1,12 @@
 """Listed kinds: the values of one resource are created, altered and deleted together."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.codec import Codec
 from reconciler.codec.changes import created, deleted, updated
 from reconciler.codec.kinds import Kind as JsonKind
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     CLUSTER_NAME,
     AclOperation,

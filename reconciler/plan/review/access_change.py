@@ -5,12 +5,12 @@ The rows are exact over all names, principals and hosts there could be (``reconc
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
 from reconciler.access import AccessDifference, DifferenceRow, NameSet, Region, Witness, supported
 from reconciler.access.operations import IMPLICATIONS
+from reconciler.dataclass import dataclass
 from reconciler.model import AclOperation, AclPermissionType, FactSource, ResourceType
 
 #: Principals outside the change that are followed one by one; the rest are counted.

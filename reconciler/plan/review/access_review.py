@@ -4,10 +4,11 @@ Only what a reviewer saw may be granted: apply computes the access changes again
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from reconciler.access import AccessDifference
+from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, DesiredState
 from reconciler.plan.facts import NO_FACTS, Facts
 from reconciler.plan.review.access_change import AccessChange, ExemptPrincipal, access_changes, exceptions, reached

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model import ANONYMOUS, INTERNAL_TOPICS, AclOperation, DesiredState, FactSource, ResourceType
 from reconciler.model.naming import as_name
 from reconciler.plan.phase import TITLES

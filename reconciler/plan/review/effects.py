@@ -6,7 +6,7 @@ by one prefix that permits the same is ten steps without effect, not ten revocat
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cache, cached_property
 from itertools import chain
@@ -19,6 +19,7 @@ from reconciler.access.lint.covering import covers
 from reconciler.access.name_set import ASTERISK_NAMES, names_of
 from reconciler.access.names import has_names
 from reconciler.access.operations import IMPLICATIONS
+from reconciler.dataclass import dataclass
 from reconciler.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,

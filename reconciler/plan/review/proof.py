@@ -10,7 +10,6 @@ the other comes: such an interruption is told, not forbidden.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
@@ -20,6 +19,7 @@ from reconciler.access.difference import AccessDifference, DifferenceRow, compar
 from reconciler.access.names import shortest_name
 from reconciler.access.questions import instead
 from reconciler.access.work import Work
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, AclOperation, ResourceType
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.phase import TITLES, Phase

@@ -1,9 +1,10 @@
 """What the reviewer of topic steps wants to know beside them; no part of a plan's ids."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from reconciler.dataclass import dataclass
 from reconciler.model import FrozenMap, Origin, TopicUse
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.step import Step

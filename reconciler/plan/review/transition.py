@@ -1,11 +1,12 @@
 """The authorizer before and after a plan's steps: what guards, the access review and the proof have in common."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from reconciler.access import AccessDifference, Authorizer, compare_access
 from reconciler.access.work import Work, work_for
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, ClusterState, is_reserved
 from reconciler.plan.facts import Facts
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings

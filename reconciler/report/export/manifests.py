@@ -1,9 +1,10 @@
 """A state as a directory of manifests, with everything that it could not say."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, FrozenMap
 from reconciler.report.export.kinds import KINDS, Inexpressible
 from reconciler.report.export.style import DEFAULT_STYLE, ExportStyle

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding
 from reconciler.report.export.yaml_text import comment
 

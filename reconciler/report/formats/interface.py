@@ -2,9 +2,9 @@
 
 import datetime
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+from reconciler.dataclass import dataclass
 from reconciler.report.results import Report
 from reconciler.report.style import Style, plain
 

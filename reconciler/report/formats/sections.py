@@ -5,10 +5,10 @@ Each section keeps its title and says how many of its rows were left out; nothin
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
+from reconciler.dataclass import dataclass
 from reconciler.report.style import counted
 
 #: How long a text is, in the unit of a limit.

@@ -5,9 +5,9 @@ Access has a block of its own, so that nothing else in the message can take its 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model.naming import as_name
 from reconciler.report.access_digest import AccessDigest, access_digest
 from reconciler.report.formats.escaping import json_text

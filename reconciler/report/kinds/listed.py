@@ -1,9 +1,9 @@
 """Listed kinds in reports: what a resource is called, and each of its values before and after."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from reconciler.dataclass import dataclass
 from reconciler.model import Change, Create, Delete, resource_of, values_of
 from reconciler.plan import TopicReview
 from reconciler.plan.kinds.listed import ListedKind as PlannedKind

@@ -6,10 +6,10 @@ It shows where a plan reaches at a glance; the rows beside it say it exactly.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from reconciler.access.operations import IMPLICATIONS
+from reconciler.dataclass import dataclass
 from reconciler.model import AclOperation, ResourceType
 from reconciler.model.naming import as_name
 from reconciler.plan import EVERYBODY_ELSE, AccessChange, operations_words

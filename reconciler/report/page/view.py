@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model.naming import with_points
 from reconciler.plan import TITLES, Phase, Plan, plan_id
 from reconciler.report.access_lines import AccessLine, ordered_lines

@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, Origin
 from reconciler.plan.guardrail_review import NO_GUARDRAILS, GuardrailReview
 from reconciler.report.results.finding import Level

@@ -1,9 +1,9 @@
 """What commands found, in one shape: findings, each with a stable rule, and checks that passed or did not."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, Origin
 
 

@@ -1,8 +1,8 @@
 """Findings by rule, as people read them: what a rule advises once, and operations on one pattern on one line."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from reconciler.dataclass import dataclass
 from reconciler.model import Origin
 from reconciler.report.results.finding import LEVELS, Finding, Level
 from reconciler.report.words import binding_words

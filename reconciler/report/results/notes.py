@@ -1,9 +1,9 @@
 """What a plan says besides its steps and its access: bridges, what is for good, what the broker said when asked."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 
+from reconciler.dataclass import dataclass
 from reconciler.model.naming import as_name
 from reconciler.plan import EVERYBODY_ELSE, Plan
 from reconciler.report.bridge_text import closing_lines, opening_lines

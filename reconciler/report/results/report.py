@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.plan import Plan
 from reconciler.report.kinds import sign_of
 from reconciler.report.results.finding import LEVELS, Check, CheckStatus, Finding

@@ -1,11 +1,11 @@
 """What ``tighten`` prints as JSON, written and read by one table; and its findings, for every format of a report."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from reconciler.codec import ANY_TEXT, BOOLEAN, COUNT, TEXT, Record, array, field, nullable, record
 from reconciler.codec.values import BINDING, ORIGIN
+from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, Origin
 from reconciler.model.naming import as_name, binding_name, ticked
 from reconciler.report.results.finding import Finding, Level

@@ -1,10 +1,10 @@
 """The first line of every report: may this go ahead, and what does it do to access."""
 
 from collections import Counter
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.plan import AccessTrend, Plan, plan_id
 from reconciler.report.plan_text import summary
 from reconciler.report.results.finding import LEVELS, CheckStatus, Level

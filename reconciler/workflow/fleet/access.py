@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -11,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from reconciler.access import Authorizer, who_can
 from reconciler.adapters.spark.readings import read_live
 from reconciler.adapters.spark.tasks import reason, run_tasks, task_count, task_frame
+from reconciler.dataclass import dataclass
 from reconciler.fleet import FleetRun, Reading, partition
 from reconciler.fleet.access_reach import reaches
 from reconciler.fleet.store import FleetStore

@@ -5,12 +5,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 from reconciler.adapters.atomic_write import write_atomically
 from reconciler.adapters.process_memory import forbid_core_dumps
 from reconciler.apply import Outcome, Result
+from reconciler.dataclass import dataclass
 from reconciler.workflow.applying import ApplyOptions, apply_plan
 from reconciler.workflow.attendant import Unattended, stoppable
 from reconciler.workflow.options import ConnectionOptions

@@ -1,7 +1,7 @@
 """What a fleet's usage is read from and judged by: log files by cluster, states and plans."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from reconciler.adapters.spark.compiling import compile_desired
 from reconciler.adapters.spark.log_files import LogPart, directories, find_parts
 from reconciler.adapters.spark.log_reading import LogFindings, LoggedCluster, read_logs
+from reconciler.dataclass import dataclass
 from reconciler.fleet import FleetRun, Reading
 from reconciler.fleet.store import FleetStore
 from reconciler.fleet.usage import ClaimedUsageFacts, ClusterUsage, UsageQuestion

@@ -3,13 +3,14 @@
 import datetime
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError
 from reconciler.adapters.spark.collecting import SnapshotSource
 from reconciler.codec.kinds import LISTED
+from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, TopicsDeclaration, desired_state
 from reconciler.model import ClusterState, Scope
 from reconciler.ports import ClusterError, ReadRequest

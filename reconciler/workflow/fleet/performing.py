@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 
 from reconciler.adapters.child_environment import child_environment, secret_environment
 from reconciler.adapters.spark.tasks import run_tasks
+from reconciler.dataclass import dataclass
 from reconciler.fleet import (
     ApplyRecord,
     FleetPlan,

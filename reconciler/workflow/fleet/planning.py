@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from pyspark import Broadcast
@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from reconciler import __version__
 from reconciler.adapters.spark.compiling import loaded
 from reconciler.adapters.spark.tasks import in_time, reason, run_tasks, task_count
+from reconciler.dataclass import dataclass
 from reconciler.fleet import Failure, Fleet, FleetPlan, Member, PlannedWave, limit_refusals, partition, same_cluster
 from reconciler.manifest import Manifests, Source
 from reconciler.model import FrozenMap, moment_text

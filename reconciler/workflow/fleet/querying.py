@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from reconciler.adapters.spark.views import moved, register, register_changes
+from reconciler.dataclass import dataclass
 from reconciler.fleet import Failure, FleetDrift, FleetRun, fleet_of
 from reconciler.fleet.queries import BLAST_RADIUS, UNDECLARED, outliers
 from reconciler.fleet.store import FleetStore, NoRunError

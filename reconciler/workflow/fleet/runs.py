@@ -4,7 +4,6 @@ import datetime
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -13,6 +12,7 @@ from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.spark.collecting import CollectionLimits, SnapshotSource, carried, collect
 from reconciler.adapters.spark.comparing import Rules, compare_fleet
 from reconciler.adapters.spark.compiling import compile_desired
+from reconciler.dataclass import dataclass
 from reconciler.fleet import (
     Fleet,
     FleetDrift,

@@ -1,10 +1,11 @@
 """Saved plans that people have signed: performed by a server as ``apply`` would, each at most once to its end."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from reconciler.apply import GOOD, PastRun
+from reconciler.dataclass import dataclass
 from reconciler.plan import Plan, ids
 from reconciler.report.rounds import ApprovedOutcome, ApprovedStatus
 from reconciler.workflow.applying import ApplyOptions, apply_plan

@@ -3,9 +3,9 @@
 import datetime
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.ports import Clock
 from reconciler.report.rounds import ApprovedStatus, Round, RoundHistory
 from reconciler.workflow.attendant import Attendant

@@ -2,12 +2,12 @@
 
 import datetime
 import threading
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
 from reconciler import __version__
 from reconciler.adapters.status_server import StatusAnswer
+from reconciler.dataclass import dataclass
 from reconciler.report.page import page
 from reconciler.report.page.rounds import rounds_page
 from reconciler.report.rounds import RoundHistory

@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from reconciler.adapters.clock import SystemClock
@@ -11,6 +11,7 @@ from reconciler.apply import Outcome
 from reconciler.apply.cleanup import clean_up
 from reconciler.apply.lease import time_of
 from reconciler.apply.leftovers import leftovers
+from reconciler.dataclass import dataclass
 from reconciler.model import Delete, break_glass_over, instant_of, running_break_glass
 from reconciler.plan.guardrail_review import NO_GUARDRAILS
 from reconciler.ports import ClusterError

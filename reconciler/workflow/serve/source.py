@@ -8,11 +8,11 @@ import datetime
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from reconciler.adapters.git import GitError, commit_at, commit_time, fetch, top_of, write_tree
+from reconciler.dataclass import dataclass
 from reconciler.workflow.commits import source_commit
 from reconciler.workflow.reasons import RequestError, WorkflowError
 

@@ -76,7 +76,7 @@ def everything(differences: Sequence[Difference]) -> Sequence[Difference]:
     return differences
 
 
-def adoption(place: Path, options: AdoptOptions = AdoptOptions(reason="seen by hand")) -> Adoption:  # noqa: B008
+def adoption(place: Path, options: AdoptOptions = AdoptOptions(reason="seen by hand")) -> Adoption:
     return adopt(str(place / "m"), f"demo=snapshot:{place / 'live.json'}", everything, options)
 
 

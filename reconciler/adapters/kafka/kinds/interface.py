@@ -1,12 +1,12 @@
 """How a kind of resource is read from and sent to a Kafka cluster. Each other module of this folder is one kind."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.handshake import Handshake
 from reconciler.adapters.kafka.listing import AclListing
+from reconciler.dataclass import dataclass
 from reconciler.model import Change, ClusterState
 from reconciler.ports import Answer, ReadRequest
 

@@ -5,7 +5,7 @@ Every message is sent by a child process; ``message_client`` explains why. It an
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.adapters.kafka import codes
@@ -14,6 +14,7 @@ from reconciler.adapters.kafka.handshake import Handshake
 from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.listing import ask, no_messages
 from reconciler.adapters.kafka.settings import ClientSettings
+from reconciler.dataclass import dataclass
 from reconciler.model import Change, ClusterState, ListedItem, Listing, resource_of
 from reconciler.ports import Answer, AnswerStatus
 

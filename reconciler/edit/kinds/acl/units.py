@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
+from reconciler.dataclass import dataclass
 from reconciler.edit.layout import TextSpan
 from reconciler.edit.pages import Book, Page
 from reconciler.manifest import AclsDeclaration, TopicsDeclaration

@@ -1,8 +1,8 @@
 """A ``TopicPolicy`` document as rules, every limit checked; who breaks them is ``reconciler.policy``'s to say."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, Kind
 from reconciler.manifest.kinds.topic_policy.model import CountLimits, PolicyRule, TopicPolicyDocument, TopicWaiverItem
 from reconciler.manifest.kinds.topic_policy.settings import declare_relations, declare_setting_rules

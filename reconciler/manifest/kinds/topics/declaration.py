@@ -1,8 +1,9 @@
 """A ``Topics`` document as desired topics and the rules on them, names, settings and assignments checked."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind, Loaded
 from reconciler.manifest.kinds.topics.access import declare_topic_access
 from reconciler.manifest.kinds.topics.model import TopicItem, TopicsDocument

@@ -1,9 +1,10 @@
 """What an export asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Protocol
 
+from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, DesiredState
 from reconciler.report.export.style import ExportStyle
 

@@ -1,10 +1,10 @@
 """Listed kinds as manifests: all resources of a kind in one document."""
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from reconciler.codec.kinds import Kind as JsonKind
+from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, DesiredState, ListedItem, values_of
 from reconciler.report.export.kinds.interface import Inexpressible, Part
 from reconciler.report.export.style import ExportStyle
