@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol
 
 from reconciler.dataclass import dataclass
-from reconciler.model import Change, ClusterState, TopicUse
+from reconciler.model import Change, ClusterState, Layout, TopicUse
 from reconciler.model.broker_settings import BrokerSettings
 
 
@@ -171,11 +171,27 @@ class ReplicationRates(BrokerInspector, Protocol):
         ...
 
 
+class Reassignments(Protocol):
+    """Lists and cancels the reassignments that are unfinished, whoever began them (KIP-455)."""
+
+    def reassignments(self) -> Layout:
+        """The topics of which a reassignment is unfinished, with all partitions; raises :class:`ClusterError`."""
+        ...
+
+    def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
+        """Have the brokers go back to the replicas before: one request, one answer for each topic and partition.
+
+        DONE says that it was accepted. Where nothing is moving it is FAILED with NO_REASSIGNMENT_IN_PROGRESS, and with
+        INVALID_REPLICA_ASSIGNMENT where only replicas that are out of sync would be left.
+        """
+        ...
+
+
 class Cluster(ClusterReader, ClusterWriter, Protocol):
     """A cluster that can be read and written."""
 
 
-class InspectableCluster(Cluster, ChangeValidator, TopicInspector, ReplicationRates, Protocol):
+class InspectableCluster(Cluster, ChangeValidator, TopicInspector, ReplicationRates, Reassignments, Protocol):
     """A cluster that can also be asked what a plan's reviewer wants to know."""
 
     def brokers(self) -> frozenset[int]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
-from reconciler.model import Change, ClusterState, FrozenMap, Layout, PartitionLayout, Topic, TopicReplicas
+from reconciler.model import Change, ClusterState, FrozenMap, Layout, PartitionLayout, Topic, TopicReplicas, Update
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
 
 RACKS: Mapping[int, str | None] = {1: "a", 2: "b", 3: "c"}
@@ -37,6 +37,23 @@ class SlowMoves(MemoryCluster):
             self.sent.append(change.after.name)  # type: ignore[union-attr]
             self.begin(change)
         return [Answer(AnswerStatus.DONE)] * len(changes)
+
+    def reassignments(self) -> Layout:
+        """Whatever moves; it takes no reading off."""
+        found = super().read(ReadRequest(acls=False, layout=list(self.moving))).layout or super().reassignments()
+        topics = {name: self._parts(name, parts) for name, parts in found.topics.items()}
+        return Layout(found.racks, FrozenMap(topics))
+
+    def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
+        """All of a topic at once."""
+        if not {topic for topic, _ in partitions} <= self.moving.keys():
+            return super().cancel_reassignments(partitions)
+        for name in {topic for topic, _ in partitions}:
+            parts = self.reassignments().topics[name]
+            old = TopicReplicas(name, tuple(() for _ in parts))
+            super().send([Update(old, TopicReplicas(name, tuple(one.reverted for one in parts)))])
+            del self.moving[name]
+        return [Answer(AnswerStatus.DONE)] * len(partitions)
 
     def read(self, request: ReadRequest) -> ClusterState:
         """Each reading of a layout is a step towards the end of what it shows."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PREFIX: Final = "RECONCILER"
 #: Options that mean different things in different commands: a variable of theirs names the command.
 _OF_ONE_COMMAND: Final = frozenset(
-    {"also", "fail-on", "fleet", "from", "keep", "layout", "logs", "name", "out", "run", "since"}
+    {"all", "also", "fail-on", "fleet", "from", "keep", "layout", "logs", "name", "out", "run", "since"}
 )
 _EPILOGUE: Final = """\
 Environment variables set options: {variables} for --{option}. More options: reconciler --help.

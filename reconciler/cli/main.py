@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "audit": "Check an audit log",
     "undo": "Plan the reversal of an applied plan",
     "cleanup": "Remove what an interrupted apply left on the cluster",
+    "reassignments": "List and cancel moves of replicas that are unfinished",
     "drift": "Detect drift between manifests and a cluster",
     "serve": "Watch clusters; revoke access that has expired; show metrics",
     "report": "Write results as a comment, HTML, SARIF, JUnit, metrics …",
@@ -58,6 +59,7 @@ COMMANDS: Final = {
 
 #: What people type who come from terraform, kubectl, git and Kafka's own scripts.
 ELSEWHERE: Final = {
+    "cancel": "reassignments",
     "check": "validate",
     "clean": "cleanup",
     "destroy": "plan",

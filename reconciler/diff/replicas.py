@@ -23,7 +23,7 @@ from reconciler.placement import PlacedPartition, PlacementBroker, copied_bytes,
 _UNREAD: Final = "plan on the cluster itself: where replicas belong depends on its brokers, racks and sizes"
 _UNFINISHED: Final = (
     "it goes on in the brokers, and none is started on top of it: plan again when it is finished, or cancel it with "
-    "kafka-reassign-partitions.sh --cancel"
+    "reconciler reassignments cancel"
 )
 _GROWS: Final = "new partitions get as many replicas as the topic has: plan again once they are added"
 _MIN_ISR: Final = "min.insync.replicas"

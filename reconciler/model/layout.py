@@ -36,6 +36,14 @@ class PartitionLayout:
         return tuple(broker for broker in self.replicas if broker not in self.removing)
 
     @property
+    def reverted(self) -> tuple[int, ...]:
+        """The replicas once the reassignment is cancelled (``PartitionReassignmentRevert``).
+
+        Their order is the one that they have now, and so the preferred leader may be another one than at first.
+        """
+        return tuple(broker for broker in self.replicas if broker not in self.adding)
+
+    @property
     def size(self) -> int:
         """The bytes of the largest replica; 0 where no broker told."""
         return max(self.sizes.values(), default=0)

@@ -25,7 +25,7 @@ def left_throttles(wanted: DesiredState, live: ClusterState) -> tuple[str, ...]:
     names = ", ".join(map(as_name, found[:_SHOWN]))
     return (
         f"replicas of topic {names}{more} are throttled, and nothing is copied: a move may have left that, and rates "
-        "on brokers, behind; apply the plan that set it again, or remove it with kafka-configs.sh",
+        "on brokers, behind; apply the plan that set it again, or remove it with reconciler reassignments cancel",
     )
 
 

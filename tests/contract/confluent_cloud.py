@@ -13,6 +13,7 @@ from reconciler.model import (
     ClusterState,
     Create,
     Delete,
+    Layout,
     TopicConfigs,
     TopicUse,
     Update,
@@ -102,3 +103,11 @@ class ConfluentCloud:
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
         """See ``ports``."""
         return self._inner.set_replication_rates(brokers, rate)
+
+    def reassignments(self) -> Layout:
+        """See ``ports``."""
+        return self._inner.reassignments()
+
+    def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
+        """See ``ports``."""
+        return self._inner.cancel_reassignments(partitions)

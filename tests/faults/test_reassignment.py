@@ -14,8 +14,9 @@ import pytest
 from confluent_kafka import Producer
 
 from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
+from reconciler.apply.throttled_replicas import FOLLOWERS, LEADERS
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, Layout, Topic, TopicReplicas, Update
+from reconciler.model import ClusterState, Layout, Topic, TopicConfigs, TopicReplicas, Update
 from reconciler.ports import REPLICATION_RATES, AnswerStatus, InspectableCluster, ReadRequest
 from tests.faults.cluster import Cluster
 from tests.integration.main_job import connections_file
@@ -138,7 +139,7 @@ class Declared:
         (self.directory / "m" / "all.yaml").write_text(_MANIFESTS.format(name=self.name, factor=factor))
         reach = ["--cluster", "three", "--connections", self.connections]
         plan = [options[0]] if command == "apply" else []
-        status = run([command, *plan, str(self.directory / "m"), *reach, *options[len(plan) :]])
+        status = run([*command.split(), *plan, "--path", str(self.directory / "m"), *reach, *options[len(plan) :]])
         told = self.capsys.readouterr()
         return status, told.out + told.err
 
@@ -218,3 +219,34 @@ def test_a_throttled_move_outlives_its_apply_and_a_broker_and_the_next_apply_end
         assert not any(config.value for found in left.values() for config in found.values())
         state = cluster.read(ReadRequest(acls=False, all_topics=False, topic_names=[declared.name]))
         assert not state.topics[declared.name].configs
+
+
+def test_a_throttled_move_is_cancelled_and_brokers_go_back(
+    three: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = Declared(three, tmp_path, capsys)
+    with three.connect() as cluster:
+        topic = Moving(cluster, declared.name)
+        start, new = ((1, 3), (3, 1)), ((3, 2), (3, 2))
+        topic.create(*start)
+        declared.produce()
+        # As an apply that was killed leaves it.
+        marks = TopicConfigs(declared.name, {FOLLOWERS: "0:2,1:2", LEADERS: "0:1,0:3,1:3,1:1"})
+        unmarked = TopicConfigs(declared.name, dict.fromkeys(marks.configs))
+        assert cluster.send([Update(unmarked, marks)])[0].good
+        assert cluster.set_replication_rates((1, 2, 3), 2048) == {}
+        assert topic.move(start, new) == (AnswerStatus.DONE, "")
+        status, text = declared.run("reassignments list", 2)
+        assert (status, f"topic {declared.name}: 2 partitions moving" in text) == (0, True), text
+        assert "throttled on brokers 1, 2, 3" in text
+        status, text = declared.run("reassignments cancel", 2, declared.name, "--yes")
+        assert (status, "2 cancelled" in text) == (0, True), text
+        topic.shows((3, 1), (3, 1))
+        assert cluster.reassignments().topics == {}
+        (answer,) = cluster.cancel_reassignments([(declared.name, 0)])
+        assert (answer.status, answer.code) == (AnswerStatus.FAILED, "NO_REASSIGNMENT_IN_PROGRESS")
+        left = cluster.broker_settings(REPLICATION_RATES, features=False).configs
+        assert not any(config.value for found in left.values() for config in found.values())
+        state = cluster.read(ReadRequest(acls=False, all_topics=False, topic_names=[declared.name]))
+        assert not state.topics[declared.name].configs
+        assert declared.run("drift", 2)[0] == 0

@@ -12,6 +12,7 @@ from reconciler.model import (
     Change,
     ClusterState,
     Flavor,
+    Layout,
     TopicUse,
     flavor_contradiction,
     signs_of,
@@ -111,6 +112,14 @@ class FlavoredCluster:
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
         """See ``ports``."""
         return self.inner.set_replication_rates(brokers, rate)
+
+    def reassignments(self) -> Layout:
+        """See ``ports``."""
+        return self.inner.reassignments()
+
+    def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
+        """See ``ports``."""
+        return self.inner.cancel_reassignments(partitions)
 
 
 def _of_two(answer: Answer, between: str) -> Answer:

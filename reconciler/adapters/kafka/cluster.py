@@ -14,12 +14,13 @@ from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.kafka.kinds import KINDS, kind_of
 from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.listing import AclListing, AclReader, features, no_messages
+from reconciler.adapters.kafka.replicas import cancel_reassignments, read_layout
 from reconciler.adapters.kafka.replication_rates import set_replication_rates
 from reconciler.adapters.kafka.request_log import log_connection, timed
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.kafka.topic_uses import topic_uses
 from reconciler.adapters.kafka.topics import visible_names
-from reconciler.model import Change, ClusterState, TopicUse
+from reconciler.model import Change, ClusterState, Layout, TopicUse
 from reconciler.model.broker_settings import BrokerSettings
 from reconciler.ports import Answer, ReadRequest
 
@@ -137,6 +138,15 @@ class KafkaCluster:
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
         """See ``ports``."""
         return set_replication_rates(self._connection, sorted(brokers), rate)
+
+    def reassignments(self) -> Layout:
+        """See ``ports``."""
+        with timed("list reassignments"):
+            return read_layout(self._connection.settings, None)
+
+    def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
+        """See ``ports``."""
+        return cancel_reassignments(self._connection.settings, partitions) if partitions else []
 
     def _configs(self, handshake: Handshake) -> Mapping[str, str | None]:
         """Asked once: a broker that is configured otherwise restarts, and one run need not see that."""

@@ -39,7 +39,7 @@ ALL_BROKERS_DOWN: Final = -187
 _RETRIABLE: Final = frozenset({5, 6, 8, 9, 14, 15, 16, 41, 56, 89})
 #: Nothing was changed, and the same request will be refused again.
 _REFUSED: Final = frozenset(
-    {3, 17, 29, 30, 31, 35, 36, 37, 38, 39, 40, 42, 44, 53, 54, 60, 65, 73, 91, 92, 93, 97, 100}
+    {3, 17, 29, 30, 31, 35, 36, 37, 38, 39, 40, 42, 44, 53, 54, 60, 65, 73, 85, 91, 92, 93, 97, 100}
 )
 #: librdkafka's own errors before anything is sent: _INVALID_ARG, _UNSUPPORTED_FEATURE. TLS and authentication errors
 #: are not among them: both can also end a connection that has a request in flight.

@@ -23,6 +23,8 @@ _ACCEPT_MS: Final = 30_000
 def _layout(client: KafkaAdminClient, task: Task) -> Reply:
     """The brokers with racks, and the partitions of ``topics``: replicas, those in sync, sizes, what is moving.
 
+    ``topics`` may be ``None``: those of which anything is moving.
+
     In this order: a reassignment that ends in between is still told as unfinished, never its last replicas as lasting.
     """
     # All of them: a topic that was deleted meanwhile would refuse a request that names it.
@@ -35,9 +37,8 @@ def _layout(client: KafkaAdminClient, task: Task) -> Reply:
         for one in topic.partitions
     }
     topic = MetadataRequest.MetadataRequestTopic
-    told = read(
-        client, MetadataRequest(topics=[topic(name=name) for name in task["topics"]], allow_auto_topic_creation=False)
-    )
+    names = sorted({name for name, _ in moving}) if task["topics"] is None else task["topics"]
+    told = read(client, MetadataRequest(topics=[topic(name=name) for name in names], allow_auto_topic_creation=False))
     racks = {broker.node_id: broker.rack for broker in told.brokers}
     partitions: dict[str, list[Any]] = {}
     for one in told.topics:
@@ -89,7 +90,10 @@ def _sizes(
 
 
 def _altered(client: KafkaAdminClient, task: Task) -> Reply:
-    """Sends one request, never twice; ``alterations`` are topics with the replicas of some partitions, by number."""
+    """Sends one request, never twice; ``alterations`` are topics with the replicas of some partitions, by number.
+
+    ``None`` for replicas cancels what is moving there.
+    """
     topic = AlterPartitionReassignmentsRequest.ReassignableTopic
     request = AlterPartitionReassignmentsRequest(
         timeout_ms=_ACCEPT_MS,

@@ -14,9 +14,12 @@ _WORDS: Final = "the reassignment of replicas"
 _GRANT: Final = "grant the principal of this tool ALLOW DESCRIBE on CLUSTER kafka-cluster"
 
 
-def read_layout(settings: ClientSettings, topics: Collection[str]) -> Layout:
-    """The brokers, and the partitions of ``topics``; raises :class:`ClusterError`: a guess would move data."""
-    match ask(settings, "reassignment.layout", topics=sorted(topics)):
+def read_layout(settings: ClientSettings, topics: Collection[str] | None) -> Layout:
+    """The brokers, and the partitions of ``topics``, or with ``None`` of those of which anything is moving.
+
+    Raises :class:`ClusterError`: a guess would move data.
+    """
+    match ask(settings, "reassignment.layout", topics=None if topics is None else sorted(topics)):
         case None:
             raise ClusterError("unsupported_by_client", _untaken(settings))
         case ("layout", racks, partitions, sizes):
@@ -58,22 +61,37 @@ def _layout(
 def send_replicas(settings: ClientSettings, changes: Sequence[Change]) -> list[Answer]:
     """One request, never retried: each partition is accepted or refused by itself."""
     alterations = [(change.after.name, _moved(change)) for change in changes]  # type: ignore[union-attr]
+    told = _altered(settings, alterations)
+    return [_of_topic([told[topic, number] for number, _ in parts]) for topic, parts in alterations]
+
+
+def cancel_reassignments(settings: ClientSettings, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
+    """See ``ports``: null for a partition's replicas has the controller take its reassignment back."""
+    numbers: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        numbers.setdefault(topic, []).append(number)
+    told = _altered(settings, [(topic, [(number, None) for number in found]) for topic, found in numbers.items()])
+    return [told[place] for place in partitions]
+
+
+def _altered(
+    settings: ClientSettings, alterations: Sequence[tuple[str, Sequence[tuple[int, list[int] | None]]]]
+) -> Mapping[tuple[str, int], Answer]:
+    """An answer for each partition, by topic and number."""
+    places = [(topic, number) for topic, parts in alterations for number, _ in parts]
     match ask(settings, "reassignment.altered", alterations=alterations):
         case None:
-            return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", _untaken(settings))] * len(changes)
+            same = Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", _untaken(settings))
         case ("altered", outcomes):
-            by_partition = {(topic, number): told for topic, number, *told in outcomes}
-            return [
-                _answer([by_partition.get((topic, number)) for number, _ in parts], settings)
-                for topic, parts in alterations
-            ]
+            told = {(topic, number): outcome for topic, number, *outcome in outcomes}
+            return {place: _answer(told.get(place), settings) for place in places}
         case ("refused", code, name, message):
-            return [codes.failure(code, name, settings.redact(message)).answer()] * len(changes)
+            same = codes.failure(code, name, settings.redact(message)).answer()
         case ("unsent", text):
-            return [Answer(AnswerStatus.FAILED, "NOT_SENT", settings.redact(text), retriable=True)] * len(changes)
+            same = Answer(AnswerStatus.FAILED, "NOT_SENT", settings.redact(text), retriable=True)
         case reply:
-            message = settings.redact(" ".join(map(str, reply)))
-            return [Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", message)] * len(changes)
+            same = Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", settings.redact(" ".join(map(str, reply))))
+    return dict.fromkeys(places, same)
 
 
 def _moved(change: Any) -> list[tuple[int, list[int]]]:
@@ -82,21 +100,22 @@ def _moved(change: Any) -> list[tuple[int, list[int]]]:
     return [(number, list(new)) for number, (old, new) in enumerate(pairs) if new != old]
 
 
-def _answer(told: Sequence[Sequence[Any] | None], settings: ClientSettings) -> Answer:
+def _answer(told: Sequence[Any] | None, settings: ClientSettings) -> Answer:
+    if told is None:
+        return Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", "the broker's answer does not name a partition")
+    code, name, message = told
+    return codes.failure(code, name, settings.redact(message)).answer() if code else _DONE
+
+
+def _of_topic(answers: Sequence[Answer]) -> Answer:
     """One answer for a topic: where some partitions were accepted and some not, it is neither done nor undone."""
-    failed = [
-        Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", "the broker's answer does not name a partition")
-        if one is None
-        else codes.failure(one[0], one[1], settings.redact(one[2])).answer()
-        for one in told
-        if one is None or one[0]
-    ]
+    failed = [one for one in answers if one is not _DONE]
     if not failed:
         return _DONE
     first = failed[0]
-    if len(failed) == len(told):
+    if len(failed) == len(answers):
         return first
-    message = f"{len(failed)} of {len(told)} partitions were refused: {first.message}"
+    message = f"{len(failed)} of {len(answers)} partitions were refused: {first.message}"
     return Answer(AnswerStatus.UNKNOWN, first.code, message)
 
 

@@ -12,7 +12,7 @@ from reconciler.adapters.snapshot.broker import Snapshot
 from reconciler.adapters.snapshot.document import parse_document, snapshot_text
 from reconciler.adapters.snapshot.memory import MemoryCluster
 from reconciler.adapters.snapshot.view import requested
-from reconciler.model import Change, ClusterState, TopicUse
+from reconciler.model import Change, ClusterState, Layout, TopicUse
 from reconciler.model.broker_settings import BrokerSettings
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 
@@ -67,6 +67,14 @@ class SnapshotCluster:
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
         """See :class:`reconciler.ports.ReplicationRates`; nobody copies anything here."""
         return MemoryCluster(ClusterState("")).set_replication_rates(brokers, rate)
+
+    def reassignments(self) -> Layout:
+        """See :class:`reconciler.ports.Reassignments`; raises :class:`ClusterError`: no file tells what moves."""
+        raise ClusterError("layout_unread", "a snapshot does not say which replicas are moving")
+
+    def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
+        """See :class:`reconciler.ports.Reassignments`; there are none."""
+        return MemoryCluster(ClusterState("")).cancel_reassignments(partitions)
 
 
 @contextmanager

@@ -2,10 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+from reconciler.adapters.snapshot.answers import failed
 from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
 from reconciler.adapters.snapshot.kinds import kind_of
+from reconciler.adapters.snapshot.moves import layout
 from reconciler.adapters.snapshot.view import requested
-from reconciler.model import Change, ClusterState, TopicUse
+from reconciler.model import Change, ClusterState, Layout, TopicUse
 from reconciler.model.broker_settings import BrokerSettings
 from reconciler.ports import NOT_VALIDATED, Answer, ReadRequest
 
@@ -58,3 +60,11 @@ class MemoryCluster:
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
         """See :class:`reconciler.ports.ReplicationRates`; nobody copies anything here."""
         return dict.fromkeys(brokers, "a snapshot has no brokers that copy replicas")
+
+    def reassignments(self) -> Layout:
+        """See :class:`reconciler.ports.Reassignments`; every move is finished at once. Raises where nobody can tell."""
+        return layout(self.snapshot, ())
+
+    def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
+        """See :class:`reconciler.ports.Reassignments`; there are none."""
+        return [failed("NO_REASSIGNMENT_IN_PROGRESS", "No partition reassignment is in progress.")] * len(partitions)

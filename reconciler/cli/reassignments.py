@@ -1,0 +1,119 @@
+"""``reconciler reassignments``: what is moving on a cluster, and cancelling it."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.console import info, info_lines, out, out_json, style_for
+from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.options import (
+    cluster_option,
+    connection_options,
+    expand_option,
+    listing_option,
+    output_option,
+    path_option,
+    yes_option,
+)
+from reconciler.report.style import counted, safe
+from reconciler.workflow.options import ConnectionOptions
+
+if TYPE_CHECKING:
+    from reconciler.workflow.reassignments import Unfinished
+
+
+@click.group("reassignments", short_help="List and cancel moves of replicas that are unfinished")
+def command() -> None:
+    """Reassignments that are unfinished: replicas that brokers are moving, whoever told them to."""
+
+
+@command.command("list", short_help="List the reassignments that are unfinished")
+@path_option
+@cluster_option()
+@expand_option
+@connection_options
+@listing_option("reassignments.partitions")
+def list_(*, path: str | None, cluster: str | None, expand: bool, connection: ConnectionOptions, output: str) -> None:
+    """List the topics of which brokers are moving replicas, with what is left to copy."""
+    from reconciler.cli.notes import info_note
+    from reconciler.report.reassignments_text import move_lines, moves_document
+    from reconciler.workflow.reassignments import reassignments
+
+    with reassignments(path, cluster, connection, tell=info_note) as found:
+        moves = sorted((*found.chosen, *found.others), key=lambda move: move.topic)
+        if output == "json":
+            out_json({"cluster": found.target.name, "reassignments": moves_document(moves, found.outside)})
+        elif moves:
+            out(move_lines(moves, style_for(sys.stdout), expand=expand))
+        else:
+            out(["Nothing is moving."])
+
+
+@command.command("cancel", short_help="Cancel reassignments: brokers go back to the replicas before")
+@click.argument("topics", metavar="[TOPIC]...", nargs=-1)
+@click.option("--all", "all_of_them", is_flag=True, help="Every topic in scope of which anything is moving.")
+@click.option(
+    "--break-lease",
+    metavar="HOLDER",
+    multiple=True,
+    help="Cancel although HOLDER holds the lease. Use it only if that run is dead; repeatable.",
+)
+@path_option
+@cluster_option()
+@yes_option
+@expand_option
+@connection_options
+@output_option
+def cancel(
+    *,
+    topics: tuple[str, ...],
+    all_of_them: bool,
+    break_lease: tuple[str, ...],
+    path: str | None,
+    cluster: str | None,
+    yes: bool,
+    expand: bool,
+    connection: ConnectionOptions,
+    output: str,
+) -> int:
+    """Cancel the reassignments of each TOPIC, whoever began them: brokers go back to the replicas before.
+
+    You see what goes back and are asked first. Partitions that have finished moving stay where they are. A throttle of
+    the move goes too, also where it was left behind and nothing moves. Stop an apply that waits for the move first: it
+    would tell that somebody cancelled it. Exit 1 if anything of it is still moving or throttled at the end.
+    """
+    if bool(topics) == all_of_them:
+        raise CommandError("say which: TOPIC, one or more, or --all", status=Exit.USAGE)
+    from reconciler.cli.notes import info_note
+    from reconciler.report.reassignments_text import end_lines, ends_document, move_lines, moves_document
+    from reconciler.workflow.reassignments import Cancelled, reassignments
+
+    named = None if all_of_them else topics
+    with reassignments(path, cluster, connection, topics=named, breaks=break_lease, tell=info_note) as found:
+        for name in sorted(found.outside) if all_of_them else ():
+            info(f"left alone: topic {safe(name)} is outside the scope of these manifests")
+        if not found.is_nothing:
+            info_lines(move_lines(found.chosen, style_for(sys.stderr), expand=expand))
+            _ask(found, yes=yes)
+        ended = Cancelled(()) if found.is_nothing else found.cancel()
+        if output == "json":
+            chosen = moves_document(found.chosen, found.outside)
+            document = {"cluster": found.target.name, "reassignments": chosen, "partitions": ends_document(ended.ends)}
+            out_json({**document, "throttles": list(ended.throttles)})
+        elif found.is_nothing:
+            out(["Nothing is moving."])
+        else:
+            out(end_lines(ended.ends, ended.throttles, style_for(sys.stdout)))
+    return Exit.OK if ended.succeeded else Exit.ERROR
+
+
+def _ask(found: "Unfinished", *, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
+    number = sum(len(move.moving) for move in found.chosen)
+    what = f"Cancel the reassignment of {counted(number, 'partition')}" if number else "Remove the throttle"
+    if not click.confirm(f"{what} on cluster {safe(found.target.name)}?", err=True):
+        raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)

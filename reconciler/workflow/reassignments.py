@@ -1,0 +1,159 @@
+"""The reassignments that are unfinished on a cluster, whoever began them, and cancelling them."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from reconciler.adapters.clock import SystemClock
+from reconciler.apply.lease import LeaseClaim, active_claims, time_of
+from reconciler.apply.reassignments import Ending, PartitionEnd, TopicMove, cancel, unthrottle
+from reconciler.dataclass import dataclass
+from reconciler.manifest import Manifests
+from reconciler.model import Layout
+from reconciler.model.naming import as_name
+from reconciler.ports import ClusterError, ReadRequest
+from reconciler.workflow.clusters import Target, open_any
+from reconciler.workflow.manifests import desired
+from reconciler.workflow.options import ConnectionOptions, Tell, ignore, moment
+from reconciler.workflow.reasons import HeldError, RequestError, WorkflowError
+
+_NO_AUTHORIZER: Final = "SECURITY_DISABLED"
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """What became of each partition, and why a throttle stays, a sentence each."""
+
+    ends: tuple[PartitionEnd, ...]
+    throttles: tuple[str, ...] = ()
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether nothing of what was chosen moves any more, and no throttle is left."""
+        return not self.throttles and all(one.ending in (Ending.CANCELLED, Ending.OVER) for one in self.ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What moves on an open cluster.
+
+    ``chosen`` are the topics that were asked for, by name or all; ``others`` move too, and ``outside`` are those of
+    them that the scope of the manifests leaves to somebody else. Of topics that were named and do not move only a
+    throttle may be left.
+    """
+
+    target: Target
+    chosen: tuple[TopicMove, ...]
+    others: tuple[TopicMove, ...] = ()
+    outside: frozenset[str] = frozenset()
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing of what was chosen moves, and no throttle of a move is left there."""
+        return not any(one.moving or one.throttle for one in self.chosen)
+
+    def cancel(self) -> Cancelled:
+        """Cancel what was chosen, as it was read; verified by reading again."""
+        cluster = self.target.cluster
+        ends = cancel(cluster, self.chosen, SystemClock())
+        going_on = {one.topic for one in ends if one.ending in (Ending.REFUSED, Ending.UNKNOWN)}
+        over = [one for one in self.chosen if one.topic not in going_on]
+        others = [*self.others, *(one for one in self.chosen if one.topic in going_on)]
+        left = unthrottle(cluster, over, others)
+        stays = [f"topic {as_name(name)} stays throttled while it moves" for name in sorted(going_on & self._throttled)]
+        return Cancelled(ends, (*left, *stays))
+
+    @property
+    def _throttled(self) -> frozenset[str]:
+        return frozenset(one.topic for one in self.chosen if one.is_marked)
+
+
+@contextmanager
+def reassignments(
+    path: str | None,
+    cluster: str | None,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    topics: Collection[str] | None = None,
+    breaks: Collection[str] | None = None,
+    tell: Tell = ignore,
+) -> Iterator[Unfinished]:
+    """What moves on a cluster: of ``topics``, or with ``None`` everything in scope. Nothing is sent before ``cancel``.
+
+    To cancel, ``breaks`` are the holders of the cluster's lease who are known to be gone; ``None`` for who only looks.
+    Raises a :class:`WorkflowError`: :class:`HeldError` where somebody else holds the lease.
+    """
+    with open_any(path, cluster, connection, tell) as (manifests, target):
+        yield unfinished(manifests, target, topics, breaks)
+
+
+def unfinished(
+    manifests: Manifests | None,
+    target: Target,
+    topics: Collection[str] | None = None,
+    breaks: Collection[str] | None = None,
+) -> Unfinished:
+    """The same of a cluster that is open."""
+    if breaks is not None:
+        _refuse_held(_claims(target), breaks)
+    try:
+        found = _moves(target, target.cluster.reassignments())
+        outside = _outside(found, manifests, target)
+        if topics is None:
+            chosen = [move for name, move in found.items() if name not in outside]
+        else:
+            chosen = _named(sorted(set(topics)), found, outside, target)
+    except ClusterError as error:
+        raise WorkflowError(f"what is moving is not known: {error}", error.advice) from error
+    names = {one.topic for one in chosen}
+    others = tuple(move for name, move in found.items() if name not in names)
+    return Unfinished(target, tuple(chosen), others, outside)
+
+
+def _named(
+    names: Collection[str], found: dict[str, TopicMove], outside: frozenset[str], target: Target
+) -> list[TopicMove]:
+    """The topics of these names; of those that do not move only a throttle may be left."""
+    if strangers := sorted(outside & set(names)):
+        words = ", ".join(map(as_name, strangers))
+        raise RequestError(f"outside the scope of these manifests: {words}", "whoever manages them decides")
+    still = [name for name in names if name not in found]
+    read = target.cluster.read(ReadRequest(acls=False, all_topics=False, layout=still)).layout if still else None
+    there = _moves(target, read) if read is not None else {}
+    if missing := [name for name in still if name not in there]:
+        raise RequestError(f"no such topic: {', '.join(map(as_name, missing))}")
+    return [found.get(name) or there[name] for name in names]
+
+
+def _moves(target: Target, layout: Layout) -> dict[str, TopicMove]:
+    """The topics of a layout with their configs."""
+    if not layout.topics:
+        return {}
+    live = target.cluster.read(ReadRequest(acls=False, all_topics=False, topic_names=sorted(layout.topics))).topics
+    return {name: TopicMove(name, parts, live.get(name)) for name, parts in layout.topics.items()}
+
+
+def _outside(found: Collection[str], manifests: Manifests | None, target: Target) -> frozenset[str]:
+    """The topics that the manifests leave to somebody else; none where no manifests were read."""
+    if manifests is None or target.declaration is None or not found:
+        return frozenset()
+    declared, scope = desired(manifests, target.declaration.name, moment()).topics, target.declaration.scope
+    return frozenset(name for name in found if not scope.owns_topic(name, declared=name in declared))
+
+
+def _claims(target: Target) -> tuple[LeaseClaim, ...]:
+    """Who holds the cluster's lease: nobody where there are no ACLs, for it is one of them."""
+    try:
+        live = target.cluster.read(ReadRequest(all_topics=False))
+    except ClusterError as error:
+        if error.code == _NO_AUTHORIZER:
+            return ()
+        raise WorkflowError(f"whether somebody is applying is not known: {error}", error.advice) from error
+    return active_claims(live, time_of(SystemClock()))
+
+
+def _refuse_held(claims: Collection[LeaseClaim], breaks: Collection[str]) -> None:
+    held = [one for one in claims if one.holder not in breaks]
+    if held:
+        who = "; ".join(f"{one.holder} by run {one.run}, until {one.ends}" for one in held)
+        raise HeldError(f"somebody else is applying, and may be waiting for what moves: {who}; nothing was sent", held)

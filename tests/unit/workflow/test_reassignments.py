@@ -1,0 +1,112 @@
+"""Which moves a command may cancel: those in scope, of topics that exist, and while nobody else is applying."""
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from reconciler.apply.lease import marker
+from reconciler.apply.reassignments import Ending
+from reconciler.cli.exits import Exit
+from reconciler.cli.main import run
+from reconciler.manifest import Source, load
+from reconciler.model import Create, TopicReplicas, Update
+from reconciler.ports import ClusterError, ReadRequest
+from reconciler.workflow.clusters import Target
+from reconciler.workflow.reasons import HeldError, RequestError, WorkflowError
+from reconciler.workflow.reassignments import Unfinished, unfinished
+from tests.slow_moves import SlowMoves
+from tests.unit.apply.test_moving import topic
+
+MANIFESTS = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: c}
+spec:
+  scope: {include: [{topics: {prefix: ours.}}]}
+"""
+
+
+def moving() -> SlowMoves:
+    cluster = SlowMoves(topic("ours.a", (1,)), topic("ours.b", (1,)), topic("theirs", (1,)), readings=None)
+    for name in ("ours.a", "theirs"):
+        cluster.begin(Update(TopicReplicas(name, ((1,),)), TopicReplicas(name, ((2,),))))
+    return cluster
+
+
+def found(cluster: SlowMoves, *topics: str, scoped: bool = True, breaks: tuple[str, ...] | None = ()) -> Unfinished:
+    manifests = load([Source("m.yaml", MANIFESTS)])
+    target = Target("c", cluster, manifests.clusters["c"] if scoped else None)
+    return unfinished(manifests if scoped else None, target, topics or None, breaks)
+
+
+def names(one: Unfinished) -> tuple[list[str], list[str]]:
+    return [move.topic for move in one.chosen], [move.topic for move in one.others]
+
+
+def test_all_is_what_moves_in_scope_and_without_manifests_everything() -> None:
+    cluster = moving()
+    assert names(found(cluster)) == (["ours.a"], ["theirs"])
+    assert found(cluster).outside == {"theirs"}
+    assert names(found(cluster, scoped=False)) == (["ours.a", "theirs"], [])
+    ended = found(cluster).cancel()
+    assert [(one.topic, one.ending) for one in ended.ends] == [("ours.a", Ending.CANCELLED)]
+    assert ended.succeeded
+    assert set(cluster.moving) == {"theirs"}
+
+
+def test_a_topic_that_is_named_may_be_still_but_has_to_exist_and_be_ours() -> None:
+    cluster = moving()
+    assert found(cluster, "ours.b").is_nothing
+    with pytest.raises(RequestError, match=r"outside the scope of these manifests: theirs"):
+        found(cluster, "ours.a", "theirs")
+    with pytest.raises(RequestError, match=r"no such topic: ours\.c"):
+        found(cluster, "ours.c")
+
+
+def test_whoever_holds_the_lease_may_be_waiting_for_what_moves() -> None:
+    cluster = moving()
+    until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=5)
+    cluster.send([Create(marker("ann@host", "r1", until))])
+    with pytest.raises(HeldError) as held:
+        found(cluster)
+    assert [one.holder for one in held.value.claims] == ["ann@host"]
+    assert names(found(cluster, breaks=("ann@host",))) == (["ours.a"], ["theirs"])
+    # Looking disturbs nobody.
+    assert names(found(cluster, breaks=None)) == (["ours.a"], ["theirs"])
+
+
+@pytest.mark.parametrize(("code", "is_known"), [("SECURITY_DISABLED", True), ("TIMED_OUT", False)])
+def test_without_an_authorizer_there_is_no_lease_and_without_an_answer_nothing_is_sent(
+    code: str, is_known: bool
+) -> None:
+    class Silent(SlowMoves):
+        def read(self, request: ReadRequest):  # type: ignore[no-untyped-def]
+            if request.acls:
+                raise ClusterError(code, "")
+            return super().read(request)
+
+    cluster = Silent(topic("ours.a", (1,)))
+    if is_known:
+        assert names(found(cluster)) == ([], [])
+    else:
+        with pytest.raises(WorkflowError, match="whether somebody is applying is not known"):
+            found(cluster)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "text"),
+    [
+        (["cancel"], Exit.USAGE, "say which: TOPIC, one or more, or --all"),
+        (["cancel", "t", "--all"], Exit.USAGE, "say which"),
+        (["list"], Exit.ERROR, "a snapshot does not say which replicas are moving"),
+    ],
+)
+def test_the_command_refuses(
+    words: list[str], status: int, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifests, snapshot = tmp_path / "m.yaml", tmp_path / "c.json"
+    manifests.write_text(MANIFESTS)
+    snapshot.write_text("{}")
+    assert run(["reassignments", *words, "--path", str(manifests), "--cluster", f"c=snapshot:{snapshot}"]) == status
+    assert text in capsys.readouterr().err
