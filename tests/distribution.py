@@ -18,6 +18,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
         (
             "tests/integration/fleet/test_fleet_of_brokers.py",
             "tests/integration/fleet/test_store_and_questions.py",
+            "tests/integration/fleet/test_tighten.py",
             "tests/integration/fleet/test_usage",
             "tests/integration/fleet/test_tour.py",
             "tests/integration/fleet/test_local_session.py",

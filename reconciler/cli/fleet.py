@@ -15,6 +15,7 @@ SUBCOMMANDS: Final = {
     "apply": "Apply a fleet's plans, wave by wave",
     "query": "Query the whole fleet",
     "usage": "Evaluate authorizer logs: used bindings, refusals, replay",
+    "tighten": "Narrow access of all clusters to what their logs show in use",
 }
 _NEEDS: Final = ("pyspark", "pyarrow", "polars")
 

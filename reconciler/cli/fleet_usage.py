@@ -20,7 +20,7 @@ from reconciler.cli.fleet_options import (
     store_option,
 )
 from reconciler.cli.options import as_of_option, output_option, path_argument
-from reconciler.cli.usage_options import check_period, period_options, replay_options
+from reconciler.cli.usage_options import check_period, fleet_logs_option, period_options, replay_options
 from reconciler.dataclass import dataclass
 from reconciler.fleet.usage import ClusterUsage, UsageQuestion, Window
 from reconciler.report.usage_json import reading_document, usage_document
@@ -56,15 +56,7 @@ class _Asked:
 
 @click.command("usage", short_help="Evaluate authorizer logs: used bindings, refusals, replay")
 @path_argument
-@click.option(
-    "--logs",
-    "places",
-    metavar="[NAME=]PLACE",
-    multiple=True,
-    required=True,
-    help="Logs of cluster NAME: a file, a directory, a pattern or an address. Without NAME=: a directory with one "
-    "subdirectory per cluster; other files in it belong to the clusters that their events name. Repeatable.",
-)
+@fleet_logs_option
 @period_options
 @click.option("--declared", is_flag=True, help="Evaluate what the manifests declare; needs no snapshot.")
 @click.option(

@@ -21,13 +21,13 @@ from reconciler.cli.options import (
     path_option,
     with_options,
 )
-from reconciler.cli.tighten_options import threshold_options
+from reconciler.cli.tighten_options import any_age_option, given_thresholds, threshold_options
 from reconciler.cli.usage_options import check_period, period_options
 from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 if TYPE_CHECKING:
-    from reconciler.workflow.tighten_stage import Staged
-    from reconciler.workflow.tightening import Tightening
+    from reconciler.workflow.tighten.proposal import Tightening
+    from reconciler.workflow.tighten.staging import Staged
 
 _STATE = with_options(
     (
@@ -59,9 +59,7 @@ _STATE = with_options(
 )
 @period_options
 @threshold_options
-@click.option(
-    "--any-age", is_flag=True, help="Narrow rules too of which no git history says that they are older than the logs."
-)
+@any_age_option
 @click.option(
     "--stage",
     metavar="FILE",
@@ -93,16 +91,17 @@ def command(
 
     You see the evidence, what stays and why, and get a patch; --write writes it. Before anything is shown it is
     proven: nobody gains access, and every access that was seen is decided as before. DENYs and rules with keep are
-    never touched. One cluster at a time. Exit 3 if the logs are too thin, or a stage would have refused something.
+    never touched. For many clusters: fleet tighten. Exit 3 if the logs are too thin, or a stage would have refused
+    something.
     """
     check_period(since, until)
     from reconciler.cli.notes import info_note
     from reconciler.fleet.tighten import Thresholds
     from reconciler.fleet.usage import Window
-    from reconciler.workflow.tighten_stage import staged, write_stage
-    from reconciler.workflow.tightening import TightenOptions, day_of, tighten
+    from reconciler.workflow.tighten.proposal import TightenOptions, day_of, tighten
+    from reconciler.workflow.tighten.staging import staged, write_stage
 
-    options = TightenOptions(Window(since, until), Thresholds(**_thresholds(bounds)), any_age)
+    options = TightenOptions(Window(since, until), Thresholds(**given_thresholds(bounds)), any_age)
     begun = stage is not None and Path(stage).exists()
     _check_stage(stage, not_before, keeping, begun=begun)
     if stage is not None and begun:
@@ -118,11 +117,6 @@ def command(
         write_stage(stage, found, not_before, day_of(request))
         progress(f"wrote {stage}: run the same command with newer logs; nothing is proposed before {not_before}")
     return status
-
-
-def _thresholds(given: dict[str, int]) -> dict[str, int]:
-    """``min_days`` and ``max_names`` as ``days`` and ``names``."""
-    return {name.partition("_")[2]: number for name, number in given.items()}
 
 
 def _check_stage(stage: str | None, not_before: datetime.date | None, keeping: Keeping, *, begun: bool) -> None:
@@ -145,7 +139,7 @@ def _finish(
     from reconciler.cli.console import out_json
     from reconciler.report.results.tightened import TIGHTEN
     from reconciler.report.tighten_text import tighten_lines
-    from reconciler.workflow.tighten_page import tighten_output
+    from reconciler.workflow.tighten.output import tighten_output
 
     told = tighten_output(found, watched)
     info_lines(tighten_lines(told, style_for(sys.stderr), shown=shown))
@@ -154,7 +148,7 @@ def _finish(
         if output == "json":
             out_json(document)
     else:
-        words = f"Narrow access on {found.view.cluster} to what was used"
+        words = f"Narrow access on {found.cluster} to what was used"
         keep(found.edit, keeping, message=words, output=output, nothing="Nothing to tighten.", extra=document)
     if found.summary.broken:
         error(f"a log file could not be read to the end: {'; '.join(found.summary.broken)}")

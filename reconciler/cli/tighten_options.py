@@ -6,6 +6,16 @@ from reconciler.cli.options import with_options
 
 _COUNT = click.IntRange(0)
 
+any_age_option = click.option(
+    "--any-age", is_flag=True, help="Narrow rules too of which no git history says that they are older than the logs."
+)
+
+
+def given_thresholds(given: dict[str, int]) -> dict[str, int]:
+    """``min_days`` and ``max_names`` as ``days`` and ``names``."""
+    return {name.partition("_")[2]: number for name, number in given.items()}
+
+
 #: The thresholds, handed over by the names of :class:`reconciler.fleet.tighten.Thresholds` with ``most_`` or ``min_``.
 threshold_options = with_options(
     (

@@ -16,6 +16,17 @@ period_options = with_options(
     )
 )
 
+#: ``--logs`` of a fleet, handed over as ``places``.
+fleet_logs_option = click.option(
+    "--logs",
+    "places",
+    metavar="[NAME=]PLACE",
+    multiple=True,
+    required=True,
+    help="Logs of cluster NAME: a file, a directory, a pattern or an address. Without NAME=: a directory with one "
+    "subdirectory per cluster; other files in it belong to the clusters that their events name. Repeatable.",
+)
+
 #: ``--replay``, ``--repeats`` and ``--show``.
 replay_options = with_options(
     (

@@ -11,9 +11,10 @@ from reconciler.model import AclBinding, Origin
 
 
 class DeclaredRight(NamedTuple):
-    """One binding of a rule. ``role`` is used at ``use``; ``of_role``: on a name of the role, not of the rule."""
+    """One binding of a rule, with the place of its name. ``role`` is used at ``use``; ``of_role``: on its own name."""
 
     binding: AclBinding
+    place: Origin
     role: str = ""
     use: Origin | None = None
     of_role: bool = False
@@ -33,7 +34,7 @@ def declared_rights(book: Book, cluster: str) -> Iterator[DeclaredRight]:
                     for entry in grant.entries:
                         binding = AclBinding(pattern, entry)
                         if use is None:
-                            yield DeclaredRight(binding)
+                            yield DeclaredRight(binding, said.origin)
                         else:
                             at = use.declaration.origin
-                            yield DeclaredRight(binding, use.name, at, said.origin == at)
+                            yield DeclaredRight(binding, said.origin, use.name, at, said.origin == at)

@@ -9,6 +9,7 @@ from reconciler.fleet.tighten.stage import Stage
 from reconciler.model import AclBinding, Declaration, Origin
 from reconciler.model.naming import as_name, binding_name
 from reconciler.report.results.tightened import (
+    FleetTightenOutput,
     HeldEntry,
     NarrowedEntry,
     RefusalEntry,
@@ -103,6 +104,16 @@ def tighten_lines(found: TightenOutput, style: Style = plain, *, shown: int = 20
             f"proven: nobody gains anything, and {found.decided_again:,} distinct accesses that were seen "
             "are decided as before; access tests and Ownership hold"
         )
+
+
+def fleet_tighten_lines(found: FleetTightenOutput, style: Style = plain, *, shown: int = 5) -> Iterator[str]:
+    """The answer for each cluster, and the sum."""
+    for one in found.clusters:
+        yield from tighten_lines(one, style, shown=shown)
+    thin = sum(bool(one.thin) for one in found.clusters)
+    narrowed = sum(bool(one.narrowed) for one in found.clusters)
+    sums = f"{narrowed:,} with narrower rights, {thin:,} with too thin evidence, {len(found.failed):,} unknown"
+    yield style("title", f"{counted(len(found.clusters), 'cluster')}: {sums}")
 
 
 def _narrowed_lines(entry: NarrowedEntry, style: Style) -> Iterator[str]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reconciler.workflow.reasons import WorkflowError
     from reconciler.workflow.records import RecordOptions
     from reconciler.workflow.states import AccessState, access_states, access_views
+    from reconciler.workflow.tighten.proposal import Tightening, TightenOptions, tighten
     from reconciler.workflow.undoing import undo
     from reconciler.workflow.usage_evidence import usage
     from reconciler.workflow.validation import ManifestValidation, validate
@@ -54,6 +55,7 @@ _MODULES: Final = {
     "quotas": ("quota_views",),
     "reasons": ("WorkflowError",),
     "records": ("RecordOptions",),
+    "tighten.proposal": ("TightenOptions", "Tightening", "tighten"),
     "undoing": ("undo",),
     "usage_evidence": ("usage",),
     "validation": ("ManifestValidation", "validate"),
@@ -77,6 +79,8 @@ __all__ = [
     "StateRequest",
     "Target",
     "TestedAccess",
+    "TightenOptions",
+    "Tightening",
     "Unattended",
     "WorkflowError",
     "access_states",
@@ -102,6 +106,7 @@ __all__ = [
     "run_tests",
     "save_plan",
     "saved_plan",
+    "tighten",
     "undo",
     "usage",
     "validate",

@@ -57,6 +57,11 @@ class ManifestEdit:
         """The directory from which the files' paths are."""
         return Path(self.path) if Path(self.path).is_dir() else Path(self.path).parent
 
+    @property
+    def after(self) -> dict[str, str]:
+        """All manifests as they are with it."""
+        return {path: text for path, text in {**self.before, **self.files}.items() if text is not None}
+
     def patch(self) -> str:
         """A unified diff, for ``git apply`` or ``patch -p1`` where the command ran; empty if nothing changes."""
         return "".join(line for path, text in self.files.items() for line in self._patch_of(path, text))

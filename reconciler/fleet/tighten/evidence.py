@@ -5,9 +5,10 @@ were not used (``Action.logIfAllowed``).
 """
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import field
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from reconciler.access import KafkaVersion
 from reconciler.dataclass import dataclass
@@ -39,6 +40,9 @@ class Period(NamedTuple):
     def settled(self) -> datetime.date:
         """The end of the first two thirds: what is first seen after it may be the first of more to come."""
         return self.last - datetime.timedelta(days=self.days // 3) if self.last else datetime.date.min
+
+
+NO_PERIOD: Final = Period()
 
 
 def period_of(days: Iterable[tuple[str, bool]], since: datetime.date | None, until: datetime.date | None) -> Period:
@@ -84,9 +88,51 @@ class BindingUsage:
             return
         named = self.names.setdefault(name, {})
         named[operation] = named.get(operation, NO_DAYS) | access.days
-        if len(self.names) > _MOST_NAMES:
+        self._bounded()
+
+    def add(self, other: "BindingUsage") -> None:
+        """Add what was seen elsewhere of the same right."""
+        self.times += other.times
+        self.days |= other.days
+        for operation, days in other.operations.items():
+            self.operations[operation] = self.operations.get(operation, NO_DAYS) | days
+        for host, days in other.hosts.items():
+            self.hosts[host] = self.hosts.get(host, NO_DAYS) | days
+        self.many = self.many or other.many
+        for name, used in () if self.many else other.names.items():
+            known = self.names.setdefault(name, {})
+            for operation, days in used.items():
+                known[operation] = known.get(operation, NO_DAYS) | days
+        self._bounded()
+
+    def _bounded(self) -> None:
+        if self.many or len(self.names) > _MOST_NAMES:
             self.many = True
             self.names.clear()
+
+
+class SeenUsage(Protocol):
+    """What is asked of evidence to suggest something; no single access."""
+
+    @property
+    def period(self) -> Period:
+        """The days."""
+        ...
+
+    @property
+    def usage(self) -> Mapping[AclBinding, BindingUsage]:
+        """The use of each binding that was used."""
+        ...
+
+    @property
+    def principals(self) -> Mapping[str, DaySet]:
+        """On which days each principal was seen."""
+        ...
+
+    @property
+    def creates(self) -> Mapping[str, AbstractSet[tuple[ResourceType, str]]]:
+        """The resources that each principal created."""
+        ...
 
 
 class UsageEvidence:
@@ -94,7 +140,7 @@ class UsageEvidence:
 
     __slots__ = ("_lookup", "accesses", "creates", "period", "principals", "usage")
 
-    def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion, period: Period) -> None:
+    def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion, period: Period = NO_PERIOD) -> None:
         """``bindings`` are those about which there is a question, or that may answer it."""
         allows = frozenset(one for one in bindings if one.entry.permission_type is AclPermissionType.ALLOW)
         self._lookup = Lookup(allows, version)

@@ -122,19 +122,11 @@ def narrowed(
 def _together(usages: list[BindingUsage]) -> BindingUsage:
     if len(usages) == 1:
         return usages[0]
-    found = BindingUsage(many=any(one.many for one in usages))
+    found = BindingUsage()
     for one in usages:
-        # The same access counts once for each: the most of them is nearest to the truth.
-        found.times = max(found.times, one.times)
-        found.days |= one.days
-        for name, used in one.names.items():
-            known = found.names.setdefault(name, {})
-            for operation, days in used.items():
-                known[operation] = known.get(operation, NO_DAYS) | days
-        for operation, days in one.operations.items():
-            found.operations[operation] = found.operations.get(operation, NO_DAYS) | days
-        for host, days in one.hosts.items():
-            found.hosts[host] = found.hosts.get(host, NO_DAYS) | days
+        found.add(one)
+    # The same access counts once for each: the most of them is nearest to the truth.
+    found.times = max((one.times for one in usages), default=0)
     return found
 
 

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from reconciler.access.evidence import covers_operation
 from reconciler.dataclass import dataclass
-from reconciler.fleet.tighten.evidence import UsageEvidence
+from reconciler.fleet.tighten.evidence import SeenUsage
 from reconciler.fleet.tighten.narrowing import Bounds, GrantedRight, Held, HeldReason, Narrowing, narrowed
 from reconciler.fleet.tighten.thresholds import Thresholds
 from reconciler.fleet.usage.days import NO_DAYS
@@ -23,7 +23,7 @@ class Suggestion:
     held: tuple[Held, ...] = ()
 
 
-def suggest(rights: Iterable[GrantedRight], evidence: UsageEvidence, bounds: Thresholds, hold: Hold) -> Suggestion:
+def suggest(rights: Iterable[GrantedRight], evidence: SeenUsage, bounds: Thresholds, hold: Hold) -> Suggestion:
     """Narrow each right to what was seen of it, unless ``hold``, or what is known of its principal, says otherwise.
 
     What one use of a role brings on one name stays or goes together: a role is what a team agreed on.
@@ -44,7 +44,7 @@ def suggest(rights: Iterable[GrantedRight], evidence: UsageEvidence, bounds: Thr
 class _CrewJudge:
     """Narrows crews: rights that stand or fall together."""
 
-    def __init__(self, evidence: UsageEvidence, bounds: Thresholds, hold: Hold) -> None:
+    def __init__(self, evidence: SeenUsage, bounds: Thresholds, hold: Hold) -> None:
         self._evidence, self._bounds, self._hold = evidence, bounds, hold
         self._limits = Bounds(evidence.period.settled, bounds.names, bounds.hosts)
 
@@ -83,7 +83,7 @@ def _uses(rights: Iterable[GrantedRight]) -> Iterable[list[GrantedRight]]:
     return found.values()
 
 
-def _crews(use: list[GrantedRight], evidence: UsageEvidence) -> Iterator[list[GrantedRight]]:
+def _crews(use: list[GrantedRight], evidence: SeenUsage) -> Iterator[list[GrantedRight]]:
     """The rights of a use by what they are on."""
     crews: dict[Hashable, list[GrantedRight]] = {}
     for right in use:
@@ -93,7 +93,7 @@ def _crews(use: list[GrantedRight], evidence: UsageEvidence) -> Iterator[list[Gr
     yield from (crew for crew in crews.values() if not (used and crew[0].of_role))
 
 
-def _of_principal(binding: AclBinding, evidence: UsageEvidence, bounds: Thresholds) -> Held | None:
+def _of_principal(binding: AclBinding, evidence: SeenUsage, bounds: Thresholds) -> Held | None:
     """Why too little was seen of a principal to take anything from it."""
     principal = binding.entry.principal
     if principal == WILDCARD_PRINCIPAL:

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from reconciler.fleet.usage.days import NO_DAYS, DaySet
+
 #: Examples kept for each reason.
 EXAMPLES = 3
 
@@ -19,6 +21,24 @@ class EventCount(NamedTuple):
             return NotImplemented
         first = min(self.first, other.first) if self.first and other.first else self.first or other.first
         return EventCount(self.times + other.times, first, max(self.last, other.last))
+
+
+class DatedCount(NamedTuple):
+    """How often, and on which days."""
+
+    tally: EventCount = EventCount()
+    days: DaySet = NO_DAYS
+
+    @property
+    def times(self) -> int:
+        """How often."""
+        return self.tally.times
+
+    def __add__(self, other: object) -> "DatedCount":
+        """Both together."""
+        if not isinstance(other, DatedCount):
+            return NotImplemented
+        return DatedCount(self.tally + other.tally, self.days | other.days)
 
 
 class UnreadableLines(NamedTuple):

@@ -24,7 +24,7 @@ from reconciler.report.results.plan_findings import (
     verification_findings,
 )
 from reconciler.report.results.report import Report
-from reconciler.report.results.tightened import TIGHTEN, tighten_findings
+from reconciler.report.results.tightened import FLEET_TIGHTEN, TIGHTEN, fleet_tighten_findings, tighten_findings
 
 T = TypeVar("T")
 _SHOWN: Final = 5
@@ -47,6 +47,10 @@ def read_result(document: object, *, drift: bool = False) -> Report:
         case {"tightened": tightened}:
             found = _read(TIGHTEN, tightened)
             return Report(findings=tuple(tighten_findings(found)), looked=((found.cluster, found.basis),))
+        case {"tightenedFleet": tightened}:
+            all_of_it = _read(FLEET_TIGHTEN, tightened)
+            looked = tuple((one.cluster, one.basis) for one in all_of_it.clusters)
+            return Report(findings=tuple(fleet_tighten_findings(all_of_it)), looked=looked)
         case {"states": [*states]} if all(isinstance(state, dict) and "findings" in state for state in states):
             return _lint_report(_read(LINT, document))
         case {"passed": _, "clusters": [*_]}:

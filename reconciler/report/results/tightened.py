@@ -83,6 +83,22 @@ class TightenOutput:
     stage: StageEntry | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FailedClusterEntry:
+    """A cluster of which nothing can be said."""
+
+    cluster: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FleetTightenOutput:
+    """One run of ``fleet tighten``."""
+
+    clusters: tuple[TightenOutput, ...]
+    failed: tuple[FailedClusterEntry, ...] = ()
+
+
 _BINDINGS: Final = array(BINDING)
 _TEXTS: Final = array(ANY_TEXT)
 _PLACE: Final = field("place", nullable(ORIGIN), "Where it is declared.", "acls.yaml:8:16")
@@ -151,6 +167,31 @@ TIGHTEN: Final[Record[TightenOutput]] = record(
     field("decidedAgain", COUNT, "How many distinct accesses are proven to be decided the same.", 200),
     field("stage", nullable(_STAGE), "How a stage stands.", default=None),
 )
+
+
+FLEET_TIGHTEN: Final[Record[FleetTightenOutput]] = record(
+    FleetTightenOutput,
+    field("clusters", array(TIGHTEN), "The clusters, by name."),
+    field(
+        "failed",
+        array(
+            record(
+                FailedClusterEntry,
+                field("cluster", TEXT, "The cluster.", "prod"),
+                field("message", TEXT, "Why nothing can be said of it.", "it is not in snapshot 20261121T051700Z"),
+            )
+        ),
+        "Clusters of which nothing can be said.",
+    ),
+)
+
+
+def fleet_tighten_findings(found: FleetTightenOutput) -> Iterator[Finding]:
+    """The findings of all clusters, those first of which nothing is known."""
+    for one in found.failed:
+        yield Finding("not-judged", "not-judged", Level.ERROR, one.message, "read it again", one.cluster)
+    for cluster in found.clusters:
+        yield from tighten_findings(cluster)
 
 
 def tighten_findings(found: TightenOutput) -> Iterator[Finding]:

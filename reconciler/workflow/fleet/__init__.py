@@ -21,6 +21,7 @@ from reconciler.workflow.fleet.runs import (
 )
 from reconciler.workflow.fleet.saved import check_new, read_fleet_plan, save_fleet_plan
 from reconciler.workflow.fleet.session import spark, task_secrets
+from reconciler.workflow.fleet.tightening import FleetTightening, tighten_fleet
 
 __all__ = [
     "ApplyTerms",
@@ -31,6 +32,7 @@ __all__ = [
     "FleetEvent",
     "FleetQuestion",
     "FleetStore",
+    "FleetTightening",
     "GateClosed",
     "MemberConnections",
     "PlannedFleet",
@@ -51,5 +53,6 @@ __all__ = [
     "stored_run",
     "take",
     "task_secrets",
+    "tighten_fleet",
     "wanted",
 ]

@@ -37,17 +37,6 @@ class Logs:
     question: UsageQuestion
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """What is judged: a snapshot, or what is declared where there is none; and under which change."""
-
-    manifests: Manifests
-    run: FleetRun | None
-    desired: FleetRun
-    plans: Changes | None
-    replay: bool
-
-
 def log_parts(places: Sequence[str], clusters: Sequence[str]) -> list[LogPart]:
     """The files that ``places`` name, in the parts in which they are read; ``[NAME=]PLACE`` each."""
     parts: set[LogPart] = set()
@@ -127,27 +116,30 @@ def fleet_usage(
     """
     clusters = given.fleet.clusters
     desired = compile_desired(session, store, given.sources, clusters, given.as_of)
-    subjects, failed = _subjects_of(_Judged(given.manifests, run, desired, plans, replay), clusters)
-    told = read_logs(session, store.files, logs.parts, subjects, logs.question)
+    subjects, failed = subjects_of(given.manifests, run, desired, clusters)
+    tried = [_changed(replace(one, to_desired=replay), plans) for one in subjects]
+    told = read_logs(session, store.files, logs.parts, tried, logs.question)
     usages = sorted((*told.clusters, *failed), key=lambda usage: usage.cluster)
     return LogFindings(tuple(usages), told.unassigned)
 
 
-def _subjects_of(judged: _Judged, clusters: Sequence[str]) -> tuple[list[LoggedCluster], list[ClusterUsage]]:
-    """The clusters that can be judged, and those that cannot, with the reason."""
+def subjects_of(
+    manifests: Manifests, run: FleetRun | None, desired: FleetRun, clusters: Sequence[str]
+) -> tuple[list[LoggedCluster], list[ClusterUsage]]:
+    """The clusters that can be judged, by a run or what is declared where there is none; and the others, with why."""
     subjects, failed = [], []
-    failures = {item.cluster: item for run in (judged.desired, judged.run) if run for item in run.failures}
+    failures = {item.cluster: item for found in (desired, run) if found for item in found.failures}
     for name in clusters:
-        reading = judged.run.reading(name) if judged.run else None
+        reading = run.reading(name) if run else None
         if name in failures:
             failed.append(ClusterUsage(name, f"{failures[name].code}: {failures[name].message}"))
-        elif judged.run is not None and reading is None:
-            failed.append(ClusterUsage(name, f"it is not in snapshot {judged.run.id}"))
+        elif run is not None and reading is None:
+            failed.append(ClusterUsage(name, f"it is not in snapshot {run.id}"))
         # An ACL that was not listed would look unused by whoever used it.
         elif reading is not None and reading.acl_gap:
             failed.append(ClusterUsage(name, f"its ACL listing may not be whole: {reading.acl_gap}"))
         else:
-            declaration = judged.manifests.clusters[name]
+            declaration = manifests.clusters[name]
             try:
                 version = _version(reading, declaration)
             except WorkflowError as error:
@@ -156,17 +148,14 @@ def _subjects_of(judged: _Judged, clusters: Sequence[str]) -> tuple[list[LoggedC
             subject = LoggedCluster(
                 name,
                 live=reading,
-                desired=judged.desired.reading(name),
+                desired=desired.reading(name),
                 scope=declaration.scope,
                 super_users=frozenset(declaration.super_users),
                 default_allow=declaration.allow_everyone_if_no_acl_found,
                 kafka_version=version,
                 claimed=claimed_usage_facts(declaration),
-                to_desired=judged.replay,
             )
-            subjects.append(
-                _changed(subject if reading is None else replace(subject, cluster_id=reading.cluster_id), judged)
-            )
+            subjects.append(subject if reading is None else replace(subject, cluster_id=reading.cluster_id))
     return subjects, failed
 
 
@@ -182,6 +171,6 @@ def claimed_usage_facts(declaration: ClusterDeclaration) -> ClaimedUsageFacts:
     return ClaimedUsageFacts(claimed.super_users, claimed.default_allow)
 
 
-def _changed(subject: LoggedCluster, judged: _Judged) -> LoggedCluster:
-    plan = (judged.plans or {}).get(subject.cluster)
+def _changed(subject: LoggedCluster, plans: Changes | None) -> LoggedCluster:
+    plan = (plans or {}).get(subject.cluster)
     return subject if plan is None else replace(subject, planned=True, added=plan[0], removed=plan[1])

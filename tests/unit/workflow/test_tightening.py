@@ -19,8 +19,8 @@ from reconciler.model import ClusterState
 from reconciler.report.results import read_result
 from reconciler.workflow.options import ConnectionOptions, StateRequest
 from reconciler.workflow.reasons import RequestError, WorkflowError
-from reconciler.workflow.tighten_stage import staged, write_stage
-from reconciler.workflow.tightening import Tightening, TightenOptions, tighten
+from reconciler.workflow.tighten.proposal import Tightening, TightenOptions, tighten
+from reconciler.workflow.tighten.staging import staged, write_stage
 from tests.cases.test_cases import binding
 
 FIRST, TODAY = datetime.date(2026, 8, 1), datetime.date(2026, 11, 23)
@@ -411,7 +411,7 @@ def test_what_others_have_on_the_cluster_counts_and_is_not_touched(desk: Desk, t
         replace(desk.request(), cluster=f"demo=snapshot:{snapshot}"), [str(desk.logs)], ALL_AGES, desk.connection
     )
     assert [str(one.first) for one in found.narrowings] == ["User:a ALLOW READ on TOPIC gone"]
-    assert found.view.basis.value == "desired"
+    assert found.basis.value == "desired"
     # With default-allow too, for another's ACL still covers the topic.
     desk.facts.write_text(FACTS.replace("false", "true"), encoding="utf-8")
     again = tighten(

@@ -10,19 +10,18 @@ from reconciler.dataclass import dataclass
 from reconciler.fleet.tighten import Shadow, shadow, thin_evidence
 from reconciler.fleet.tighten.stage import Stage, read_stage, stage_text
 from reconciler.fleet.usage import Window
-from reconciler.workflow.editing import ManifestEdit, texts_of
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.reasons import RequestError, WorkflowError
-from reconciler.workflow.tightening import (
+from reconciler.workflow.tighten.proposal import (
     DEFAULTS,
     Tightening,
     TightenOptions,
     day_of,
-    decisions,
     gathered,
+    nothing_yet,
     proposed,
-    state_of,
 )
+from reconciler.workflow.tighten.state import state_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ def write_stage(file: str, found: Tightening, not_before: datetime.date, day: da
     """Keep a proposal in a file that is not there yet, to be watched from that day on; raises a WorkflowError."""
     if not_before <= day:
         raise RequestError(f"{not_before} is not after {day}", "name a day to come")
-    stage = Stage(found.view.cluster, day, not_before, found.narrowings)
+    stage = Stage(found.cluster, day, not_before, found.narrowings)
     try:
         with Path(file).open("x", encoding="utf-8") as opened:
             opened.write(stage_text(stage))
@@ -64,10 +63,11 @@ def staged(
     stage = _read(file)
     place = request.path or connection.default_path
     base = state_of(request, connection, tell)
-    if stage.cluster != base.declaration.name:
-        raise RequestError(f"{file} is about cluster {stage.cluster}, this is {base.declaration.name}")
+    name = base.scope.declaration.name
+    if stage.cluster != name:
+        raise RequestError(f"{file} is about cluster {stage.cluster}, this is {name}")
     evidence, summary = gathered(base, logs, Window(stage.since, options.window.until))
-    declared = {right.binding for right in base.rights}
+    declared = {right.binding for right in base.scope.rights}
     there = [one for one in stage.narrowings if declared.issuperset(one.bindings)]
     shown = shadow(base.authorizer, there, evidence)
     shown = replace(shown, gone=(*shown.gone, *(one for one in stage.narrowings if one not in there)))
@@ -80,11 +80,7 @@ def staged(
         chosen = {binding for narrowing in shown.wanted for binding in narrowing.bindings}
         found = proposed(base, request, logs, options, connection, lambda one: chosen.issuperset(one.bindings))
         return Staged(stage, shown, found, due)
-    none = ManifestEdit(place, texts_of(base.manifests))
-    found = Tightening(
-        base.view, evidence.period, summary, none, decisions(evidence), thin, places=base.desired.bindings
-    )
-    return Staged(stage, shown, found, due)
+    return Staged(stage, shown, nothing_yet(base, place, evidence, summary, thin), due)
 
 
 def _read(file: str) -> Stage:

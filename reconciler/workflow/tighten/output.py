@@ -1,17 +1,22 @@
 """A tightening as the value that reports are made from."""
 
-from reconciler.report.results.tightened import TightenOutput
+from typing import TYPE_CHECKING
+
+from reconciler.report.results.tightened import FailedClusterEntry, FleetTightenOutput, TightenOutput
 from reconciler.report.tighten_text import held_entry, narrowed_entry, period_words, stage_entry
-from reconciler.workflow.tighten_stage import Staged
-from reconciler.workflow.tightening import Tightening
+from reconciler.workflow.tighten.proposal import Tightening
+from reconciler.workflow.tighten.staging import Staged
+
+if TYPE_CHECKING:
+    from reconciler.workflow.fleet.tightening import FleetTightening
 
 
 def tighten_output(found: Tightening, watched: Staged | None = None) -> TightenOutput:
     """What was found, with how its stage stands."""
     places = dict(found.places)
     return TightenOutput(
-        found.view.cluster,
-        found.view.basis.value,
+        found.cluster,
+        found.basis.value,
         **period_words(found.period),
         permitted=found.decisions,
         thin=found.thin,
@@ -20,3 +25,9 @@ def tighten_output(found: Tightening, watched: Staged | None = None) -> TightenO
         decided_again=found.replayed,
         stage=None if watched is None else stage_entry(watched.stage, watched.shadow, due=watched.due),
     )
+
+
+def fleet_tighten_output(found: "FleetTightening") -> FleetTightenOutput:
+    """What was found on each cluster, and of which nothing is known."""
+    failed = tuple(FailedClusterEntry(name, why) for name, why in found.failed.items())
+    return FleetTightenOutput(tuple(map(tighten_output, found.clusters)), failed)

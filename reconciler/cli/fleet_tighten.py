@@ -1,0 +1,122 @@
+"""``reconciler fleet tighten``: least privilege from the logs of many clusters, as one edit of the manifests."""
+
+import datetime
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.console import error, info, info_lines, style_for
+from reconciler.cli.edit_options import Keeping, edit_options, keep
+from reconciler.cli.exits import Exit, worst
+from reconciler.cli.fleet_options import (
+    SparkOptions,
+    facts_option,
+    fleet_option,
+    info_unassigned,
+    run_option,
+    session_for,
+    spark_options,
+    store_option,
+)
+from reconciler.cli.options import as_of_option, output_option, path_argument
+from reconciler.cli.tighten_options import any_age_option, given_thresholds, threshold_options
+from reconciler.cli.usage_options import check_period, fleet_logs_option, period_options
+from reconciler.fleet.tighten import Thresholds
+from reconciler.fleet.usage import Window
+from reconciler.report.results.tightened import FLEET_TIGHTEN
+from reconciler.report.style import safe
+from reconciler.report.tighten_text import fleet_tighten_lines
+from reconciler.workflow.fleet import store_at, stored_run, tighten_fleet, wanted
+from reconciler.workflow.fleet.logs import log_parts
+from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.tighten.output import fleet_tighten_output
+from reconciler.workflow.tighten.proposal import TightenOptions
+
+if TYPE_CHECKING:
+    from reconciler.workflow.fleet.tightening import FleetTightening
+
+
+@click.command("tighten", short_help="Narrow access of all clusters to what their logs show in use")
+@path_argument
+@fleet_logs_option
+@period_options
+@click.option("--declared", is_flag=True, help="Take what the manifests declare for the state; needs no snapshot.")
+@threshold_options
+@any_age_option
+@click.option(
+    "--show", type=click.IntRange(0), default=5, show_default=True, help="Maximum entries shown per list and cluster."
+)
+@edit_options
+@store_option
+@fleet_option
+@run_option
+@as_of_option
+@facts_option
+@spark_options
+@output_option
+def command(
+    *,
+    path: str,
+    places: tuple[str, ...],
+    since: datetime.date | None,
+    until: datetime.date | None,
+    declared: bool,
+    any_age: bool,
+    show: int,
+    keeping: Keeping,
+    store: str,
+    fleet_name: str | None,
+    run_id: str | None,
+    as_of: datetime.date | None,
+    connections: str | None,
+    spark: SparkOptions,
+    output: str,
+    **bounds: int,
+) -> int:
+    """Remove the access that the logs of a fleet show unused, and narrow what was used in part, by one edit.
+
+    A rule for several clusters is narrowed to what was used on any of them, if the logs of all of them are evidence
+    enough, nothing holds it on any, and the result is proven on each. No cluster is contacted. Exit 1 if logs or
+    clusters could not be read completely, 3 if the logs of a cluster are too thin.
+    """
+    check_period(since, until)
+    connection = ConnectionOptions(connections)
+    given = wanted(path, fleet_name, as_of, connection)
+    info_unassigned(given.fleet)
+    place = store_at(store)
+    run = None if declared else stored_run(place, run_id)
+    parts = log_parts(places, given.fleet.clusters)
+    options = TightenOptions(Window(since, until), Thresholds(**given_thresholds(bounds)), any_age)
+    with session_for(spark, store, *places) as session:
+        found = tighten_fleet(session, place, given, parts, options, connection, path=path, run=run)
+    told = fleet_tighten_output(found)
+    info_lines(fleet_tighten_lines(told, style_for(sys.stderr), shown=show))
+    keep(
+        found.edit,
+        keeping,
+        message=f"Narrow access of fleet {given.fleet.name} to what was used",
+        output=output,
+        nothing="Nothing to tighten.",
+        extra={"tightenedFleet": FLEET_TIGHTEN.write(told)},
+    )
+    return _status(found)
+
+
+def _status(found: "FleetTightening") -> int:
+    for name, why in found.failed.items():
+        error(f"of {safe(name)} nothing can be said: {safe(why)}")
+    for text in _broken(found):
+        error(f"a log file could not be read to the end: {safe(text)}")
+    if found.unassigned.lines:
+        info(f"{found.unassigned.lines:,} lines are of no known cluster")
+    return worst(
+        Exit.ERROR if found.failed or any(_broken(found)) else Exit.OK,
+        Exit.FAILED_CHECK if any(one.thin for one in found.clusters) else Exit.OK,
+    )
+
+
+def _broken(found: "FleetTightening") -> Iterator[str]:
+    for summary in (*(one.summary for one in found.clusters), found.unassigned):
+        yield from summary.broken
