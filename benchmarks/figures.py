@@ -112,7 +112,11 @@ class Source(NamedTuple):
 
     path: Path
     text: str
-    tree: ast.Module
+
+    @property
+    def tree(self) -> ast.Module:
+        """Parsed anew: to keep all trees, a million objects, would slow every collection of garbage."""
+        return ast.parse(self.text)
 
     @property
     def of_a_kind(self) -> bool:
@@ -121,11 +125,11 @@ class Source(NamedTuple):
 
 
 @cache
-@cache
 def sources() -> tuple[Source, ...]:
     """Every Python file of the package."""
-    read = ((path, path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py")))
-    return tuple(Source(path.relative_to(PACKAGE), text, ast.parse(text)) for path, text in read)
+    return tuple(
+        Source(path.relative_to(PACKAGE), path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
+    )
 
 
 def sizes(files: Sequence[Source]) -> Iterator[Figure]:
@@ -208,10 +212,12 @@ def mentions(files: Sequence[Source], kind: ListedKind) -> dict[Path, int]:
 
     What converters say of it in other tools' files is not counted.
     """
+    named = re.compile(rf"^.*(?:{kind.names}).*$", re.I | re.M)
     found = {
-        file.path: len(re.findall(rf"^.*(?:{kind.names}).*$", _code(file), re.I | re.M))
+        file.path: len(named.findall(_code(file)))
         for file in files
-        if not (_is_own(file, kind) or _CONVERTS.search(str(file.path)) or str(file.path) in kind.question)
+        if named.search(file.text)
+        and not (_is_own(file, kind) or _CONVERTS.search(str(file.path)) or str(file.path) in kind.question)
     }
     return {path: count for path, count in found.items() if count}
 
