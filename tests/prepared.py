@@ -14,6 +14,7 @@ import importlib
 import marshal
 import os
 import pkgutil
+import resource
 import runpy
 import select
 import shutil
@@ -35,6 +36,8 @@ _READERS: Final = {"message_client": "answer", "client_reader": "read"}
 _NUMBER: Final = struct.Struct("=i")
 #: Of Python's own variables those that change nothing here.
 _HARMLESS: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+#: What a forked process may use is what the one that asks for it may: memory, and seconds of a processor.
+_LIMITED: Final = (int(resource.RLIMIT_AS), int(resource.RLIMIT_CPU))
 #: The program on PATH. What decides how Python itself works, no fork can take over: then it is the installed one.
 _PROGRAM: Final = """\
 #!{python} -IS
@@ -42,10 +45,11 @@ import os, sys
 try:
     if any(name.startswith(("PYTHON", "LC_")) and name not in {harmless!r} or name == "TZ" for name in os.environ):
         raise OSError
-    import _signal as signal, _socket as socket, marshal
+    import _signal as signal, _socket as socket, marshal, resource
     mask = os.umask(0)
     os.umask(mask)
-    wanted = marshal.dumps(("command", sys.argv[1:], dict(os.environ), os.getcwd(), mask))
+    limits = tuple((number, resource.getrlimit(number)) for number in {limited!r})
+    wanted = marshal.dumps(("command", sys.argv[1:], dict(os.environ), os.getcwd(), mask, limits))
     channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     channel.connect({address!r})
     streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
@@ -92,7 +96,13 @@ class Prepared:
     def _write_program(self, installed: Path) -> None:
         program = self.programs / "reconciler"
         program.write_text(
-            _PROGRAM.format(python=sys.executable, harmless=_HARMLESS, address=self._address, installed=str(installed)),
+            _PROGRAM.format(
+                python=sys.executable,
+                harmless=_HARMLESS,
+                limited=_LIMITED,
+                address=self._address,
+                installed=str(installed),
+            ),
             encoding="utf-8",
         )
         program.chmod(0o755)
@@ -101,7 +111,8 @@ class Prepared:
         """What ``python -m MODULE ARGUMENT…`` ends with; a negative number is the signal that ended it."""
         mask = os.umask(0)
         os.umask(mask)
-        channel = _asked(self._address, ("module", [module, *arguments], dict(os.environ), os.getcwd(), mask), 0, 1, 2)
+        request = ("module", [module, *arguments], dict(os.environ), os.getcwd(), mask, _limits())
+        channel = _asked(self._address, request, 0, 1, 2)
         with channel:
             _number(channel)
             return os.waitstatus_to_exitcode(_number(channel))
@@ -182,10 +193,15 @@ def _started_reader(address: str, module: str) -> Forked:
     from reconciler.adapters.child_environment import child_environment
 
     (task, to_task), (from_reply, reply) = os.pipe(), os.pipe()
-    channel = _asked(address, ("reader", [module], child_environment(), os.getcwd(), 0o077), task, reply, 2)
+    request = ("reader", [module], child_environment(), os.getcwd(), 0o077, _limits())
+    channel = _asked(address, request, task, reply, 2)
     for theirs in (task, reply):
         os.close(theirs)
     return Forked(channel, to_task, from_reply)
+
+
+def _limits() -> tuple[tuple[int, tuple[int, int]], ...]:
+    return tuple((number, resource.getrlimit(number)) for number in _LIMITED)
 
 
 def _asked(address: str, request: tuple[Any, ...], *streams: int) -> socket.socket:
@@ -277,9 +293,18 @@ def _begin(channel: socket.socket, others: list[Any], address: str) -> list[_Beg
 
 
 def _become(  # noqa: PLR0917
-    streams: list[int], address: str, kind: str, words: list[str], environment: dict[str, str], place: str, mask: int
+    streams: list[int],
+    address: str,
+    kind: str,
+    words: list[str],
+    environment: dict[str, str],
+    place: str,
+    mask: int,
+    limits: tuple[tuple[int, tuple[int, int]], ...],
 ) -> None:
     """The process that was asked for; a reader does not return."""
+    for resource_number, limit in limits:
+        resource.setrlimit(resource_number, limit)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number, given in enumerate(streams):
         os.dup2(given, number)

@@ -5,7 +5,6 @@ import json
 import re
 import resource
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -17,6 +16,7 @@ from reconciler.manifest import ManifestError, Source, desired_state, load, rend
 from reconciler.model import ClusterState
 from reconciler.plan.file.document import seal
 from tests.integration.hostile import HOSTILE, assert_harmless
+from tests.prepared import prepared
 
 _DAY = datetime.date(2026, 1, 1)
 _TEXTS = [path.read_text(encoding="utf-8") for path in sorted(Path("examples").rglob("*.yaml"))]
@@ -132,8 +132,7 @@ def _limited(*words: str, place: Path) -> "subprocess.CompletedProcess[str]":
         resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
         resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 
-    program = "from reconciler.cli.main import main; main()"
-    line = [sys.executable, "-c", program, *words]
+    line = [str(prepared().programs / "reconciler"), *words]
     return subprocess.run(line, cwd=place, capture_output=True, text=True, check=False, preexec_fn=limits)
 
 

@@ -3,6 +3,7 @@
 import fcntl
 import marshal
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -145,3 +146,15 @@ def _reading(program: str) -> "Iterator[subprocess.Popen[bytes]]":
 
 def _unread(pipe: int) -> int:
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def test_a_command_may_use_what_the_one_who_starts_it_may(program: str, tmp_path: Path) -> None:
+    """Else no test of what exhausts a machine could see it."""
+
+    def limits() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 26, 1 << 26))
+
+    (tmp_path / "team.yaml").write_text("# " + "x" * 10_000_000)
+    words = [program, "validate", "team.yaml"]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False, preexec_fn=limits).returncode != 0
