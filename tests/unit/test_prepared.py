@@ -154,7 +154,7 @@ def test_a_command_may_use_what_the_one_who_starts_it_may(program: str, tmp_path
     def limits() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (1 << 26, 1 << 26))
 
-    (tmp_path / "team.yaml").write_text("# " + "x" * 10_000_000)
+    (tmp_path / "team.yaml").write_text("# " + "x" * 33_000_000)
     words = [program, "validate", "team.yaml"]
     assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 0
     assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False, preexec_fn=limits).returncode != 0
