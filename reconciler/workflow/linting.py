@@ -2,8 +2,7 @@
 
 import datetime
 
-from reconciler.access.lint import LintFinding
-from reconciler.access.lint import lint as findings
+from reconciler.access.lint import RULES, LintFinding, LintState, findings
 from reconciler.access.lint.rules.redundant import redundant
 from reconciler.access.lint.rules.stale import expired
 from reconciler.access.minimise import Minimised
@@ -50,12 +49,14 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
     declaration = state.declaration
     # What is declared tells of a topic that it shall be, not that no other is there.
     topics = state.view.topics if state.state is not None else None
+    names = None if topics is None else frozenset(topics)
     types = (declaration.flavor if declaration is not None else APACHE).principal_types
-    view, told_of = with_condition(
-        state.view,
-        lambda one: findings(one.authorizer, topics=topics, principals=principals, as_of=day, principal_types=types),
-    )
-    found = sorted([*told_of, *_expired(state)], key=lambda finding: finding.order)
+    whole = LintState(state.view.authorizer, names, principals, day, principal_types=types)
+    rules = {on_facts: [rule for rule in RULES if rule.on_facts is on_facts] for on_facts in (False, True)}
+    told_of = findings(whole, rules[False])
+    # Only these rules can find something else where a fact is in doubt.
+    view, more = with_condition(state.view, lambda one: findings(whole.about(one.authorizer), rules[True]))
+    found = sorted([*told_of, *more, *_expired(state)], key=lambda finding: finding.order)
     waivers: tuple[LintWaiver, ...] = ()
     if state.manifests is not None and declaration is not None:
         waivers = tuple(item for item in lint_waivers(state.manifests, declaration.name) if item.waiver.stands(day))

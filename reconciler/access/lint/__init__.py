@@ -1,15 +1,16 @@
 """Lint: findings about a set of bindings, each with a rule, evidence and advice. Pure; today's date is an input."""
 
 import datetime
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from reconciler.access.authorizer import Authorizer
+from reconciler.access.evidence import Note
 from reconciler.access.lint.rule import LintFinding, LintRule, LintState, Severity
 from reconciler.access.lint.rules import GROUPS, RULES, rule_of
 from reconciler.model import APACHE, Declaration
 
-__all__ = ["GROUPS", "RULES", "LintFinding", "LintRule", "Severity", "lint", "rule_of"]
+__all__ = ["GROUPS", "RULES", "LintFinding", "LintRule", "LintState", "Severity", "findings", "lint", "rule_of"]
 
 
 def lint(
@@ -27,11 +28,16 @@ def lint(
     expires. ``principal_types`` are those that the brokers know (:class:`reconciler.model.Flavor`).
     """
     topics, principals = (None if names is None else frozenset(names) for names in (topics, principals))
-    state = LintState(authorizer, topics, principals, as_of, soon, principal_types)
-    found = (_placed(finding, authorizer) for rule in RULES for finding in rule.check(state))
+    return findings(LintState(authorizer, topics, principals, as_of, soon, principal_types))
+
+
+def findings(state: LintState, rules: Iterable[LintRule] = RULES) -> list[LintFinding]:
+    """The same of a state, by some of the rules."""
+    notes = state.authorizer.sources.notes
+    found = (_placed(finding, notes.get(finding.binding)) for rule in rules for finding in rule.check(state))
     return sorted(found, key=lambda finding: finding.order)
 
 
-def _placed(finding: LintFinding, authorizer: Authorizer) -> LintFinding:
-    note = authorizer.sources.notes.get(finding.binding)
-    return replace(finding, origin=note.origin if isinstance(note, Declaration) else note)
+def _placed(finding: LintFinding, note: Note) -> LintFinding:
+    origin = note.origin if isinstance(note, Declaration) else note
+    return finding if origin is None else replace(finding, origin=origin)

@@ -1,6 +1,8 @@
 """Which bindings cover another: bindings that make it redundant, DENYs over an ALLOW, DENYs without effect."""
 
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
+from typing import TypeAlias
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.grants import OperationGrants
@@ -32,56 +34,84 @@ def effect_bits(binding: AclBinding, version: KafkaVersion) -> int:
 
     DELETE on CLUSTER counts, because it permits to delete topics.
     """
-    kind, entry = binding.pattern.resource_type, binding.entry
-    mask = ENTRY_MASKS[entry.permission_type][entry.operation]
+    _, _, operation, permission_type = binding[1]
+    return _effect(binding[0][0], operation, permission_type, version)
+
+
+@lru_cache(maxsize=4_096)
+def _effect(
+    kind: ResourceType, operation: AclOperation, permission_type: AclPermissionType, version: KafkaVersion
+) -> int:
+    mask = ENTRY_MASKS[permission_type][operation]
     kept = bits(supported(kind, version))
     if kind is ResourceType.CLUSTER:
         kept |= 1 << AclOperation.DELETE
-    return (
-        (mask >> DENIED if entry.permission_type is AclPermissionType.DENY else mask | mask >> IMPLIED) & kept & EVERY
-    )
+    return (mask >> DENIED if permission_type is AclPermissionType.DENY else mask | mask >> IMPLIED) & kept & EVERY
+
+
+#: A resource type, a principal, and the names of a pattern.
+_Place: TypeAlias = tuple[ResourceType, str, NameSet]
 
 
 class Covering:
     """Bindings by principal and pattern, to find those around another one."""
 
-    __slots__ = ("_by_place", "_lengths", "version")
+    __slots__ = ("_around", "_by_place", "_last", "_lengths", "version")
 
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
         """Group the bindings by type, principal and name set."""
         self.version = version
-        self._by_place: dict[tuple[ResourceType, str, NameSet], set[AclBinding]] = {}
+        self._by_place: dict[_Place, set[AclBinding]] = {}
         # Look up by the lengths that a principal's prefixes have: there are fewer than prefixes of a long name.
         self._lengths: dict[tuple[ResourceType, str], set[int]] = {}
+        #: Of the place that was asked about last: in order, neighbours on one pattern come together.
+        self._last: _Place | None = None
+        self._around: list[AclBinding] = []
         for binding in bindings:
-            kind, who, key = place = self._place(binding)
-            self._by_place.setdefault(place, set()).add(binding)
+            place = self._place(binding)
+            found = self._by_place.get(place)
+            if found is not None:
+                found.add(binding)
+                continue
+            self._by_place[place] = {binding}
+            kind, who, key = place
             if not key.literal:
                 self._lengths.setdefault((kind, who), set()).add(len(key.text))
 
     @staticmethod
-    def _place(binding: AclBinding) -> tuple[ResourceType, str, NameSet]:
-        return binding.pattern.resource_type, binding.entry.principal, names_of(binding.pattern)
+    def _place(binding: AclBinding) -> _Place:
+        pattern = binding[0]
+        return pattern[0], binding[1][0], names_of(pattern)
 
     def remove(self, binding: AclBinding) -> None:
         """Remove a binding."""
         self._by_place[self._place(binding)].discard(binding)
+        self._last = None
 
     def around(self, binding: AclBinding, permission_type: AclPermissionType) -> list[AclBinding]:
         """Bindings of that kind that apply to every request to which ``binding`` can apply; sorted, without itself."""
-        kind, key = binding.pattern.resource_type, names_of(binding.pattern)
-        return sorted(
-            {
-                other
-                for who in dict.fromkeys((binding.entry.principal, WILDCARD_PRINCIPAL))
-                for place in self._containing(kind, who, key)
-                for other in self._by_place.get((kind, who, place), ())
-                if other != binding
-                and other.entry.permission_type is permission_type
-                and covers(other.pattern, binding.pattern)
-                and self._host_covers(other.entry.host, binding.entry.host)
-            }
-        )
+        neighbours = self._neighbours(binding)
+        host = binding.entry.host
+        return [
+            other
+            for other in neighbours
+            if other[1][3] is permission_type and other != binding and self._host_covers(other[1][1], host)
+        ]
+
+    def _neighbours(self, binding: AclBinding) -> list[AclBinding]:
+        """What its principal and ``User:*`` have on patterns around the binding's own, sorted."""
+        place = self._place(binding)
+        if place != self._last:
+            kind, who, key = place
+            found: set[AclBinding] = set()
+            for one in dict.fromkeys((who, WILDCARD_PRINCIPAL)):
+                for names in self._containing(kind, one, key):
+                    there = self._by_place.get((kind, one, names))
+                    # All of one place have one pattern.
+                    if there and covers(next(iter(there)).pattern, binding.pattern):
+                        found |= there
+            self._last, self._around = place, sorted(found)
+        return self._around
 
     def _containing(self, kind: ResourceType, who: str, key: NameSet) -> Iterator[NameSet]:
         """The name sets of a principal that may contain ``key``."""
@@ -113,8 +143,10 @@ class Covering:
 
         Of two that cover each other only the later one in order is redundant.
         """
-        wanted = effect_bits(binding, self.version)
         candidates = self.around(binding, binding.entry.permission_type)
+        if not candidates:
+            return ()
+        wanted = effect_bits(binding, self.version)
         mutual = [other for other in candidates if other > binding and self._same_reach(other, binding)]
         return self.enough(wanted, [other for other in candidates if other not in mutual]) if wanted else ()
 
@@ -124,8 +156,9 @@ class Covering:
 
     def shadow(self, binding: AclBinding) -> tuple[AclBinding, ...]:
         """The DENYs that together cover an ALLOW completely."""
-        wanted = effect_bits(binding, self.version)
-        return self.enough(wanted, self.around(binding, AclPermissionType.DENY)) if wanted else ()
+        denies = self.around(binding, AclPermissionType.DENY)
+        wanted = effect_bits(binding, self.version) if denies else 0
+        return self.enough(wanted, denies) if wanted else ()
 
 
 class IdleDenies:

@@ -2,14 +2,17 @@
 
 import datetime
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.lint.covering import Covering
 from reconciler.dataclass import dataclass
-from reconciler.model import APACHE, AclBinding, AclPermissionType, Origin
+from reconciler.model import APACHE, AclBinding, AclPermissionType, Origin, ResourceType
 
+#: What :attr:`LintState.names` calls principals.
+PRINCIPAL: Final = "principal"
 #: ``error``: the binding cannot be meant as it is. ``warning``: it may be.
 Severity: TypeAlias = Literal["error", "warning"]
 #: What removing the bindings that a rule finds does. ``same``: access stays the same, which is proven first.
@@ -32,10 +35,18 @@ class LintState:
     soon: datetime.timedelta = datetime.timedelta(days=30)
     principal_types: frozenset[str] = APACHE.principal_types
 
+    def about(self, authorizer: Authorizer) -> "LintState":
+        """The same bindings where facts about the cluster are in doubt (:meth:`Authorizer.doubting`)."""
+        other = replace(self, authorizer=authorizer)
+        # What is known of the bindings alone stays, and costs most.
+        kept = ("bindings", "allows", "names", "covering", "redundant")
+        other.__dict__.update((name, self.__dict__[name]) for name in kept if name in self.__dict__)
+        return other
+
     @cached_property
     def bindings(self) -> tuple[AclBinding, ...]:
         """All bindings, sorted."""
-        return tuple(sorted(self.authorizer.bindings))
+        return tuple(sorted(self.authorizer.interpretations.bindings))
 
     @cached_property
     def allows(self) -> tuple[AclBinding, ...]:
@@ -45,7 +56,18 @@ class LintState:
     @cached_property
     def covering(self) -> Covering:
         """The bindings, indexed for the question which of them cover another one."""
-        return Covering(self.authorizer.bindings, self.authorizer.covering_version)
+        return Covering(self.bindings, self.authorizer.covering_version)
+
+    @cached_property
+    def names(self) -> dict[str, dict[str, AclBinding]]:
+        """Principals, and the names of each resource type by its noun, each with its first binding."""
+        found: dict[str, dict[str, AclBinding]] = {PRINCIPAL: {}, **{kind.noun: {} for kind in ResourceType}}
+        principals, by_type = found[PRINCIPAL], {kind: found[kind.noun] for kind in ResourceType}
+        for binding in self.bindings:
+            pattern, entry = binding
+            principals.setdefault(entry[0], binding)
+            by_type[pattern[0]].setdefault(pattern[1], binding)
+        return {what: used for what, used in found.items() if used}
 
     @cached_property
     def redundant(self) -> dict[AclBinding, tuple[AclBinding, ...]]:
@@ -59,6 +81,7 @@ class LintRule:
     """A rule. ``code`` (``KA009``) and ``name`` (``everybody``) are stable and never change their meaning.
 
     ``about`` and ``cure`` are Markdown: the rule's section in ``docs/lint.md``, and what ``lint --explain`` prints.
+    ``on_facts``: what it finds rests on super users or on default-allow, not on the bindings alone.
     """
 
     code: str
@@ -68,6 +91,7 @@ class LintRule:
     cure: str
     check: Callable[[LintState], "Iterator[LintFinding]"]
     fix: Fix = "none"
+    on_facts: bool = False
 
     def found(
         self,
@@ -101,11 +125,11 @@ class LintFinding:
 
 
 def lint_rule(
-    code: str, severity: Severity, about: str, cure: str, fix: Fix = "none"
+    code: str, severity: Severity, about: str, cure: str, fix: Fix = "none", *, on_facts: bool = False
 ) -> Callable[[Callable[[LintState], Iterator[LintFinding]]], LintRule]:
     """Make a rule of its check; the function's name becomes the rule's: ``open_prefix`` is ``open-prefix``."""
 
     def rule(check: Callable[[LintState], Iterator[LintFinding]]) -> LintRule:
-        return LintRule(code, check.__name__.replace("_", "-"), severity, about, cure, check, fix)
+        return LintRule(code, check.__name__.replace("_", "-"), severity, about, cure, check, fix, on_facts)
 
     return rule

@@ -1,11 +1,12 @@
 """One example for each rule, and what must not be found."""
 
 import datetime
+from typing import Any
 
 import pytest
 
 from reconciler.access import Authorizer, lint, minimise
-from reconciler.access.lint import RULES, rule_of
+from reconciler.access.lint import RULES, LintState, findings, rule_of
 from reconciler.model import FLAVORS, Declaration, Expiry, Origin
 from tests.unit.access.bindings import binding, bindings
 from tests.unit.access.lint_page import PAGE, refreshed
@@ -186,3 +187,18 @@ def test_principal_types_that_the_brokers_know_are_alive() -> None:
     assert [one.binding.entry.principal for one in found if one.rule.code == "KA005"] == ["Robot:x"]
     plain = lint(Authorizer(dict.fromkeys(bound)))
     assert len([one for one in plain if one.rule.code == "KA005"]) == 3
+
+
+@pytest.mark.parametrize("facts", [{"default_allow": True}, {"super_users": ["User:a", "User:b"]}])
+def test_only_rules_that_say_so_rest_on_facts(facts: dict[str, Any]) -> None:
+    marks = test_each_rule_finds_what_it_is_for.pytestmark  # type: ignore[attr-defined]
+    cases = next(mark for mark in marks if mark.name == "parametrize").args[1]
+    texts = {text for _, found, others in cases for text in (found, *others)}
+    certain = Authorizer(bindings(*texts), ["User:a"], allow_everyone_if_no_acl_found=False)
+    state = LintState(certain, frozenset({"paying"}), frozenset({"User:a"}), DAY)
+    doubted = certain.doubting(**facts)
+    for rule in RULES:
+        fresh = findings(LintState(doubted, state.topics, state.principals, DAY), [rule])
+        assert fresh == findings(state.about(doubted), [rule])
+        if not rule.on_facts:
+            assert fresh == findings(state, [rule])

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 
-from reconciler.access.lint.rule import LintFinding, LintState, lint_rule
-from reconciler.model import AclBinding, ResourceType
+from reconciler.access.lint.rule import PRINCIPAL, LintFinding, LintState, lint_rule
+from reconciler.model import ResourceType
 from reconciler.model.confusables import look_alikes
 from reconciler.model.confusables import mixed_scripts as scripts_of
 from reconciler.model.naming import as_name
-
-_PRINCIPAL = "principal"
 
 
 @lint_rule(
@@ -21,8 +19,8 @@ _PRINCIPAL = "principal"
 )
 def confusable(state: LintState) -> Iterator[LintFinding]:
     """Principals, and names of one resource type, that look alike."""
-    for what, used in _names(state).items():
-        others = {_PRINCIPAL: state.principals, ResourceType.TOPIC.noun: state.topics}.get(what) or frozenset()
+    for what, used in state.names.items():
+        others = {PRINCIPAL: state.principals, ResourceType.TOPIC.noun: state.topics}.get(what) or frozenset()
         for alike in look_alikes(used.keys() | others):
             first, *rest = alike
             # The first spelling is the reference where it is used. Known only by name, each of the others is suspect.
@@ -47,18 +45,9 @@ def confusable(state: LintState) -> Iterator[LintFinding]:
 )
 def mixed_scripts(state: LintState) -> Iterator[LintFinding]:
     """Principals and names that mix scripts."""
-    for what, used in _names(state).items():
+    for what, used in state.names.items():
         for name, binding in used.items():
             scripts = scripts_of(name)
             if scripts:
                 message = f"the {what} {as_name(name)} mixes letters of {' and '.join(scripts)}"
                 yield mixed_scripts.found(binding, message, "type the name again in one script")
-
-
-def _names(state: LintState) -> dict[str, dict[str, AclBinding]]:
-    """The names of the bindings by what they name, each with its first binding."""
-    found: dict[str, dict[str, AclBinding]] = {}
-    for binding in state.bindings:
-        found.setdefault(_PRINCIPAL, {}).setdefault(binding.entry.principal, binding)
-        found.setdefault(binding.pattern.resource_type.noun, {}).setdefault(binding.pattern.name, binding)
-    return found

@@ -46,6 +46,7 @@ def shadowed(state: LintState) -> Iterator[LintFinding]:
     "have an effect there.",
     "Remove it, unless it guards against later ALLOWs; then waive the finding with that reason.",
     "asked",
+    on_facts=True,
 )
 def idle_deny(state: LintState) -> Iterator[LintFinding]:
     """DENYs that take nothing away."""

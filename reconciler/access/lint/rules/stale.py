@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.access.by_resource_type import on_some_resource
-from reconciler.access.lint.rule import LintFinding, LintState, lint_rule
+from reconciler.access.lint.rule import PRINCIPAL, LintFinding, LintState, lint_rule
 from reconciler.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -30,6 +30,7 @@ _OTHER_HALF: Final = {
     "fails at the missing half.",
     "Grant the other half, or remove this. A consumer that assigns partitions itself and commits nothing needs no "
     "group: waive it.",
+    on_facts=True,
 )
 def half_a_grant(state: LintState) -> Iterator[LintFinding]:
     """READ on topics without a group, WRITE on a transactional id without a topic."""
@@ -132,11 +133,7 @@ def _dated(state: LintState) -> Iterator[tuple[AclBinding, Expiry]]:
 )
 def case(state: LintState) -> Iterator[LintFinding]:
     """Principals, and names of one resource type, that differ only by case."""
-    spellings: dict[tuple[str, str], dict[str, AclBinding]] = {}
-    for binding in state.bindings:
-        for kind, text in (("", binding.entry.principal), (binding.pattern.resource_type.name, binding.pattern.name)):
-            spellings.setdefault((kind, text.casefold()), {}).setdefault(text, binding)
-    for (kind, _), found in sorted(spellings.items()):
+    for kind, found in _respelt(state):
         first, *others = sorted(found)
         for other in others:
             what = f"{kind} name" if kind else "principal"
@@ -147,3 +144,16 @@ def case(state: LintState) -> Iterator[LintFinding]:
                 related=(found[first],),
                 evidence=(first, other),
             )
+
+
+def _respelt(state: LintState) -> Iterator[tuple[str, dict[str, AclBinding]]]:
+    """The spellings of each name that has several, with a binding each; a resource type, or nothing for principals."""
+    for what, used in state.names.items():
+        first, others = dict[str, str](), dict[str, list[str]]()
+        for text in used:
+            folded = text.casefold()
+            if first.setdefault(folded, text) != text:
+                others.setdefault(folded, []).append(text)
+        for folded, more in others.items():
+            kind = "" if what == PRINCIPAL else what.upper().replace(" ", "_")
+            yield kind, {text: used[text] for text in (first[folded], *more)}
