@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.edit_options import Keeping, edit_options, keep
-from reconciler.cli.exits import Exit
+from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.grant_options import cluster_of_edit, resource_argument, said, until_option
 from reconciler.cli.now_options import AtOnce, give_now, now_options
 from reconciler.cli.options import as_of_option, connection_options, output_option, path_option
@@ -78,6 +78,8 @@ def command(
     terms = GrantTerms(until, reason, ticket)
     found = grant(path or project_path(), cluster, asked, terms, as_of, connection)
     said(found.notes)
+    if at_once.out is not None and not at_once.now:
+        raise CommandError("--out saves the plan of --now", "add --now", Exit.USAGE)
     if at_once.now:
         status = give_now(path or project_path(), cluster, asked, terms, connection, at_once)
         if status != Exit.OK:

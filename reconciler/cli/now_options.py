@@ -1,6 +1,8 @@
-"""``grant --now``: its options, and the run that gives the access."""
+"""``grant --now`` and ``revoke --now``: their options, and the runs that give access and end it."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -9,18 +11,27 @@ from reconciler.cli.console import error, info, out, style_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import gathered, guardrails_option, with_options, yes_option
 from reconciler.dataclass import dataclass
+from reconciler.report.style import safe
 from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
+    from reconciler.apply import Result
+    from reconciler.cli.terminal import Terminal
+    from reconciler.workflow.applying import ApplyOptions
     from reconciler.workflow.granting import AskedAccess, GrantTerms
+    from reconciler.workflow.planning import Planned
 
 
 @dataclass(frozen=True, slots=True)
 class AtOnce:
-    """Whether access is given at once, and how the run of it is agreed to, written down and kept apart from others."""
+    """Whether a cluster is changed at once, and how the run is agreed to, written down and kept apart from others.
+
+    ``out`` is the file of a plan that is only saved.
+    """
 
     now: bool = False
     yes: bool = False
+    out: str | None = None
     require_approvals: int | None = None
     guardrails: str | None = None
     journal: str | None = None
@@ -28,6 +39,26 @@ class AtOnce:
     audit_topic: str | None = None
     operator: str | None = None
     lease: bool = False
+
+    @property
+    def apply_options(self) -> "ApplyOptions":
+        """How the run is written down and kept apart."""
+        from reconciler import workflow
+        from reconciler.apply import LeaseRequest
+
+        records = workflow.RecordOptions(self.journal, self.audit, self.audit_topic, self.operator)
+        lease = LeaseRequest(records.who()) if self.lease else None
+        return workflow.ApplyOptions(records=records, lease=lease, guardrails=self.guardrails)
+
+
+_RECORDED: Final = (
+    guardrails_option,
+    click.option("--journal", metavar="FILE", help="With --now: journal file.  [default: none]"),
+    click.option("--audit", metavar="FILE", help="With --now: append a JSON audit record for each step."),
+    click.option("--audit-topic", metavar="TOPIC", help="With --now: send the audit records to a topic."),
+    click.option("--operator", metavar="NAME", help="With --now: operator name in the records.  [default: USER@HOST]"),
+    click.option("--lease", is_flag=True, help="With --now: hold the cluster's lease meanwhile."),
+)
 
 
 #: ``--now`` and what belongs to it, handed over as ``at_once``.
@@ -42,19 +73,29 @@ now_options: Final = with_options(
         ),
         yes_option,
         click.option(
+            "--out",
+            metavar="PLAN",
+            help="With --now: only save the plan, for people to sign; “reconciler apply PLAN” performs it.",
+        ),
+        click.option(
             "--require-approvals",
             metavar="N",
             type=click.IntRange(min=1),
-            help="Refuse --now: people approve saved plans only.",
+            help="Refuse --now without --out: people approve saved plans.",
         ),
-        guardrails_option,
-        click.option("--journal", metavar="FILE", help="With --now: journal file.  [default: none]"),
-        click.option("--audit", metavar="FILE", help="With --now: append a JSON audit record for each step."),
-        click.option("--audit-topic", metavar="TOPIC", help="With --now: send the audit records to a topic."),
+        *_RECORDED,
+    )
+)
+#: The same for access that ends at once.
+end_now_options: Final = with_options(
+    gathered(
+        "at_once",
+        AtOnce,
         click.option(
-            "--operator", metavar="NAME", help="With --now: operator name in the records.  [default: USER@HOST]"
+            "--now", is_flag=True, help="End break-glass access on the cluster at once, too; no other access."
         ),
-        click.option("--lease", is_flag=True, help="With --now: hold the cluster's lease meanwhile."),
+        yes_option,
+        *_RECORDED,
     )
 )
 
@@ -67,32 +108,88 @@ def give_now(
     connection: ConnectionOptions,
     at_once: AtOnce,
 ) -> int:
-    """Give the access on the cluster; the exit status."""
-    from reconciler import workflow
-    from reconciler.apply import LeaseRequest
-    from reconciler.cli.terminal import Terminal
-    from reconciler.report.checks import checks_lines
-    from reconciler.report.result_text import result_lines
-    from reconciler.workflow.break_glass import break_glass
-    from reconciler.workflow.reasons import FailedChecksError
+    """Give the access on the cluster, or save the plan of it; the exit status."""
+    from reconciler.workflow.break_glass import break_glass, plan_break_glass
 
-    if at_once.require_approvals is not None:
-        raise CommandError("people approve saved plans, and --now makes none", "merge the grant, plan, sign, apply")
-    if not at_once.yes and not sys.stdin.isatty():
-        raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
-    records = workflow.RecordOptions(at_once.journal, at_once.audit, at_once.audit_topic, at_once.operator)
-    lease = LeaseRequest(records.who()) if at_once.lease else None
-    options = workflow.ApplyOptions(records=records, lease=lease, guardrails=at_once.guardrails)
-    try:
-        result = break_glass(
-            path, cluster, asked, terms, connection, options, attendant=Terminal(at_once.yes, expand=False)
+    terminal = _terminal(at_once)
+    if at_once.out is not None:
+        planned = plan_break_glass(
+            path, cluster, asked, terms, connection, guardrails=at_once.guardrails, tell=terminal.tell
         )
-    except FailedChecksError as failed:
-        info("\n".join(checks_lines(failed.checks, style_for(sys.stderr))))
-        raise
-    out(result_lines(result, style_for(sys.stdout)))
-    if not result.succeeded:
+        return _saved(planned, at_once.out, terminal)
+    if at_once.require_approvals is not None:
+        raise CommandError("people approve saved plans", "save it with --out PLAN, have it signed, apply it")
+    _check_consent(at_once)
+    with _shown_checks():
+        result = break_glass(path, cluster, asked, terms, connection, at_once.apply_options, attendant=terminal)
+    if not _said(result):
         error(result.stopped or "not all of it was given: nothing was written to the manifests")
         return Exit.ERROR
     info(f"break-glass access until {terms.expires}: “reconciler serve --act” ends it then, merged or not")
     return Exit.OK
+
+
+def end_now(
+    path: str, cluster: str | None, asked: "AskedAccess", connection: ConnectionOptions, at_once: AtOnce
+) -> int:
+    """End break-glass access on the cluster; the exit status."""
+    from reconciler.workflow.break_glass import end_break_glass
+
+    _check_consent(at_once)
+    options = at_once.apply_options
+    result = end_break_glass(path, cluster, asked, None, connection, options, attendant=_terminal(at_once))
+    if not _said(result):
+        error(result.stopped or "not all of it was ended: its end stays as it was")
+        return Exit.ERROR
+    return Exit.OK
+
+
+def _terminal(at_once: AtOnce) -> "Terminal":
+    from reconciler.cli.terminal import Terminal
+
+    return Terminal(at_once.yes, expand=False)
+
+
+def _check_consent(at_once: AtOnce) -> None:
+    if not at_once.yes and not sys.stdin.isatty():
+        raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
+
+
+def _saved(planned: "Planned", file: str, terminal: "Terminal") -> int:
+    from reconciler.report.checks import checks_lines
+    from reconciler.workflow.checks import checks_of
+    from reconciler.workflow.planning import save_plan
+
+    checks = checks_of(planned)
+    terminal.review(planned.plan)
+    if planned.plan.refusals:
+        error("a guard refuses this plan: it was not saved")
+        return Exit.REFUSED
+    if checks.stops:
+        info("\n".join(checks_lines(checks, style_for(sys.stderr))))
+        error("policy checks failed: the plan was not saved")
+        return Exit.FAILED_CHECK
+    digest = save_plan(planned.plan, file)
+    info(f"saved {safe(file)} ({digest}): have it signed with “reconciler approve”, then apply it with")
+    info("--require-approvals, or with --require-id and this id. Nothing was sent.")
+    return Exit.OK
+
+
+def _said(result: "Result") -> bool:
+    """Print what was done; whether all of it was."""
+    from reconciler.report.result_text import result_lines
+
+    out(result_lines(result, style_for(sys.stdout)))
+    return result.succeeded
+
+
+@contextmanager
+def _shown_checks() -> Iterator[None]:
+    from reconciler.report.checks import checks_lines
+    from reconciler.workflow.reasons import FailedChecksError
+
+    try:
+        yield
+    except FailedChecksError as failed:
+        info("\n".join(checks_lines(failed.checks, style_for(sys.stderr))))
+        raise

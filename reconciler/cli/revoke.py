@@ -4,8 +4,10 @@ import datetime
 
 import click
 
+from reconciler.cli.console import progress
 from reconciler.cli.edit_options import Keeping, edit_options, keep
 from reconciler.cli.grant_options import cluster_of_edit, optional_resource_argument, said
+from reconciler.cli.now_options import AtOnce, end_now, end_now_options
 from reconciler.cli.options import as_of_option, connection_options, output_option, path_option
 from reconciler.cli.questions import (
     asked_host,
@@ -30,6 +32,7 @@ from reconciler.workflow.options import ConnectionOptions
 @cluster_of_edit
 @edit_options
 @connection_options
+@end_now_options
 @as_of_option
 @output_option
 def command(
@@ -45,17 +48,18 @@ def command(
     cluster: str | None,
     keeping: Keeping,
     connection: ConnectionOptions,
+    at_once: AtOnce,
     as_of: datetime.date | None,
     output: str,
 ) -> int:
     """Take from a principal what the manifests grant it: one operation, or with PRINCIPAL alone everything.
 
     Only rules for exactly these names go; what else grants the same is named. You see what the edit does to access, and
-    get a patch; --write writes it. No cluster is contacted.
+    get a patch; --write writes it. No cluster is contacted, except with --now: it ends break-glass access at once.
     """
     from reconciler.cli.defaults import project_path
     from reconciler.cli.exits import CommandError, Exit
-    from reconciler.workflow.granting import AskedAccess, revoke
+    from reconciler.workflow.granting import AskedAccess, NotDeclaredError, revoke
 
     if operation is not None and resource_type is None:
         raise CommandError(f"{operation} on what?", "give TYPE and NAME, as in READ topic orders", Exit.USAGE)
@@ -63,13 +67,18 @@ def command(
     if resource_type is not None:
         pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     operations = tuple(asked_operation(one, pattern) for one in (operation or "").split(",")) if pattern else ()
-    found = revoke(
-        path or project_path(),
-        cluster,
-        AskedAccess(asked_principal(principal), operations, pattern, asked_host(host)),
-        as_of,
-        connection,
-    )
+    asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
+    if at_once.now:
+        status = end_now(path or project_path(), cluster, asked, connection, at_once)
+        if status != Exit.OK:
+            return status
+    try:
+        found = revoke(path or project_path(), cluster, asked, as_of, connection)
+    except NotDeclaredError:
+        if not at_once.now:
+            raise
+        progress("No manifest declares it: nothing else to revoke.")
+        return Exit.OK
     said(found.notes)
     words = f"Revoke {operation.upper()} on {pattern}" if operation else "Revoke everything"
     return keep(found.edit, keeping, message=f"{words} of {principal}", output=output)

@@ -22,6 +22,7 @@ from reconciler.model.break_glass import (
     break_glass_mark,
     break_glass_marks,
     break_glass_over,
+    read_break_glass,
     running_break_glass,
 )
 from reconciler.model.bridge import (
@@ -232,6 +233,7 @@ __all__ = [
     "name_glob",
     "normal_form",
     "path_glob",
+    "read_break_glass",
     "read_moment",
     "readable",
     "refusal_of",

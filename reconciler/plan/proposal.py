@@ -7,7 +7,7 @@ from typing import Final
 
 from reconciler.dataclass import dataclass
 from reconciler.diff import DiffRules, Skipped
-from reconciler.model import APACHE, AclBinding, FactSource, Flavor, Scope
+from reconciler.model import APACHE, AclBinding, Expiry, FactSource, Flavor, Scope
 from reconciler.model.naming import as_name
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.default_allow.bridge import Bridges
@@ -81,11 +81,15 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the person who plans asks for; with ``undo``, to revert what was applied, whatever manifests declare."""
+    """What the person who plans asks for; with ``undo``, to revert what was applied, whatever manifests declare.
+
+    With ``break_glass``, access until then that no manifest need declare: every step creates an ALLOW.
+    """
 
     allow_deletes: bool = False
     selection: Selection = Selection()
     undo: bool = False
+    break_glass: Expiry | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,37 +1,31 @@
 """Performing a plan: planned just now, or reviewed before; checked again, agreed to, written down, verified."""
 
 import datetime
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
-from reconciler.access import TooMuchToDecideError
 from reconciler.adapters.clock import SystemClock
 from reconciler.apply import (
     ApplyEnvironment,
     Identity,
-    LeaseHeldError,
     LeaseRequest,
-    RefusedError,
     Result,
-    StalePlanError,
-    UndeclaredDefaultError,
-    UnprovenError,
     check,
     perform,
     reading,
     request_for,
 )
 from reconciler.dataclass import dataclass
-from reconciler.model import ClusterState, Delete, DesiredState, running_break_glass
-from reconciler.plan import Plan, StepState
-from reconciler.ports import ClusterError, ReadRequest
+from reconciler.model import ClusterState, DesiredState
+from reconciler.plan import Plan
+from reconciler.ports import ReadRequest
 from reconciler.report.checks import Checks
 from reconciler.workflow.access_doubts import authorizer_doubts
 from reconciler.workflow.admission import check_age, check_guardrails, check_ids, check_wanted
+from reconciler.workflow.apply_reasons import reasons
 from reconciler.workflow.approving import ApprovalRule, check_approvals
 from reconciler.workflow.attendant import Attendant, Unattended
+from reconciler.workflow.break_glass_marks import check_break_glass, marked, settled
 from reconciler.workflow.checks import checks_of
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.flavors import refuse_unstated
@@ -43,11 +37,8 @@ from reconciler.workflow.probe import barrier_of
 from reconciler.workflow.reasons import (
     DeclinedError,
     FailedChecksError,
-    HeldError,
     PlanRefusedError,
     RequestError,
-    StaleError,
-    TooMuchAccessError,
     WorkflowError,
 )
 from reconciler.workflow.records import RecordOptions, audit_head, audit_topic, earlier_runs, ledgers, new_run
@@ -122,7 +113,7 @@ def apply(
         result = _perform(
             _Performance(plan, planned.live, target, checks, connection, options, attendant, named, made_now=True)
         )
-        return _taken_over(result, target, planned.live, planned.desired)
+        return settled(result, plan, planned.live, target.cluster, planned.desired)
 
 
 def apply_plan(
@@ -149,6 +140,9 @@ def apply_plan(
             check_approvals(file, digest, options.approvals, now())
     elif options.approvals is not None:
         raise RequestError("people approve the bytes of a plan file, and this plan is not in a file")
+    if plan.options.break_glass is not None and options.require_id is None and options.approvals is None:
+        # No manifest vouches for it, so a file alone must not be enough.
+        raise RequestError("a break-glass plan is applied with --require-approvals, or with --require-id")
     named = check_ids(plan, options.require_id, *filter(None, [digest]))
     check_age(plan, options.max_age, now())
     with open_declared(path, cluster or plan.terms.cluster, connection, attendant.tell, options.guardrails) as (
@@ -162,31 +156,15 @@ def apply_plan(
             as_of = moment()
             wanted = desired(manifests, plan.terms.cluster, as_of)
             seen = look(target, manifests, wanted)
-            checks = checks_of(Planned(plan, live, target.declaration, wanted, manifests, seen), as_of)
+            # Who owns which file judges the edit, and not what is given at once.
+            judged = wanted if plan.options.break_glass is None else DesiredState()
+            checks = checks_of(Planned(plan, live, target.declaration, judged, manifests, seen), as_of)
         result = _perform(
             _Performance(
                 plan, live, target, checks, connection, options, attendant, named, wanted=wanted, digest=digest
             )
         )
-        return result if wanted is None else _taken_over(result, target, live, wanted)
-
-
-def _taken_over(result: Result, target: Target, live: ClusterState, wanted: DesiredState) -> Result:
-    """Break-glass access that the applied manifests declare for longer is access like any other: its mark goes.
-
-    Only a run that succeeded says so, with whatever review and approval it takes here. A mark that stays ends the
-    access at its time, and the next apply gives it again.
-    """
-    running = running_break_glass(live.bindings, moment()) if result.succeeded else {}
-    marks = []
-    for binding, one in running.items():
-        said = wanted.bindings.get(binding)
-        if said is not None and (said.expires is None or said.expires.end > one.end):
-            marks.append(one.mark)
-    if marks:
-        with suppress(ClusterError):
-            target.cluster.send([Delete(mark) for mark in sorted(marks)])
-    return result
+        return settled(result, plan, live, target.cluster, wanted)
 
 
 def perform_now(
@@ -207,9 +185,8 @@ def perform_now(
     if plan.refusals:
         raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
     named = check_ids(plan, options.require_id)
-    return _perform(
-        _Performance(plan, live, target, checks or Checks(), connection, options, attendant, named, made_now=True)
-    )
+    given = _Performance(plan, live, target, checks or Checks(), connection, options, attendant, named, made_now=True)
+    return settled(_perform(given), plan, live, target.cluster, None)
 
 
 def _reading(plan: Plan, target: Target) -> ReadRequest:
@@ -234,9 +211,10 @@ def _perform(given: _Performance) -> Result:
         as_of=None if given.made_now else moment(),
         observable=present.probe is not None and target.settings is not None,
     )
-    with _reasons():
+    with reasons():
         preflight = looked_at(plan, live, made_of_live=given.made_now)
-    if given.wanted is not None and not plan.options.undo:
+    check_break_glass(plan, live, now())
+    if given.wanted is not None and not plan.options.undo and plan.options.break_glass is None:
         # Also steps that are done by now: what is left of them would make half of something.
         check_wanted(plan, given.wanted, present)
     refuse_obstacles(plan, present, target)
@@ -261,7 +239,8 @@ def _perform(given: _Performance) -> Result:
         ledgers(records, audit_topic(target, records)) as (journal, audit),
         attendant.interruptions() as interrupted,
         attendant.progress() as progress,
-        _reasons(),
+        reasons(),
+        marked(plan, live, target.cluster),
     ):
         environment = ApplyEnvironment(
             target.cluster,
@@ -281,29 +260,3 @@ def _perform(given: _Performance) -> Result:
         # With a probe, brokers have enforced canaries by now.
         doubt = "; ".join(authorizer_doubts(live)) if barrier is None else ""
         return check_logins(replace(result, plan=plan, audit_head=audit_head(audit), doubt=doubt), target)
-
-
-@contextmanager
-def _reasons() -> Iterator[None]:
-    """What forbids a plan, as a reason."""
-    try:
-        yield
-    except StalePlanError as error:
-        findings = [item for item in error.findings if item.state in (StepState.STALE, StepState.UNREADABLE)]
-        raise StaleError(str(error), "plan again; nothing was sent", findings) from error
-    except LeaseHeldError as error:
-        raise HeldError(f"somebody else is applying: {error}; nothing was sent", error.claims) from error
-    except RefusedError as error:
-        raise PlanRefusedError("a guard refuses this plan: nothing was sent", refusals=error.refusals) from error
-    except UndeclaredDefaultError as error:
-        advice = (
-            "look at the broker's allow.everyone.if.no.acl.found and write into the operator's connections file, "
-            "below spec of this cluster:\n"
-        )
-        value = f"    allowEveryoneIfNoAclFound: {error.observed or 'false'}"
-        raise PlanRefusedError(f"{error}: nothing was sent", advice + value) from error
-    except UnprovenError as error:
-        raise PlanRefusedError(f"{error}: nothing was sent", error.advice) from error
-    except TooMuchToDecideError as error:
-        # Raised where the plan is checked, also the second time: perform raises nothing once it has sent a step.
-        raise TooMuchAccessError(error.limit, ": nothing was sent") from error

@@ -4,42 +4,35 @@ The mark that says when it ends is on the cluster before the access is: whatever
 an end. ``docs/decisions/break-glass.md`` says why it is kept there.
 """
 
-import datetime
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
-from reconciler.adapters.clock import SystemClock
 from reconciler.apply import Result
 from reconciler.model import (
     AclBinding,
     ClusterState,
-    Create,
     Declaration,
-    Delete,
     DesiredState,
+    Expiry,
     Origin,
-    break_glass_mark,
     instant_of,
     is_reserved,
-    moment_text,
     running_break_glass,
     standing_bridges,
 )
-from reconciler.model.break_glass import LONGEST
-from reconciler.plan import Plan, propose
-from reconciler.ports import Cluster, ClusterError
-from reconciler.retry import attempts
+from reconciler.plan import Options, Plan, propose
 from reconciler.workflow.applying import ApplyOptions, perform_now
 from reconciler.workflow.attendant import Attendant, Unattended
+from reconciler.workflow.break_glass_marks import check_end, check_free, drop_marks, live_marks
 from reconciler.workflow.checks import checks_of
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.granting import AskedAccess, GrantTerms, checked_terms
 from reconciler.workflow.manifests import desired
-from reconciler.workflow.options import ConnectionOptions, PlanOptions, moment
+from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
 from reconciler.workflow.planning import Planned, declared_for, request_on
-from reconciler.workflow.reasons import PlanRefusedError, RequestError, WorkflowError
+from reconciler.workflow.reasons import PlanRefusedError, RequestError
 from reconciler.workflow.terms import read_request, terms
 
 #: How the reason in a plan, and in each audit record, begins.
@@ -57,82 +50,132 @@ def break_glass(
     *,
     attendant: Attendant = Unattended(),
 ) -> Result:
-    """Create what is asked on the cluster, until ``given.expires``; what is there already is refused.
+    """Create what is asked on the cluster, until ``given.expires``, or prolong what is there as break-glass access.
 
     Guards and access tests are asked as for any plan. Owners say which files may declare what, so they judge the edit,
-    and not this. Raises a :class:`WorkflowError` with no access given;
-    whatever happens once the first binding is sent is in the result.
+    and not this. Raises a :class:`WorkflowError` with no access given; whatever happens once the first binding is sent
+    is in the result.
     """
+    if options.approvals is not None:
+        raise RequestError("people approve a saved plan", "save it with --out PLAN, have it signed, apply it")
+    guardrails, tell = options.guardrails, attendant.tell
+    with _proposed(path, cluster, asked, given, connection, guardrails=guardrails, tell=tell) as (planned, target):
+        plan = planned.plan
+        if plan.refusals:
+            attendant.review(plan)
+            raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
+        return perform_now(plan, planned.live, target, connection, options, attendant, checks=checks_of(planned))
+
+
+def plan_break_glass(
+    path: str,
+    cluster: str | None,
+    asked: AskedAccess,
+    given: GrantTerms,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    guardrails: str | None = None,
+    tell: Tell = ignore,
+) -> Planned:
+    """The plan of it for people to sign, which ``apply_plan`` performs; nothing is sent. Raises as the other."""
+    with _proposed(path, cluster, asked, given, connection, guardrails=guardrails, tell=tell) as (planned, _):
+        return planned
+
+
+@contextmanager
+def _proposed(
+    path: str,
+    cluster: str | None,
+    asked: AskedAccess,
+    given: GrantTerms,
+    connection: ConnectionOptions,
+    *,
+    guardrails: str | None,
+    tell: Tell,
+) -> Iterator[tuple[Planned, Target]]:
     as_of = moment()
     checked_terms(asked, given, as_of)
     end = _end(given)
     if not given.reason:
         raise RequestError("break-glass access needs a reason", "say why, for whoever reads the audit log")
-    if end - instant_of(as_of) > LONGEST:
-        raise RequestError(
-            "break-glass access ends within 24 hours", "name an earlier end; for longer, merge the grant"
-        )
-    if options.approvals is not None:
-        raise RequestError("people approve a saved plan, and break-glass makes none", "merge the grant, plan, sign")
-    with open_declared(path, cluster, connection, attendant.tell, options.guardrails) as (manifests, target):
+    check_end(end.end, instant_of(as_of))
+    with open_declared(path, cluster, connection, tell, guardrails) as (manifests, target):
         declaration = declared_for(target)
         wanted = desired(manifests, declaration.name, as_of)
         live = target.read(read_request(declaration, wanted))
-        running = running_break_glass(live.bindings, as_of)
-        for binding in asked.bindings():
-            if binding in live.bindings:
-                # A mark would end what somebody else gave for longer.
-                until = f", until {moment_text(running[binding].end)}" if binding in running else ""
-                raise RequestError(f"{binding} is there already{until}: nothing was changed")
+        check_free(asked.bindings(), end.end, live, instant_of(as_of))
         said = Declaration(_HERE, MARKED + given.reason, given.ticket, given.expires)
-        planning = PlanOptions(as_of, guardrails=options.guardrails)
-        plan = _plan(asked, said, live, target, planning)
-        if plan.refusals:
-            attendant.review(plan)
-            raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
-        planned = Planned(plan, live, declaration, DesiredState(), manifests)
-        marks = [break_glass_mark(one, end) for one in asked.bindings()]
-        _send_marks(target.cluster, marks)
-        try:
-            return perform_now(plan, live, target, connection, options, attendant, checks=checks_of(planned))
-        except WorkflowError:  # nothing was sent; whatever else happens, a mark stays with what it marks
-            _drop(target.cluster, marks)
-            raise
+        # What is prolonged is a step too: it is reviewed, approved and audited, and then found to be done.
+        before = replace(live, bindings=live.bindings.difference(asked.bindings()))
+        more = dict.fromkeys(asked.bindings(), said)
+        options = Options(break_glass=end)
+        plan = _plan(more, {}, before, target, PlanOptions(as_of, guardrails=guardrails), options)
+        yield Planned(plan, live, declaration, DesiredState(), manifests, servers=target.bootstrap_servers), target
 
 
-def _end(given: GrantTerms) -> datetime.datetime:
+def end_break_glass(
+    path: str,
+    cluster: str | None,
+    asked: AskedAccess,
+    reason: str | None = None,
+    connection: ConnectionOptions = ConnectionOptions(),
+    options: ApplyOptions = ApplyOptions(),
+    *,
+    attendant: Attendant = Unattended(),
+) -> Result:
+    """Delete break-glass access before its end, and then its marks. Raises as :func:`break_glass`.
+
+    Any other access is refused: what manifests declare is revoked by an edit of them.
+    """
+    as_of = moment()
+    with open_declared(path, cluster, connection, attendant.tell, options.guardrails) as (manifests, target):
+        declaration = declared_for(target)
+        live = target.read(read_request(declaration, desired(manifests, declaration.name, as_of)))
+        going = {one for one in running_break_glass(live.bindings, as_of) if asked.means(one)}
+        if not going:
+            raise RequestError(
+                f"{asked.principal} has no such break-glass access on this cluster",
+                "other access is revoked by an edit: leave out --now, merge, apply",
+            )
+        said = Declaration(_HERE, MARKED + (reason or "ended early"))
+        planning = PlanOptions(as_of, allow_deletes=True, guardrails=options.guardrails)
+        # Without its marks it is a binding like any other, which a plan may delete.
+        known = replace(live, bindings=live.bindings.difference(live_marks(live, going)))
+        plan = _plan({}, dict.fromkeys(going, said), known, target, planning, Options(allow_deletes=True))
+        result = perform_now(plan, live, target, connection, options, attendant)
+        if result.succeeded:
+            drop_marks(target.cluster, live_marks(live, going))
+        return result
+
+
+def _end(given: GrantTerms) -> Expiry:
     if given.expires is None:
         raise RequestError("break-glass access needs an end", "name one within 24 hours")
-    return given.expires.end
+    return given.expires
 
 
-def _plan(asked: AskedAccess, said: Declaration, live: ClusterState, target: Target, planning: PlanOptions) -> Plan:
-    """What is there, and what is asked: nothing else can come of it, whatever the manifests say."""
+def _plan(
+    more: Mapping[AclBinding, Declaration],
+    less: Mapping[AclBinding, Declaration],
+    live: ClusterState,
+    target: Target,
+    planning: PlanOptions,
+    options: Options,
+) -> Plan:
+    """What is there, with ``more`` and without ``less``: nothing else can come of it, whatever the manifests say."""
     present = terms(declared_for(target))
     ours = standing_bridges(live.bindings)
-    stays = (one for one in live.bindings - ours if present.scope.owns(one) and not is_reserved(one.pattern.name))
-    bindings = {**dict.fromkeys(stays, Declaration(_HERE)), **dict.fromkeys(asked.bindings(), said)}
-    request = replace(request_on(target, "", planning, live), report_topics=False)
-    made = propose(DesiredState(bindings), live, replace(present, prune=frozenset()), request)
+    stays = (
+        one
+        for one in live.bindings.difference(ours, less)
+        if present.scope.owns(one) and not is_reserved(one.pattern.name)
+    )
+    wanted = DesiredState({**dict.fromkeys(stays, Declaration(_HERE)), **more}, expired=less)
+    asked = request_on(target, "", planning, live)
+    end = options.break_glass
+    told = (
+        () if end is None else (f"break-glass access until {end}: it ends by itself, and no manifest need declare it",)
+    )
+    request = replace(asked, options=options, report_topics=False, warnings=(*asked.warnings, *told))
+    made = propose(wanted, live, replace(present, prune=frozenset()), request)
     return replace(made, terms=present)
-
-
-def _send_marks(cluster: Cluster, marks: Sequence[AclBinding]) -> None:
-    why = ""
-    for _ in attempts(SystemClock()):
-        try:
-            answers = cluster.send([Create(mark) for mark in marks])
-        except ClusterError as error:
-            why = str(error)
-            continue
-        failed = next((answer for answer in answers if not answer.good), None)
-        if failed is None:
-            return
-        why = f"{failed.code}: {failed.message}"
-    raise WorkflowError(f"when the access ends could not be written down, so none was given: {why}")
-
-
-def _drop(cluster: Cluster, marks: Sequence[AclBinding]) -> None:
-    """Remove marks of access that was not given; one that stays marks nothing, and goes when its time is over."""
-    with suppress(ClusterError):
-        cluster.send([Delete(mark) for mark in marks])

@@ -30,6 +30,10 @@ from reconciler.workflow.reasons import AmbiguousClusterError, RequestError
 NOWHERE: Final = Origin("", 1, 1)
 
 
+class NotDeclaredError(RequestError):
+    """No manifest declares what is to be revoked."""
+
+
 @dataclass(frozen=True, slots=True)
 class AskedAccess:
     """What is to be granted or revoked; without operations or a pattern: all that the principal is allowed."""
@@ -151,7 +155,7 @@ def _less(state: DesiredState, asked: AskedAccess, notes: list[str]) -> DesiredS
     still = [f"{binding} at {state.bindings[binding].origin}" for binding in others]
     if not gone:
         advice = f"what grants it is {', '.join(still)}" if still else ""
-        raise RequestError(f"no manifest declares that for {asked.principal}", advice)
+        raise NotDeclaredError(f"no manifest declares that for {asked.principal}", advice)
     notes += [f"still granted by {one}" for one in still]
     return replace(state, bindings={one: said for one, said in state.bindings.items() if one not in gone})
 

@@ -46,10 +46,12 @@ def verify(
     """Plan again as the saved plan says it was planned, and compare; ``guardrails`` and ``base`` as for planning.
 
     A cluster that has changed since gives differences too. Raises a :class:`WorkflowError`; :class:`RequestError` for a
-    plan that ``undo`` made, which does not follow from manifests.
+    plan that ``undo`` or break-glass made, which does not follow from manifests.
     """
     if plan.options.undo:
         raise RequestError("a plan that undo made does not follow from the manifests: make it again with undo")
+    if plan.options.break_glass is not None:
+        raise RequestError("a break-glass plan does not follow from the manifests: review the plan itself")
     options = PlanOptions(
         as_of=plan.as_of,
         allow_deletes=plan.options.allow_deletes,

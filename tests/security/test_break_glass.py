@@ -2,31 +2,55 @@
 
 import datetime
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
-from reconciler.apply import LeaseRequest
+from reconciler.apply import LeaseRequest, Result
 from reconciler.diff import SkipReason
-from reconciler.model import AclBinding, AclOperation, ClusterState, Expiry, ResourcePattern, ResourceType
+from reconciler.model import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    Change,
+    ClusterState,
+    Create,
+    Delete,
+    Expiry,
+    ResourcePattern,
+    ResourceType,
+    break_glass_mark,
+)
 from reconciler.plan import Plan
-from reconciler.ports import ReadRequest
-from reconciler.report.rounds import Round
-from reconciler.workflow.applying import ApplyOptions, apply
+from reconciler.ports import Answer, ReadRequest
+from reconciler.report.rounds import ApprovedStatus, Round
+from reconciler.workflow.applying import ApplyOptions, apply, apply_plan
+from reconciler.workflow.approving import ApprovalRule
 from reconciler.workflow.attendant import Attendant, Unattended
-from reconciler.workflow.break_glass import break_glass
+from reconciler.workflow.break_glass import break_glass, end_break_glass, plan_break_glass
+from reconciler.workflow.break_glass_marks import check_break_glass
 from reconciler.workflow.granting import AskedAccess, GrantTerms
 from reconciler.workflow.leftovers import cleanup
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
-from reconciler.workflow.planning import drift
-from reconciler.workflow.reasons import DeclinedError, FailedChecksError, RequestError
+from reconciler.workflow.planning import drift, save_plan
+from reconciler.workflow.reasons import (
+    DeclinedError,
+    FailedChecksError,
+    NotApprovedError,
+    RequestError,
+    StaleError,
+)
 from reconciler.workflow.records import RecordOptions
+from reconciler.workflow.serve.approved import ApprovedPlans
 from reconciler.workflow.serve.rounds import ServeOptions, run_round
 from reconciler.workflow.serve.source import DirectorySource
 from tests.cases.test_cases import binding
+from tests.security.test_approvals import Place as Signers
 
+DENY = AclPermissionType.DENY
 NOW = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
 HOUR = datetime.timedelta(hours=1)
 CLUSTER = """\
@@ -74,19 +98,26 @@ class Stage:
     def live(self) -> frozenset[AclBinding]:
         return SnapshotCluster(self.snapshot).read(ReadRequest(all_topics=False)).bindings
 
+    @property
+    def options(self) -> ApplyOptions:
+        return ApplyOptions(records=RecordOptions(audit=str(self.audit), operator="anna"))
+
+    def marks(self) -> list[AclBinding]:
+        return [one for one in self.live() if one.pattern.name.startswith("__kr.break-glass.")]
+
     def give(
-        self, end: datetime.date = NOW + HOUR, reason: str | None = "outage", attendant: Attendant = Unattended()
+        self,
+        end: datetime.date = NOW + HOUR,
+        reason: str | None = "outage",
+        attendant: Attendant = Unattended(),
+        asked: AskedAccess = ASKED,
     ) -> None:
         terms = GrantTerms(Expiry(end), reason, "INC-7")
-        result = break_glass(
-            str(self.manifests),
-            self.cluster,
-            ASKED,
-            terms,
-            options=ApplyOptions(records=RecordOptions(audit=str(self.audit), operator="anna")),
-            attendant=attendant,
-        )
+        result = break_glass(str(self.manifests), self.cluster, asked, terms, options=self.options, attendant=attendant)
         assert result.succeeded
+
+    def end(self, asked: AskedAccess) -> Result:
+        return end_break_glass(str(self.manifests), self.cluster, asked, options=self.options)
 
     def drift(self, at: datetime.datetime = NOW) -> Plan:
         return drift(str(self.manifests), self.cluster, as_of=at).plan
@@ -191,10 +222,119 @@ def test_what_is_refused(stage: Stage, end: datetime.datetime, reason: str | Non
 
 
 def test_what_is_there_already_gets_no_end(stage: Stage) -> None:
+    """A mark would end what somebody has for longer."""
+    with pytest.raises(RequestError, match="is there already, without an end"):
+        stage.give(asked=replace(ASKED, principal="User:svc"))
+    assert stage.live() == {STAYS}
+
+
+def test_it_is_prolonged_and_at_no_moment_without_an_end(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.give()
+    seen: list[int] = []
+
+    def send(cluster: SnapshotCluster, changes: Sequence[Change]) -> list[Answer]:
+        answers = really(cluster, changes)
+        seen.append(len(stage.marks()))
+        return answers
+
+    really = SnapshotCluster.send
+    monkeypatch.setattr(SnapshotCluster, "send", send)
+    stage.give(NOW + 2 * HOUR)
+    assert seen == [2, 1], "the new mark comes before the old one goes"
+    assert stage.live() == {STAYS, GIVEN, break_glass_mark(GIVEN, NOW + 2 * HOUR)}
+    assert stage.audit.read_text(encoding="utf-8").count("break-glass: outage") == 2
     with pytest.raises(RequestError, match="is there already, until"):
-        stage.give(NOW + 2 * HOUR)
+        stage.give(NOW + HOUR)
+
+
+def test_it_is_ended_early_and_nothing_else_is(stage: Stage) -> None:
+    stage.give()
+    everything = replace(ASKED, operations=(), pattern=None)
+    with pytest.raises(RequestError, match="no such break-glass access"):
+        stage.end(replace(everything, principal="User:svc"))
+    assert stage.end(everything).succeeded
+    assert stage.live() == {STAYS}
+    records = stage.audit.read_text(encoding="utf-8")
+    assert "break-glass: ended early" in records
+
+
+class _Signed:
+    """A saved plan of break-glass access, and people who may sign it."""
+
+    def __init__(self, stage: Stage, root: Path, end: datetime.datetime = NOW + HOUR) -> None:
+        (root / "plans").mkdir()
+        self.stage, self.signers = stage, Signers(root / "plans")
+        self.signers.plan.unlink()
+        terms = GrantTerms(Expiry(end), "outage", "INC-7")
+        self.planned = plan_break_glass(str(stage.manifests), stage.cluster, ASKED, terms)
+        self.digest = save_plan(self.planned.plan, str(self.signers.plan))
+        self.alice = self.signers.person("alice")
+        self.signers.signers.write_text("\n".join(self.signers.lines) + "\n", encoding="utf-8")
+
+    def apply(self, *, rule: bool = True, require_id: str | None = None) -> Result:
+        stage, approvals = self.stage, ApprovalRule(1, str(self.signers.signers)) if rule else None
+        records = RecordOptions(audit=str(stage.audit), operator="anna")
+        options = ApplyOptions(require_id=require_id, approvals=approvals, records=records)
+        return apply_plan(str(self.signers.plan), str(stage.manifests), stage.cluster, options=options)
+
+
+def test_people_sign_its_plan_and_any_machine_performs_it(
+    stage: Stage, tmp_path: Path, at: Callable[[datetime.datetime], None]
+) -> None:
+    signed = _Signed(stage, tmp_path)
+    assert stage.live() == {STAYS}, "nothing is sent before people have signed"
+    with pytest.raises(NotApprovedError):
+        signed.apply()
+    with pytest.raises(RequestError, match="--require-approvals"):
+        signed.apply(rule=False)
+    signed.signers.approve(signed.alice)
+    assert signed.apply().succeeded
+    assert stage.live() == {STAYS, GIVEN, break_glass_mark(GIVEN, NOW + HOUR)}
+    assert "break-glass: outage" in stage.audit.read_text(encoding="utf-8")
+    assert signed.apply().succeeded, "a second time there is nothing left to do"
     assert len(stage.live()) == 3
+    at(NOW + HOUR)
+    assert stage.round().revoked == 1
+    assert stage.live() == {STAYS}
+
+
+def test_a_server_performs_it_once_it_is_signed(stage: Stage, tmp_path: Path) -> None:
+    signed = _Signed(stage, tmp_path)
+    approved = ApprovedPlans(str(signed.signers.plan.parent), ApprovalRule(1, str(signed.signers.signers)))
+    options = ServeOptions(stage.cluster, act=True, approved=approved)
+    source = DirectorySource(str(stage.manifests))
+    assert run_round(source, options, ConnectionOptions(), Unattended()).approved[0].status is ApprovedStatus.WAITING
+    signed.signers.approve(signed.alice)
+    found = run_round(source, options, ConnectionOptions(), Unattended()).approved
+    assert [(one.status, one.why) for one in found] == [(ApprovedStatus.PERFORMED, "")]
+    assert len(stage.live()) == 3
+
+
+def test_a_saved_plan_that_is_over_or_was_overtaken_gives_nothing(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed = _Signed(stage, tmp_path)
+    monkeypatch.setattr("reconciler.workflow.applying.now", lambda: NOW + HOUR)
+    with pytest.raises(StaleError, match="ended at"):
+        signed.apply(rule=False, require_id=signed.digest)
+    monkeypatch.setattr("reconciler.workflow.applying.now", lambda: NOW - 24 * HOUR)
+    with pytest.raises(RequestError, match="within 24 hours"):
+        signed.apply(rule=False, require_id=signed.digest)
+    monkeypatch.undo()
+    stage.snapshot.write_text(snapshot_text(ClusterState("abc", frozenset({STAYS, GIVEN}), {})), encoding="utf-8")
+    with pytest.raises(RequestError, match="is there already, without an end"):
+        signed.apply(rule=False, require_id=signed.digest)
+    assert stage.live() == {STAYS, GIVEN}
+
+
+def test_its_plan_cannot_hold_anything_else(stage: Stage, tmp_path: Path) -> None:
+    """Whoever says break-glass in a plan of something else gets round no manifest."""
+    signed = _Signed(stage, tmp_path)
+    (step,) = signed.planned.plan.steps
+    for change in (Delete(STAYS), Create(GIVEN._replace(entry=GIVEN.entry._replace(permission_type=DENY)))):
+        other = replace(signed.planned.plan, steps=(replace(step, change=change),))
+        with pytest.raises(RequestError, match="creates ALLOWs"):
+            check_break_glass(other, signed.planned.live, NOW)
 
 
 def test_guards_and_access_tests_are_asked(stage: Stage) -> None:

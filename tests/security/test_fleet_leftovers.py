@@ -11,7 +11,7 @@ from reconciler.adapters.snapshot import snapshot_text
 from reconciler.apply.lease import marker
 from reconciler.cli.exits import Exit
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, ResourcePattern, ResourceType, bridge_on, marker_of
+from reconciler.model import ClusterState, ResourcePattern, ResourceType, break_glass_mark, bridge_on, marker_of
 from tests.faults.scenario import acl
 
 if TYPE_CHECKING:
@@ -36,12 +36,18 @@ _PAYROLL = ResourcePattern(ResourceType.TOPIC, "payroll")
 _GRANT = acl("payroll", "User:svc-payroll")
 _BRIDGE = bridge_on(_PAYROLL)
 _OLD = "20260101T000000Z-aaaa"
+_OPS = acl("payroll", "User:ops")
 
 
 def _live() -> dict[str, tuple[str, frozenset[Any]]]:
     now = datetime.datetime.now(datetime.UTC)
     young, until = f"{now:%Y%m%dT%H%M%SZ}-aaaa", now + datetime.timedelta(seconds=60)
+    given = {_GRANT, _OPS}
     return {
+        "given": ("false", frozenset({*given, break_glass_mark(_OPS, now + datetime.timedelta(hours=1))})),
+        "over": ("false", frozenset({*given, break_glass_mark(_OPS, now - datetime.timedelta(hours=1))})),
+        "forgotten": ("false", frozenset({_GRANT, break_glass_mark(_OPS, now - datetime.timedelta(hours=1))})),
+        "forever": ("false", frozenset({*given, break_glass_mark(_OPS, now + datetime.timedelta(days=9))})),
         "clean": ("true", frozenset({_GRANT})),
         "alive": ("true", frozenset({_GRANT, _BRIDGE, marker_of(young, _PAYROLL)})),
         "leased": ("true", frozenset({_GRANT, _BRIDGE, marker_of(_OLD, _PAYROLL), marker("ops@ci", _OLD, until)})),
@@ -69,6 +75,10 @@ def test_what_is_on_reserved_names_is_drift_of_a_fleet_as_of_a_cluster(
     assert run(["fleet", "drift", str(manifests), *store, "--output", "json"]) == Exit.DIFFERENT
     found = {one["cluster"]: one["counts"] for one in json.loads(capsys.readouterr().out)["clusters"]}
     assert {name: (counts["creates"], counts["deletes"], counts["left"]) for name, counts in found.items()} == {
+        "given": (0, 0, 1),
+        "over": (0, 1, 0),
+        "forgotten": (0, 0, 1),
+        "forever": (0, 1, 1),
         "clean": (0, 0, 0),
         "alive": (0, 0, 0),
         "leased": (0, 0, 0),
@@ -81,7 +91,9 @@ def test_what_is_on_reserved_names_is_drift_of_a_fleet_as_of_a_cluster(
         assert (name, status == Exit.DIFFERENT) == (name, any(found[name][what] for what in ("deletes", "left")))
     capsys.readouterr()
     assert run(["fleet", "drift", str(manifests), *store]) == Exit.DIFFERENT
-    assert "reconciler cleanup" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "reconciler cleanup" in said
+    assert "break-glass access until" in said
 
 
 def test_what_only_manifests_say_is_not_certain_on_a_fleet(

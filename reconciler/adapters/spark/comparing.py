@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 from pyspark.sql import SparkSession
 
-from reconciler.adapters.spark.leftovers import bridges_of, left_over
+from reconciler.adapters.spark.leftovers import bridges_of, emergency_of, kept_emergency, left_over
 from reconciler.adapters.spark.readings import desired_topics, expired_bindings, live_topics
 from reconciler.adapters.spark.results import Difference, Results, topic_differences
 from reconciler.adapters.spark.tasks import reason, run_tasks, task_count
@@ -175,14 +175,19 @@ def _compare_pair(unit: Unit, pair: BucketPair, files: StoreFiles, results: Resu
     if counts.owned != found.height:
         found = found.filter(pl.col("whose") == int(ScopeMembership.OWNED))
     creates, deletes = differing(wanted, found)
-    if bridges := bridges_of(unit.live, unit.rules.default_allow):
-        kept = [binding_of(row) not in bridges for row in deletes.select(COLUMNS).iter_rows()]
+    bridges, emergency = bridges_of(unit.live, unit.rules.default_allow), emergency_of(unit.live)
+    given = []
+    if bridges or emergency:
+        rows = [binding_of(row) for row in deletes.select(COLUMNS).iter_rows()]
+        given = [emergency[one] for one in rows if one in emergency]
+        kept = [one not in bridges and one not in emergency for one in rows]
         deletes = deletes.filter(pl.Series(kept, dtype=pl.Boolean))
     written = results.bindings(pair.cluster, _created(creates), _expired(files, unit.desired, deletes))
+    left = results.topics(pair.cluster, topic_differences(Comparison(skipped=tuple(kept_emergency(given)))))
     return PartialDrift(
         pair.cluster,
-        counts + DriftCounts(creates=creates.height, deletes=deletes.height),
-        results.file if written else "",
+        counts + DriftCounts(creates=creates.height, deletes=deletes.height, left=len(given)),
+        results.file if written or left else "",
         bytes_read=pair.bytes,
     )
 

@@ -48,6 +48,7 @@ from reconciler.model import (
     Scope,
     Topic,
     is_reserved,
+    read_break_glass,
     standing_bridges,
     without_harmless,
 )
@@ -109,9 +110,11 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
 
 
 def _own(bindings: frozenset[AclBinding]) -> frozenset[AclBinding]:
-    """What is on reserved names, and what markers there call a bridge."""
+    """What is on reserved names, and what markers there call a bridge or break-glass access."""
     reserved = frozenset(binding for binding in bindings if is_reserved(binding.pattern.name))
-    return reserved | standing_bridges(bindings) if reserved else reserved
+    marked = (read_break_glass(binding) for binding in reserved)
+    emergency = bindings.intersection(one.binding for one in marked if one is not None)
+    return reserved | standing_bridges(bindings) | emergency if reserved else reserved
 
 
 def _as_read(listings: Mapping[str, Listing[Any]]) -> Mapping[str, Listing[Any]]:

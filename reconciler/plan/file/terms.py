@@ -21,8 +21,8 @@ from reconciler.codec import (
 from reconciler.codec.kinds import PRUNE_FIELDS
 from reconciler.codec.objects import snake
 from reconciler.codec.scope import SCOPE, SELECTORS
-from reconciler.codec.values import KAFKA_VERSION, PATTERN
-from reconciler.model import APACHE, FLAVORS, FactSource, FactSources
+from reconciler.codec.values import EXPIRY, KAFKA_VERSION, PATTERN
+from reconciler.model import APACHE, FLAVORS, Expiry, FactSource, FactSources
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.facts import Facts
 from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
@@ -38,8 +38,10 @@ ACKNOWLEDGEMENT: Final[Record[GuardAcknowledgement]] = record(
 )
 
 
-def _options(allow_deletes: bool, only: tuple[str, ...], exclude: tuple[str, ...], undo: bool) -> Options:
-    return Options(allow_deletes, Selection(only, exclude), undo)
+def _options(
+    allow_deletes: bool, only: tuple[str, ...], exclude: tuple[str, ...], undo: bool, break_glass: Expiry | None
+) -> Options:
+    return Options(allow_deletes, Selection(only, exclude), undo, break_glass)
 
 
 OPTIONS: Final[Record[Options]] = record(
@@ -48,6 +50,14 @@ OPTIONS: Final[Record[Options]] = record(
     field("only", TEXTS, "What the plan was restricted to.", attr="selection.only"),
     field("exclude", TEXTS, "What was left out.", attr="selection.exclude"),
     field("undo", BOOLEAN, "Whether it reverts what was applied, whatever the manifests declare.", False),
+    field(
+        "breakGlass",
+        nullable(EXPIRY),
+        "Until when it gives break-glass access, which no manifest need declare; absent: it gives none.",
+        "2026-11-23T15:00:00Z",
+        default=None,
+        omit=True,
+    ),
 )
 _LIMIT: Final = nullable(COUNT)
 _LIMITS: Final[Record[DeleteLimits]] = record(
