@@ -7,6 +7,7 @@ from typing import Any
 from reconciler.apply.barriers.interface import BarrierFactory
 from reconciler.apply.progress import Progress
 from reconciler.dataclass import dataclass
+from reconciler.model import MoveLimits
 from reconciler.ports import Clock, Cluster, Ledger, ReplicationRates
 
 
@@ -47,6 +48,7 @@ class ApplyEnvironment:
     (``None``: a fixed wait); with ``lease_request`` no other run of ours goes on at the same time. ``redact`` takes the
     secrets of the connections out of a text. ``throttle`` limits how fast each broker copies replicas that a plan
     moves, in bytes a second, by ``rates``; without one a run still removes what an earlier run of its plan left there.
+    ``move_limits`` bounds how much moves at a time.
     """
 
     cluster: Cluster
@@ -62,3 +64,4 @@ class ApplyEnvironment:
     redact: Callable[[str], str] = str
     throttle: int | None = None
     rates: ReplicationRates | None = None
+    move_limits: MoveLimits = MoveLimits()

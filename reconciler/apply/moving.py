@@ -3,16 +3,21 @@
 What was accepted goes on in the brokers, whatever becomes of this run: the next one of the same plan waits for it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from reconciler.apply.answers import OUTCOMES, answered
 from reconciler.apply.kinds import kind_of
 from reconciler.apply.kinds.interface import Left
 from reconciler.apply.outcome import Outcome, StepOutcome
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.verification import read
+from reconciler.model import ClusterState
 from reconciler.plan import Step, StepState, describe
+from reconciler.plan.observed import Observed
+from reconciler.plan.observed_replicas import lacks_replicas
+from reconciler.retry import polls
 
 #: Seconds in which something has to move: a broker that is down holds a move up until it is back.
 STALLED_SECONDS: Final = 600.0
@@ -25,6 +30,7 @@ _CANCELLED: Final = "brokers do not move it any more: somebody has cancelled it"
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 10.0
 _GOES_ON: Final = "brokers accepted it and go on with it: apply the same plan again to wait for it"
+_NOT_BEGUN: Final = "what had begun is moved, and the rest has not begun: apply the same plan again to go on"
 
 
 def is_gradual(run: Run, step: Step) -> bool:
@@ -48,70 +54,101 @@ def unchanged(run: Run, batch: Sequence[Step]) -> list[Step]:
     return ready
 
 
-def await_finished(run: Run, found: Sequence[StepOutcome]) -> list[StepOutcome]:
-    """The outcomes once brokers are through: what was accepted is done only then.
+def move(run: Run, step: Step) -> StepOutcome:
+    """Perform one gradual step, as much at a time as is permitted, and wait until brokers are through with each batch.
 
-    It ends early where you ask to stop, where nothing moves for ``STALLED_SECONDS``, or where somebody else has
-    changed what moves: then nothing is done, and nothing is undone.
+    What moves already is waited for and not sent again. It ends early where you ask to stop, where nothing moves for
+    ``STALLED_SECONDS``, or where somebody else has changed what moves: then nothing is done, and nothing is undone.
     """
+    environment, kind = run.environment, kind_of(step.change)
+    while True:
+        live = _settled(run, step)
+        found = step.observed(live)
+        if found.state is StepState.DONE:
+            return StepOutcome(step, Outcome.DONE)
+        if found.state is not StepState.PENDING:
+            message = f"{found.subject}: expected {found.expected}, found {found.found}"
+            return StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message)
+        batch = kind.next_batch(step.change, live, environment.move_limits)
+        if isinstance(batch, str):
+            return StepOutcome(step, Outcome.FAILED, "not_begun", batch)
+        if not batch.begun:
+            if environment.interrupted():
+                return StepOutcome(step, Outcome.UNKNOWN, "unfinished", _NOT_BEGUN)
+            run.lease_guard.renew()
+            (answer,) = answered(environment.cluster.send, [batch.change], environment.clock)
+            if not answer.good:
+                return StepOutcome(step, OUTCOMES[answer.status], answer.code, answer.message)
+        if (early := _await_batch(run, step, replace(step, change=batch.change))) is not None:
+            return early
+
+
+def _settled(run: Run, step: Step) -> ClusterState:
+    """The cluster once every replica of what is to move is in sync, or after ``STALLED_SECONDS``.
+
+    Between two batches a broker may restart: nothing more begins meanwhile.
+    """
+    told = False
+    for _ in polls(run.environment.clock, STALLED_SECONDS):
+        live = read(run)
+        found = step.observed(live)
+        if not lacks_replicas(found) or run.environment.interrupted():
+            break
+        if not told:
+            run.environment.progress.note(f"{describe(step.change)}: waiting, {found.found} in sync")
+            told = True
+        run.lease_guard.renew()
+    return live
+
+
+def _await_batch(run: Run, step: Step, part: Step) -> StepOutcome | None:
+    """Wait for a batch of ``step``; why the step ends with it, ``None`` where brokers are through."""
     clock, progress = run.environment.clock, run.environment.progress
-    waiting = {item.step: item for item in found if item.outcome is Outcome.DONE}
     told, since, pause = "", clock.monotonic(), _FIRST_PAUSE
     idle_since: float | None = None
-    while waiting:
-        now, finished, left = _look(run, waiting)
-        for step in finished:
-            del waiting[step]
-        if not waiting:
-            break
+    while True:
+        now, left, found = _look(run, step, part)
+        if found is not None and found.state is StepState.DONE:
+            return None
+        if found is not None and found.state is not StepState.PENDING:
+            message = f"{found.subject}: expected {found.expected}, found {found.found}"
+            return StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message)
         if now != told:
             told, since = now, clock.monotonic()
-            progress.moving(now, sum(one.copied for one in left))
+            progress.moving(now, left.copied if left is not None else 0)
         # A broker that answers by what it knew may not show yet what another one has accepted or done.
-        if any(one.partitions for one in left):
+        if left is None or left.moving:
             idle_since = None
-        elif left and idle_since is None:
+        elif idle_since is None:
             idle_since = clock.monotonic()
-        if left and idle_since is not None and clock.monotonic() - idle_since > CANCELLED_SECONDS:
-            return [_gone(waiting.get(item.step, item), waiting) for item in found]
-        stalled = clock.monotonic() - since > STALLED_SECONDS
-        if stalled or run.environment.interrupted():
-            why = f"nothing moved for {STALLED_SECONDS / 60:.0f} minutes; {_GOES_ON}" if stalled else _GOES_ON
-            code = STALLED if stalled else "unfinished"
-            unfinished = {
-                step: replace(item, outcome=Outcome.UNKNOWN, code=code, message=why) for step, item in waiting.items()
-            }
-            return [unfinished.get(item.step, item) for item in found]
+        if idle_since is not None and clock.monotonic() - idle_since > CANCELLED_SECONDS:
+            return StepOutcome(step, Outcome.FAILED, CANCELLED, _CANCELLED)
+        if clock.monotonic() - since > STALLED_SECONDS:
+            why = f"nothing moved for {STALLED_SECONDS / 60:.0f} minutes; {_GOES_ON}"
+            return StepOutcome(step, Outcome.UNKNOWN, STALLED, why)
+        if run.environment.interrupted():
+            return StepOutcome(step, Outcome.UNKNOWN, "unfinished", _GOES_ON)
         run.lease_guard.renew()
         clock.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
-    return list(found)
 
 
-def _gone(item: StepOutcome, waiting: Mapping[Step, StepOutcome]) -> StepOutcome:
-    if item.step not in waiting:
-        return item
-    return replace(item, outcome=Outcome.FAILED, code=CANCELLED, message=_CANCELLED)
-
-
-def _look(run: Run, waiting: dict[Step, StepOutcome]) -> tuple[str, list[Step], list[Left]]:
-    """What is left, in words and as numbers, and the steps that nobody has to wait for.
+def _look(run: Run, step: Step, part: Step) -> tuple[str, Left | None, Observed | None]:
+    """What is left of a step, in words and as numbers, and what is found of the batch.
 
     A reading that fails tells nothing.
     """
     try:
         live = read(run)
     except StoppedError as error:
-        return f"waiting; {error}", [], []
-    left = {step: kind_of(step.change).left(step.change, live) for step in waiting}
-    # Done, or changed by somebody else: what the last reading shows decides at the end of the run.
-    through = [step for step in waiting if step.observed(live).state is not StepState.PENDING]
-    words = [
-        f"{describe(step.change)}: {one.partitions:,} partitions left, {_amount(one.copied)} to copy"
-        for step, one in left.items()
-        if one is not None and step not in through
-    ]
-    return "; ".join(words), through, [one for step, one in left.items() if one is not None and step not in through]
+        return f"waiting; {error}", None, None
+    left = kind_of(step.change).left(step.change, live)
+    if left is None:
+        return "", None, part.observed(live)
+    waiting = f", of which {left.waiting:,} wait" if left.waiting else ""
+    count = left.moving + left.waiting
+    words = f"{describe(step.change)}: {count:,} partitions left{waiting}, {_amount(left.copied)} to copy"
+    return words, left, part.observed(live)
 
 
 def _amount(size: int) -> str:

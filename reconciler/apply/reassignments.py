@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
-from reconciler.apply.sending import answered
+from reconciler.apply.answers import answered
 from reconciler.apply.throttled_replicas import brokers_of, unmarked
 from reconciler.apply.verification import VISIBLE_SECONDS
 from reconciler.dataclass import dataclass

@@ -4,27 +4,17 @@ Only answers that say "not applied, try again" are repeated. An unknown outcome 
 read first.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Final, TypeVar
+from collections.abc import Collection, Sequence
 
+from reconciler.apply.answers import OUTCOMES, answered
 from reconciler.apply.kinds import kind_of
-from reconciler.apply.moving import STALLED, await_finished, is_gradual, unchanged
+from reconciler.apply.moving import STALLED, is_gradual, move, unchanged
 from reconciler.apply.outcome import Outcome, StepOutcome
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.throttle import begin, settle
 from reconciler.apply.verification import resolve_unknown
 from reconciler.plan import Phase, Step, describe
-from reconciler.ports import Answer, AnswerStatus, Clock, ClusterError
-from reconciler.retry import attempts
-
-T = TypeVar("T")
-
-_OUTCOMES: Final = {
-    AnswerStatus.DONE: Outcome.DONE,
-    AnswerStatus.ALREADY: Outcome.ALREADY,
-    AnswerStatus.FAILED: Outcome.FAILED,
-    AnswerStatus.UNKNOWN: Outcome.UNKNOWN,
-}
+from reconciler.ports import Answer
 
 
 def send(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
@@ -45,18 +35,19 @@ def send(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
     number = run.record_intent(phase, batch)
     began = clock.monotonic()
     try:
-        answers = answered(cluster.send, [step.change for step in batch], clock)
-        found = [
-            StepOutcome(step, _outcome(answer, kind.REPEATED), answer.code, answer.message)
-            for step, answer in zip(batch, answers, strict=True)
-        ]
+        if gradual:
+            found = [move(run, step) for step in batch]
+        else:
+            answers = answered(cluster.send, [step.change for step in batch], clock)
+            found = [
+                StepOutcome(step, _outcome(answer, kind.REPEATED), answer.code, answer.message)
+                for step, answer in zip(batch, answers, strict=True)
+            ]
     except Exception as error:  # nothing says how far the request got, and the reading may fail as well
         run.stop(error)
         run.record_outcomes([StepOutcome(step, Outcome.UNKNOWN, "unexpected", run.stopped) for step in batch], number)
         resolve_unknown(run, batch, number)
         raise
-    if gradual:
-        found = await_finished(run, found)
     run.record_outcomes(found, number)
     if gradual:
         settle(run, batch)
@@ -71,27 +62,4 @@ def send(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
 
 def _outcome(answer: Answer, repeated: Collection[str]) -> Outcome:
     """What an answer alone says: some refusals may be the answer to our own request, received twice (``REPEATED``)."""
-    return Outcome.UNKNOWN if answer.code in repeated else _OUTCOMES[answer.status]
-
-
-def answered(call: Callable[[Sequence[T]], list[Answer]], items: Sequence[T], clock: Clock) -> list[Answer]:
-    """What ``call`` says of each item, repeated for those that were not applied and may be tried again."""
-    # By index and not by item: an answer belongs to a place in the request.
-    answers: list[Answer] = [Answer(AnswerStatus.UNKNOWN)] * len(items)
-    waiting = list(range(len(items)))
-    for _ in attempts(clock):
-        try:
-            found = call([items[index] for index in waiting])
-        except ClusterError as error:  # nothing says how far the request got
-            found = [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * len(waiting)
-        if len(found) != len(waiting):
-            message = f"{len(found)} answers for {len(waiting)} items"
-            found = [Answer(AnswerStatus.UNKNOWN, "answers_do_not_match", message)] * len(waiting)
-        for index, answer in zip(waiting, found, strict=True):
-            answers[index] = answer
-        waiting = [
-            index for index in waiting if answers[index].status is AnswerStatus.FAILED and answers[index].retriable
-        ]
-        if not waiting:
-            break
-    return answers
+    return Outcome.UNKNOWN if answer.code in repeated else OUTCOMES[answer.status]

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from reconciler.access import Authorizer
+from reconciler.apply.answers import answered
 from reconciler.apply.kinds import kind_of
-from reconciler.apply.sending import answered
 from reconciler.model import ClusterState
 from reconciler.plan import (
     BrokerAnswer,

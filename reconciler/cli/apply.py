@@ -11,6 +11,7 @@ import click
 from reconciler.cli.approval_options import PlanId, approval_options, approval_rule
 from reconciler.cli.console import error, info, out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
+from reconciler.cli.move_options import move_options
 from reconciler.cli.options import (
     cluster_option,
     connection_options,
@@ -21,9 +22,8 @@ from reconciler.cli.options import (
     planning_options,
     yes_option,
 )
-from reconciler.cli.rate import Rate
 from reconciler.model.escape import shell_quoted
-from reconciler.workflow.options import ConnectionOptions, PlanOptions
+from reconciler.workflow.options import ConnectionOptions, MoveOptions, PlanOptions
 
 if TYPE_CHECKING:
     from reconciler.plan import Refusal
@@ -54,12 +54,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Take over the lease of HOLDER. Use it only if that run is dead; repeatable.",
 )
-@click.option(
-    "--throttle",
-    metavar="RATE",
-    type=Rate(),
-    help="With PLAN: bytes per second that each broker may copy of replicas that move, such as 50MiB. Removed after.",
-)
+@move_options
 @planning_options
 @expand_option
 @connection_options
@@ -83,7 +78,7 @@ def command(
     operator: str | None,
     lease: bool,
     break_lease: tuple[str, ...],
-    throttle: int | None,
+    moves: MoveOptions,
     planning: PlanOptions,
     expand: bool,
     connection: ConnectionOptions,
@@ -106,11 +101,11 @@ def command(
     records = workflow.RecordOptions(journal, audit, audit_topic, operator)
     request = None if not break_lease and not lease else LeaseRequest(records.who(), break_lease)
     approvals = approval_rule(require_approvals, allowed_signers, not_author, signature)
-    options = workflow.ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals, throttle)
+    options = workflow.ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals, moves)
     _check_consent(agreed=yes or require_id is not None)
     plan, manifests = _forms(first, second, _path_beside_words(first, second, path), on_cluster=cluster is not None)
     manifests = manifests or connection.default_path
-    if throttle is not None and plan is None:
+    if moves.throttle is not None and plan is None:
         message = "--throttle needs a saved plan: after a kill, only the same plan finds the throttle that it set"
         raise CommandError(message, "plan with --out FILE, then apply FILE", Exit.USAGE)
     terminal = Terminal(yes, expand, plan or "")

@@ -10,6 +10,7 @@ from reconciler.cli.approval_options import PlanId
 from reconciler.cli.console import error, info, info_lines, out, out_json, progress, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import SparkOptions, session_for, spark_options
+from reconciler.cli.move_options import move_options
 from reconciler.cli.options import (
     connection_options,
     expand_option,
@@ -26,7 +27,7 @@ from reconciler.workflow.connections import as_operator_says, for_copies, refuse
 from reconciler.workflow.fleet import ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
 from reconciler.workflow.guardrails import guardrail_sources
 from reconciler.workflow.manifests import checked, read_sources
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.options import ConnectionOptions, MoveOptions
 
 
 @click.command("apply", short_help="Apply a fleet's plans, wave by wave")
@@ -46,6 +47,7 @@ from reconciler.workflow.options import ConnectionOptions
 @click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
 @click.option("--timeout", type=float, default=3600.0, show_default=True, help="Seconds to wait for one cluster.")
 @click.option("--operator", metavar="NAME", help="Operator name in the journals.  [default: USER@HOST]")
+@move_options
 @guardrails_option
 @expand_option
 @connection_options
@@ -61,6 +63,7 @@ def command(
     at_once: int,
     timeout: float,
     operator: str | None,
+    moves: MoveOptions,
     guardrails: str | None,
     expand: bool,
     connection: ConnectionOptions,
@@ -82,7 +85,7 @@ def command(
     statuses = [Exit.OK]
     if not fleet.finished:
         held = None if judging is None else tuple(judging)
-        terms = ApplyTerms(for_copies(path, connection), at_once, timeout, operator, held)
+        terms = ApplyTerms(for_copies(path, connection), at_once, timeout, operator, held, moves)
         with session_for(spark, connection=connection, passwords=True) as session, stoppable("clusters") as interrupted:
             statuses += map(_told, fleet.perform(session, sources, terms, wait=wait, interrupted=interrupted))
             statuses.append(Exit.INTERRUPTED if interrupted() else Exit.OK)

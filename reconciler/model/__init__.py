@@ -74,7 +74,7 @@ from reconciler.model.flavor_signs import (
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.glob import name_glob, path_glob
 from reconciler.model.kinds import kind_finder, listed_kinds
-from reconciler.model.layout import Assignments, Layout, PartitionLayout
+from reconciler.model.layout import Assignments, Layout, MoveLimits, PartitionLayout
 from reconciler.model.listing import NOT_READ, ListedItem, Listing, altered, values_of
 from reconciler.model.origin import Origin
 from reconciler.model.principal import KafkaPrincipal
@@ -184,6 +184,7 @@ __all__ = [
     "ListedItem",
     "Listing",
     "Marker",
+    "MoveLimits",
     "NameRule",
     "NameSelector",
     "OpaqueBinding",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
@@ -58,6 +58,16 @@ class PartitionLayout:
     def behind(self) -> tuple[int, ...]:
         """Replicas that are out of sync, or whose broker is offline, though nobody is adding them."""
         return tuple(one for one in self.replicas if one not in self.in_sync and one not in self.adding)
+
+
+class MoveLimits(NamedTuple):
+    """How much of a topic may move at a time; a partition that is larger than ``size`` bytes moves alone.
+
+    Enough to keep brokers busy, and little enough to be over soon where somebody stops an apply.
+    """
+
+    partitions: int = 50
+    size: int = 50 * 2**30
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,15 @@ from reconciler.plan.observed_topic import observed_id
 MOST_COPIED: Final = 16 * 2**30
 
 
+#: What a step expects of replicas that it is about to move.
+_IN_SYNC: Final = "every replica in sync"
+
+
+def lacks_replicas(found: Observed) -> bool:
+    """Whether a step cannot begin only because a replica is out of sync, which may end by itself."""
+    return found.state is StepState.STALE and found.expected == _IN_SYNC
+
+
 def observed_replicas(before: TopicReplicas, after: TopicReplicas, topic: Topic | None, live: ClusterState) -> Observed:
     """Done once every partition is where it should be and nothing moves; pending while our own reassignment goes on.
 
@@ -30,7 +39,8 @@ def observed_replicas(before: TopicReplicas, after: TopicReplicas, topic: Topic 
         return Observed(StepState.STALE, subject, f"{len(after.assignments)} partitions", there)
     for number, one in enumerate(partitions):
         old, new = before.assignments[number], after.assignments[number]
-        if one.target != new and (one.is_moving or one.replicas != old):
+        # In another order they are the same to copy from: a move that was cancelled leaves the new one's order.
+        if one.target != new and (one.is_moving or {*one.replicas} != {*old}):
             where = f"{'moving to' if one.is_moving else 'on'} brokers {_listed(one.target)}"
             found = f"partition {number} {where}"
             return Observed(StepState.STALE, subject, f"partition {number} on brokers {_listed(old)}", found)
@@ -46,7 +56,7 @@ def _startable(after: TopicReplicas, partitions: Sequence[PartitionLayout], subj
     for number, one in enumerate(partitions):
         if one.behind:
             found = f"the replica of partition {number} on broker {one.behind[0]} is not"
-            return Observed(StepState.STALE, subject, "every replica in sync", found)
+            return Observed(StepState.STALE, subject, _IN_SYNC, found)
     copied = sum(
         one.size * len({*new} - {*one.replicas}) for one, new in zip(partitions, after.assignments, strict=True)
     )

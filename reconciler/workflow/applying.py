@@ -16,7 +16,7 @@ from reconciler.apply import (
     request_for,
 )
 from reconciler.dataclass import dataclass
-from reconciler.model import ClusterState, DesiredState
+from reconciler.model import ClusterState, DesiredState, MoveLimits
 from reconciler.plan import Plan
 from reconciler.ports import ReadRequest
 from reconciler.report.checks import Checks
@@ -31,7 +31,7 @@ from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.flavors import refuse_unstated
 from reconciler.workflow.logins import check_logins
 from reconciler.workflow.manifests import desired
-from reconciler.workflow.options import ConnectionOptions, DefeatedGain, PlanOptions, moment, now
+from reconciler.workflow.options import ConnectionOptions, DefeatedGain, MoveOptions, PlanOptions, moment, now
 from reconciler.workflow.planning import Planned, plan_on, saved_plan
 from reconciler.workflow.probe import barrier_of
 from reconciler.workflow.reasons import (
@@ -55,7 +55,7 @@ class ApplyOptions:
     ``records`` says what is written down, ``lease`` which lease to hold meanwhile, if any.
     ``guardrails`` is the directory of manifests that held a saved plan, and have to hold it now. Of a saved plan,
     ``max_age`` is how long ago it may have been made, and ``approvals`` who has to have signed it.
-    ``throttle`` is how many bytes a second each broker may copy of replicas that move.
+    ``moves`` is how fast replicas move.
     """
 
     require_id: str | None = None
@@ -64,7 +64,7 @@ class ApplyOptions:
     guardrails: str | None = None
     max_age: datetime.timedelta | None = None
     approvals: ApprovalRule | None = None
-    throttle: int | None = None
+    moves: MoveOptions = MoveOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +253,16 @@ def _perform(given: _Performance) -> Result:
             barrier=barrier,
             lease_request=given.options.lease,
             redact=redact,
-            throttle=given.options.throttle,
+            throttle=given.options.moves.throttle,
             rates=target.cluster,
+            move_limits=_limits(given.options.moves),
         )
         result = perform(performed, live, preflight, environment, partial(looked_at, performed))
         # With a probe, brokers have enforced canaries by now.
         doubt = "; ".join(authorizer_doubts(live)) if barrier is None else ""
         return check_logins(replace(result, plan=plan, audit_head=audit_head(audit), doubt=doubt), target)
+
+
+def _limits(moves: MoveOptions) -> MoveLimits:
+    usual = MoveLimits()
+    return MoveLimits(moves.batch_partitions or usual.partitions, moves.batch_bytes or usual.size)

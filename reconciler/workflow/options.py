@@ -98,6 +98,18 @@ class ConnectionOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveOptions:
+    """How fast replicas move, in bytes: of each broker a second, and of each topic at a time.
+
+    ``throttle`` ``None``: as fast as brokers can; the others ``None``: as ``MoveLimits`` has it.
+    """
+
+    throttle: int | None = None
+    batch_partitions: int | None = None
+    batch_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PlanOptions:
     """What a plan may hold.
 

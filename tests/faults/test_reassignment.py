@@ -176,7 +176,7 @@ def test_a_declared_factor_is_reached_by_racks_verified_and_undone(
         assert "1 → 2 replicas, at most 4.0 MiB copied" in text
         status, text = declared.run("drift", 2)
         assert status == 2, text
-        status, text = declared.run("apply", 2, str(tmp_path / "plan.json"), "--yes")
+        status, text = declared.run("apply", 2, str(tmp_path / "plan.json"), "--yes", "--batch-partitions", "3")
         assert status == 0, text
         found = topic.layout().topics[declared.name]
         # Broker 2 is alone in its rack: it has a replica of every partition.
@@ -192,7 +192,8 @@ def test_a_throttled_move_outlives_its_apply_and_a_broker_and_the_next_apply_end
     with three.connect() as cluster:
         topic = Moving(cluster, declared.name)
         topic.create((1,), (2,), (3,), (1,))
-        declared.produce()
+        # A throttle lets 1 MiB of each partition (replica.fetch.max.bytes) through every 11 seconds, its window.
+        declared.produce(3_000)
         assert declared.run("plan", 2, "--out", str(plan))[0] == 0
         killed = declared.start_apply(plan, "--throttle", "2KiB")
         try:
@@ -208,7 +209,7 @@ def test_a_throttled_move_outlives_its_apply_and_a_broker_and_the_next_apply_end
         assert {config.value for found in rates.values() for config in found.values()} == {"2048"}
         three.kill(3)
         three.heal()
-        # At this rate it would take hours: that it goes on is what the throttle does.
+        # At this rate it would take a minute at the least: that it goes on is what the throttle does.
         status, text = declared.run("drift", 2)
         assert (status, "is unfinished" in text) == (2, True), text
         status, text = declared.run("apply", 2, str(plan), "--yes", "--throttle", "100MiB")
@@ -229,7 +230,7 @@ def test_a_throttled_move_is_cancelled_and_brokers_go_back(
         topic = Moving(cluster, declared.name)
         start, new = ((1, 3), (3, 1)), ((3, 2), (3, 2))
         topic.create(*start)
-        declared.produce()
+        declared.produce(1_500)
         # As an apply that was killed leaves it.
         marks = TopicConfigs(declared.name, {FOLLOWERS: "0:2,1:2", LEADERS: "0:1,0:3,1:3,1:1"})
         unmarked = TopicConfigs(declared.name, dict.fromkeys(marks.configs))

@@ -17,6 +17,7 @@ from reconciler.model import (
     Create,
     Declaration,
     Delete,
+    MoveLimits,
     Scope,
     is_reserved,
     resource_of,
@@ -65,6 +66,11 @@ def pause_after(change: Change, seconds: float) -> float:
 
 def left(change: Change, live: ClusterState) -> None:
     """Nothing: what is accepted is done."""
+
+
+def next_batch(change: Change, live: ClusterState, limits: MoveLimits) -> str:
+    """Never asked: nothing is left."""
+    return "it is done when it is accepted"
 
 
 def copying(change: Change, live: ClusterState) -> None:

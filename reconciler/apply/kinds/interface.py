@@ -15,6 +15,7 @@ from reconciler.model import (
     DesiredItem,
     DesiredState,
     DesiredTopic,
+    MoveLimits,
     Origin,
     ResourceType,
     Scope,
@@ -31,10 +32,18 @@ class Right(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What brokers still have to do of a change that was accepted: partitions, and bytes to copy."""
+    """What is left of a change that brokers perform over hours: partitions that move or wait, and bytes to copy."""
 
-    partitions: int
+    moving: int
+    waiting: int
     copied: int
+
+
+class Batch(NamedTuple):
+    """What of a change moves next: a change from what is there to what is there then; ``begun``: it moves already."""
+
+    change: Change
+    begun: bool
 
 
 class Marks(StrEnum):
@@ -119,6 +128,10 @@ class Kind(Protocol):
 
     def left(self, change: Change, live: ClusterState) -> Left | None:
         """What brokers still have to do of a change after they accepted it; ``None``: it is done when accepted."""
+        ...
+
+    def next_batch(self, change: Change, live: ClusterState, limits: MoveLimits) -> Batch | str:
+        """What of a change that is not done has to move next, or why nothing may; only where ``left`` is something."""
         ...
 
     def copying(self, change: Change, live: ClusterState) -> Copying | None:

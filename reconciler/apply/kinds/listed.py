@@ -12,6 +12,7 @@ from reconciler.model import (
     Delete,
     DesiredItem,
     ListedItem,
+    MoveLimits,
     Scope,
     Update,
     resource_of,
@@ -55,6 +56,10 @@ class ListedKind:
 
     def left(self, change: Change, live: ClusterState) -> None:
         """Nothing: what is accepted is done."""
+
+    def next_batch(self, change: Change, live: ClusterState, limits: MoveLimits) -> str:
+        """Never asked: nothing is left."""
+        return "it is done when it is accepted"
 
     def copying(self, change: Change, live: ClusterState) -> None:
         """Nothing."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from reconciler.apply.kinds.interface import Copying, Left, Marks, Moved, Right, UndoDraft
+from reconciler.apply.kinds.interface import Batch, Copying, Left, Marks, Moved, Right, UndoDraft
 from reconciler.model import (
     CLUSTER_NAME,
     THROTTLE_CONFIGS,
@@ -15,6 +15,8 @@ from reconciler.model import (
     Delete,
     DesiredTopic,
     FrozenMap,
+    MoveLimits,
+    PartitionLayout,
     ResourceType,
     Scope,
     Topic,
@@ -51,7 +53,7 @@ def batches(steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step
     records = 0
     for step in steps:
         weight = _records(step.change)
-        # One topic after the other: what is moved at once is what one topic has.
+        # One topic after the other: limits of what moves at once, and a throttle, are about one topic.
         if batch and (_moves(step.change) or len(batch) == _MAX_TOPICS or records + weight > _MAX_RECORDS):
             yield batch
             batch, records = [], 0
@@ -66,11 +68,50 @@ def _moves(change: Change) -> bool:
 
 
 def left(change: Change, live: ClusterState) -> Left | None:
-    """The partitions of a topic that are still moving, and the bytes that its new replicas lack."""
-    if not _moves(change) or live.layout is None:
-        return None
-    moving = [one for _, one in live.layout.moving(resource_of(change).name)]
-    return Left(len(moving), sum(one.bytes_left for one in moving))
+    """The partitions of a topic that are still moving or have yet to, and the bytes that new replicas lack."""
+    match change:
+        case Update(TopicReplicas(), TopicReplicas(name, new)) if live.layout is not None:
+            parts = live.layout.topics.get(name, ())
+        case _:
+            return None
+    moving = [one for one in parts if one.is_moving]
+    waiting = [_copied(one, to) for one, to in zip(parts, new, strict=False) if _waits(one, to)]
+    return Left(len(moving), len(waiting), sum(waiting) + sum(one.bytes_left for one in moving))
+
+
+def next_batch(change: Change, live: ClusterState, limits: MoveLimits) -> Batch | str:
+    """What is moving already, else the next partitions by number, as many as ``limits`` permits, at least one."""
+    match change:
+        case Update(TopicReplicas(name, _, topic_id), TopicReplicas(_, new, _, copied)):
+            pass
+        case _:
+            raise TypeError(f"{change!r} moves no replicas")
+    parts = () if live.layout is None else live.layout.topics.get(name, ())
+    there = tuple(one.target for one in parts)
+    before = TopicReplicas(name, tuple(one.reverted for one in parts), topic_id)
+    if any(one.is_moving for one in parts):
+        return Batch(Update(before, TopicReplicas(name, there, topic_id, copied)), begun=True)
+    least = live.topics[name].configs.get("min.insync.replicas", "") if name in live.topics else ""
+    fewer = [len(to) for one, to in zip(parts, new, strict=True) if len(to) < len(one.replicas)]
+    if least.isdecimal() and int(least) > min(fewer, default=int(least)):
+        return f"min.insync.replicas is {least} by now: with fewer replicas no producer with acks=all could write"
+    target, count, size = list(there), 0, 0
+    for number, (one, to) in enumerate(zip(parts, new, strict=True)):
+        if not _waits(one, to):
+            continue
+        count, size = count + 1, size + _copied(one, to)
+        if count > 1 and (count > limits.partitions or size > limits.size):
+            break
+        target[number] = to
+    return Batch(Update(before, TopicReplicas(name, tuple(target), topic_id, copied)), begun=False)
+
+
+def _waits(one: PartitionLayout, to: Sequence[int]) -> bool:
+    return not one.is_moving and one.replicas != to
+
+
+def _copied(one: PartitionLayout, to: Sequence[int]) -> int:
+    return one.size * len({*to} - {*one.replicas})
 
 
 def copying(change: Change, live: ClusterState) -> Copying | None:

@@ -9,6 +9,7 @@ from reconciler.model import (
     Create,
     Delete,
     Impossible,
+    MoveLimits,
     Topic,
     TopicConfigs,
     TopicPartitions,
@@ -111,6 +112,10 @@ def _moves(before: TopicReplicas, after: TopicReplicas) -> Words:
         Detail("change", f"broker {broker}:{_signed('+', more[broker])}{_signed('-', fewer[broker])}")
         for broker in sorted(more.keys() | fewer.keys())
     ]
+    usual = MoveLimits()
+    if len(pairs) > usual.partitions or after.copied > usual.size:
+        text = f"{counted(usual.partitions, 'partition')} and {_amount(usual.size)} at a time at most"
+        lines.append(Detail("dim", f"{text}, unless apply gets --batch-partitions or --batch-bytes"))
     return Words(
         after.name, f"topic {after.name}: replicas of {counted(len(pairs), 'partition')}{counts}{copied}", tuple(lines)
     )

@@ -14,7 +14,7 @@ from reconciler.apply import Outcome, Result
 from reconciler.dataclass import dataclass
 from reconciler.workflow.applying import ApplyOptions, apply_plan
 from reconciler.workflow.attendant import Unattended, stoppable
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.options import ConnectionOptions, MoveOptions
 from reconciler.workflow.reasons import INTERRUPTED, WorkflowError
 from reconciler.workflow.records import RecordOptions
 
@@ -32,6 +32,7 @@ class ChildTask:
     connection: ConnectionOptions
     guardrails: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    moves: MoveOptions = MoveOptions()
 
     def text(self) -> str:
         """As JSON."""
@@ -44,7 +45,7 @@ class ChildTask:
         given = fields.pop("connection")
         lists = {name: tuple(given[name]) for name in ("allow_env", "secrets_dirs")}
         connection = ConnectionOptions(**{**given, **lists})
-        return cls(**fields, connection=connection)
+        return cls(**{**fields, "connection": connection, "moves": MoveOptions(**fields["moves"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def main() -> None:
     os.environ.update(task.environment)
     try:
         records = RecordOptions(task.journal, operator=task.operator)
-        options = ApplyOptions(task.plan_id, records, guardrails=task.guardrails)
+        options = ApplyOptions(task.plan_id, records, guardrails=task.guardrails, moves=task.moves)
         result = apply_plan(task.plan_file, task.manifests, None, task.connection, options, attendant=_Child())
         ended = _ended(result)
     except WorkflowError as error:

@@ -42,7 +42,7 @@ from reconciler.workflow.connections import password_prefixes
 from reconciler.workflow.fleet.child import ChildResult, ChildTask
 from reconciler.workflow.fleet.members import everywhere
 from reconciler.workflow.fleet.saved import add_to_record, read_fleet_plan, read_record
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.options import ConnectionOptions, MoveOptions
 
 _CHILD: Final = "from reconciler.workflow.fleet.child import main; main()"
 #: Seconds that a process gets to finish the batch in flight after it was asked to stop.
@@ -65,7 +65,8 @@ class MemberJob:
 class ApplyTerms:
     """What every apply of a fleet has in common: how many at once in a task, and how many seconds for one cluster.
 
-    ``guardrails`` are the texts that held the plans when they were made, and hold them again.
+    ``moves`` is how fast replicas move. ``guardrails`` are the texts that held the plans when they were made, and hold
+    them again.
     """
 
     connection: ConnectionOptions
@@ -73,6 +74,7 @@ class ApplyTerms:
     timeout: float = 3600.0
     operator: str | None = None
     guardrails: tuple[Source, ...] | None = None
+    moves: MoveOptions = MoveOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,21 +195,26 @@ def _copy(sources: Iterable[Source], directory: Path) -> None:
         target.write_text(source.text, encoding="utf-8", newline="")
 
 
-def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
-    plan, result = scratch / f"{job.cluster}.json", scratch / f"{job.cluster}.result"
-    plan.write_text(job.text, encoding="utf-8")
+def task_of(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ChildTask:
+    """What the process of one cluster is told; its files are below ``scratch``."""
     kept = os.path.isdir(os.path.dirname(job.journal))
-    task = ChildTask(
-        str(plan),
+    return ChildTask(
+        str(scratch / f"{job.cluster}.json"),
         str(scratch / MANIFESTS),
-        str(result),
+        str(scratch / f"{job.cluster}.result"),
         job.plan_id,
         job.journal if kept else None,
         terms.operator,
         terms.connection,
         None if terms.guardrails is None else str(scratch / GUARDRAILS),
         secret_environment(terms.connection.allow_env, password_prefixes(terms.connection)),
+        terms.moves,
     )
+
+
+def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
+    task = task_of(job, scratch, terms)
+    Path(task.plan_file).write_text(job.text, encoding="utf-8")
     process = subprocess.Popen(
         # Safe path: else a json.py where the task runs would be run.
         [sys.executable, "-P", "-c", _CHILD],
@@ -229,7 +236,7 @@ def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
             process.kill()
             process.wait()
             stopped += "it did not stop, so outcomes are unknown; "
-    return record_of(job, result, process.returncode, stopped)
+    return record_of(job, Path(task.result_file), process.returncode, stopped)
 
 
 def record_of(job: MemberJob, result: Path, status: int, stopped: str) -> ApplyRecord:
