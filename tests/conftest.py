@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from reconciler.adapters.kafka import listing
 from reconciler.adapters.sandbox import DEFAULT_VERSION, Sandbox, SandboxSpec, generated_users, running
-from tests import distribution, spark_archive
+from tests import distribution
 from tests.named_failures import NamedFailures
 from tests.prepared import end, prepared
 from tests.shared_brokers import clear
@@ -44,10 +44,6 @@ for name in [*os.environ]:
     ours = name.startswith("RECONCILER_") and name != "RECONCILER_CHROMIUM"
     if ours or name in _LEFT_BEHIND or name.startswith(("GITHUB_", "GITLAB_", "CI_")):
         del os.environ[name]
-
-os.environ.setdefault("SPARK_LAUNCHER_OPTS", spark_archive.SHORT_LIVED)  # a Java of its own, for a second
-for name in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
-    os.environ.setdefault(name, spark_archive.options())
 
 # admin and reconciler are super users; the others begin without any right. Any further principal can log in with
 # Sandbox.settings(name, "OAUTHBEARER").
@@ -166,5 +162,5 @@ def spark() -> "Iterator[SparkSession]":
     """Spark on two cores; commands that run while it is there use it too."""
     from reconciler.adapters.spark.session import spark_session
 
-    with spark_archive.in_the_making(spark_archive.place()), spark_session("local[2]") as session:
+    with spark_session("local[2]") as session:
         yield session

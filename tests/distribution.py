@@ -16,12 +16,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (
         400,
         (
-            "tests/integration/fleet/test_fleet_of_brokers.py",
-            "tests/integration/fleet/test_store_and_questions.py",
-            "tests/integration/fleet/test_tighten.py",
-            "tests/integration/fleet/test_usage",
-            "tests/integration/fleet/test_tour.py",
-            "tests/integration/fleet/test_local_session.py",
+            "tests/integration/fleet/test_",
             "tests/integration/test_python_page.py",
             "tests/property/test_fleet_law.py",
             "tests/security/test_fleet_leftovers.py",

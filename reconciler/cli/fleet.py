@@ -1,5 +1,6 @@
 """``reconciler fleet``: the same on many clusters, on Spark. A subcommand's module is imported when it is asked for."""
 
+from importlib.util import find_spec
 from typing import Final
 
 import click
@@ -30,13 +31,11 @@ class Subcommands(CommandTable):
 
     def load(self, name: str) -> click.Command:
         """The command; a package that is not installed ends it with the extra to install."""
-        try:
-            return super().load(name)
-        except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] not in _NEEDS:
-                raise
+        missing = next((package for package in _NEEDS if find_spec(package) is None), None)
+        if missing is not None:
             advice = "pip install './reconciler[fleet]' beside your clone"
-            raise CommandError(f"fleet commands need the package {error.name}", advice) from error
+            raise CommandError(f"fleet commands need the package {missing}", advice)
+        return super().load(name)
 
 
 @click.command("fleet", cls=Subcommands, short_help="Snapshot, compare, plan and apply many clusters on Spark")

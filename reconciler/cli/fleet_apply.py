@@ -87,7 +87,7 @@ def command(
         held = None if judging is None else tuple(judging)
         terms = ApplyTerms(for_copies(path, connection), at_once, timeout, operator, held, moves)
         with session_for(spark, connection=connection, passwords=True) as session, stoppable("clusters") as interrupted:
-            statuses += map(_told, fleet.perform(session, sources, terms, wait=wait, interrupted=interrupted))
+            statuses += map(_told, fleet.perform(session(), sources, terms, wait=wait, interrupted=interrupted))
             statuses.append(Exit.INTERRUPTED if interrupted() else Exit.OK)
         statuses += [status_of(record.reason) for record in fleet.records.values()]
     if output == "json":

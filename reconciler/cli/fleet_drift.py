@@ -1,14 +1,16 @@
-"""``reconciler fleet drift``: how all clusters differ from the manifests."""
+"""``reconciler fleet drift``: how all clusters differ from the manifests.
+
+Most is imported while Spark starts.
+"""
 
 import datetime
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from reconciler import __version__
 from reconciler.adapters.atomic_write import write_atomically
-from reconciler.adapters.spark.results import changes_of
 from reconciler.cli.console import error, out, out_json, settings, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import (
@@ -23,17 +25,12 @@ from reconciler.cli.fleet_options import (
 )
 from reconciler.cli.options import as_of_option, expand_option, listing_option, path_argument
 from reconciler.dataclass import dataclass
-from reconciler.fleet import FleetDrift, FleetRun
-from reconciler.manifest import Manifests
-from reconciler.report.fleet_text import drift_lines, drift_summary
-from reconciler.report.folding import lines_shown
-from reconciler.report.formats import format_named
-from reconciler.report.formats.interface import FormatOptions
-from reconciler.report.results import fleet_result
-from reconciler.report.results.fleet import FleetReport, fleet_document, fleet_report
-from reconciler.workflow.fleet import FleetStore, drift_fleet, store_at, stored_run, wanted
-from reconciler.workflow.fleet.teams import differences_by_team
-from reconciler.workflow.options import ConnectionOptions
+
+if TYPE_CHECKING:
+    from reconciler.fleet import FleetDrift, FleetRun
+    from reconciler.fleet.store import FleetStore
+    from reconciler.manifest import Manifests
+    from reconciler.report.results.fleet import FleetReport
 
 _SHOWN: Final = 10
 
@@ -76,12 +73,19 @@ def command(
 
     No cluster is contacted. The differences stay in the store, for `reconciler fleet query`.
     """
-    place = store_at(store)
-    run = stored_run(place, run_id)
-    given = wanted(path, fleet_name, as_of, ConnectionOptions(connections))
-    info_unassigned(given.fleet)
     with session_for(spark, store) as session:
-        drift = drift_fleet(session, place, run, given)
+        from reconciler.workflow.fleet import drift_fleet, store_at, stored_run, wanted
+        from reconciler.workflow.options import ConnectionOptions
+
+        place = store_at(store)
+        run = stored_run(place, run_id)
+        given = wanted(path, fleet_name, as_of, ConnectionOptions(connections))
+        info_unassigned(given.fleet)
+        drift = drift_fleet(session(), place, run, given)
+    from reconciler.report.fleet_text import drift_lines, drift_summary
+    from reconciler.report.folding import lines_shown
+    from reconciler.report.results.fleet import fleet_document
+
     shown = Shown(_SHOWN if show is None and not settings.rows else show, teams=output == "json" or html is not None)
     fleet = report_of(drift, place, given.manifests, run, shown)
     if output == "json":
@@ -108,8 +112,14 @@ class Shown:
     teams: bool
 
 
-def report_of(drift: FleetDrift, store: FleetStore, manifests: Manifests, run: FleetRun, shown: Shown) -> FleetReport:
+def report_of(
+    drift: "FleetDrift", store: "FleetStore", manifests: "Manifests", run: "FleetRun", shown: Shown
+) -> "FleetReport":
     """What is reported, whatever the format."""
+    from reconciler.adapters.spark.results import changes_of
+    from reconciler.report.results.fleet import fleet_report
+    from reconciler.workflow.fleet.teams import differences_by_team
+
     teams = differences_by_team(drift, store, manifests) if shown.teams else {}
     taken = {item.cluster: item.taken for item in run.readings}
     return fleet_report(
@@ -121,8 +131,12 @@ def report_of(drift: FleetDrift, store: FleetStore, manifests: Manifests, run: F
     )
 
 
-def write_reports(fleet: FleetReport, html: str | None, metrics: str | None) -> None:
+def write_reports(fleet: "FleetReport", html: str | None, metrics: str | None) -> None:
     """The page and the textfile, where they are asked for."""
+    from reconciler.report.formats import format_named
+    from reconciler.report.formats.interface import FormatOptions
+    from reconciler.report.results import fleet_result
+
     options = FormatOptions(__version__, datetime.datetime.now(datetime.UTC))
     try:
         for name, file in (("prometheus", metrics), ("html", html)):

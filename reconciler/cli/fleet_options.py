@@ -1,7 +1,9 @@
 """Options that the fleet's subcommands share, and what follows from them: a session, a store, members."""
 
+import os
 import sys
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -13,8 +15,7 @@ from reconciler.dataclass import dataclass
 from reconciler.report.style import safe
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
+    from reconciler.adapters.spark.session import Session
     from reconciler.fleet import Fleet
     from reconciler.workflow.options import ConnectionOptions
 
@@ -67,18 +68,43 @@ spark_options = with_options(
 )
 
 
+@contextmanager
 def session_for(
-    options: SparkOptions, *places: str, connection: "ConnectionOptions | None" = None, passwords: bool = False
-) -> "AbstractContextManager[SparkSession]":
+    options: SparkOptions,
+    *places: str,
+    connection: "ConnectionOptions | None" = None,
+    passwords: bool = False,
+    workers: bool = True,
+) -> "Iterator[Session]":
     """A session for one command, whose tasks use files at ``places`` and connect to clusters as ``connection`` says.
 
-    With ``passwords``, they also set passwords that manifests refer to.
+    It starts while the block reads manifests, and is waited for where it is called; ``workers`` says that tasks run in
+    Python. With ``passwords``, they also set passwords that manifests refer to.
     """
-    from reconciler.workflow.fleet import spark, task_secrets
+    from reconciler.adapters.spark.session import is_running
+    from reconciler.workflow.fleet.session import starting_spark, task_secrets
 
+    first = options.master is None and not is_running()
     if sys.stderr.isatty():
         progress("starting Spark …")
-    return spark(options.master, ui=options.ui, secrets=task_secrets(places, connection, passwords=passwords))
+    secrets = task_secrets(places, connection, passwords=passwords)
+    with starting_spark(options.master, ui=options.ui, secrets=secrets, workers=workers) as session:
+        yield session
+    if first and "CI" not in os.environ:
+        _prepare_quick_starts()
+
+
+def _prepare_quick_starts() -> None:
+    """Once on a machine, after a command has said what it had to say; not where all is thrown away after each run."""
+    from reconciler.adapters.spark.class_archive import is_missing, make_archive
+
+    if is_missing() and (context := click.get_current_context(silent=True)) is not None:
+
+        def make() -> None:
+            progress("preparing quick starts of Spark (once; some 15 s)")
+            make_archive()
+
+        context.call_on_close(make)
 
 
 def info_unassigned(fleet: "Fleet") -> None:

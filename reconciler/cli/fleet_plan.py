@@ -74,23 +74,21 @@ def command(
     planned, and the command exits with 1, or with 5 if a guard refused.
     """
     check_new(Path(directory))
-    given = wanted(path, fleet_name, planning.as_of, connection)
-    planning = replace(planning, as_of=given.as_of)
-    guardrails = guardrail_sources(path, planning.guardrails)
     if snapshots is None:
         refuse_proposed_secrets(path, connection)
-    info_unassigned(given.fleet)
-    for problem in told_again(given.manifests):
-        info_note(problem)
-    members, commit = MemberConnections(for_copies(path, connection), snapshots), source_commit(path)
     with session_for(spark, connection=None if snapshots else connection) as session:
+        given = wanted(path, fleet_name, planning.as_of, connection)
+        guardrails = guardrail_sources(path, planning.guardrails)
+        info_unassigned(given.fleet)
+        for problem in told_again(given.manifests):
+            info_note(problem)
         planned = plan_fleet(
-            session,
+            session(),
             given.sources,
             given.fleet,
-            members,
-            planning,
-            commit=commit,
+            MemberConnections(for_copies(path, connection), snapshots),
+            replace(planning, as_of=given.as_of),
+            commit=source_commit(path),
             at_once=at_once,
             timeout=timeout,
             guardrails=guardrails,

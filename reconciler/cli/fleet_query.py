@@ -1,7 +1,11 @@
-"""``reconciler fleet query``: questions about a whole fleet, ready-made or in SQL."""
+"""``reconciler fleet query``: questions about a whole fleet, ready-made or in SQL.
+
+Most is imported while Spark starts.
+"""
 
 import shlex
-from typing import Any, Final
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,13 +20,10 @@ from reconciler.cli.fleet_options import (
     store_option,
 )
 from reconciler.cli.options import listing_option, path_argument
-from reconciler.report.fleet_table import table_lines
-from reconciler.workflow.connections import as_operator_says
-from reconciler.workflow.fleet import store_at
-from reconciler.workflow.fleet.access import WhoCan
-from reconciler.workflow.fleet.querying import FleetAnswer, FleetBasis, FleetQuestion, ask_fleet, basis_of, furthest
-from reconciler.workflow.manifests import load
-from reconciler.workflow.options import ConnectionOptions
+
+if TYPE_CHECKING:
+    from reconciler.workflow.fleet.access import WhoCan
+    from reconciler.workflow.fleet.querying import FleetAnswer, FleetBasis
 
 #: The options that are a question each.
 _QUESTIONS: Final = ("sql", "who_can", "outliers", "furthest", "undeclared", "since", "blast_radius")
@@ -77,15 +78,24 @@ def command(
     given = {name for name in _QUESTIONS if asked[name]}
     if len(given) != 1 and given != {"sql", "since"}:
         raise CommandError("ask one question", "give one of --sql, --who-can, --outliers and so on", Exit.USAGE)
-    who_can = None if asked["who_can"] is None else _who_can(asked["who_can"])
-    question = FleetQuestion(**{**asked, "who_can": who_can})
-    place, manifests = store_at(store), as_operator_says(load(path), path, ConnectionOptions(connections))
-    basis = basis_of(place, run_id, manifests, question)
-    if question.furthest and basis.drift is not None:
-        answer = furthest(basis.drift, question.limit)  # needs no Spark, which takes seconds to start
-    else:
-        with session_for(spark, store) as session:
-            answer = ask_fleet(session, place, basis, manifests, question)
+    # A ranking of what was compared needs no Spark, which takes seconds to start.
+    of_access = asked["who_can"] is not None or asked["blast_radius"]
+    with nullcontext() if asked["furthest"] else session_for(spark, store, workers=of_access) as session:
+        from reconciler.report.fleet_table import table_lines
+        from reconciler.workflow.connections import as_operator_says
+        from reconciler.workflow.fleet import FleetQuestion, ask_fleet, basis_of, store_at
+        from reconciler.workflow.fleet.querying import furthest
+        from reconciler.workflow.manifests import load
+        from reconciler.workflow.options import ConnectionOptions
+
+        who_can = None if asked["who_can"] is None else _who_can(asked["who_can"])
+        question = FleetQuestion(**{**asked, "who_can": who_can})
+        place, manifests = store_at(store), as_operator_says(load(path), path, ConnectionOptions(connections))
+        basis = basis_of(place, run_id, manifests, question)
+        if session is not None:
+            answer = ask_fleet(session(), place, basis, manifests, question)
+        elif basis.drift is not None:
+            answer = furthest(basis.drift, question.limit)
     if output == "json":
         out_json(_document(basis, answer))
     else:
@@ -94,7 +104,7 @@ def command(
     return Exit.OK
 
 
-def _document(basis: FleetBasis, answer: FleetAnswer) -> dict[str, Any]:
+def _document(basis: "FleetBasis", answer: "FleetAnswer") -> dict[str, Any]:
     return {
         "run": basis.run.id,
         "columns": answer.columns,
@@ -104,7 +114,7 @@ def _document(basis: FleetBasis, answer: FleetAnswer) -> dict[str, Any]:
     }
 
 
-def _tell_gaps(basis: FleetBasis, answer: FleetAnswer) -> None:
+def _tell_gaps(basis: "FleetBasis", answer: "FleetAnswer") -> None:
     """Everything that the answer lacks: an absent row must never look like an absent ACL."""
     for cluster, reason in answer.unjudged.items():
         error(f"without {cluster}: its access is not known: {reason}")
@@ -119,9 +129,10 @@ def _tell_gaps(basis: FleetBasis, answer: FleetAnswer) -> None:
             error(f"{item.cluster}: the ACL listing may not be whole: {item.acl_gap}")
 
 
-def _who_can(text: str) -> WhoCan:
+def _who_can(text: str) -> "WhoCan":
     """``OPERATION TYPE NAME`` as a question; a name that ends with ``*`` is a prefix."""
     from reconciler.cli.questions import asked_operation, asked_pattern
+    from reconciler.workflow.fleet.access import WhoCan
 
     words = shlex.split(text)
     if len(words) < 2:

@@ -1,6 +1,7 @@
 """``reconciler fleet snapshot``: read all clusters into a store."""
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,21 +17,11 @@ from reconciler.cli.fleet_options import (
     store_option,
 )
 from reconciler.cli.options import connection_options, output_option, path_argument
-from reconciler.fleet import FleetRun, HeaderError
-from reconciler.report.fleet_text import run_lines
-from reconciler.workflow.connections import as_operator_says, refuse_proposed_secrets
-from reconciler.workflow.fleet import (
-    CollectionLimits,
-    FleetStore,
-    MemberConnections,
-    file_readers,
-    fleet_in,
-    live_readers,
-    store_at,
-    take,
-)
-from reconciler.workflow.manifests import load
-from reconciler.workflow.options import ConnectionOptions, moment
+
+if TYPE_CHECKING:
+    from reconciler.fleet import FleetRun
+    from reconciler.fleet.store import FleetStore
+    from reconciler.workflow.options import ConnectionOptions
 
 
 @click.command("snapshot", short_help="Read all clusters into the store")
@@ -77,7 +68,7 @@ def command(
     at_once: int,
     timeout: float,
     attempts: int,
-    connection: ConnectionOptions,
+    connection: "ConnectionOptions",
     spark: SparkOptions,
     output: str,
 ) -> int:
@@ -86,25 +77,41 @@ def command(
     Nothing is written to a cluster. A cluster that cannot be read is recorded with the reason, the others are read, and
     the command exits with 1. With --cluster or --from, everything else is carried over from the run before.
     """
-    if not (files or snapshots):
-        refuse_proposed_secrets(path, connection)
-    manifests = as_operator_says(load(path), path, connection)
     if files and (only or snapshots):
         raise CommandError("--from goes without --cluster and --snapshots", status=Exit.USAGE)
-    if files:
-        readers = file_readers(manifests, files)
-    else:
-        fleet = fleet_in(manifests, fleet_name)
-        info_unassigned(fleet)
-        unknown = sorted(set(only) - set(fleet.clusters))
-        if unknown:
-            raise CommandError(f"not in fleet {fleet.name}: {', '.join(unknown)}", status=Exit.USAGE)
-        members = MemberConnections(connection, snapshots)
-        readers = live_readers(manifests, only or fleet.clusters, members, moment())
-    place = store_at(store)
+    if not (files or snapshots):
+        from reconciler.workflow.connections import refuse_proposed_secrets
+
+        refuse_proposed_secrets(path, connection)
     with session_for(spark, store, *files, connection=None if files or snapshots else connection) as session:
+        from reconciler.report.fleet_text import run_lines
+        from reconciler.workflow.connections import as_operator_says
+        from reconciler.workflow.fleet import (
+            CollectionLimits,
+            MemberConnections,
+            file_readers,
+            fleet_in,
+            live_readers,
+            store_at,
+            take,
+        )
+        from reconciler.workflow.manifests import load
+        from reconciler.workflow.options import moment
+
+        manifests = as_operator_says(load(path), path, connection)
+        if files:
+            readers = file_readers(manifests, files)
+        else:
+            fleet = fleet_in(manifests, fleet_name)
+            info_unassigned(fleet)
+            unknown = sorted(set(only) - set(fleet.clusters))
+            if unknown:
+                raise CommandError(f"not in fleet {fleet.name}: {', '.join(unknown)}", status=Exit.USAGE)
+            members = MemberConnections(connection, snapshots)
+            readers = live_readers(manifests, only or fleet.clusters, members, moment())
+        place = store_at(store)
         patience = CollectionLimits(at_once, timeout, attempts)
-        run = take(session, place, readers, patience, carry=bool(only or files))
+        run = take(session(), place, readers, patience, carry=bool(only or files))
     forgotten = _forgotten(place, keep)
     if output == "json":
         out_json(run_document(run))
@@ -117,8 +124,10 @@ def command(
     return Exit.ERROR if run.failures else Exit.OK
 
 
-def _forgotten(place: FleetStore, keep: int) -> list[str]:
+def _forgotten(place: "FleetStore", keep: int) -> list[str]:
     """The runs that went; the new one is there whatever becomes of the old ones."""
+    from reconciler.fleet import HeaderError
+
     try:
         return place.retain(keep)
     except (HeaderError, OSError) as trouble:
@@ -126,7 +135,7 @@ def _forgotten(place: FleetStore, keep: int) -> list[str]:
         return []
 
 
-def run_document(run: FleetRun) -> dict[str, object]:
+def run_document(run: "FleetRun") -> dict[str, object]:
     """What ``--output json`` prints."""
     return {
         "run": run.id,

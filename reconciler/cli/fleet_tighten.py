@@ -83,14 +83,14 @@ def command(
     """
     check_period(since, until)
     connection = ConnectionOptions(connections)
-    given = wanted(path, fleet_name, as_of, connection)
-    info_unassigned(given.fleet)
-    place = store_at(store)
-    run = None if declared else stored_run(place, run_id)
-    parts = log_parts(places, given.fleet.clusters)
     options = TightenOptions(Window(since, until), Thresholds(**given_thresholds(bounds)), any_age)
     with session_for(spark, store, *places) as session:
-        found = tighten_fleet(session, place, given, parts, options, connection, path=path, run=run)
+        given = wanted(path, fleet_name, as_of, connection)
+        info_unassigned(given.fleet)
+        place = store_at(store)
+        run = None if declared else stored_run(place, run_id)
+        parts = log_parts(places, given.fleet.clusters)
+        found = tighten_fleet(session(), place, given, parts, options, connection, path=path, run=run)
     told = fleet_tighten_output(found)
     info_lines(fleet_tighten_lines(told, style_for(sys.stderr), shown=show))
     keep(

@@ -102,14 +102,14 @@ def _check(asked: _Asked) -> None:
 
 
 def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, LogFindings]:
-    store = store_at(asked.store)
-    given = wanted(asked.path, asked.fleet_name, asked.as_of, ConnectionOptions(asked.connections))
-    info_unassigned(given.fleet)
-    run = None if asked.declared else stored_run(store, asked.run_id)
-    logs = Logs(log_parts(asked.places, given.fleet.clusters), asked.question)
-    plans = planned_changes(asked.plan, run) if asked.plan is not None and run is not None else None
     with session_for(spark, asked.store, *asked.places) as session:
-        told = fleet_usage(session, store, given, logs, run, plans=plans, replay=asked.replay)
+        store = store_at(asked.store)
+        given = wanted(asked.path, asked.fleet_name, asked.as_of, ConnectionOptions(asked.connections))
+        info_unassigned(given.fleet)
+        run = None if asked.declared else stored_run(store, asked.run_id)
+        logs = Logs(log_parts(asked.places, given.fleet.clusters), asked.question)
+        plans = planned_changes(asked.plan, run) if asked.plan is not None and run is not None else None
+        told = fleet_usage(session(), store, given, logs, run, plans=plans, replay=asked.replay)
     return None if run is None else run.id, told
 
 

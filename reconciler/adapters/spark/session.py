@@ -6,16 +6,26 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Final
-
-from pyspark.sql import SparkSession
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from reconciler.adapters.child_environment import child_environment
-from reconciler.model import FrozenMap
+from reconciler.adapters.spark.class_archive import archive_option
+from reconciler.adapters.spark.jvm import SHORT_LIVED, Jvm
+from reconciler.model.frozen import FrozenMap
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+#: Waits until the session is there.
+Session: TypeAlias = "Callable[[], SparkSession]"
 
 LOCAL: Final = "local[*]"
+#: More would be busy with starting while a task could run.
+_EARLY_WORKERS: Final = 4
 _QUIET = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -41,17 +51,34 @@ def spark_session(
     master: str | None = None,
     *,
     ui: bool = False,
-    more: Mapping[str, str] | None = None,
+    more: Mapping[str, str] = FrozenMap(),
     secrets: Mapping[str, str] = FrozenMap(),
-) -> Iterator[SparkSession]:
+) -> "Iterator[SparkSession]":
     """A session that ends with the block; one that is there already is used as it is and stays.
 
     Without ``master`` what spark-submit says counts, and without that all cores of this machine. Of our environment
     the JVM and its workers get what they need to run, and ``secrets``: what tasks have to know to log in somewhere.
     """
-    active = SparkSession.getActiveSession()
+    with starting_session(master, ui=ui, more=more, secrets=secrets) as session:
+        yield session()
+
+
+@contextmanager
+def starting_session(
+    master: str | None = None,
+    *,
+    ui: bool = False,
+    more: Mapping[str, str] = FrozenMap(),
+    secrets: Mapping[str, str] = FrozenMap(),
+    workers: bool = False,
+) -> Iterator[Session]:
+    """As :func:`spark_session`, with a JVM that starts meanwhile, until the session is asked for.
+
+    With ``workers``, Python workers of this machine start as soon as they can. Imports nothing of PySpark.
+    """
+    active = _active()
     if active is not None:
-        yield active
+        yield lambda: active
         return
     # Workers would run whatever "python3" is; an operator's word for a cluster goes first.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -62,66 +89,87 @@ def spark_session(
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     with tempfile.TemporaryDirectory(prefix="reconciler-spark-") as scratch:
-        builder = SparkSession.builder.appName("reconciler fleet")
-        for key, value in {**_settings(scratch, ui=ui), **(more or {})}.items():
-            builder = builder.config(key, value)
-        if master or not submitted:
-            builder = builder.master(master or LOCAL)
-            if (master or LOCAL).startswith("local"):
-                # Else Spark asks what this machine is called, and does not start if that is unknown.
-                os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-                builder = builder.config("spark.local.dir", scratch)
-                builder = builder.config("spark.driver.host", "127.0.0.1")
-                builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
-        # Says a second time, as JSON on stderr, what the exception says.
-        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-        # Tells of an interruption at length.
-        logging.getLogger("py4j").setLevel(logging.CRITICAL)
-        with _environment({**child_environment(*_OF_SPARK), **secrets}):
-            session = _started(builder, os.path.join(scratch, "stderr"))
-        if threading.current_thread() is threading.main_thread():
-            # PySpark's own handler asks the JVM in the middle of another answer, and tells of it at length.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        place = "" if submitted and not master else master or LOCAL
+        local = place.startswith("local")
+        settings = {"spark.app.name": "reconciler fleet", **_settings(scratch, ui=ui)}
+        if place:
+            settings["spark.master"] = place
+        if local:
+            # Else Spark asks what this machine is called, and does not start if that is unknown.
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            settings |= _local_settings(scratch)
+        settings |= more
+        environment = {**child_environment(*_OF_SPARK), **secrets}
+        jvm = None if submitted or _has_jvm() else Jvm(settings, environment, Path(scratch))
+        started: list[SparkSession] = []
+
+        def session() -> "SparkSession":
+            if not started:
+                with jvm.gateway() if jvm is not None else nullcontext():
+                    started.append(_started(settings, workers=workers and local))
+            return started[0]
+
         try:
             yield session
         finally:
-            session.stop()
+            for each in started:
+                each.stop()
+            if jvm is not None and not started:
+                jvm.end()
 
 
-@contextmanager
-def _environment(given: Mapping[str, str]) -> Iterator[None]:
-    """Our environment is only what is ``given``; what is set meanwhile stays.
-
-    PySpark starts the JVM with the environment as it is, and the JVM its workers with its own: there is no other way
-    to say what they get.
-    """
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(given)
-    try:
-        yield
-    finally:
-        added = {name: value for name, value in os.environ.items() if given.get(name) != value}
-        os.environ.clear()
-        os.environ.update({**before, **added})
+def is_running() -> bool:
+    """Whether this process has a session, or what is left of one: the next starts at once."""
+    return _active() is not None or _has_jvm()
 
 
-def _started(builder: Any, log: str) -> SparkSession:
-    """Start, with what the JVM and its workers print kept in ``log``: it is noise, and shown if the start fails."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with open(log, "w+b") as file:
-        os.dup2(file.fileno(), 2)
-        try:
-            session: SparkSession = builder.getOrCreate()
-        except BaseException:
-            file.seek(0)
-            os.write(kept, file.read()[-8192:])
-            raise
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+def _active() -> "SparkSession | None":
+    if "pyspark.sql" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
+
+
+def _has_jvm() -> bool:
+    """Whether an earlier session of this process left its JVM, which PySpark uses again."""
+    if "pyspark" not in sys.modules:
+        return False
+    from pyspark import SparkContext
+
+    return SparkContext._gateway is not None
+
+
+def _started(settings: Mapping[str, str], *, workers: bool) -> "SparkSession":
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    # Says a second time, as JSON on stderr, what the exception says.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    # Tells of an interruption at length.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
+    if threading.current_thread() is threading.main_thread():
+        # PySpark's own handler asks the JVM in the middle of another answer, and tells of it at length.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if workers:
+        threading.Thread(target=_start_workers, args=(context,), daemon=True).start()
+    builder: Any = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session: SparkSession = builder.getOrCreate()
     return session
+
+
+def _start_workers(context: "SparkContext") -> None:
+    """Some workers begin to load what tasks need; those that are too late load it with their first task."""
+    count = min(_EARLY_WORKERS, context.defaultParallelism)
+    with suppress(Exception):  # the session may have ended already; a real task meets the same trouble, and says so
+        context.parallelize(range(count), count).foreach(_load)
+
+
+def _load(_: int) -> None:
+    import reconciler.adapters.spark.comparing  # noqa: F401
 
 
 def _settings(scratch: str, *, ui: bool) -> dict[str, str]:
@@ -131,7 +179,7 @@ def _settings(scratch: str, *, ui: bool) -> dict[str, str]:
     return {
         "spark.ui.enabled": str(ui).lower(),
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file://{log}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file://{log} {SHORT_LIVED} {archive_option()}",
         "spark.executorEnv.POLARS_MAX_THREADS": "1",
         "spark.executorEnv.PYTHONSAFEPATH": "1",
         "spark.python.worker.reuse": "true",
@@ -140,4 +188,16 @@ def _settings(scratch: str, *, ui: bool) -> dict[str, str]:
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "8",
+    }
+
+
+def _local_settings(scratch: str) -> dict[str, str]:
+    """What holds for a session whose tasks run on this machine, beside the JVM that is the driver."""
+    return {
+        "spark.local.dir": scratch,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.python.daemon.module": "reconciler.adapters.spark.daemon",
+        # Workers run the code that we run, wherever it is.
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }

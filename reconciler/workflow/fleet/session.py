@@ -2,25 +2,24 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
-
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING, Final
 
 from reconciler.adapters.child_environment import secret_environment, store_environment
-from reconciler.adapters.spark.session import spark_session
-from reconciler.model import FrozenMap
-from reconciler.workflow.connections import password_prefixes, read_connections
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.adapters.spark.session import Session, starting_session
+from reconciler.model.frozen import FrozenMap
 from reconciler.workflow.reasons import WorkflowError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from reconciler.workflow.options import ConnectionOptions
 
 #: The SASL mechanism whose signer reads AWS credentials from the environment.
 _SIGNED: Final = "AWS_MSK_IAM"
 
 
 def task_secrets(
-    places: Iterable[str] = (), connection: ConnectionOptions | None = None, *, passwords: bool = False
+    places: Iterable[str] = (), connection: "ConnectionOptions | None" = None, *, passwords: bool = False
 ) -> dict[str, str]:
     """The variables of our environment that tasks need to log in: to the stores at ``places``, and to clusters.
 
@@ -29,6 +28,8 @@ def task_secrets(
     """
     found = store_environment() if any("://" in place for place in places) else {}
     if connection is not None:
+        from reconciler.workflow.connections import password_prefixes
+
         of_aws = _signs_for_aws(connection)
         prefixes = password_prefixes(connection) if passwords else ()
         secret = secret_environment(connection.allow_env, prefixes)
@@ -37,10 +38,12 @@ def task_secrets(
     return found
 
 
-def _signs_for_aws(connection: ConnectionOptions) -> bool:
+def _signs_for_aws(connection: "ConnectionOptions") -> bool:
     """Whether some cluster takes AWS credentials; of clusters that only manifests describe, nothing is known here."""
     if connection.connections is None:
         return connection.trust_manifests
+    from reconciler.workflow.connections import read_connections
+
     known = read_connections(connection.connections).values()
     return any(_SIGNED in (*one.client.values(), *one.barrier_client.values()) for one in known)
 
@@ -48,15 +51,32 @@ def _signs_for_aws(connection: ConnectionOptions) -> bool:
 @contextmanager
 def spark(
     master: str | None = None, *, ui: bool = False, secrets: Mapping[str, str] = FrozenMap()
-) -> Iterator[SparkSession]:
+) -> "Iterator[SparkSession]":
     """A session on ``master``, as spark-submit says, or on all cores; with ``ui``, with Spark's own web page.
 
     Spark's processes inherit no secret: what tasks have to log in with is in ``secrets``, see :func:`task_secrets`.
     """
+    with starting_spark(master, ui=ui, secrets=secrets) as session:
+        yield session()
+
+
+@contextmanager
+def starting_spark(
+    master: str | None = None, *, ui: bool = False, secrets: Mapping[str, str] = FrozenMap(), workers: bool = False
+) -> Iterator[Session]:
+    """As :func:`spark`, but it starts while the block does something else, and is waited for where it is called.
+
+    ``workers`` says that there will be tasks for Python workers, which then start too.
+    """
     try:
-        with spark_session(master, ui=ui, secrets=secrets) as session:
+        with starting_session(master, ui=ui, secrets=secrets, workers=workers) as session:
             yield session
-    except (PySparkException, Py4JError) as error:
+    except Exception as error:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        if not isinstance(error, PySparkException | Py4JError):
+            raise
         raise WorkflowError(
             f"Spark failed: {_cause(error)}", "a run that is not complete is not there; start again"
         ) from error

@@ -5,9 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+import reconciler
 from reconciler.workflow import WorkflowError
 from reconciler.workflow.fleet import spark as spark_of
 
@@ -60,3 +62,19 @@ def test_a_failure_of_spark_says_why(spark: SparkSession) -> None:
         spark_of(),
     ):
         spark.read.schema("a string").parquet("nowhere://place/file.parquet").collect()
+
+
+def _worker(_: int) -> tuple[str, str, int]:
+    import pyspark
+
+    import reconciler
+
+    return reconciler.__file__ or "", pyspark.__file__, os.getppid()
+
+
+def test_workers_are_forked_from_one_that_has_our_code_loaded(spark: SparkSession) -> None:
+    found = set(spark.sparkContext.parallelize(range(4), 4).map(_worker).collect())
+    [(ours, theirs, parent)] = found
+    # Not from the zips that Spark puts first, without compiled code; and what the driver runs, not what is installed.
+    assert (ours, theirs) == (reconciler.__file__, pyspark.__file__)
+    assert "reconciler.adapters.spark.daemon" in Path(f"/proc/{parent}/cmdline").read_text(encoding="utf-8")

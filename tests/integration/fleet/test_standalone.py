@@ -22,7 +22,9 @@ import pytest
 
 import reconciler
 from reconciler.adapters.snapshot import snapshot_text
+from reconciler.adapters.spark.class_archive import archive_option
 from reconciler.adapters.spark.files import store_at
+from reconciler.adapters.spark.jvm import SHORT_LIVED
 from reconciler.adapters.spark.readings import read_live
 from reconciler.model import (
     AccessControlEntry,
@@ -33,7 +35,6 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from tests import spark_archive
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, a driver and executors: two minutes
 
@@ -176,7 +177,7 @@ class Ran:
         }
         with spark_cluster(self.directory) as (master, workers):
             words = [str(_SPARK / "spark-submit"), "--master", master, "--py-files", code]
-            words += ["--conf", f"spark.executor.extraJavaOptions={spark_archive.options()}"]
+            words += ["--conf", f"spark.executor.extraJavaOptions={SHORT_LIVED} {archive_option()}"]
             places = [str(self.directory / name) for name in ("driver.py", "live", "marks", "manifests")]
             where = ["--store", str(self.directory / "store"), "--output", "json"]
             with (self.directory / "said").open("wb") as said:
