@@ -60,11 +60,13 @@ def test_a_comment_in_a_source_writes_no_document(layout: str, tmp_path: Path) -
 @pytest.mark.parametrize("name", ["../../up", "/etc/up", "..", "CON", "cluster", "a/../../up", "~/up", "\\\\up"])
 def test_no_name_in_a_source_leads_out_of_the_directory(layout: str, name: str, tmp_path: Path) -> None:
     """Principals, modules and topics are called like paths: every file is written below the directory."""
+    above, tmp_path = tmp_path, tmp_path / "one" / "two"
+    tmp_path.mkdir(parents=True)
     (tmp_path / "a.tfstate").write_text(_state(_acl(f"User:{name}"), module=f"module.{name}"), encoding="utf-8")
     source = ["convert", "--from", "terraform", str(tmp_path / "a.tfstate"), "--layout", layout]
-    before = {path for path in tmp_path.parent.rglob("*") if (tmp_path / "out") not in path.parents}
+    before = {path for path in above.rglob("*") if (tmp_path / "out") not in path.parents}
     assert run([*source, "--out", str(tmp_path / "out")]) in (0, 2)
-    after = {path for path in tmp_path.parent.rglob("*") if (tmp_path / "out") not in path.parents}
+    after = {path for path in above.rglob("*") if (tmp_path / "out") not in path.parents}
     assert after - before == {tmp_path / "out"}
     assert _kinds(tmp_path / "out") <= {"Cluster", "Acls"}
     assert (tmp_path / "out" / "cluster.yaml").read_text("utf-8").count("kind: Cluster") == 1

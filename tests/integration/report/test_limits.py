@@ -18,7 +18,7 @@ from tests.integration.report.formats import FORMATS
 from tests.integration.report.large import STEPS, large_report
 
 #: More than any of these formats shows.
-_ROWS = 30_000
+_ROWS = 6_000
 
 
 @pytest.fixture(scope="module")
