@@ -19,7 +19,7 @@ from benchmarks.tighten_logs import CLUSTER, FIRST, World, world, write_logs
 from reconciler.access import Authorizer
 from reconciler.manifest import Source, desired_state, load
 from reconciler.workflow.options import ConnectionOptions, StateRequest
-from reconciler.workflow.tighten.proposal import Tightening, TightenOptions, tighten
+from reconciler.workflow.tightening.proposal import Tightening, TightenOptions, tighten
 
 DAYS: Final = 120
 _FACTS: Final = CLUSTER.replace("spec: {", "spec: {allowEveryoneIfNoAclFound: false, ")

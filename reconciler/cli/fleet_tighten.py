@@ -31,8 +31,8 @@ from reconciler.report.tighten_text import fleet_tighten_lines
 from reconciler.workflow.fleet import store_at, stored_run, tighten_fleet, wanted
 from reconciler.workflow.fleet.logs import log_parts
 from reconciler.workflow.options import ConnectionOptions
-from reconciler.workflow.tighten.output import fleet_tighten_output
-from reconciler.workflow.tighten.proposal import TightenOptions
+from reconciler.workflow.tightening.output import fleet_tighten_output
+from reconciler.workflow.tightening.proposal import TightenOptions
 
 if TYPE_CHECKING:
     from reconciler.workflow.fleet.tightening import FleetTightening

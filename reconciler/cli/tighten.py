@@ -26,8 +26,8 @@ from reconciler.cli.usage_options import check_period, period_options
 from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 if TYPE_CHECKING:
-    from reconciler.workflow.tighten.proposal import Tightening
-    from reconciler.workflow.tighten.staging import Staged
+    from reconciler.workflow.tightening.proposal import Tightening
+    from reconciler.workflow.tightening.staging import Staged
 
 _STATE = with_options(
     (
@@ -98,8 +98,8 @@ def command(
     from reconciler.cli.notes import info_note
     from reconciler.fleet.tighten import Thresholds
     from reconciler.fleet.usage import Window
-    from reconciler.workflow.tighten.proposal import TightenOptions, day_of, tighten
-    from reconciler.workflow.tighten.staging import staged, write_stage
+    from reconciler.workflow.tightening.proposal import TightenOptions, day_of, tighten
+    from reconciler.workflow.tightening.staging import staged, write_stage
 
     options = TightenOptions(Window(since, until), Thresholds(**given_thresholds(bounds)), any_age)
     begun = stage is not None and Path(stage).exists()
@@ -139,7 +139,7 @@ def _finish(
     from reconciler.cli.console import out_json
     from reconciler.report.results.tightened import TIGHTEN
     from reconciler.report.tighten_text import tighten_lines
-    from reconciler.workflow.tighten.output import tighten_output
+    from reconciler.workflow.tightening.output import tighten_output
 
     told = tighten_output(found, watched)
     info_lines(tighten_lines(told, style_for(sys.stderr), shown=shown))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from reconciler.workflow.reasons import WorkflowError
     from reconciler.workflow.records import RecordOptions
     from reconciler.workflow.states import AccessState, access_states, access_views
-    from reconciler.workflow.tighten.proposal import Tightening, TightenOptions, tighten
+    from reconciler.workflow.tightening.proposal import Tightening, TightenOptions, tighten
     from reconciler.workflow.undoing import undo
     from reconciler.workflow.usage_evidence import usage
     from reconciler.workflow.validation import ManifestValidation, validate
@@ -55,7 +55,7 @@ _MODULES: Final = {
     "quotas": ("quota_views",),
     "reasons": ("WorkflowError",),
     "records": ("RecordOptions",),
-    "tighten.proposal": ("TightenOptions", "Tightening", "tighten"),
+    "tightening.proposal": ("TightenOptions", "Tightening", "tighten"),
     "undoing": ("undo",),
     "usage_evidence": ("usage",),
     "validation": ("ManifestValidation", "validate"),

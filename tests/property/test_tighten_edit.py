@@ -13,7 +13,7 @@ from reconciler.fleet.tighten import Thresholds
 from reconciler.manifest import Source, desired_state, load
 from reconciler.model import AclBinding, AclOperation, AclPermissionType, Declaration, PatternType
 from reconciler.workflow.options import ConnectionOptions, StateRequest
-from reconciler.workflow.tighten.proposal import Tightening, TightenOptions, tighten
+from reconciler.workflow.tightening.proposal import Tightening, TightenOptions, tighten
 from tests.property import edits
 
 TODAY, LATER = datetime.date(2026, 11, 23), datetime.date(2027, 2, 1)

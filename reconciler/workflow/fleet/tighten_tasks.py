@@ -16,7 +16,7 @@ from reconciler.fleet.tighten.sharing import SharedUsage
 from reconciler.fleet.usage import Summary, Window
 from reconciler.manifest import Manifests
 from reconciler.model import AclBinding, AclPermissionType, standing_bridges
-from reconciler.workflow.tighten.holding import tests_hold
+from reconciler.workflow.tightening.holding import tests_hold
 
 if TYPE_CHECKING:
     from pyspark import Broadcast

@@ -33,10 +33,10 @@ from reconciler.workflow.fleet.tighten_tasks import SeenOnCluster, TightenTask, 
 from reconciler.workflow.manifests import desired as desired_state
 from reconciler.workflow.manifests import sound
 from reconciler.workflow.options import ConnectionOptions
-from reconciler.workflow.tighten.holding import holder
-from reconciler.workflow.tighten.proposal import DEFAULTS, Tightening, TightenOptions
-from reconciler.workflow.tighten.rewriting import RoleGrant, as_plain, broken_roles, edited
-from reconciler.workflow.tighten.state import TightenScope, scope_of
+from reconciler.workflow.tightening.holding import holder
+from reconciler.workflow.tightening.proposal import DEFAULTS, Tightening, TightenOptions
+from reconciler.workflow.tightening.rewriting import RoleGrant, as_plain, broken_roles, edited
+from reconciler.workflow.tightening.state import TightenScope, scope_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from reconciler.report.results import read_result
 from reconciler.workflow.fleet import FleetTightening, store_at, stored_run, tighten_fleet, wanted
 from reconciler.workflow.fleet.logs import log_parts
 from reconciler.workflow.options import ConnectionOptions, StateRequest
-from reconciler.workflow.tighten.proposal import Tightening, TightenOptions, tighten
+from reconciler.workflow.tightening.proposal import Tightening, TightenOptions, tighten
 from tests.cases.test_cases import binding
 from tests.unit.workflow.test_tightening import ALL_AGES, FACTS, HEAD, TODAY, each_day
 

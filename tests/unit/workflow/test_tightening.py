@@ -19,8 +19,8 @@ from reconciler.model import ClusterState
 from reconciler.report.results import read_result
 from reconciler.workflow.options import ConnectionOptions, StateRequest
 from reconciler.workflow.reasons import RequestError, WorkflowError
-from reconciler.workflow.tighten.proposal import Tightening, TightenOptions, tighten
-from reconciler.workflow.tighten.staging import staged, write_stage
+from reconciler.workflow.tightening.proposal import Tightening, TightenOptions, tighten
+from reconciler.workflow.tightening.staging import staged, write_stage
 from tests.cases.test_cases import binding
 
 FIRST, TODAY = datetime.date(2026, 8, 1), datetime.date(2026, 11, 23)

@@ -25,9 +25,9 @@ from reconciler.report.access_view import Basis
 from reconciler.workflow.declared_then import declared_then
 from reconciler.workflow.editing import ManifestEdit, texts_of
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
-from reconciler.workflow.tighten.holding import holder, tests_hold
-from reconciler.workflow.tighten.rewriting import RoleGrant, as_plain, broken_roles, edited
-from reconciler.workflow.tighten.state import TightenBase, state_of
+from reconciler.workflow.tightening.holding import holder, tests_hold
+from reconciler.workflow.tightening.rewriting import RoleGrant, as_plain, broken_roles, edited
+from reconciler.workflow.tightening.state import TightenBase, state_of
 from reconciler.workflow.usage_evidence import Decisions, files_of, scanned
 
 

@@ -11,7 +11,7 @@ from reconciler.manifest import ClusterDeclaration, Manifests
 from reconciler.model import AclBinding, Declaration
 from reconciler.report.claim_results import ClaimStatus
 from reconciler.workflow.access_checks import decide_tests
-from reconciler.workflow.tighten.state import TightenScope
+from reconciler.workflow.tightening.state import TightenScope
 
 #: Since when rights are declared: those that were when the logs begin, and the day. ``None``: no history says so.
 History: TypeAlias = tuple[Collection[AclBinding] | None, datetime.date | None]

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from reconciler.report.results.tightened import FailedClusterEntry, FleetTightenOutput, TightenOutput
 from reconciler.report.tighten_text import held_entry, narrowed_entry, period_words, stage_entry
-from reconciler.workflow.tighten.proposal import Tightening
-from reconciler.workflow.tighten.staging import Staged
+from reconciler.workflow.tightening.proposal import Tightening
+from reconciler.workflow.tightening.staging import Staged
 
 if TYPE_CHECKING:
     from reconciler.workflow.fleet.tightening import FleetTightening

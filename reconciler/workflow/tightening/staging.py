@@ -12,7 +12,7 @@ from reconciler.fleet.tighten.stage import Stage, read_stage, stage_text
 from reconciler.fleet.usage import Window
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.reasons import RequestError, WorkflowError
-from reconciler.workflow.tighten.proposal import (
+from reconciler.workflow.tightening.proposal import (
     DEFAULTS,
     Tightening,
     TightenOptions,
@@ -21,7 +21,7 @@ from reconciler.workflow.tighten.proposal import (
     nothing_yet,
     proposed,
 )
-from reconciler.workflow.tighten.state import state_of
+from reconciler.workflow.tightening.state import state_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from reconciler.model import Declaration, DesiredState
 from reconciler.model.expiry import Expiry
 from reconciler.workflow.editing import EditRefusedError, ManifestEdit, edit
 from reconciler.workflow.options import ConnectionOptions
-from reconciler.workflow.tighten.state import granted
+from reconciler.workflow.tightening.state import granted
 
 _FOREVER: Final = Expiry(datetime.date.max)
 #: One use of a role, and the principal.
