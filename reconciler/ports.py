@@ -4,6 +4,7 @@ An answer is never a guess: reading raises :class:`ClusterError` rather than ret
 was written gets an :class:`Answer` of its own, in the order in which it was asked.
 """
 
+import datetime
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -196,6 +197,13 @@ class InspectableCluster(Cluster, ChangeValidator, TopicInspector, ReplicationRa
 
     def brokers(self) -> frozenset[int]:
         """The ids of the brokers that the cluster names; raises :class:`ClusterError`."""
+        ...
+
+    def controller_time(self) -> datetime.datetime | None:
+        """What the clock of the active controller shows now, in UTC (DescribeQuorum, KIP-836).
+
+        ``None`` where nobody tells: without KRaft, without DESCRIBE on the cluster, or in a snapshot. Never raises.
+        """
         ...
 
 

@@ -21,6 +21,10 @@ class GitError(Exception):
     """Git did not do it; in its words."""
 
 
+class NoGitError(GitError):
+    """There is no git on this machine."""
+
+
 class NotCommittedError(GitError):
     """A file is not as HEAD has it, so a commit on HEAD would take something else with it."""
 
@@ -115,6 +119,8 @@ def _git(directory: Path, *arguments: str, stdin: str = "", more: Mapping[str, s
             timeout=_SECONDS,
             check=False,
         )
+    except FileNotFoundError as error:
+        raise NoGitError("git is not installed here") from error
     except (OSError, subprocess.SubprocessError) as error:
         raise GitError(f"git cannot be run: {error}") from error
     if done.returncode:

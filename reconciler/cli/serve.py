@@ -75,6 +75,12 @@ class Address(click.ParamType[tuple[str, int]]):
 @click.option("--require-approvals", metavar="N", type=click.IntRange(min=1), help="Signatures that each plan needs.")
 @click.option("--allowed-signers", metavar="FILE", help="Whose signatures count: an OpenSSH allowed_signers file.")
 @click.option(
+    "--not-author",
+    metavar="WHO",
+    multiple=True,
+    help="Do not count the signature of WHO, a principal in the allowed signers; repeatable.",
+)
+@click.option(
     "--max-age",
     metavar="DURATION",
     type=Duration(),
@@ -99,6 +105,7 @@ def command(
     plans: str | None,
     require_approvals: int | None,
     allowed_signers: str | None,
+    not_author: tuple[str, ...],
     max_age: datetime.timedelta,
     audit: str | None,
     operator: str | None,
@@ -120,7 +127,7 @@ def command(
     from reconciler.workflow.serve.rounds import OnlyStoppable
 
     _check(act, plans, audit, git_ref, git_remote)
-    rule = approval_rule(require_approvals, allowed_signers, (), ())
+    rule = approval_rule(require_approvals, allowed_signers, not_author, ())
     if (plans is None) != (rule is None):
         raise CommandError("--plans needs --require-approvals and --allowed-signers, and these need it", "", Exit.USAGE)
     source = _source(path, git_ref, git_remote)

@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from reconciler.dataclass import dataclass
 from reconciler.diff import compare
@@ -9,8 +10,9 @@ from reconciler.edit.adoption import Difference, NotAdopted, adopted, difference
 from reconciler.edit.editing import changed
 from reconciler.manifest import Source
 from reconciler.manifest import load as load_sources
-from reconciler.model import Declaration, Origin, moment_text
+from reconciler.model import Declaration, Delete, Origin, moment_text, running_break_glass
 from reconciler.plan import Selection
+from reconciler.plan.kinds import describe
 from reconciler.report.export.expressible import text_problem
 from reconciler.workflow.clusters import open_declared
 from reconciler.workflow.editing import ManifestEdit, refused, reviewed, texts_of
@@ -74,6 +76,9 @@ def adopt(
         declaration = declared_for(target)
         wanted = desired(manifests, declaration.name, day)
         live = target.read(read_request(declaration, wanted))
+    # What an operator gave for an hour is not adopted for good.
+    emergency = {one: end for one, end in running_break_glass(live.bindings, day).items() if one not in wanted.bindings}
+    live = replace(live, bindings=live.bindings.difference(emergency))
     rules = terms(declaration).diff_rules
     found, unseen = differences(compare(wanted, live, declaration.scope, rules), live)
     chosen = list(choose([one for one in found if selects(one.change)]))
@@ -86,6 +91,10 @@ def adopt(
         read_back = load_sources(Source(name, text) for name, text in after.items())
     remaining = compare(desired(read_back, declaration.name, day), live, declaration.scope, rules)
     edit = reviewed(path, manifests, changed(texts, after), day)
+    unseen += [
+        NotAdopted(describe(Delete(one)).removeprefix("delete "), f"break-glass access until {moment_text(mark.end)}")
+        for one, mark in sorted(emergency.items())
+    ]
     refusals += unseen
     return Adoption(
         edit,

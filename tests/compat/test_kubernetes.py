@@ -3,6 +3,7 @@
 No Kubernetes runs here: what these programs make of the files is checked, not what a cluster makes of the result.
 """
 
+import datetime
 import json
 import re
 import shutil
@@ -38,6 +39,12 @@ MOST: dict[str, Any] = {
     "connections": {"secret": "connections"},
     "secrets": {"secret": "kafka"},
     "guardrails": {"configMap": "guardrails"},
+    "plans": {
+        "claim": "signed-plans",
+        "allowedSigners": {"configMap": "signers"},
+        "notAuthor": ["ci@example.com"],
+        "maxAge": "2d",
+    },
     "audit": {"storageClass": "fast"},
     "networkPolicy": {"from": FROM_PROMETHEUS},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
@@ -129,6 +136,9 @@ def test_all_values_arrive(judge: Judge) -> None:
     assert (name, options["act"], options["clusters"]) == ("serve", True, ("prod", "dr site"))
     assert options["path"] == "/manifests/current/kafka/prod"
     assert (options["audit"], options["guardrails"]) == ("/state/audit.jsonl", "/guardrails/guardrails.yaml")
+    assert (options["plans"], options["require_approvals"]) == ("/plans", 2)
+    assert (options["allowed_signers"], options["not_author"]) == ("/signers/allowed_signers", ("ci@example.com",))
+    assert options["max_age"] == datetime.timedelta(days=2)
     assert container["image"] == f"reconciler@sha256:{'0' * 64}"
     [port], [endpoint] = container["ports"], objects["ServiceMonitor"]["spec"]["endpoints"]
     [open_port] = objects["NetworkPolicy"]["spec"]["ingress"]
@@ -179,6 +189,8 @@ def test_the_recipe_has_all_that_is_needed(judge: Judge) -> None:
         (LEAST | {"clusters": ["prod=snapshot:/x"]}, "clusters"),
         (LEAST | {"manifests": {"git": {"repository": "--upload-pack=x"}}}, "repository"),
         (LEAST | {"manifests": {"git": {**LEAST["manifests"]["git"], "directory": "../secrets"}}}, "directory"),
+        (LEAST | {"plans": {"claim": "signed-plans"}}, "mode act"),
+        (LEAST | {"mode": "act", "plans": {"claim": "signed-plans"}}, "plans.allowedSigners.configMap"),
         (LEAST | {"intervall": "1m"}, "intervall"),
         (LEAST | {"readinessProbe": {"exec": {"command": ["true"]}}}, "readinessProbe"),
     ],

@@ -1,5 +1,6 @@
 """A cluster in memory that treats principals and topic configs as Confluent Cloud documents it."""
 
+import datetime
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -103,6 +104,10 @@ class ConfluentCloud:
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
         """See ``ports``."""
         return self._inner.set_replication_rates(brokers, rate)
+
+    def controller_time(self) -> datetime.datetime | None:
+        """See ``ports``."""
+        return self._inner.controller_time()
 
     def reassignments(self) -> Layout:
         """See ``ports``."""

@@ -107,6 +107,9 @@ def test_on_a_broker_only_what_is_over_goes(team: Job, broker: Sandbox) -> None:
         admin.send(creations([over, foreign]))
         looked = team.run("serve", "--once")
         assert looked.status == 0, looked.err
+        told = admin.controller_time()
+        assert told is not None
+        assert abs(told - datetime.datetime.now(datetime.UTC)) < datetime.timedelta(seconds=30)
         assert "1 expired binding still live" in looked.err
         acted = team.run("serve", "--once", "--act")
         assert acted.status == 0, acted.err

@@ -27,6 +27,7 @@ from reconciler.model import (
 from reconciler.plan import Plan
 from reconciler.ports import Answer, ReadRequest
 from reconciler.report.rounds import ApprovedStatus, Round
+from reconciler.workflow.adopting import adopt
 from reconciler.workflow.applying import ApplyOptions, apply, apply_plan
 from reconciler.workflow.approving import ApprovalRule
 from reconciler.workflow.attendant import Attendant, Unattended
@@ -276,6 +277,13 @@ class _Signed:
         records = RecordOptions(audit=str(stage.audit), operator="anna")
         options = ApplyOptions(require_id=require_id, approvals=approvals, records=records)
         return apply_plan(str(self.signers.plan), str(stage.manifests), stage.cluster, options=options)
+
+
+def test_it_is_not_adopted_for_good(stage: Stage) -> None:
+    stage.give()
+    found = adopt(str(stage.manifests), stage.cluster, lambda differences: differences)
+    assert found.edit.files == {}
+    assert [one.reason for one in found.refused] == [f"break-glass access until {Expiry(NOW + HOUR)}"]
 
 
 def test_people_sign_its_plan_and_any_machine_performs_it(

@@ -37,6 +37,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and (eq .Values.mode "act") .Values.audit.enabled }}yes{{ end }}
 {{- end }}
 
+{{/* Whether signed plans are performed. */}}
+{{- define "reconciler.planned" -}}
+{{- if .Values.plans.claim }}
+{{- if ne .Values.mode "act" }}
+{{- fail "plans are performed in mode act only" }}
+{{- end }}yes
+{{- end }}
+{{- end }}
+
 {{- define "reconciler.restricted" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true

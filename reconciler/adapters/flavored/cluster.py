@@ -1,5 +1,6 @@
 """A cluster of a stated flavor: read under the names that people write, written in the steps that the service takes."""
 
+import datetime
 import ipaddress
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -108,6 +109,10 @@ class FlavoredCluster:
     def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
         """See ``ports``."""
         return self.inner.broker_settings(configs, features=features)
+
+    def controller_time(self) -> datetime.datetime | None:
+        """See ``ports``."""
+        return self.inner.controller_time()
 
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
         """See ``ports``."""

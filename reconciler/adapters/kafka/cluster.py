@@ -1,5 +1,6 @@
 """A Kafka cluster as ``ports.Cluster``: one ``AdminClient``, and ACL listings by child processes."""
 
+import datetime
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -8,6 +9,7 @@ from typing import Self
 from reconciler.adapters.kafka.broker_configs import broker_configs
 from reconciler.adapters.kafka.broker_settings import broker_settings
 from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.adapters.kafka.controller_time import controller_time
 from reconciler.adapters.kafka.groups import existing_groups
 from reconciler.adapters.kafka.handshake import AuthorizerPresence, Handshake, handshake_with, probe_authorizer
 from reconciler.adapters.kafka.inspection import Inspection
@@ -134,6 +136,11 @@ class KafkaCluster:
         with timed("read configs of every broker"):
             brokers = sorted(self.brokers())
             return broker_settings(self._connection, brokers, sorted(configs), with_features=features)
+
+    def controller_time(self) -> datetime.datetime | None:
+        """See ``ports``."""
+        with timed("ask the controller for its time"):
+            return controller_time(self._connection.settings)
 
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
         """See ``ports``."""

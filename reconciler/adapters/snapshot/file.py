@@ -1,5 +1,6 @@
 """A snapshot file as a cluster: each write replaces the file whole, or not at all."""
 
+import datetime
 import fcntl
 import os
 import tempfile
@@ -63,6 +64,10 @@ class SnapshotCluster:
     def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
         """See :class:`reconciler.ports.BrokerInspector`; a snapshot holds neither."""
         return MemoryCluster(ClusterState("")).broker_settings(configs, features=features)
+
+    def controller_time(self) -> datetime.datetime | None:
+        """See :class:`reconciler.ports.InspectableCluster`; a snapshot has no clock."""
+        return None
 
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
         """See :class:`reconciler.ports.ReplicationRates`; nobody copies anything here."""

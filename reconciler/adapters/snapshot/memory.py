@@ -1,5 +1,6 @@
 """A cluster in memory: a real implementation of the port, under the same rules as the file."""
 
+import datetime
 from collections.abc import Collection, Mapping, Sequence
 
 from reconciler.adapters.snapshot.answers import failed
@@ -56,6 +57,10 @@ class MemoryCluster:
     def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
         """See :class:`reconciler.ports.BrokerInspector`; a snapshot holds neither."""
         return BrokerSettings(gap="a snapshot holds no configs of brokers and no features")
+
+    def controller_time(self) -> datetime.datetime | None:
+        """See :class:`reconciler.ports.InspectableCluster`; a snapshot has no clock."""
+        return None
 
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
         """See :class:`reconciler.ports.ReplicationRates`; nobody copies anything here."""

@@ -30,6 +30,10 @@ from reconciler.workflow.serve.source import Checkout, ManifestSource
 _CLOCKS_DIFFER: Final = datetime.timedelta(minutes=5)
 
 
+#: How far our clock and the active controller's may be apart: by more, one of them is wrong.
+_APART: Final = datetime.timedelta(minutes=1)
+
+
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
     """What a server may do on one cluster, and under which rules.
@@ -109,19 +113,20 @@ class _Deeds:
     def look(self, checkout: Checkout, began: datetime.datetime, clock_doubt: str | None) -> Round:
         """Compare, and act as far as that is permitted; raises a :class:`WorkflowError`."""
         options, attendant = self.options, self.attendant
-        doubt = clock_doubt or _behind(checkout, began)
-        acting = options.act and doubt is None
-        if options.act and doubt is not None:
-            self.held_back.append(doubt)
-        if acting and options.approved is not None:
-            apply = replace(options.apply, guardrails=options.guardrails)
-            setting = ApplySetting(checkout.path, options.cluster, self.connection, apply, attendant)
-            for one in options.approved.perform(setting):
-                self.approved = (*self.approved, one)
         with open_declared(checkout.path, options.cluster, self.connection, attendant.tell, options.guardrails) as (
             manifests,
             target,
         ):
+            doubt = clock_doubt or _behind(checkout, began)
+            doubt = _apart(target) if options.act and doubt is None else doubt
+            acting = options.act and doubt is None
+            if options.act and doubt is not None:
+                self.held_back.append(doubt)
+            if acting and options.approved is not None:
+                apply = replace(options.apply, guardrails=options.guardrails)
+                setting = ApplySetting(checkout.path, options.cluster, self.connection, apply, attendant)
+                for one in options.approved.perform(setting):
+                    self.approved = (*self.approved, one)
             planning = PlanOptions(began.replace(microsecond=0), allow_deletes=True, guardrails=options.guardrails)
             planned = plan_on(target, manifests, checkout.path, planning)
             self.waiting = len(expired_access(planned))
@@ -197,6 +202,20 @@ def _behind(checkout: Checkout, at: datetime.datetime) -> str | None:
         return None
     made = f"{checkout.committed:%Y-%m-%dT%H:%M:%SZ}"
     return f"this machine's clock is behind: the manifests were committed at {made}"
+
+
+def _apart(target: Target) -> str | None:
+    """Why this machine's clock or the controller's is wrong: which one, nobody here can tell, so neither is believed.
+
+    Only who runs the controllers sets theirs; a commit, an ACL and a lease have the times that their writers chose.
+    """
+    before = now()
+    told = target.cluster.controller_time()
+    if told is None or before - _APART <= told <= now() + _APART:
+        return None
+    way = "ahead of" if told < before else "behind"
+    seconds = abs((told - before).total_seconds())
+    return f"this machine's clock is {seconds:.0f} s {way} the controller's, {told:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def next_end(planned: Planned, as_of: datetime.date) -> datetime.datetime | None:

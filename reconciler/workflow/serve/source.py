@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from reconciler.adapters.git import GitError, commit_at, commit_time, fetch, top_of, write_tree
+from reconciler.adapters.git import GitError, NoGitError, commit_at, commit_time, fetch, top_of, write_tree
 from reconciler.dataclass import dataclass
 from reconciler.workflow.commits import source_commit
 from reconciler.workflow.reasons import RequestError, WorkflowError
@@ -82,6 +82,10 @@ def git_source(path: str, reference: str, remote: str | None) -> GitSource:
     try:
         top = top_of(Path(path))
         below = Path(path).resolve().relative_to(top.resolve())
+    except NoGitError as error:
+        raise RequestError(
+            f"--git-ref needs git: {error}", "read a directory that another program keeps up to date, such as git-sync"
+        ) from error
     except (GitError, ValueError) as error:
         raise RequestError(f"{path} is in no git repository: {error}") from error
     return GitSource(str(top), reference, str(below), remote)

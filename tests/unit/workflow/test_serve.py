@@ -272,6 +272,21 @@ def test_a_commit_of_the_future_says_that_our_clock_is_behind(world: World, monk
     assert world.bindings() == LIVE
 
 
+@pytest.mark.parametrize(("apart", "way"), [(-1, "ahead of"), (1, "behind")])
+def test_a_clock_that_is_wrong_from_its_start_is_held_against_the_controllers(
+    world: World, monkeypatch: pytest.MonkeyPatch, apart: int, way: str
+) -> None:
+    """Ahead, it would end access too early; in every round, for nobody here knows whose clock is wrong."""
+    told = datetime.datetime.now(datetime.UTC) + apart * datetime.timedelta(minutes=2)
+    monkeypatch.setattr(SnapshotCluster, "controller_time", lambda _: told)
+    for _ in range(2):
+        found = world.round()
+        assert [one.partition(" s ")[2].partition(" the ")[0] for one in found.held_back] == [way]
+        assert world.bindings() == LIVE
+    monkeypatch.setattr(SnapshotCluster, "controller_time", lambda _: datetime.datetime.now(datetime.UTC))
+    assert world.round().revoked == 1
+
+
 def _approved(world: World, root: Path) -> tuple[Path, Signers, ServeOptions]:
     """A saved plan that creates a binding, people who may sign it, and a server that performs what one signed."""
     world.live(LIVE - {STAYS, OVER})
@@ -311,6 +326,18 @@ def test_a_plan_is_performed_once_people_have_signed_it(world: World, tmp_path: 
 def _fields(options: ServeOptions) -> tuple[str, ApprovalRule]:
     assert options.approved is not None
     return options.approved.directory, options.approved.rule
+
+
+def test_an_author_does_not_approve_their_own_plan(world: World, tmp_path: Path) -> None:
+    _, signers, options = _approved(world, tmp_path)
+    signers.approve(signers.person("alice"))
+    signers.signers.write_text("\n".join(signers.lines) + "\n", encoding="utf-8")
+    assert options.approved is not None
+    rule = replace(options.approved.rule, not_author=("alice@example.com",))
+    options = replace(options, approved=replace(options.approved, rule=rule))
+    found = run_round(DirectorySource(str(world.manifests)), options, ConnectionOptions(), Unattended())
+    assert [one.status for one in found.approved] == [ApprovedStatus.WAITING]
+    assert STAYS not in world.bindings()
 
 
 def test_a_plan_that_was_changed_after_it_was_signed_is_not_performed(world: World, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from reconciler.workflow.applying import ApplyOptions
 from reconciler.workflow.attendant import Unattended
 from reconciler.workflow.manifests import read_sources
 from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.reasons import RequestError
 from reconciler.workflow.records import RecordOptions
 from reconciler.workflow.serve.rounds import ServeOptions, run_round
 from reconciler.workflow.serve.source import DirectorySource, git_source
@@ -51,6 +52,13 @@ def test_git_is_away_and_comes_back(world: World, tmp_path: Path) -> None:
     assert world.bindings() == LIVE
     remote.rename(world.manifests)
     assert world.round(source=source).revoked == 1
+
+
+def test_without_git_it_says_what_else_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RequestError, match="git is not installed") as refused:
+        git_source(str(tmp_path), "main", None)
+    assert "git-sync" in str(refused.value.advice)
 
 
 def test_a_link_that_moves_on_does_not_mix_two_commits(tmp_path: Path) -> None:
