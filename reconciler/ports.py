@@ -5,10 +5,10 @@ was written gets an :class:`Answer` of its own, in the order in which it was ask
 """
 
 import datetime
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from reconciler.dataclass import dataclass
 from reconciler.model import Change, ClusterState, Layout, TopicUse
@@ -121,6 +121,18 @@ class ClusterWriter(Protocol):
           were accepted it is UNKNOWN.
         - Listed kinds: the values of ``after`` are set and those that only ``before`` has are removed; others stay.
         - Configs are set, or with ``None`` reset; those that are not named stay (IncrementalAlterConfigs, KIP-339).
+        """
+        ...
+
+
+@runtime_checkable
+class PipelinedWriter(Protocol):
+    """Sends a request while answers to earlier ones are still due. Who needs an order waits for the answer first."""
+
+    def begin(self, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
+        """Send as :meth:`ClusterWriter.send` does; what is returned waits for the answers, and is called once.
+
+        Either of the two raises as ``send`` does.
         """
         ...
 

@@ -8,7 +8,7 @@ from reconciler.apply.barriers.interface import BarrierFactory
 from reconciler.apply.progress import Progress
 from reconciler.dataclass import dataclass
 from reconciler.model import MoveLimits
-from reconciler.ports import Clock, Cluster, Ledger, ReplicationRates
+from reconciler.ports import Clock, Cluster, Ledger, PipelinedWriter, ReplicationRates
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class ApplyEnvironment:
     secrets of the connections out of a text. ``throttle`` limits how fast each broker copies replicas that a plan
     moves, in bytes a second, by ``rates``; without one a run still removes what an earlier run of its plan left there.
     ``move_limits`` bounds how much moves at a time.
+    ``pipeline`` is the cluster, where it takes a request before it has answered the last one.
     """
 
     cluster: Cluster
@@ -65,3 +66,4 @@ class ApplyEnvironment:
     throttle: int | None = None
     rates: ReplicationRates | None = None
     move_limits: MoveLimits = MoveLimits()
+    pipeline: PipelinedWriter | None = None

@@ -109,9 +109,7 @@ def _perform_phases(run: Run, barrier: Barrier, bridges: BridgeLifecycle, now: C
         live = reread(run) if number else now
         run.lease_guard.renew(live)
         bridges.check()
-        for batch in _batches(run, phase, steps, live):
-            bridges.check()
-            send(run, phase, batch)
+        send(run, phase, _batches(run, phase, steps, live), bridges.check)
         if run.environment.interrupted():
             return
         # These keep us, the brokers and the protected principals working while the plan closes resources.

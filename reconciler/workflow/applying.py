@@ -18,7 +18,7 @@ from reconciler.apply import (
 from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, DesiredState, MoveLimits
 from reconciler.plan import Plan
-from reconciler.ports import ReadRequest
+from reconciler.ports import PipelinedWriter, ReadRequest
 from reconciler.report.checks import Checks
 from reconciler.workflow.access_doubts import authorizer_doubts
 from reconciler.workflow.admission import check_age, check_guardrails, check_ids, check_wanted
@@ -256,6 +256,7 @@ def _perform(given: _Performance) -> Result:
             throttle=given.options.moves.throttle,
             rates=target.cluster,
             move_limits=_limits(given.options.moves),
+            pipeline=target.cluster if isinstance(target.cluster, PipelinedWriter) else None,
         )
         result = perform(performed, live, preflight, environment, partial(looked_at, performed))
         # With a probe, brokers have enforced canaries by now.

@@ -1,7 +1,7 @@
 """A Kafka cluster as ``ports.Cluster``: one ``AdminClient``, and ACL listings by child processes."""
 
 import datetime
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
@@ -121,6 +121,10 @@ class KafkaCluster:
             return []
         with timed(f"send {len(changes):,} changes"):
             return kind_of(changes[0]).send(self._connection, changes)
+
+    def begin(self, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
+        """See ``ports.PipelinedWriter``."""
+        return kind_of(changes[0]).begin(self._connection, changes)
 
     def validate(self, changes: Sequence[Change]) -> list[Answer]:
         """See ``ports``; what the client cannot carry is FAILED with UNSUPPORTED_BY_CLIENT."""

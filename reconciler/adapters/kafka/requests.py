@@ -32,11 +32,18 @@ def request(
     connection: AdminConnection, call: Callable[..., Mapping[Any, "Future[Any]"]], items: Sequence[Item]
 ) -> list[Answer]:
     """Send ``items`` with a method of the client; one answer for each, in order. Without items nothing is sent."""
+    return begin_request(connection, call, items)()
+
+
+def begin_request(
+    connection: AdminConnection, call: Callable[..., Mapping[Any, "Future[Any]"]], items: Sequence[Item]
+) -> Callable[[], list[Answer]]:
+    """Send as :func:`request` does; what is returned waits for the answers."""
     _check(items)
     payloads = [item.payload() if item.answer is None else None for item in items]
     sendable = [payload for payload in payloads if payload is not None]
     futures = call(sendable, request_timeout=connection.settings.request_timeout) if sendable else {}
-    return [
+    return lambda: [
         item.answer or answer_of(connection, futures[item.key if item.key is not None else payload])
         for item, payload in zip(items, payloads, strict=True)
     ]

@@ -33,6 +33,8 @@ REPEATED: Final[frozenset[str]] = frozenset()
 
 #: Far below the 10,000 records that some brokers do not survive (KAFKA-19347).
 MAX_BINDINGS: Final = 1_000
+#: A broker performs what comes on one connection one by one: more would only wait there, and run into its timeout.
+_CREATIONS_AT_ONCE: Final = 3
 #: Seconds for one filter against one live binding, measured on Kafka 4.3.
 SECONDS_PER_SCAN: Final = 0.35e-6
 #: Seconds of the controller's time that one delete request may take.
@@ -57,6 +59,11 @@ def batches(steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step
 def delete_batch(live_bindings: int) -> int:
     """How many exact filters one delete request may hold."""
     return max(1, min(MAX_BINDINGS, int(DELETE_BUDGET / (SECONDS_PER_SCAN * max(1, live_bindings)))))
+
+
+def in_flight(change: Change) -> int:
+    """Of creations a few: the next is written while a broker performs the last. Deletions leave the controller time."""
+    return _CREATIONS_AT_ONCE if isinstance(change, Create) else 1
 
 
 def pause_after(change: Change, seconds: float) -> float:

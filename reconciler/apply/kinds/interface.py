@@ -122,6 +122,10 @@ class Kind(Protocol):
         """Steps of one action, cut into requests that no broker is harmed by; order kept."""
         ...
 
+    def in_flight(self, change: Change) -> int:
+        """How many requests of such changes of one phase may be unanswered at a time."""
+        ...
+
     def pause_after(self, change: Change, seconds: float) -> float:
         """Seconds to leave the controller alone after a request of such changes that took ``seconds``."""
         ...

@@ -50,6 +50,10 @@ class ListedKind:
         for start in range(0, len(steps), _MAX_ITEMS):
             yield steps[start : start + _MAX_ITEMS]
 
+    def in_flight(self, change: Change) -> int:
+        """One."""
+        return 1
+
     def pause_after(self, change: Change, seconds: float) -> float:
         """None."""
         return 0.0

@@ -155,6 +155,11 @@ def _records(change: Change) -> int:
     return 1
 
 
+def in_flight(change: Change) -> int:
+    """One."""
+    return 1
+
+
 def pause_after(change: Change, seconds: float) -> float:
     """None."""
     return 0.0

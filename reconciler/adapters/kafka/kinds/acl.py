@@ -3,7 +3,7 @@
 confluent-kafka writes what it can name; what it cannot, kafka-python's messages do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -16,7 +16,7 @@ from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.listing import ask, no_messages
 from reconciler.adapters.kafka.listing_check import checked_listing
-from reconciler.adapters.kafka.requests import DONE, Item, request, unsupported
+from reconciler.adapters.kafka.requests import DONE, Item, begin_request, unsupported
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.model import AclBinding, Change, ClusterState, Create, resource_of
 from reconciler.ports import NOT_VALIDATED, Answer, AnswerStatus
@@ -44,14 +44,23 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
     """Create bindings in the given order, or delete them; what the broker says it matched proves nothing."""
     if only_validate:  # CreateAcls and DeleteAcls have no field for it
         return [NOT_VALIDATED] * len(changes)
+    return begin(connection, changes)()
+
+
+def begin(connection: AdminConnection, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
+    """The same, and whoever wants the answers waits for them; what goes by messages has been answered by then."""
     bindings = [resource_of(change) for change in changes]
     creates = isinstance(changes[0], Create)
     call = connection.admin.create_acls if creates else connection.admin.delete_acls
     client_type = ClientBinding if creates else AclBindingFilter
-    told = request(connection, call, [_item(client_type, one) for one in bindings if not needs_messages(one)])
-    answers = iter(told)
-    others = iter(_by_messages(connection, [one for one in bindings if needs_messages(one)], creates=creates))
-    return [next(others if needs_messages(one) else answers) for one in bindings]
+    sent = begin_request(connection, call, [_item(client_type, one) for one in bindings if not needs_messages(one)])
+    told = _by_messages(connection, [one for one in bindings if needs_messages(one)], creates=creates)
+
+    def answers() -> list[Answer]:
+        by_client, by_messages = iter(sent()), iter(told)
+        return [next(by_messages if needs_messages(one) else by_client) for one in bindings]
+
+    return answers
 
 
 def _by_messages(connection: AdminConnection, bindings: Sequence[AclBinding], *, creates: bool) -> list[Answer]:

@@ -1,6 +1,6 @@
 """How a kind of resource is read from and sent to a Kafka cluster. Each other module of this folder is one kind."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from reconciler.adapters.kafka.client import AdminConnection
@@ -45,4 +45,8 @@ class Kind(Protocol):
         self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
     ) -> list[Answer]:
         """See :meth:`reconciler.ports.ClusterWriter.send`; with ``only_validate``, ``ChangeValidator.validate``."""
+        ...
+
+    def begin(self, connection: AdminConnection, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
+        """See :meth:`reconciler.ports.PipelinedWriter.begin`."""
         ...

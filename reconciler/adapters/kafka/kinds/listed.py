@@ -76,6 +76,11 @@ class MessageKind:
     def _untaken(self, settings: ClientSettings) -> str:
         return f"confluent-kafka has no messages for {self.resource.WORDS}, and kafka-python {no_messages(settings)}"
 
+    def begin(self, connection: AdminConnection, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
+        """The same as :meth:`send`; the answers are there."""
+        answers = self.send(connection, changes)
+        return lambda: answers
+
     def send(
         self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
     ) -> list[Answer]:

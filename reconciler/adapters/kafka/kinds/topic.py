@@ -4,7 +4,7 @@ Kafka can validate all but deletions and moves.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -106,6 +106,12 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
         case Update(_, TopicReplicas()):
             return send_replicas(connection.settings, changes)
     raise TypeError(f"{changes[0]!r} is not a change of a topic")
+
+
+def begin(connection: AdminConnection, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
+    """The same; the answers are there."""
+    answers = send(connection, changes)
+    return lambda: answers
 
 
 def _new_topic(topic: Topic) -> NewTopic:
