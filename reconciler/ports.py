@@ -28,6 +28,10 @@ class ClusterError(Exception):
         self.code, self.message, self.advice = code, message, advice
 
 
+#: The code with which brokers answer requests about ACLs where they have no authorizer.
+NO_AUTHORIZER: Final = "SECURITY_DISABLED"
+
+
 class AnswerStatus(StrEnum):
     """What became of one item that was sent."""
 

@@ -8,7 +8,7 @@ from reconciler.manifest.desired import FindingsByFile, declared_cluster, declar
 from reconciler.manifest.guardrail_set import guardrail_documents, rule_key
 from reconciler.manifest.kinds.access_tests import AccessTest, AccessTestsDeclaration, AccessTestsKind
 from reconciler.manifest.kinds.acls import AclsDeclaration
-from reconciler.manifest.kinds.cluster_tests import ClusterTest, ClusterTestsDeclaration
+from reconciler.manifest.kinds.cluster_tests import ClusterTest, ClusterTestsDeclaration, ClusterTestsKind
 from reconciler.manifest.kinds.interface import Declared
 from reconciler.manifest.kinds.ownership import ConsentDeclaration, OwnerDeclaration, OwnershipDeclaration
 from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
@@ -57,17 +57,34 @@ def cluster_tests(manifests: Manifests, cluster_name: str) -> tuple[ClusterTest,
 
 def declares_access_tests(manifests: Manifests) -> bool:
     """Whether any document, for whatever cluster, claims something about access."""
+    return _declares(manifests, AccessTestsDeclaration, AccessTestsKind.name)
+
+
+def _declares(
+    manifests: Manifests, kind: type[AccessTestsDeclaration] | type[ClusterTestsDeclaration], name: str
+) -> bool:
     sets = [manifests, *([manifests.guardrails.manifests] if manifests.guardrails else [])]
     templates = (template.heading.kind for one in sets for template in one.templates)
-    return any(one.of(AccessTestsDeclaration) for one in sets) or AccessTestsKind.name in templates
+    return any(one.of(kind) for one in sets) or name in templates
 
 
 def coverage_notices(manifests: Manifests, cluster_name: str) -> tuple[GuardrailNotice, ...]:
-    """Says so where access tests are declared and none is about this cluster: a changed label looks the same."""
-    if access_tests(manifests, cluster_name) or not declares_access_tests(manifests):
-        return ()
-    message = f"0 AccessTests apply to {cluster_name}: those that are declared are for clusters with other labels"
-    return (GuardrailNotice(declared_cluster(manifests, cluster_name).origin, "no-access-tests", message),)
+    """Says so where tests of a kind are declared and none is about this cluster: a changed label looks the same."""
+    found = []
+    if not access_tests(manifests, cluster_name) and declares_access_tests(manifests):
+        found.append(("no-access-tests", AccessTestsKind.name))
+    if not cluster_tests(manifests, cluster_name) and _declares(
+        manifests, ClusterTestsDeclaration, ClusterTestsKind.name
+    ):
+        found.append(("no-cluster-tests", ClusterTestsKind.name))
+    return tuple(
+        GuardrailNotice(
+            declared_cluster(manifests, cluster_name).origin,
+            rule,
+            f"0 {name} apply to {cluster_name}: those that are declared are for clusters with other labels",
+        )
+        for rule, name in found
+    )
 
 
 def ownership(

@@ -10,6 +10,7 @@ from reconciler.access.remediation import Remediation
 from reconciler.manifest import AccessTest, Claim
 from reconciler.model.naming import as_name, binding_name, ticked
 from reconciler.plan.guardrail_review import GuardrailReview
+from reconciler.ports import NO_AUTHORIZER
 from reconciler.report.access_view import AccessView
 from reconciler.report.claim_results import ClaimResult, ClaimStatus
 from reconciler.report.cluster_test_results import ClusterTestResult
@@ -102,6 +103,7 @@ def _broken(verdict: AssertionResult) -> Iterator[str]:
         yield from _because(verdict)
     if verdict.reason:
         yield f"undecided: {verdict.reason}"
+    if verdict.reason and not verdict.reason.startswith(NO_AUTHORIZER):
         yield "have the operator state superUsers and allowEveryoneIfNoAclFound in the file of --connections"
 
 

@@ -12,6 +12,7 @@ from reconciler.access import (
     Assertion,
     AssertionKind,
     AssertionOutcome,
+    AssertionResult,
     Authorizer,
     Checker,
     only_admins,
@@ -64,6 +65,18 @@ def decide_tests(
     checker = Checker(authorizer, claimed_super_users=claimed, met_by_claim=not live)
     results = [_result(test, authorizer, checker, as_of) for test in tests]
     return tuple(_with_mendings(results, authorizer))
+
+
+def undecided_tests(manifests: Manifests, cluster: str, why: str, as_of: datetime.date) -> tuple[ClaimResult, ...]:
+    """The same claims where nothing is known of access: none of them holds, and ``why`` is the reason."""
+    with sound():
+        tests = access_tests(manifests, cluster)
+    found = []
+    for test in tests:
+        (one, *_) = assertions(test, Authorizer({}))
+        standing = standing_of(test, passed=False, decided=False, as_of=as_of)
+        found.append(ClaimResult(test, standing, AssertionResult(one, AssertionOutcome.UNDECIDED, reason=why)))
+    return tuple(found)
 
 
 def ownerships_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> tuple[Ownership, ...]:

@@ -9,7 +9,7 @@ from reconciler.plan.guardrail_review import GuardrailReview
 from reconciler.report.access_view import AccessView
 from reconciler.report.claim_results import ClaimResult
 from reconciler.report.cluster_test_results import ClusterTestResult
-from reconciler.workflow.access_checks import decide_tests
+from reconciler.workflow.access_checks import decide_tests, undecided_tests
 from reconciler.workflow.cluster_tests import declared_tests
 from reconciler.workflow.guardrails import guardrail_review, guardrails_changed
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
@@ -51,7 +51,11 @@ def run_tests(
         if found.manifests is None or found.declaration is None:
             raise RequestError("the tests stand in manifests", "give PATH")
         state = partial(_authorizer, view, found.declaration if request.live else None)
-        claims = decide_tests(found.manifests, found.declaration.name, state, request.at, live=request.live)
+        name = found.declaration.name
+        if found.gap:
+            claims = undecided_tests(found.manifests, name, found.gap, request.at)
+        else:
+            claims = decide_tests(found.manifests, name, state, request.at, live=request.live)
         review = guardrail_review(found.manifests, found.declaration.name, changes)
         unasked = 0 if request.live else len(declared_tests(found.manifests, found.declaration.name))
         decided.append(TestedAccess(view, claims, review, found.cluster_tests, unasked))

@@ -17,7 +17,7 @@ from reconciler.apply.leftovers import Leftover, going_on, leftovers, without_li
 from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, declared_cluster
 from reconciler.model import AclBinding, ClusterState, FactSource
-from reconciler.ports import ClusterError, InspectableCluster, ReadRequest
+from reconciler.ports import NO_AUTHORIZER, ClusterError, InspectableCluster, ReadRequest
 from reconciler.workflow.connections import (
     address_of,
     manifests_below,
@@ -40,6 +40,7 @@ from reconciler.workflow.options import (
 )
 from reconciler.workflow.reasons import (
     AmbiguousClusterError,
+    NoAuthorizerError,
     RequestError,
     UndeclaredClusterError,
     WorkflowError,
@@ -110,11 +111,15 @@ class Target:
         return going_on(live, time_of(SystemClock()))
 
     def read_whole(self, request: ReadRequest) -> ClusterState:
-        """The state with everything that the cluster shows; raises a :class:`WorkflowError`."""
+        """The state with everything that the cluster shows; raises a :class:`WorkflowError`.
+
+        It is a :class:`NoAuthorizerError` where ACLs are asked for and the cluster cannot have any.
+        """
         try:
             state = self.cluster.read(request)
         except ClusterError as error:
-            raise WorkflowError(str(error), error.advice) from error
+            kind = NoAuthorizerError if error.code == NO_AUTHORIZER else WorkflowError
+            raise kind(str(error), error.advice) from error
         except (SnapshotError, OSError) as error:
             raise WorkflowError(f"the snapshot cannot be read: {error}") from error
         finally:

@@ -189,6 +189,10 @@ class UnreadableJournalError(WorkflowError):
     """A journal is there and cannot be read."""
 
 
+class NoAuthorizerError(WorkflowError):
+    """The cluster has no authorizer: it has no ACLs, and everybody may do everything."""
+
+
 class NoTopicsError(WorkflowError):
     """A cluster has no topics to learn a policy from."""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Final
 
 from reconciler.adapters.clock import SystemClock
 from reconciler.apply.lease import LeaseClaim, active_claims, time_of
@@ -11,13 +10,11 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest import Manifests
 from reconciler.model import Layout
 from reconciler.model.naming import as_name
-from reconciler.ports import ClusterError, ReadRequest
+from reconciler.ports import NO_AUTHORIZER, ClusterError, ReadRequest
 from reconciler.workflow.clusters import Target, open_any
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, Tell, ignore, moment
 from reconciler.workflow.reasons import HeldError, RequestError, WorkflowError
-
-_NO_AUTHORIZER: Final = "SECURITY_DISABLED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +143,7 @@ def _claims(target: Target) -> tuple[LeaseClaim, ...]:
     try:
         live = target.cluster.read(ReadRequest(all_topics=False))
     except ClusterError as error:
-        if error.code == _NO_AUTHORIZER:
+        if error.code == NO_AUTHORIZER:
             return ()
         raise WorkflowError(f"whether somebody is applying is not known: {error}", error.advice) from error
     return active_claims(live, time_of(SystemClock()))

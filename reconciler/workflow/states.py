@@ -31,7 +31,13 @@ from reconciler.workflow.kafka_version import declared_version
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.planning import saved_plan
-from reconciler.workflow.reasons import AmbiguousClusterError, NoClusterError, StaleError, WorkflowError
+from reconciler.workflow.reasons import (
+    AmbiguousClusterError,
+    NoAuthorizerError,
+    NoClusterError,
+    StaleError,
+    WorkflowError,
+)
 from reconciler.workflow.terms import claimed_super_users
 
 
@@ -40,7 +46,8 @@ class AccessState:
     """A live or declared state with what the manifests say of the cluster, where there are any.
 
     ``state`` is what was read of the cluster, ``None`` where nothing was asked of it; ``cluster_tests`` is what came of
-    claims about its brokers, where they were asked for.
+    claims about its brokers, where they were asked for. ``gap`` says why nothing is known of access, where only those
+    could be decided.
     """
 
     view: AccessView
@@ -49,6 +56,7 @@ class AccessState:
     desired: DesiredState | None
     state: ClusterState | None = None
     cluster_tests: tuple[ClusterTestResult, ...] = ()
+    gap: str = ""
 
 
 def access_views(
@@ -141,7 +149,14 @@ def live_access(
             declaration = with_flavor(known.facts) if known is not None else None
         listings = LISTINGS if beside else ()
         known_as = replace(target, declaration=declaration)
-        state = _read(known_as, all_topics=all_topics, topic_names=topic_names, listings=listings)
+        tested = decide_cluster_tests(target, manifests, request.at) if cluster_tests and manifests else ()
+        try:
+            state = _read(known_as, all_topics=all_topics, topic_names=topic_names, listings=listings)
+        except NoAuthorizerError as error:
+            if not tested:
+                raise
+            nothing = AccessView(target.name, Basis.LIVE, authorizer(declaration, {}))
+            return AccessState(nothing, manifests, declaration, None, None, tested, error.message)
         wanted = None
         if manifests is not None and declaration is not None:
             wanted = desired(manifests, declaration.name, request.at)
@@ -155,7 +170,6 @@ def live_access(
             unseen=declaration.flavor.unseen if declaration is not None else (),
             beside=beside_live(state) if beside else None,
         )
-        tested = decide_cluster_tests(target, manifests, request.at) if cluster_tests and manifests else ()
         return AccessState(view, manifests, declaration, wanted, state, tested)
 
 

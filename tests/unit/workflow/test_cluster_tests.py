@@ -1,19 +1,28 @@
 """Cluster tests decided on what brokers tell: what none tells never counts as held, and each that differs is named."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifest import Source, load
+from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.cli.exits import Exit
+from reconciler.cli.main import run
+from reconciler.manifest import Manifests, Source, load
+from reconciler.model import ClusterState
 from reconciler.model.broker_settings import BrokerConfig, BrokerSettings, ConfigOrigin
+from reconciler.ports import NO_AUTHORIZER, ClusterError, ReadRequest
 from reconciler.report.claim_results import ClaimStatus
 from reconciler.report.cluster_test_results import ClusterTestResult
 from reconciler.report.cluster_tests_text import cluster_test_lines
+from reconciler.workflow import states
 from reconciler.workflow.cluster_tests import decided, declared_tests
+from reconciler.workflow.clusters import Target
 
 DAY = datetime.date(2026, 11, 23)
 _AUTO = "{auto.create.topics.enable: 'false'}"
@@ -160,3 +169,74 @@ def test_only_what_every_broker_tells_is_held(answers: dict[int, str], declared:
     whole = bool(answers) and declared <= answers.keys()
     assert (result.standing is ClaimStatus.PASSED) == (whole and set(answers.values()) == {"false"})
     assert (result.standing is ClaimStatus.FAILED) == ("true" in answers.values())
+
+
+_BOTH = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: c, labels: {env: prod}}
+spec: {allowEveryoneIfNoAclFound: false}
+---
+apiVersion: reconciler/v1
+kind: ClusterTests
+metadata: {name: brokers}
+spec:
+  clusters: {matchLabels: {env: ENV}}
+  tests:
+    - {name: auto, configs: {auto.create.topics.enable: 'false'}}
+"""
+_ACCESS = """\
+---
+apiVersion: reconciler/v1
+kind: AccessTests
+metadata: {name: access}
+spec:
+  tests:
+    - {name: nobody, principals: ["User:*"], mustNot: [READ], topics: [t]}
+"""
+
+
+class _Open(MemoryCluster):
+    """A cluster without an authorizer, whose brokers have configs."""
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        if request.acls:
+            raise ClusterError(NO_AUTHORIZER, "this cluster has no authorizer, so it has no ACLs")
+        return super().read(request)
+
+    def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
+        return told({1: "false"})
+
+
+@pytest.mark.parametrize(("more", "status"), [("", Exit.OK), (_ACCESS, Exit.FAILED_CHECK)])
+def test_without_an_authorizer_cluster_tests_are_decided_and_nothing_about_access_is(
+    more: str, status: Exit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifests = tmp_path / "m.yaml"
+    manifests.write_text(_BOTH.replace("ENV", "prod") + more)
+
+    @contextmanager
+    def opened(*_: object) -> Iterator[tuple[Manifests, Target]]:
+        found = load([Source("m.yaml", manifests.read_text())])
+        yield found, Target("c", _Open(ClusterState("id")), found.clusters["c"])
+
+    monkeypatch.setattr(states, "open_any", opened)
+    assert run(["test", str(manifests), "--cluster", "c", "--all"]) == status
+    out = capsys.readouterr().out
+    assert "1 claim about brokers and features: 1 passed" in out
+    assert ("undecided: SECURITY_DISABLED: this cluster has no authorizer" in out) == bool(more)
+    assert "have the operator state" not in out
+    # Without a claim about brokers there is nothing to decide: it is the error that it was.
+    manifests.write_text(_BOTH.replace("ENV", "test") + more)
+    assert run(["test", str(manifests), "--cluster", "c"]) == Exit.ERROR
+
+
+@pytest.mark.parametrize("command", ["validate", "test"])
+def test_cluster_tests_that_apply_to_no_cluster(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifests = tmp_path / "m.yaml"
+    for labels, told_so in (("test", True), ("prod", False)):
+        manifests.write_text(_BOTH.replace("ENV", labels))
+        assert run([command, str(manifests)]) == Exit.OK
+        assert ("warning  0 ClusterTests apply to c" in capsys.readouterr().out) is told_so
