@@ -1,7 +1,9 @@
 """Real brokers and Spark, each started once a session when a test first asks for it; how long Hypothesis tries."""
 
+import functools
 import gc
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -148,13 +150,18 @@ def broker_no_authorizer(sandbox_root: Path) -> Iterator[Sandbox]:
 def _shared_brokers_are_cleared(request: pytest.FixtureRequest) -> Iterator[None]:
     """No test file finds what another one left on the brokers that they share."""
     yield
-    used = {name for item in request.session.items if item.path == request.path for name in _fixtures_of(item)}
-    for version in sorted({_VERSIONS[name] for name in used & _VERSIONS.keys()} & _started.keys()):
+    for version in sorted(_versions_used(request.session)[request.path] & _started.keys()):
         clear(_started[version])
 
 
-def _fixtures_of(item: pytest.Item) -> list[str]:
-    return item.fixturenames if isinstance(item, pytest.Function) else []
+@functools.cache
+def _versions_used(session: pytest.Session) -> defaultdict[Path, set[str]]:
+    """The versions of shared brokers that a test file asks for by a fixture."""
+    used = defaultdict[Path, set[str]](set)
+    for item in session.items:
+        if isinstance(item, pytest.Function):
+            used[item.path] |= {_VERSIONS[name] for name in _VERSIONS.keys() & set(item.fixturenames)}
+    return used
 
 
 @pytest.fixture(scope="session")
