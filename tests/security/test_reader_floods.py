@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.manifest import ManifestError, Problem, Source, load
+from reconciler.manifest.reader import documents
 from reconciler.manifest.reader.findings import MOST_PROBLEMS as MOST_OF_A_FILE
 from reconciler.manifest.reader.problem import MOST_PROBLEMS, problem_count
 from reconciler.workflow import validate
@@ -43,17 +44,17 @@ def test_zero_width_characters_between_others_are_counted() -> None:
 
 
 def test_escapes_of_zero_width_characters_are_one_problem() -> None:
-    """Three million escapes in one text: one problem."""
-    found = problems_of('a: ["' + "\\u200b" * 3_000_000 + '"]')
-    assert ["3,000,000 invisible characters" in problem.message for problem in found].count(True) == 1
+    """A million escapes in one text: one problem."""
+    found = problems_of('a: ["' + "\\u200b" * 1_000_000 + '"]')
+    assert ["1,000,000 invisible characters" in problem.message for problem in found].count(True) == 1
 
 
 def test_aliases_are_counted() -> None:
-    """300,000 lines of `[*a,*a]`: a hundred are shown, the rest is a number."""
-    *shown, last = problems_of("- [*a,*a]\n" * 300_000)
+    """100,000 lines of `[*a,*a]`: a hundred are shown, the rest is a number."""
+    *shown, last = problems_of("- [*a,*a]\n" * 100_000)
     assert len(shown) == MOST_OF_A_FILE
     assert last.code == "KR014"
-    assert last.message == "and 599,900 more problems in this file, which was not read to its end"
+    assert last.message == "and 199,900 more problems in this file, which was not read to its end"
 
 
 def test_one_problem_of_many_clusters_is_counted_once(tmp_path: Path) -> None:
@@ -70,25 +71,38 @@ def test_one_problem_of_many_clusters_is_counted_once(tmp_path: Path) -> None:
     assert last.more <= 20 * MOST_OF_A_FILE + 200 - MOST_PROBLEMS
 
 
+#: A tenth of the bounds, for floods of a tenth.
+FEW = {"MAX_LINES": 100_000, "MAX_VALUES": 100_000, "MAX_DOCUMENTS": 10_000}
+
+
 @pytest.mark.parametrize(
     ("flood", "message"),
     [
-        (lambda: "---\n" * 1_000_000, "more than 1,000,000"),
-        (lambda: "--- \n\n" * 400_000, "more than 100,000 documents"),
-        (lambda: "".join(f"k{number}: v\n" for number in range(1_800_000)), "more than 1,000,000"),
-        (lambda: "{" + "".join(f"k{number}: v," for number in range(1_800_000)) + "}", "1,000,000 values"),
-        (lambda: ACLS + "    - {allow: READ, topics: [a]}\n" * 990_000, "more than 1,000,000 values"),
-        (lambda: "[" + "a," * 16_000_000 + "]", "more than 1,000,000 values"),
-        (lambda: TOPICS + "    - {name: x, replicaAssignments: [" + "[1]," * 1_500_000 + "]}", "1,000,000 values"),
+        (lambda: "---\n" * 100_000, "more than 100,000"),
+        (lambda: "--- \n\n" * 40_000, "more than 10,000 documents"),
+        (lambda: "".join(f"k{number}: v\n" for number in range(180_000)), "more than 100,000"),
+        (lambda: "{" + "".join(f"k{number}: v," for number in range(180_000)) + "}", "100,000 values"),
+        (lambda: ACLS + "    - {allow: READ, topics: [a]}\n" * 99_000, "more than 100,000 values"),
+        (lambda: TOPICS + "    - {name: x, replicaAssignments: [" + "[1]," * 150_000 + "]}", "100,000 values"),
         (lambda: "[" * 1_000_000, "more than 32 levels of nesting"),
-        (lambda: "a: 'x" + "\n" * 32_000_000 + "'", "lines, more than 1,000,000"),
+        (lambda: "a: 'x" + "\n" * 3_200_000 + "'", "lines, more than 100,000"),
     ],
-    ids=["documents", "blank-documents", "keys", "flow-keys", "rules", "items", "assignments", "depth", "lines"],
+    ids=["documents", "blank-documents", "keys", "flow-keys", "rules", "assignments", "depth", "lines"],
 )
-def test_a_file_of_millions_of_things_is_too_large(flood: Callable[[], str], message: str) -> None:
-    """A file within 32 MB that holds millions of lines, documents or values: read so far, and refused."""
+def test_a_file_of_too_many_things_is_too_large(
+    flood: Callable[[], str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that holds more lines, documents or values than its bounds: read so far, and refused."""
+    for name, bound in FEW.items():
+        monkeypatch.setattr(documents, name, bound)
     (problem,) = problems_of(flood())
     assert message in problem.message
+
+
+def test_a_file_of_millions_of_things_is_too_large() -> None:
+    """Three million values, with the true bound."""
+    (problem,) = problems_of("[" + "a," * 3_000_000 + "]")
+    assert "more than 1,000,000 values" in problem.message
 
 
 def test_more_assignments_than_a_controller_creates_are_refused() -> None:
@@ -99,8 +113,8 @@ def test_more_assignments_than_a_controller_creates_are_refused() -> None:
 
 
 def test_unknown_fields_are_counted() -> None:
-    """200,000 fields that no kind has: a hundred are shown, and no words are sought for the rest."""
-    *shown, last = problems_of(ACLS.replace("  rules:\n", "") + "".join(f"  k{n}: x\n" for n in range(200_000)))
+    """60,000 fields that no kind has: a hundred are shown, and no words are sought for the rest."""
+    *shown, last = problems_of(ACLS.replace("  rules:\n", "") + "".join(f"  k{n}: x\n" for n in range(60_000)))
     assert len(shown) == MOST_OF_A_FILE
     assert "more problems in this file" in last.message
 

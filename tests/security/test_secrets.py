@@ -296,7 +296,11 @@ def test_a_redacted_text_depends_on_nothing_in_it(secret: str, before: str, afte
     assert shown == PLACEHOLDER or (shown == before + after and secret not in shown)
 
 
-@given(st.binary(max_size=5), st.text(st.characters(codec="utf-8"), min_size=9, max_size=30), st.sampled_from("ab"))
+@given(
+    st.binary(max_size=5),
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=9, max_size=30),
+    st.sampled_from("ab"),
+)
 def test_a_secret_behind_a_name_in_base64(name: bytes, secret: str, alphabet: str) -> None:
     """An authentication header is echoed: its base64 holds the secret at any of three alignments."""
     encode = base64.b64encode if alphabet == "a" else base64.urlsafe_b64encode
