@@ -19,13 +19,14 @@ from reconciler.model import (
     Origin,
     instant_of,
     is_reserved,
+    moment_text,
     running_break_glass,
     standing_bridges,
 )
 from reconciler.plan import Options, Plan, propose
 from reconciler.workflow.applying import ApplyOptions, perform_now
 from reconciler.workflow.attendant import Attendant, Unattended
-from reconciler.workflow.break_glass_marks import check_end, check_free, drop_marks, live_marks
+from reconciler.workflow.break_glass_marks import check_end, check_free, drop_marks, known_ends, live_marks
 from reconciler.workflow.checks import checks_of
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.granting import AskedAccess, GrantTerms, checked_terms
@@ -110,6 +111,9 @@ def _proposed(
         more = dict.fromkeys(asked.bindings(), said)
         options = Options(break_glass=end)
         plan = _plan(more, {}, before, target, PlanOptions(as_of, guardrails=guardrails), options)
+        there = known_ends(asked.bindings(), live, instant_of(as_of))
+        told = tuple(f"{one} is there already, until {moment_text(until)}: its end moves" for one, until in there)
+        plan = replace(plan, warnings=(*plan.warnings, *told))
         yield Planned(plan, live, declaration, DesiredState(), manifests, servers=target.bootstrap_servers), target
 
 

@@ -64,18 +64,23 @@ def check_free(
     bindings: Sequence[AclBinding], end: datetime.datetime, live: ClusterState, at: datetime.datetime
 ) -> None:
     """Raise :class:`RequestError` where a mark would end what somebody has for longer."""
-    known = break_glass(live.bindings, at)
-    for binding in bindings:
-        if binding not in live.bindings:
-            continue
+    known = dict(known_ends(bindings, live, at))
+    for binding in live.bindings.intersection(bindings):
         if binding not in known:
             raise RequestError(f"{binding} is there already, without an end: nothing was changed")
-        if known[binding].end > end:
-            until = moment_text(known[binding].end)
+        if known[binding] > end:
             raise RequestError(
-                f"{binding} is there already, until {until}: nothing was changed",
+                f"{binding} is there already, until {moment_text(known[binding])}: nothing was changed",
                 "to end it sooner: reconciler revoke --now",
             )
+
+
+def known_ends(
+    bindings: Sequence[AclBinding], live: ClusterState, at: datetime.datetime
+) -> Iterator[tuple[AclBinding, datetime.datetime]]:
+    """Those of the bindings that are there as break-glass access, each with its end."""
+    known = break_glass(live.bindings, at)
+    yield from ((one, known[one].end) for one in bindings if one in known)
 
 
 @contextmanager

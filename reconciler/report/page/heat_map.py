@@ -1,7 +1,7 @@
-"""Differences by cluster and team as a picture; what it shows is in the table below it as text."""
+"""Differences by cluster and team, or by cluster and sort, as a picture; a table has what it shows as text."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from reconciler.dataclass import dataclass
@@ -37,7 +37,7 @@ class HeatRow:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """Teams across, clusters down, measures in pixels; ``hidden`` clusters are in the table only."""
+    """Teams or sorts across, clusters down, measures in pixels; ``hidden`` clusters are in the table only."""
 
     columns: tuple[tuple[int, str], ...]
     rows: tuple[HeatRow, ...]
@@ -60,12 +60,16 @@ def heat_map(report: FleetReport) -> HeatMap | None:
     """The map, or ``None`` where no team has a difference."""
     teams = {one.cluster: one.teams for one in report.differing}
     columns = sorted({team for found in teams.values() for team in found})
-    unknown = [one.cluster for one in report.unknown]
+    return map_of(teams, columns, [one.cluster for one in report.unknown])
+
+
+def map_of(teams: Mapping[str, Mapping[str, int]], columns: list[str], unknown: Sequence[str]) -> HeatMap | None:
+    """The map of counts by cluster and column, with those first of which nothing is known; ``None`` without any."""
     differing = sorted(teams, key=lambda name: (-sum(teams[name].values()), name))
     shown = [*unknown, *differing][:_MOST]
-    if not shown or not columns:
+    most = max((count for found in teams.values() for count in found.values()), default=0)
+    if not shown or not columns or not most:
         return None
-    most = max(count for found in teams.values() for count in found.values())
     rows = (
         HeatRow(_TOP + CELL_HEIGHT * number, name, _cells(name, teams.get(name), columns, most))
         for number, name in enumerate(shown)

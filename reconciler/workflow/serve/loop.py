@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from reconciler.adapters.memory import give_back
 from reconciler.dataclass import dataclass
 from reconciler.ports import Clock
 from reconciler.report.rounds import ApprovedStatus, Round, RoundHistory
@@ -71,6 +72,7 @@ class ServeLoop:
                 self.on_round(done)
                 found.append(done)
             failures = failures + 1 if any(one.failure or one.held_back for one in found) else 0
+            give_back()
             # What a round did is in no reading yet: look again, so that pages and metrics show how it ended. Once, for
             # another tool may put back what goes, again and again.
             again = not again and any(_acted(one) for one in found)

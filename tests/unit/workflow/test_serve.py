@@ -486,6 +486,7 @@ def test_pages_show_what_rounds_saw(world: World) -> None:
         assert metrics.count("# TYPE reconciler_drift gauge") == 1
         assert "revoked 1 expired binding" in _get(address, "/")[1]
         assert "<b>" not in _get(address, "/")[1]
+        assert "&lt;b&gt;other&lt;/b&gt;, undeclared: 3</title>" in _get(address, "/")[1], "the heat map"
         assert "User:eve" in _get(address, "/clusters/prod")[1]
         assert _get(address, "/nothing")[0] == 404
         assert _get(address, "/", host="attacker.example")[0] == 403
