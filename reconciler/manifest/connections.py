@@ -88,5 +88,6 @@ def _connection(document: Document, table: PatternTable) -> Connection | None:
             stated,
             sources=sources_of(stated.fact_origins, FactSource.OPERATOR),
             secret_permit=declare_permit(document.spec, model.spec.user_secrets, findings),
+            only_scram_logins=model.spec.only_scram_logins,
         ),
     )

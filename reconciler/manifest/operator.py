@@ -61,7 +61,8 @@ def as_proposed(found: Connection) -> Connection:
         one.name: FactSource.NOBODY if getattr(facts.sources, one.name) is FactSource.NOBODY else FactSource.MANIFESTS
         for one in fields(FactSources)
     }
-    return replace(found, facts=replace(facts, sources=FactSources(**sources), secret_permit=NOTHING_PERMITTED))
+    alone = replace(facts, secret_permit=NOTHING_PERMITTED, only_scram_logins=False)
+    return replace(found, facts=replace(alone, sources=FactSources(**sources)))
 
 
 def _joined(own: ClusterDeclaration, given: ClusterDeclaration, findings: FindingsByFile) -> ClusterDeclaration:
@@ -82,6 +83,7 @@ def _joined(own: ClusterDeclaration, given: ClusterDeclaration, findings: Findin
     found = replace(
         found,
         secret_permit=given.secret_permit,
+        only_scram_logins=given.only_scram_logins,
         sources=_first_known(given.sources, own.sources),
         fact_origins=FrozenMap({**own.fact_origins, **given.fact_origins}),
     )

@@ -1,6 +1,7 @@
 """What bears on a principal's access beside ACLs, as far as it is known: whether it can log in, and its quota.
 
-That there is no SCRAM user says nothing about other ways to log in, which no API tells.
+That there is no SCRAM user says nothing about other ways to log in, which no API tells. The operator can state that
+there are none.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from reconciler.report.style import safe
 _USER: Final = "User:"
 #: Kafka's name for whoever does not log in.
 _ANONYMOUS: Final = "User:ANONYMOUS"
+_ONLY: Final = "and the operator states that SCRAM is the only way"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class BesideAcls:
     """SCRAM users by name and client quotas; ``None``: not known, and ``gaps`` say why, in words about what.
 
     ``whole``: there are no others. What is declared is not: others may exist that no manifest names. ``absent`` are
-    users that are declared so.
+    users that are declared so. ``only_scram``: the operator states that nobody logs in otherwise than with SCRAM.
     """
 
     users: Mapping[str, ScramUser] | None = None
@@ -31,6 +33,7 @@ class BesideAcls:
     gaps: Mapping[str, str] = FrozenMap()
     whole: bool = True
     absent: frozenset[str] = frozenset()
+    only_scram: bool = False
 
     def lines(self, principal: str | None) -> Iterator[str]:
         """What is known of one principal; nothing of everybody else."""
@@ -48,14 +51,30 @@ class BesideAcls:
         user = self.users.get(name)
         if user is None:
             if name in self.absent:
-                return f"login: SCRAM user {name} is declared absent"
+                return (
+                    f"login: SCRAM user {name} is declared absent{', and so cannot log in' if self.only_scram else ''}"
+                )
+            if self.whole and self.only_scram:
+                return f"login: cannot log in, because there is no SCRAM user {name} {_ONLY}"
             # Of a cluster without any, it would say the same of everybody, who all log in in another way.
             return "login: no SCRAM user; any other way to log in is not seen" if self.whole and self.users else None
         works = [mechanism for mechanism in user.values if mechanism not in user.disabled]
         said = "" if self.whole else "declared "
-        if not works:
-            return f"login: {said}SCRAM user {name} is disabled, nobody knows its password"
-        return f"login: {said}SCRAM user {name} with {' and '.join(works)}"
+        if works:
+            return f"login: {said}SCRAM user {name} with {' and '.join(works)}"
+        if self.only_scram:
+            return f"login: cannot log in, because {said}SCRAM user {name} is disabled {_ONLY}"
+        return f"login: {said}SCRAM user {name} is disabled, nobody knows its password"
+
+    def _can_log_in(self, name: str) -> bool | None:
+        """``None`` where it is not known, as of everybody who may have another way."""
+        if self.users is None:
+            return None
+        user = self.users.get(name)
+        if user is not None and user.values.keys() - user.disabled:
+            return True
+        known = user is not None or self.whole or name in self.absent
+        return False if known and self.only_scram else None
 
     def _limits(self, name: str) -> dict[str, ClientQuota]:
         return {key: found[0] for key, found in limits(self.quotas or (), levels(name, "")).items()}
@@ -65,7 +84,7 @@ class BesideAcls:
         yield from (safe(f"The {words} could not be read: {gap}") for words, gap in self.gaps.items())
 
     def document(self, principal: str | None) -> dict[str, Any]:
-        """For programs: ``scramUser`` is null where it is not known whether there is one."""
+        """For programs: ``scramUser`` and ``canLogIn`` are null where that is not known."""
         name = _name(principal)
         if name is None:
             return {}
@@ -76,6 +95,7 @@ class BesideAcls:
             "login": {
                 "scramUser": user is not None if known else None,
                 "mechanisms": sorted(user.values.keys() - user.disabled) if user else [],
+                "canLogIn": None if principal == _ANONYMOUS else self._can_log_in(name),
                 "disabled": bool(user and user.disabled == user.values.keys()),
             },
             "quota": None

@@ -14,20 +14,22 @@ from reconciler.report.beside_acls import BesideAcls
 LISTINGS: Final = (ScramUser.KIND, ClientQuota.KIND)
 
 
-def beside_live(state: ClusterState) -> BesideAcls:
-    """As a cluster or a snapshot has it."""
+def beside_live(state: ClusterState, *, only_scram: bool = False) -> BesideAcls:
+    """As a cluster or a snapshot has it; ``only_scram``: the operator states that nobody logs in otherwise."""
     users, quotas = state.listing(ScramUser), state.listing(ClientQuota)
     by_name = None if users.items is None else dict(users.by_key)
     gaps = {ScramUser.WORDS: users.gap, ClientQuota.WORDS: quotas.gap}
-    return BesideAcls(by_name, quotas.items, {words: gap for words, gap in gaps.items() if gap is not None})
+    known = {words: gap for words, gap in gaps.items() if gap is not None}
+    return BesideAcls(by_name, quotas.items, known, only_scram=only_scram)
 
 
-def beside_declared(wanted: DesiredState) -> BesideAcls:
+def beside_declared(wanted: DesiredState, *, only_scram: bool = False) -> BesideAcls:
     """As manifests declare it."""
     users, quotas = wanted.of(ScramUser), wanted.of(ClientQuota)
     there = {name: one.item for name, one in users.items() if not one.goes}
     limited = frozenset(one.item for one in quotas.values() if not one.goes)
-    return BesideAcls(there, limited, whole=False, absent=frozenset(users.keys() - there.keys()))
+    absent = frozenset(users.keys() - there.keys())
+    return BesideAcls(there, limited, whole=False, absent=absent, only_scram=only_scram)
 
 
 def beside_after(before: BesideAcls, changes: Iterable[Change]) -> BesideAcls:

@@ -125,7 +125,7 @@ def _declared(manifests: Manifests, declaration: ClusterDeclaration, day: dateti
     topics = tuple(sorted(name for name, topic in wanted.topics.items() if not topic.absent))
     own = authorizer(declaration, wanted.bindings)
     claims, unseen = claimed_facts(declaration), declaration.flavor.unseen
-    known = beside_declared(wanted)
+    known = beside_declared(wanted, only_scram=declaration.only_scram_logins)
     view = AccessView(declaration.name, Basis.DECLARED, own, topics, claims, unseen=unseen, beside=known)
     return AccessState(view, manifests, declaration, wanted)
 
@@ -161,6 +161,7 @@ def live_access(
         if manifests is not None and declaration is not None:
             wanted = desired(manifests, declaration.name, request.at)
         said = wanted.bindings if wanted is not None else {}
+        scram = declaration is not None and declaration.only_scram_logins
         view = AccessView(
             target.name,
             Basis.SNAPSHOT if isinstance(target.cluster, SnapshotCluster) else Basis.LIVE,
@@ -168,7 +169,7 @@ def live_access(
             tuple(sorted(state.topics)) if all_topics and state.topic_gap is None else None,
             claimed_facts(declaration) if declaration is not None else ClaimedFacts(),
             unseen=declaration.flavor.unseen if declaration is not None else (),
-            beside=beside_live(state) if beside else None,
+            beside=beside_live(state, only_scram=scram) if beside else None,
         )
         return AccessState(view, manifests, declaration, wanted, state, tested)
 

@@ -76,6 +76,7 @@ class ClusterDeclaration:
     ``flavor`` is the make of Kafka: :func:`reconciler.manifest.flavors.with_flavor` has put its facts where nothing
     else was stated. ``fact_origins`` are the places of the facts that are written, by field; ``sources`` say whose word
     each fact is. ``secret_permit`` is the operator's word alone: which references of manifests are followed.
+    So is ``only_scram_logins``: nobody logs in otherwise than with SCRAM.
     """
 
     name: str
@@ -109,6 +110,7 @@ class ClusterDeclaration:
     ignore_origins: tuple[tuple[Selector, Origin], ...] = field(default=(), compare=False)
     flavor: Flavor = APACHE
     secret_permit: SecretPermit = NOTHING_PERMITTED
+    only_scram_logins: bool = False
 
     def ignoring(self, selects: Callable[[Selector], bool]) -> Origin | None:
         """The place of the first item of ``ignore`` that selects something; ``None`` where none does."""

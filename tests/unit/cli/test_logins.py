@@ -108,3 +108,43 @@ def test_a_plan_that_lets_somebody_in_or_out(path: str, tmp_path: Path, capsys: 
         "  + login: SCRAM user off is disabled, nobody knows its password",
     ]
     assert "  + login: SCRAM user a with SCRAM-SHA-512" in lines
+
+
+def test_whoever_is_no_scram_user_cannot_log_in_where_the_operator_says_so(
+    path: str, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    operator = tmp_path_factory.mktemp("operator") / "connections.yaml"
+    text = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {onlyScramLogins: true}\n"
+    operator.write_text(text)
+    who = ["User:a", "User:off", "User:other", "User:ANONYMOUS"]
+
+    def found(live: ClusterState | None, *words: str, file: Path = operator) -> tuple[list[str], list[object]]:
+        assert run([*asked(path, live, "access", *who, *words), "--connections", str(file)]) == 0
+        lines = [line.strip() for line in capsys.readouterr().out.splitlines() if "log in" in line or "login" in line]
+        assert run([*asked(path, live, "access", *who, *words), "--connections", str(file), "-o", "json"]) == 0
+        (state,) = json.loads(capsys.readouterr().out)["states"]
+        return lines, [one["login"]["canLogIn"] for one in state["principals"]]
+
+    only = "and the operator states that SCRAM is the only way"
+    lines, can = found(LIVE)
+    assert f"login: cannot log in, because SCRAM user off is disabled {only}" in lines
+    assert f"login: cannot log in, because there is no SCRAM user other {only}" in lines
+    assert not any("ANONYMOUS" in line for line in lines)
+    assert can == [True, False, False, None]
+    # Of a cluster without any SCRAM user it is the same; of users that could not be read nothing is known.
+    assert found(replace(LIVE, listings={**LIVE.listings, "users": Listing(frozenset())}))[1] == [
+        False,
+        False,
+        False,
+        None,
+    ]
+    assert found(replace(LIVE, listings={"users": Listing(gap="no")}))[1] == [None] * 4
+    # What is declared does not say who else there is.
+    assert found(None)[1] == [True, False, None, None]
+    # It is the operator's word: not that of a file among the manifests, and no field of a manifest.
+    proposed = Path(path, "connections.yaml")
+    proposed.write_text(text)
+    assert found(LIVE, file=proposed)[1] == [True, None, None, None]
+    Path(path, "m.yaml").write_text(MANIFESTS.replace("{allowEvery", "{onlyScramLogins: true, allowEvery"))
+    assert run([*asked(path, LIVE, "access", *who), "--connections", str(operator)]) != 0
+    assert "onlyScramLogins" in capsys.readouterr().err

@@ -297,6 +297,12 @@ class ConnectionSpec(StatedSpec):
         description="Where manifests may take the passwords of SCRAM users from; by default from nowhere.",
         examples=[{"envPrefixes": ["KAFKA_USER_"]}],
     )
+    only_scram_logins: Boolean = Field(
+        False,
+        description="With true, no listener lets anybody log in otherwise than with SCRAM: whoever is no SCRAM user "
+        "cannot log in.",
+        examples=[True],
+    )
 
 
 class ConnectionsDocument(ManifestModel):
