@@ -8,7 +8,8 @@ import marshal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -210,15 +211,32 @@ def log_dir_sizes(settings: ClientSettings, partitions: Mapping[str, Sequence[in
 
 def ask(settings: ClientSettings, question: str, **about: Any) -> tuple[Any, ...] | None:
     """The message client's reply to another question than the ACLs; ``None`` where :func:`no_messages` says why."""
+    with asking(settings, question, **about) as reply:
+        return reply()
+
+
+@contextmanager
+def asking(settings: ClientSettings, question: str, **about: Any) -> Iterator[Callable[[], tuple[Any, ...] | None]]:
+    """The same, and what is between goes on while it is answered."""
     task = _task(AclReader.MESSAGES, settings)
     if task is None:
-        return None
-    reply = _start(AclReader.MESSAGES, {**task, "ask": question, **about}).reply()
-    if reply[0] == "unconnected":
-        settings.first_contact.give_up(settings.redact(reply[1]))
-        return None
-    settings.first_contact.made |= reply[0] not in ("died", "failed", "unsent")
-    return reply
+        yield lambda: None
+        return
+    process = _start(AclReader.MESSAGES, {**task, "ask": question, **about})
+    process.begin()
+
+    def replied() -> tuple[Any, ...] | None:
+        reply = process.reply()
+        if reply[0] == "unconnected":
+            settings.first_contact.give_up(settings.redact(reply[1]))
+            return None
+        settings.first_contact.made |= reply[0] not in ("died", "failed", "unsent")
+        return reply
+
+    try:
+        yield replied
+    finally:
+        process.stop()
 
 
 def no_messages(settings: ClientSettings) -> str | None:

@@ -5,8 +5,9 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from confluent_kafka import TopicCollection
 from confluent_kafka.admin import (
@@ -19,6 +20,7 @@ from confluent_kafka.admin import (
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.codes import ClientFailure
+from reconciler.adapters.kafka.listing import asking
 from reconciler.dataclass import dataclass
 from reconciler.model import Topic
 
@@ -26,12 +28,17 @@ from reconciler.model import Topic
 _CONFIGS_AT_ONCE: Final = 500
 _GROUPS_AT_ONCE: Final = 2
 _TOPICS_AT_ONCE: Final = 2_000
+#: From so many topics on a process of its own that reads their configs is worth its start.
+MANY: Final = 1_000
 #: Every other source is a broker's or Kafka's own value, which moves without anybody touching the topic.
 _SET_ON_TOPIC: Final = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
 _NOT_AUTHORISED: Final = {
     "describe": "not authorized to describe this topic",
     "configs": "not authorized to read this topic's configs (DESCRIBE_CONFIGS)",
 }
+
+#: The configs that are set on each topic, or why they are not told.
+_Told: TypeAlias = Mapping[str, Mapping[str, str | None] | ClientFailure]
 
 
 @dataclass(slots=True)
@@ -56,16 +63,17 @@ def read_topics(connection: AdminConnection, names: Collection[str]) -> TopicRea
 
     Raises :class:`ClusterError` if a whole request failed.
     """
-    read = TopicReadResult()
-    for group in _groups(sorted(set(names)), _TOPICS_AT_ONCE):
-        for name, described in _ask_each(connection, group, _describe(connection)).items():
-            if not isinstance(described, ClientFailure):
-                read.topics[name] = _topic(described)
-                if any(len(one.isr) < len(one.replicas) for one in described.partitions):
-                    read.under_replicated.add(name)
-            elif described.code != codes.UNKNOWN_TOPIC:
-                read.unreadable[name] = _reason(described, "describe")
-    _add_configs(connection, read)
+    read, wanted = TopicReadResult(), sorted(set(names))
+    with _configs_by_messages(connection, wanted) as configs:
+        for group in _groups(wanted, _TOPICS_AT_ONCE):
+            for name, described in _ask_each(connection, group, _describe(connection)).items():
+                if not isinstance(described, ClientFailure):
+                    read.topics[name] = _topic(described)
+                    if any(len(one.isr) < len(one.replicas) for one in described.partitions):
+                        read.under_replicated.add(name)
+                elif described.code != codes.UNKNOWN_TOPIC:
+                    read.unreadable[name] = _reason(described, "describe")
+        _add_configs(connection, read, *configs())
     return read
 
 
@@ -80,22 +88,62 @@ def _describe(connection: AdminConnection) -> Callable[[Sequence[str]], Mapping[
     return lambda names: connection.admin.describe_topics(TopicCollection(list(names)), request_timeout=timeout)
 
 
-def _add_configs(connection: AdminConnection, read: TopicReadResult) -> None:
-    """Add the configs of each topic; a topic whose configs are refused is unreadable."""
-    groups = list(_groups(sorted(read.topics), _CONFIGS_AT_ONCE))
+def _add_configs(connection: AdminConnection, read: TopicReadResult, told: _Told, defaults: Mapping[str, str]) -> None:
+    """Add the configs of each topic, asked for where they are not ``told``; one that is refused is unreadable."""
+    names = sorted(read.topics.keys() - told.keys())
+    _take(read, {name: told[name] for name in sorted(read.topics.keys() & told.keys())}, defaults)
+    groups = list(_groups(names, _CONFIGS_AT_ONCE))
     pool = ThreadPoolExecutor(_GROUPS_AT_ONCE)  # the broker answers one group while the client decodes another
     try:
-        for answered, defaults in pool.map(lambda group: _own_configs(connection, group), groups):
-            read.defaults.update(defaults)
-            for name, configs in answered.items():
-                topic = read.topics.pop(name)
-                # Unknown by now: deleted between the two requests, so it is neither there nor unreadable.
-                if not isinstance(configs, ClientFailure):
-                    _put(read, topic, configs)
-                elif configs.code != codes.UNKNOWN_TOPIC:
-                    read.unreadable[name] = _reason(configs, "configs")
+        for found in pool.map(lambda group: _own_configs(connection, group), groups):
+            _take(read, *found)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _take(read: TopicReadResult, answered: _Told, defaults: Mapping[str, str]) -> None:
+    read.defaults.update(defaults)
+    for name, configs in answered.items():
+        topic = read.topics.pop(name)
+        # Unknown by now: deleted between the two requests, so it is neither there nor unreadable.
+        if not isinstance(configs, ClientFailure):
+            _put(read, topic, configs)
+        elif configs.code != codes.UNKNOWN_TOPIC:
+            read.unreadable[name] = _reason(configs, "configs")
+
+
+@contextmanager
+def _configs_by_messages(
+    connection: AdminConnection, names: Sequence[str]
+) -> Iterator[Callable[[], tuple[_Told, Mapping[str, str]]]]:
+    """What :func:`_own_configs` tells, in a tenth of the time and while the topics are described.
+
+    What the message client cannot read, and topics that may be asked about again, are left out.
+    """
+    if len(names) < MANY:
+        yield lambda: ({}, {})
+        return
+    with asking(connection.settings, "topic_config.own", names=list(names)) as reply:
+        yield lambda: _told(connection, names, reply())
+
+
+def _told(
+    connection: AdminConnection, names: Sequence[str], reply: tuple[Any, ...] | None
+) -> tuple[_Told, Mapping[str, str]]:
+    match reply:
+        case ("configs", told, defaults) if told.keys() == set(names):
+            answers: _Told = {
+                name: codes.failure(found[0], found[1], connection.settings.redact(found[2]))
+                if isinstance(found, tuple)
+                else found
+                for name, found in told.items()
+            }
+            return {name: found for name, found in answers.items() if not _worth_asking_again(found)}, dict(defaults)
+    return {}, {}
+
+
+def _worth_asking_again(found: object) -> bool:
+    return isinstance(found, ClientFailure) and found.worth_reading_again
 
 
 def _own_configs(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from reconciler.adapters.kafka import topics as topic_reading
 from reconciler.adapters.kafka.cluster import KafkaCluster
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.model import (
@@ -56,6 +57,20 @@ def grant(admin: KafkaCluster, *bindings: AclBinding) -> None:
 
 def ask(principal: str, *names: str) -> ReadRequest:
     return ReadRequest(principal=f"User:{principal}", topic_names=names)
+
+
+def test_many_topics_are_read_alike(admin: KafkaCluster, topics: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By messages, which pay from a thousand on: the same values, the same defaults."""
+    request = ReadRequest(
+        principal="User:admin", super_users=["User:admin"], broker_defaults=True, topic_names=("never.there",)
+    )
+    by_client = admin.read(request)
+    monkeypatch.setattr(topic_reading, "MANY", 1)
+    monkeypatch.setattr(topic_reading, "_own_configs", None)
+    by_messages = admin.read(request)
+    assert dict(by_messages.topics["seen.one"].configs) == {"retention.ms": "60000"}
+    assert by_messages.broker_defaults == by_client.broker_defaults
+    assert {name: by_messages.topics[name] for name in NAMES} == {name: by_client.topics[name] for name in NAMES}
 
 
 def test_only_what_is_set_on_the_topic_is_read(admin: KafkaCluster, topics: None) -> None:
@@ -127,9 +142,11 @@ def test_a_deny_makes_the_listing_partial(
     assert not {"hidden.one", "hidden.two"} & set(state.topics)
 
 
+@pytest.mark.parametrize("many", [1, 1_000])
 def test_a_topic_whose_settings_are_refused_is_unreadable(
-    admin: KafkaCluster, broker: Sandbox, connected: Connect, topics: None
+    admin: KafkaCluster, broker: Sandbox, connected: Connect, topics: None, many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(topic_reading, "MANY", many)
     grant(admin, list_acls("half"), allow("half", AclOperation.DESCRIBE, "*"))
     state = connected(broker, "half", mechanism="OAUTHBEARER").read(ask("half"))
     assert state.topic_gap is None
