@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,6 +13,10 @@ from reconciler.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.workflow.editing import ManifestEdit
+
+
+#: Of so many clusters the change of access is shown.
+_CLUSTERS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,14 @@ def keep(
             out_json({**(extra or {}), **_document(edit)})
         return Exit.OK
     style = style_for(sys.stderr)
-    for cluster, review in edit.access.items():
+    for cluster, review in list(edit.access.items())[:_CLUSTERS]:
         if len(edit.access) > 1:
             progress(style("title", safe(cluster)))
         _progress(review_lines(review, style))
+    if len(edit.access) > _CLUSTERS:
+        progress(
+            f"… and the access of {len(edit.access) - _CLUSTERS:,} more clusters: “reconciler fleet plan” shows it"
+        )
     _progress(breach_lines(edit.breaches, style))
     if output == "json":
         out_json({**(extra or {}), **_document(edit)})

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @threshold_options
 @any_age_option
 @click.option(
-    "--show", type=click.IntRange(0), default=5, show_default=True, help="Maximum entries shown per list and cluster."
+    "--show", type=click.IntRange(0), default=5, show_default=True, help="Maximum clusters shown, and entries per list."
 )
 @edit_options
 @store_option

@@ -107,9 +107,13 @@ def tighten_lines(found: TightenOutput, style: Style = plain, *, shown: int = 20
 
 
 def fleet_tighten_lines(found: FleetTightenOutput, style: Style = plain, *, shown: int = 5) -> Iterator[str]:
-    """The answer for each cluster, and the sum."""
-    for one in found.clusters:
+    """The answer for the first clusters, those with too thin evidence before the others, and the sum."""
+    clusters = sorted(found.clusters, key=lambda one: not one.thin)
+    for one in clusters[:shown]:
         yield from tighten_lines(one, style, shown=shown)
+    if len(clusters) > shown:
+        more = counted(len(clusters) - shown, "more cluster")
+        yield style("dim", f"… and {more}: --show N shows more, --output json all")
     thin = sum(bool(one.thin) for one in found.clusters)
     narrowed = sum(bool(one.narrowed) for one in found.clusters)
     sums = f"{narrowed:,} with narrower rights, {thin:,} with too thin evidence, {len(found.failed):,} unknown"
