@@ -12,6 +12,7 @@ from reconciler.adapters.converters import (
 )
 from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, FrozenMap
+from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing
 from reconciler.report.export import Export, ExportStyle, cluster_document, differences, export_manifests
 from reconciler.report.export.layout import Layout, places
@@ -89,7 +90,14 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
         state,
         heading=heading,
         style=ExportStyle(
-            style.roles, style.implied, places=where, notes=notes, origins=found.origins, absent=found.absent, tops=tops
+            style.roles,
+            style.implied,
+            places=where,
+            notes=notes,
+            origins=found.origins,
+            tops=tops,
+            absent=found.absent,
+            absent_listed={ScramUser.KIND: found.absent_users},
         ),
     )
     # Writing and reading are two programs: what one leaves out, the other finds here and not after an apply.

@@ -58,7 +58,9 @@ def _declared(directory: Path, name: str = "my-cluster") -> set[str]:
     wanted = desired_state(load(read_manifest_files(directory)), name, datetime.date.max)
     topics = {f"absent {name}" if topic.absent else _topic(topic.topic) for name, topic in wanted.topics.items()}
     quotas = {_quota(item.item) for item in wanted.of(ClientQuota).values()}
-    users = {_user(item.item) for item in wanted.of(ScramUser).values()}
+    users = {
+        f"absent user {item.item.name}" if item.absent else _user(item.item) for item in wanted.of(ScramUser).values()
+    }
     return {str(binding) for binding in wanted.bindings} | topics | quotas | users
 
 

@@ -57,6 +57,9 @@ class Remark(NamedTuple):
         return f"{self.where}: {self.subject}: {self.reason}"
 
 
+_BOTH: Final = "the source declares it and wants it to be deleted"
+
+
 class Resource(NamedTuple):
     """A resource pattern in a tool's own words."""
 
@@ -70,7 +73,8 @@ class ConversionResult:
     """What the source would create, as far as it is known.
 
     ``origins`` says where each binding, and each topic by name, stands in the source. ``absent`` are the names of
-    topics that the source wants to be deleted. ``listed`` are the resources of listed kinds, by ``KIND``.
+    topics that the source wants to be deleted, ``absent_users`` those of such SCRAM users. ``listed`` are the resources
+    of listed kinds, by ``KIND``.
     ``skipped`` is what the source grants, denies or creates and these bindings and topics lack. ``unmanaged`` is what
     the source has and this tool does not manage.
     """
@@ -82,6 +86,7 @@ class ConversionResult:
     origins: Mapping[AclBinding | str, str]
     listed: Mapping[str, frozenset[ListedItem]]
     absent: frozenset[str] = frozenset()
+    absent_users: frozenset[str] = frozenset()
 
 
 def _where(place: str | Tree) -> str:
@@ -103,6 +108,7 @@ class Conversion:
         self._quotas: dict[QuotaEntity, ClientQuota] = {}
         self._users: dict[str, ScramUser] = {}
         self._absent: dict[str, str] = {}
+        self._absent_users: dict[str, str] = {}
         self._skipped: dict[Remark, None] = {}
         self._unmanaged: dict[Remark, None] = {}
 
@@ -168,6 +174,10 @@ class Conversion:
         self._origins.setdefault(name, where)
         self._absent.setdefault(name, where)
 
+    def add_absent_user(self, name: str, where: str) -> None:
+        """Add a SCRAM user that the source wants to be deleted."""
+        self._absent_users.setdefault(name, where)
+
     def add_quota(self, entity: QuotaEntity, limits: Mapping[str, str], where: str) -> None:
         """Add a quota; ``limits`` are the texts of the source by Kafka's keys. Without any there is no quota."""
         wrong = [f"{key} {text!r}" for key, text in limits.items() if not _NUMBER.fullmatch(text)]
@@ -213,7 +223,15 @@ class Conversion:
 
     def name_nothing(self, source_format: str) -> None:
         """Remark that nothing was recognised, if so: a wrong path or format must not look like an empty cluster."""
-        found = (self._bindings, self._topics, self._quotas, self._users, self._absent, self._skipped)
+        found = (
+            self._bindings,
+            self._topics,
+            self._quotas,
+            self._users,
+            self._absent,
+            self._absent_users,
+            self._skipped,
+        )
         if not any(found):
             self.skip("the source", "no ACL, topic, quota or user", f"nothing here is recognised as {source_format}")
 
@@ -221,7 +239,9 @@ class Conversion:
         """The result, remarks in the order of the source."""
         present = {collision_key(name) for name in self._topics}
         for name in [name for name in self._absent if collision_key(name) in present]:
-            self.skip(self._absent.pop(name), f"topic {name}", "the source declares it and wants it to be deleted")
+            self.skip(self._absent.pop(name), f"topic {name}", _BOTH)
+        for name in [name for name in self._absent_users if name in self._users]:
+            self.skip(self._absent_users.pop(name), f"SCRAM user {name}", _BOTH)
         return ConversionResult(
             frozenset(self._bindings),
             FrozenMap(dict(sorted(self._topics.items()))),
@@ -230,4 +250,5 @@ class Conversion:
             dict(self._origins),
             {ClientQuota.KIND: frozenset(self._quotas.values()), ScramUser.KIND: frozenset(self._users.values())},
             frozenset(self._absent),
+            frozenset(self._absent_users),
         )

@@ -102,6 +102,9 @@ def _is_set_aside(kind: str, node: Tree, conversion: Conversion) -> bool:
         if kind == "KafkaTopic":
             node.get("spec").ignore()
             conversion.add_absent_topic(_name(node), node.where)
+        elif kind == _USER:
+            node.get("spec").ignore()
+            conversion.add_absent_user(_name(node), node.where)
         else:
             conversion.add_unmanaged(node, f"{kind} {_name(node)}".strip(), _DELETED)
         return True

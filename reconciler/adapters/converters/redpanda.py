@@ -1,7 +1,7 @@
 """Redpanda: ``rpk security acl list``, as a table or as JSON or YAML, and the ``User`` and ``Topic`` of its operator.
 
-Sources: ``rpk``'s ``acl/list.go`` and Redpanda operator's API ``cluster.redpanda.com/v1alpha2``, whose rules have the
-form of Strimzi's.
+Sources: ``rpk``'s ``acl/list.go`` and Redpanda operator's API ``cluster.redpanda.com/v1alpha2`` (``user_types.go``,
+``client/users/client.go``), whose rules have the form of Strimzi's.
 """
 
 import re
@@ -18,11 +18,14 @@ _COLUMN: Final = re.compile(r"\S+")
 _NEEDED: Final = frozenset(("PRINCIPAL", "HOST", "RESOURCE-TYPE", "RESOURCE-NAME", "OPERATION", "PERMISSION"))
 _PATTERN_TYPES: Final = ("RESOURCE-PATTERN-TYPE", "PATTERN-TYPE")
 _USER: Final = {
-    "authentication": "users are not managed",
     "quotas": "quotas of users are not converted: declare them as Quotas",
     "template": "Kubernetes fields of a user are not managed",
     "cluster": "the manifests are of one cluster",
 }
+#: What it sets where a user says nothing: ``UserAuthenticationSpec.Type``, ``Client.create``.
+_MECHANISM, _ITERATIONS = "scram-sha-512", "4096"
+#: Where a password comes from, and what is done with it: nothing here.
+_PASSWORD: Final = ("value", "valueFrom", "noGenerate")
 _CLUSTER: Final = {"cluster": "the manifests are of one cluster", "kafkaApiSpec": "how the operator logs in"}
 
 
@@ -107,12 +110,7 @@ def _resource(node: Tree, conversion: Conversion) -> None:
     group = (node.text("apiVersion") or "").partition("/")[0]
     name, kind, spec = node.text("metadata", "name") or "", node.text("kind"), node.get("spec")
     if group == _GROUP and kind == "User":
-        conversion.set_aside(spec, _USER)
-        method = spec.text("authorization", "type")
-        if method not in (None, "simple"):
-            conversion.skip(spec.get("authorization"), f"User {name}", f"authorization {method!r} is not known")
-        else:
-            add_rules(f"User:{name}", f"User {name}", spec.get("authorization"), conversion)
+        _user(name, spec, conversion)
     elif group == _GROUP and kind == "Topic":
         conversion.set_aside(spec, _CLUSTER)
         configs = spec.settings("additionalConfig")
@@ -121,3 +119,22 @@ def _resource(node: Tree, conversion: Conversion) -> None:
         spec.ignore("interval", "metricsNamespace")
     else:
         add_other_kind(node, conversion, "neither a User nor a Topic of Redpanda's operator")
+
+
+def _user(name: str, spec: Tree, conversion: Conversion) -> None:
+    """A user with its ACLs; the operator creates none where nothing is said of authentication."""
+    if spec.text("usernameOverride") is not None:
+        conversion.skip(spec, f"User {name}", "it has usernameOverride, so it is another principal")
+        return
+    conversion.set_aside(spec, _USER)
+    if "authentication" in spec.names():
+        authentication = spec.get("authentication")
+        mechanism = authentication.text("type") or _MECHANISM
+        conversion.add_user(name, mechanism, _ITERATIONS, authentication.where)
+        authentication.get("password").ignore(*_PASSWORD)
+    authorization = spec.get("authorization")
+    method = authorization.text("type")
+    if method not in (None, "simple"):
+        conversion.skip(authorization, f"User {name}", f"authorization {method!r} is not known")
+    else:
+        add_rules(f"User:{name}", f"User {name}", authorization, conversion)

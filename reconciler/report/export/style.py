@@ -23,7 +23,8 @@ class ExportStyle:
     one file. What has none goes to the file of its principal, or to that of its topic's prefix. ``notes`` become
     comments above the rule or the topic, ``origins`` (``file:line`` or ``file:address``) one above the document,
     and ``tops``, the comments above the source's documents, too.
-    ``absent`` are names of topics that the manifests say must not exist.
+    ``absent`` are names of topics that the manifests say must not exist, ``absent_listed`` those of resources of listed
+    kinds, by ``KIND``.
     """
 
     roles: bool = True
@@ -33,6 +34,7 @@ class ExportStyle:
     origins: Mapping[AclBinding | str, str] = field(default_factory=dict)
     tops: Mapping[AclBinding | str, tuple[str, ...]] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
+    absent_listed: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def origin_lines(self, items: Iterable[AclBinding | str]) -> list[str]:
         """Comments that say where the source has these, and what it says of them; nothing if that is not known."""

@@ -34,4 +34,4 @@ def _item(user: ScramUser) -> Iterator[str]:
     yield from (f"        {name}: {{iterations: {iterations}}}" for name, iterations in user.values.items())
 
 
-KIND: Final[Kind] = ListedKind(scram_user.KIND, "Users", "users", user_problem, _item)
+KIND: Final[Kind] = ListedKind(scram_user.KIND, "Users", "users", user_problem, _item, ScramUser)
