@@ -65,6 +65,8 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
             "tests/integration/report/test_webhook.py",
         ),
     ),
+    # One Chromium.
+    (60, ("tests/browser/test_",)),
     (50, ("tests/integration/apply/test_quotas.py",)),
     (50, ("tests/integration/apply/test_groups.py",)),
     (50, ("tests/integration/report/test_limits.py",)),
@@ -75,7 +77,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (40, ("tests/security/test_reader_floods.py",)),
     (40, ("tests/unit/cli/test_streams.py",)),
     # Whatever else has a broker or Spark, or tries a law on many examples; then all the others, in their order.
-    (20, ("tests/integration/", "tests/browser/", "tests/contract/", "tests/property/", "tests/security/")),
+    (20, ("tests/integration/", "tests/contract/", "tests/property/", "tests/security/")),
 )
 
 
