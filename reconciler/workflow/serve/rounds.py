@@ -83,7 +83,8 @@ def run_round(
         with source.checkout() as checkout:
             found = deeds.look(checkout, began, clock_doubt)
     except WorkflowError as error:
-        found = replace(found, failure=str(error), advice=error.advice or "")
+        # A log has a line for it, however many an error has.
+        found = replace(found, failure=" ".join(str(error).split()), advice=error.advice or "")
     except OSError as error:
         found = replace(found, failure=f"{error.filename or 'this machine'}: {error.strerror or error}")
     return replace(
