@@ -28,6 +28,7 @@ from reconciler.workflow.applying import ApplyOptions, perform_now
 from reconciler.workflow.attendant import Attendant, Unattended
 from reconciler.workflow.break_glass_marks import check_end, check_free, drop_marks, known_ends, live_marks
 from reconciler.workflow.checks import checks_of
+from reconciler.workflow.clock_doubt import clock_doubt_of
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.granting import AskedAccess, GrantTerms, checked_terms
 from reconciler.workflow.manifests import desired
@@ -113,6 +114,9 @@ def _proposed(
         plan = _plan(more, {}, before, target, PlanOptions(as_of, guardrails=guardrails), options)
         there = known_ends(asked.bindings(), live, instant_of(as_of))
         told = tuple(f"{one} is there already, until {moment_text(until)}: its end moves" for one, until in there)
+        # Its end is by our clock; a server ends it by its own.
+        doubt = clock_doubt_of(target)
+        told += () if doubt is None else (f"{doubt}: the access may end sooner or later than you mean",)
         plan = replace(plan, warnings=(*plan.warnings, *told))
         yield Planned(plan, live, declaration, DesiredState(), manifests, servers=target.bootstrap_servers), target
 

@@ -279,6 +279,12 @@ class _Signed:
         return apply_plan(str(self.signers.plan), str(stage.manifests), stage.cluster, options=options)
 
 
+def test_a_clock_that_is_wrong_is_said_before_anybody_agrees(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SnapshotCluster, "controller_time", lambda _: NOW - HOUR)
+    found = plan_break_glass(str(stage.manifests), stage.cluster, ASKED, GrantTerms(Expiry(NOW + HOUR), "outage"))
+    assert any("ahead of the controller's" in warning for warning in found.plan.warnings)
+
+
 def test_it_is_not_adopted_for_good(stage: Stage) -> None:
     stage.give()
     found = adopt(str(stage.manifests), stage.cluster, lambda differences: differences)

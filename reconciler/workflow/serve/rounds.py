@@ -18,6 +18,7 @@ from reconciler.ports import ClusterError
 from reconciler.report.rounds import ApprovedOutcome, Round
 from reconciler.workflow.applying import ApplyOptions, perform_now
 from reconciler.workflow.attendant import Attendant, Unattended
+from reconciler.workflow.clock_doubt import clock_doubt_of
 from reconciler.workflow.clusters import Target, open_declared, split_cluster
 from reconciler.workflow.options import ConnectionOptions, PlanOptions, now
 from reconciler.workflow.planning import Planned, plan_on
@@ -28,10 +29,6 @@ from reconciler.workflow.serve.source import Checkout, ManifestSource
 
 #: How far the clock of whoever committed may be ahead of ours: by more, ours is behind, and nothing has ended yet.
 _CLOCKS_DIFFER: Final = datetime.timedelta(minutes=5)
-
-
-#: How far our clock and the active controller's may be apart: by more, one of them is wrong.
-_APART: Final = datetime.timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,7 @@ class _Deeds:
             target,
         ):
             doubt = clock_doubt or _behind(checkout, began)
-            doubt = _apart(target) if options.act and doubt is None else doubt
+            doubt = clock_doubt_of(target) if options.act and doubt is None else doubt
             acting = options.act and doubt is None
             if options.act and doubt is not None:
                 self.held_back.append(doubt)
@@ -203,20 +200,6 @@ def _behind(checkout: Checkout, at: datetime.datetime) -> str | None:
         return None
     made = f"{checkout.committed:%Y-%m-%dT%H:%M:%SZ}"
     return f"this machine's clock is behind: the manifests were committed at {made}"
-
-
-def _apart(target: Target) -> str | None:
-    """Why this machine's clock or the controller's is wrong: which one, nobody here can tell, so neither is believed.
-
-    Only who runs the controllers sets theirs; a commit, an ACL and a lease have the times that their writers chose.
-    """
-    before = now()
-    told = target.cluster.controller_time()
-    if told is None or before - _APART <= told <= now() + _APART:
-        return None
-    way = "ahead of" if told < before else "behind"
-    seconds = abs((told - before).total_seconds())
-    return f"this machine's clock is {seconds:.0f} s {way} the controller's, {told:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def next_end(planned: Planned, as_of: datetime.date) -> datetime.datetime | None:
