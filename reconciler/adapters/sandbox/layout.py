@@ -92,6 +92,11 @@ def lay_out(spec: SandboxSpec, ports: Sequence[int]) -> list[NodePlan]:
     ]
 
 
+def is_controller(spec: SandboxSpec, node_id: int) -> bool:
+    """Whether a node has the role ``controller``."""
+    return any("controller" in roles for member, roles in _members(spec) if member == node_id)
+
+
 def _members(spec: SandboxSpec) -> Iterator[tuple[int, tuple[str, ...]]]:
     roles = ("broker",) if spec.controllers else ("broker", "controller")
     yield from ((FIRST_CONTROLLER + index, ("controller",)) for index in range(spec.controllers))

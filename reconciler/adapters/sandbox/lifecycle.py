@@ -1,6 +1,5 @@
 """Start, find and end sandboxes."""
 
-import base64
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from reconciler.adapters.sandbox.directory import claim, not_up, refuse_if_up, r
 from reconciler.adapters.sandbox.error import SandboxError
 from reconciler.adapters.sandbox.jars import broker_jars
 from reconciler.adapters.sandbox.java import find_java
-from reconciler.adapters.sandbox.launch import Program, format_storages, run_command, write_logging
+from reconciler.adapters.sandbox.launch import Program, format_storages, random_uuid, run_command, write_logging
 from reconciler.adapters.sandbox.layout import NodeFiles, NodePlan, lay_out, port_count
 from reconciler.adapters.sandbox.nodes import launch_node
 from reconciler.adapters.sandbox.ports import reserved
@@ -49,7 +48,7 @@ def _up(spec: SandboxSpec, progress: Progress, root: Path | None, *, holder: Pro
     refuse_if_up(directory)
     java = find_java()
     # A leading zero byte: an id that begins with "-" would be parsed as an option.
-    cluster_id = base64.urlsafe_b64encode(b"\0" + secrets.token_bytes(15)).decode("ascii").rstrip("=")
+    cluster_id = random_uuid()
     program = Program(java, broker_jars(spec.kafka_version, java, progress), cluster_id)
     program = with_class_archive(program, spec.kafka_version, progress, _start)
     for attempt in range(1, _ATTEMPTS + 1):
