@@ -14,7 +14,8 @@ def parsed(words: list[str]) -> tuple[str, dict[str, Any]]:
     Paths are those of another machine, so nobody looks whether they exist.
     """
     command: click.Command = program
-    context = click.Context(program, info_name="reconciler")
+    # As the program begins: a command keeps the names of its help option from the first context that it sees.
+    context = click.Context(program, info_name="reconciler", **program.context_settings)
     names, rest = [], list(words)
     while isinstance(command, click.Group):
         name = rest.pop(0)
