@@ -51,7 +51,7 @@ def disable(
 
     terms = GrantTerms(None, reason, ticket)
     found = disabled(path or project_path(), cluster, asked_principal(principal), terms, connection)
-    said((*found.notes, _to_send(principal)) if found.edit.files else ())
+    said((*found.notes, _to_send(principal, path, cluster)) if found.edit.files else ())
     return keep(found.edit, keeping, message=f"Disable {principal}", output=output, nothing="It is disabled already.")
 
 
@@ -116,7 +116,7 @@ def generate(
     place, terms = users.PasswordPlace(file, reference), GrantTerms(None, reason, ticket)
     where = path or project_path()
     found = users.generate(where, cluster, asked_principal(principal), place, terms, connection, mechanism=mechanism)
-    said((*found.notes, _to_send(principal)))
+    said((*found.notes, _to_send(principal, path, cluster)))
     message = f"New password of {principal}"
     if not keeping.write and not keeping.branch:
         return keep(found.edit, keeping, message=message)
@@ -129,6 +129,7 @@ def generate(
     return status
 
 
-def _to_send(principal: str) -> str:
+def _to_send(principal: str, path: str | None, cluster: str | None) -> str:
     """How the edit of one user gets to the cluster, alone."""
-    return f"to send it: reconciler apply --only {shell_quoted(f'principals={principal}')}"
+    words = ["reconciler", "apply", *(["--path", path] if path else []), *(["--cluster", cluster] if cluster else [])]
+    return f"to send it: {' '.join(map(shell_quoted, (*words, '--only', f'principals={principal}')))}"

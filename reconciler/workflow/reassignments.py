@@ -153,4 +153,4 @@ def _refuse_held(claims: Collection[LeaseClaim], breaks: Collection[str]) -> Non
     held = [one for one in claims if one.holder not in breaks]
     if held:
         who = "; ".join(f"{one.holder} by run {one.run}, until {one.ends}" for one in held)
-        raise HeldError(f"somebody else is applying, and may be waiting for what moves: {who}; nothing was sent", held)
+        raise HeldError(f"stop that run first, it may be waiting for what moves: {who}; nothing was sent", held)

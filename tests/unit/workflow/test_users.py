@@ -111,6 +111,8 @@ def test_a_password_is_in_one_file_of_its_owner_and_seen_nowhere_else(
     words = ["users", "generate", "User:orders", "--path", str(place), "--to", str(secret)]
     assert run(words) == 0
     assert not secret.exists(), "a preview makes no password"
+    sent = f"to send it: reconciler apply --path {place} --only principals=User:orders"
+    assert sent in capsys.readouterr().err
     assert run([*words, "--write"]) == 0
     first = secret.read_text(encoding="utf-8")
     assert len(first) == 32
