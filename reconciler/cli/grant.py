@@ -70,19 +70,30 @@ def command(
     cluster is contacted, except with --now: break-glass access is on the cluster at once, and ends by itself.
     """
     from reconciler.cli.defaults import project_path
+    from reconciler.workflow.editing import EditRefusedError
     from reconciler.workflow.granting import AskedAccess, GrantTerms, grant
 
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     operations = tuple(asked_operation(one, pattern) for one in operation.split(","))
     asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
     terms = GrantTerms(until, reason, ticket)
-    found = grant(path or project_path(), cluster, asked, terms, as_of, connection)
-    said(found.notes)
     if at_once.out is not None and not at_once.now:
         raise CommandError("--out saves the plan of --now", "add --now", Exit.USAGE)
+    unwritten: EditRefusedError | None = None
+    try:
+        found = grant(path or project_path(), cluster, asked, terms, as_of, connection)
+        said(found.notes)
+    except EditRefusedError as error:
+        # An emergency does not wait for manifests that somebody has to edit by hand.
+        if not at_once.now:
+            raise
+        unwritten = error
+    extra = None
     if at_once.now:
-        status = give_now(path or project_path(), cluster, asked, terms, connection, at_once)
+        status, extra = give_now(path or project_path(), cluster, asked, terms, connection, at_once, output=output)
         if status != Exit.OK:
             return status
+    if unwritten is not None:
+        raise unwritten
     words = f"Grant {principal} {operation.upper()} on {pattern}"
-    return keep(found.edit, keeping, message=words, output=output, nothing="Nothing to change.")
+    return keep(found.edit, keeping, message=words, output=output, nothing="Nothing to change.", extra=extra)

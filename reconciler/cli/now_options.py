@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from reconciler.cli.console import error, info, out, style_for
+from reconciler.cli.console import error, info, info_lines, out, style_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import gathered, guardrails_option, with_options, yes_option
 from reconciler.dataclass import dataclass
@@ -51,6 +51,8 @@ class AtOnce:
         return workflow.ApplyOptions(records=records, lease=lease, guardrails=self.guardrails)
 
 
+#: An exit status, and what JSON has besides the edit.
+Done: TypeAlias = tuple[Exit, dict[str, Any] | None]
 _RECORDED: Final = (
     guardrails_option,
     click.option("--journal", metavar="FILE", help="With --now: journal file.  [default: none]"),
@@ -107,8 +109,10 @@ def give_now(
     terms: "GrantTerms",
     connection: ConnectionOptions,
     at_once: AtOnce,
-) -> int:
-    """Give the access on the cluster, or save the plan of it; the exit status."""
+    *,
+    output: str,
+) -> "Done":
+    """Give the access on the cluster, or save the plan of it; the exit status, and what JSON has of it."""
     from reconciler.workflow.break_glass import break_glass, plan_break_glass
 
     terminal = _terminal(at_once)
@@ -116,32 +120,34 @@ def give_now(
         planned = plan_break_glass(
             path, cluster, asked, terms, connection, guardrails=at_once.guardrails, tell=terminal.tell
         )
-        return _saved(planned, at_once.out, terminal)
+        return _saved(planned, at_once.out, terminal), None
     if at_once.require_approvals is not None:
         raise CommandError("people approve saved plans", "save it with --out PLAN, have it signed, apply it")
     _check_consent(at_once)
     with _shown_checks():
         result = break_glass(path, cluster, asked, terms, connection, at_once.apply_options, attendant=terminal)
-    if not _said(result):
+    document = _said(result, output)
+    if not result.succeeded:
         error(result.stopped or "not all of it was given: nothing was written to the manifests")
-        return Exit.ERROR
+        return Exit.ERROR, document
     info(f"break-glass access until {terms.expires}: “reconciler serve --act” ends it then, merged or not")
-    return Exit.OK
+    return Exit.OK, document
 
 
 def end_now(
-    path: str, cluster: str | None, asked: "AskedAccess", connection: ConnectionOptions, at_once: AtOnce
-) -> int:
-    """End break-glass access on the cluster; the exit status."""
+    path: str, cluster: str | None, asked: "AskedAccess", connection: ConnectionOptions, at_once: AtOnce, *, output: str
+) -> "Done":
+    """End break-glass access on the cluster; the exit status, and what JSON has of it."""
     from reconciler.workflow.break_glass import end_break_glass
 
     _check_consent(at_once)
     options = at_once.apply_options
     result = end_break_glass(path, cluster, asked, None, connection, options, attendant=_terminal(at_once))
-    if not _said(result):
+    document = _said(result, output)
+    if not result.succeeded:
         error(result.stopped or "not all of it was ended: its end stays as it was")
-        return Exit.ERROR
-    return Exit.OK
+        return Exit.ERROR, document
+    return Exit.OK, document
 
 
 def _terminal(at_once: AtOnce) -> "Terminal":
@@ -155,7 +161,7 @@ def _check_consent(at_once: AtOnce) -> None:
         raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
 
 
-def _saved(planned: "Planned", file: str, terminal: "Terminal") -> int:
+def _saved(planned: "Planned", file: str, terminal: "Terminal") -> Exit:
     from reconciler.report.checks import checks_lines
     from reconciler.workflow.checks import checks_of
     from reconciler.workflow.planning import save_plan
@@ -175,12 +181,15 @@ def _saved(planned: "Planned", file: str, terminal: "Terminal") -> int:
     return Exit.OK
 
 
-def _said(result: "Result") -> bool:
-    """Print what was done; whether all of it was."""
-    from reconciler.report.result_text import result_lines
+def _said(result: "Result", output: str) -> dict[str, Any]:
+    """Print what was done, and return it for programs, whose JSON is to be all of stdout."""
+    from reconciler.report.result_text import result_document, result_lines
 
-    out(result_lines(result, style_for(sys.stdout)))
-    return result.succeeded
+    if output == "text":
+        out(result_lines(result, style_for(sys.stdout)))
+    else:
+        info_lines(result_lines(result, style_for(sys.stderr)))
+    return {"applied": result_document(result)}
 
 
 @contextmanager

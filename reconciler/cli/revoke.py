@@ -4,7 +4,7 @@ import datetime
 
 import click
 
-from reconciler.cli.console import progress
+from reconciler.cli.console import out_json, progress
 from reconciler.cli.edit_options import Keeping, edit_options, keep
 from reconciler.cli.grant_options import cluster_of_edit, optional_resource_argument, said
 from reconciler.cli.now_options import AtOnce, end_now, end_now_options
@@ -68,8 +68,9 @@ def command(
         pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     operations = tuple(asked_operation(one, pattern) for one in (operation or "").split(",")) if pattern else ()
     asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
+    extra = None
     if at_once.now:
-        status = end_now(path or project_path(), cluster, asked, connection, at_once)
+        status, extra = end_now(path or project_path(), cluster, asked, connection, at_once, output=output)
         if status != Exit.OK:
             return status
     try:
@@ -78,7 +79,9 @@ def command(
         if not at_once.now:
             raise
         progress("No manifest declares it: nothing else to revoke.")
+        if output == "json":
+            out_json({**(extra or {}), "patch": "", "files": {}})
         return Exit.OK
     said(found.notes)
     words = f"Revoke {operation.upper()} on {pattern}" if operation else "Revoke everything"
-    return keep(found.edit, keeping, message=f"{words} of {principal}", output=output)
+    return keep(found.edit, keeping, message=f"{words} of {principal}", output=output, extra=extra)

@@ -10,6 +10,7 @@ import pytest
 
 from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
 from reconciler.apply import LeaseRequest, Result
+from reconciler.cli.main import run
 from reconciler.diff import SkipReason
 from reconciler.model import (
     AclBinding,
@@ -283,6 +284,34 @@ def test_a_clock_that_is_wrong_is_said_before_anybody_agrees(stage: Stage, monke
     monkeypatch.setattr(SnapshotCluster, "controller_time", lambda _: NOW - HOUR)
     found = plan_break_glass(str(stage.manifests), stage.cluster, ASKED, GrantTerms(Expiry(NOW + HOUR), "outage"))
     assert any("ahead of the controller's" in warning for warning in found.plan.warnings)
+
+
+def _now(stage: Stage, *options: str) -> list[str]:
+    words = ["User:ops", "READ", "topic", "team.orders", "--now", "--until", "1h", "--reason", "outage", "--yes"]
+    return ["grant", *words, "--path", str(stage.manifests), "--cluster", stage.cluster, *options]
+
+
+def test_an_edit_that_cannot_be_made_does_not_hold_up_an_emergency(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No labels tell the one cluster from the other, so no document is for it alone: that is for later."""
+    stage.declare(CLUSTER.replace("prod", "other") + ACLS)
+    assert run([word for word in _now(stage) if word not in ("--now", "--yes")]) == 1
+    assert stage.live() == {STAYS}, "without --now nothing happens"
+    assert run(_now(stage)) == 1
+    assert "edit them by hand" in capsys.readouterr().err
+    assert GIVEN in stage.live()
+
+
+def test_what_was_done_and_the_edit_are_one_document(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_now(stage, "--output", "json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["applied"]["cluster"]["name"] == "prod"
+    assert "User:ops" in document["patch"]
+    where = ["--path", str(stage.manifests), "--cluster", stage.cluster, "--output", "json"]
+    assert run(["revoke", "User:ops", "--now", "--yes", *where]) == 0
+    assert json.loads(capsys.readouterr().out)["applied"]["cluster"]["name"] == "prod"
+    assert stage.live() == {STAYS}
 
 
 def test_it_is_not_adopted_for_good(stage: Stage) -> None:
