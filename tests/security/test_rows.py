@@ -234,6 +234,7 @@ def test_an_ordinary_plan_is_whole_in_code_scanning() -> None:
     assert {f"User:a{number:04}" for number in range(200)} <= set(re.findall(r"User:a\d{4}", result["message"]["text"]))
 
 
+@pytest.mark.parametrize("flood", ["cluster"], indirect=True)
 def test_a_gate_on_what_is_not_shown(flood: Planned, capsys: pytest.CaptureFixture[str]) -> None:
     """``--fail-on truncated`` stops a plan and a report that show a part, and lets one pass that shows everything."""
     assert flood.plan("--fail-on", "truncated") == Exit.FAILED_CHECK
