@@ -1,9 +1,9 @@
 """What the bindings of a fleet mean, by Kafka's own rules: who may do something anywhere, how far principals reach."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -12,7 +12,7 @@ from reconciler.adapters.spark.readings import read_live
 from reconciler.adapters.spark.tasks import reason, run_tasks, task_count, task_frame
 from reconciler.dataclass import dataclass
 from reconciler.fleet import FleetRun, Reading, partition
-from reconciler.fleet.access_reach import reaches
+from reconciler.fleet.access_reach import AccessReach, ReachMemory, reaches
 from reconciler.fleet.store import FleetStore
 from reconciler.manifest import ClusterDeclaration, Manifests
 from reconciler.model import AclOperation, ClusterState, ResourcePattern
@@ -29,6 +29,10 @@ _ACCESS: Final = (
     "cluster string, principal string, resource_type string, operation string, names array<string>, topics long, "
     "every_name boolean, certain boolean"
 )
+
+
+#: On CLUSTER: with these one may do anything.
+_OVER_CLUSTER: Final = ("ALTER", "CLUSTER_ACTION")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,83 @@ def holders(
 def access_frame(session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests") -> "DataFrame":
     """Effective access on every cluster, a row for each operation of each principal."""
     return task_frame(session, _lists(session, run, manifests), partial(_reaches, store=store), _ACCESS)
+
+
+def blast_radius(
+    session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests"
+) -> tuple[Answer, dict[str, str]]:
+    """Principals by how much they can reach, summed over the clusters; and clusters that cannot be judged, with why.
+
+    Effective access, so DENYs count.
+    """
+    sums: dict[str, Reached] = {}
+    unjudged: dict[str, str] = {}
+    for line in run_tasks(session, _lists(session, run, manifests), partial(_radius, store=store)):
+        name, *found = json.loads(line)
+        if len(found) == 1:
+            unjudged[name] = found[0]
+        else:
+            sums[name] = Reached(*found).with_others(sums.get(name, Reached()))
+    rows: list[list[Any]] = [[name, *found] for name, found in sums.items()]
+    rows.sort(key=lambda row: (-row[2], -row[4], -row[5], -row[6], row[0]))
+    return (["principal", *Reached._fields], rows), unjudged
+
+
+class Reached(NamedTuple):
+    """How far a principal reaches on some clusters; topics that exist, summed over them."""
+
+    clusters: int = 0
+    over_clusters: int = 0
+    on_every_topic: int = 0
+    topics_to_delete: int = 0
+    topics_to_write: int = 0
+    topics_to_read: int = 0
+    certain: bool = True
+
+    def with_others(self, other: "Reached") -> "Reached":
+        """Of both, which are about different clusters."""
+        return Reached(
+            self.clusters + other.clusters,
+            self.over_clusters + other.over_clusters,
+            self.on_every_topic + other.on_every_topic,
+            self.topics_to_delete + other.topics_to_delete,
+            self.topics_to_write + other.topics_to_write,
+            self.topics_to_read + other.topics_to_read,
+            self.certain and other.certain,
+        )
+
+
+def _radius(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Iterator[str]:
+    sums: dict[str, Reached] = {}
+    memory = ReachMemory()
+    for reading, declaration in units:
+        try:
+            of_cluster = _reached(_rows(reading, declaration, store, memory))
+        except Exception as error:  # one cluster's trouble must not hide the others
+            yield json.dumps([reading.cluster, _why(error)], ensure_ascii=False)
+            continue
+        for name, found in of_cluster.items():
+            sums[name] = found.with_others(sums.get(name, Reached()))
+    for name, found in sums.items():
+        yield json.dumps([name, *found], ensure_ascii=False)
+
+
+def _reached(rows: Iterable[AccessReach]) -> dict[str, Reached]:
+    """Of one cluster, by principal."""
+    found: dict[str, Reached] = {}
+    for row in rows:
+        before = found.get(row.principal, Reached(1))
+        over = row.resource_type == "CLUSTER" and row.operation in _OVER_CLUSTER
+        found[row.principal] = Reached(
+            1,
+            max(before.over_clusters, int(over)),
+            max(before.on_every_topic, int(row.every_name and row.resource_type == "TOPIC")),
+            before.topics_to_delete + (row.topics if row.operation == "DELETE" else 0),
+            before.topics_to_write + (row.topics if row.operation == "WRITE" else 0),
+            before.topics_to_read + (row.topics if row.operation == "READ" else 0),
+            before.certain and row.certain,
+        )
+    return found
 
 
 def _lists(session: "SparkSession", run: FleetRun, manifests: "Manifests") -> list[list[Unit]]:
@@ -92,14 +173,21 @@ def _why(error: Exception) -> str:
 _Judged: TypeAlias = "tuple[ClusterState, Authorizer]"
 
 
+def _rows(
+    reading: Reading, declaration: "ClusterDeclaration | None", store: FleetStore, memory: ReachMemory
+) -> Iterator[AccessReach]:
+    state, authorizer = _judge(reading, declaration, store)
+    claimed = _claimed_by(declaration)
+    # Super users as declared: their rows say that they reach everything, and whether that is certain.
+    for row in reaches(_established_default(authorizer, declaration), state.topics, memory):
+        yield row._replace(certain=False) if row.principal in claimed else row
+
+
 def _reaches(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Iterator[str]:
+    memory = ReachMemory()
     for reading, declaration in units:
         try:
-            state, authorizer = _judge(reading, declaration, store)
-            claimed = _claimed_by(declaration)
-            # Super users as declared: their rows say that they reach everything, and whether that is certain.
-            declared = reaches(_established_default(authorizer, declaration), state.topics)
-            rows = [row._replace(certain=row.certain and row.principal not in claimed) for row in declared]
+            rows = list(_rows(reading, declaration, store, memory))
         except Exception as error:  # one cluster's trouble must not hide the others
             yield json.dumps([reading.cluster, None, None, None, [_why(error)], None, None, False])
             continue

@@ -7,13 +7,14 @@ from dataclasses import field, replace
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from reconciler.adapters.spark.outlying import OUTLIER_COLUMNS, OutlierQuestion, outliers
 from reconciler.adapters.spark.views import moved, register, register_changes
 from reconciler.dataclass import dataclass
 from reconciler.fleet import Failure, FleetDrift, FleetRun, fleet_of
-from reconciler.fleet.queries import BLAST_RADIUS, UNDECLARED, outliers
+from reconciler.fleet.queries import UNDECLARED
 from reconciler.fleet.store import FleetStore, NoRunError
 from reconciler.manifest import Manifests
-from reconciler.workflow.fleet.access import Answer, WhoCan, access_frame, holders
+from reconciler.workflow.fleet.access import Answer, WhoCan, access_frame, blast_radius, holders
 from reconciler.workflow.fleet.runs import stored_run
 from reconciler.workflow.reasons import RequestError, WorkflowError
 
@@ -126,12 +127,18 @@ def ask_fleet(
         return furthest(basis.drift, asked.limit)
     if asked.who_can is not None:
         return _limited(*holders(session, store, run, manifests, asked.who_can), asked.limit)
-    if not asked.blast_radius:
-        register(session, store, run, {name: dict(cluster.labels) for name, cluster in manifests.clusters.items()})
+    if asked.outliers:
+        groups = {reading.cluster: _group(reading.cluster, manifests, asked.by_label) for reading in run.readings}
+        found = outliers(session, store.files, run, OutlierQuestion(groups, asked.rare, asked.limit + 1))
+        return _limited([*OUTLIER_COLUMNS], found, asked.limit)
+    if asked.blast_radius:
+        answer, unjudged = blast_radius(session, store, run, manifests)
+        return replace(_limited(*answer, asked.limit), unjudged=unjudged)
+    register(session, store, run, {name: dict(cluster.labels) for name, cluster in manifests.clusters.items()})
     once = () if asked.since is None else _register_moved(session, store, run, asked.since)
     if basis.drift is not None:
         register_changes(session, store, basis.drift)
-    unjudged: dict[str, str] = {}
+    unjudged = {}
     if asked.of_access:
         # Persisted: the view is evaluated for its rows and again for the clusters that could not be judged.
         frame = access_frame(session, store, run, manifests).persist()
@@ -146,9 +153,15 @@ def _text(asked: FleetQuestion) -> str:
         return asked.sql
     if asked.since is not None:
         return "select * from moved order by all"
-    if asked.outliers:
-        return outliers(asked.by_label, asked.rare)
-    return BLAST_RADIUS if asked.blast_radius else UNDECLARED
+    return UNDECLARED
+
+
+def _group(cluster: str, manifests: Manifests, label: str | None) -> str:
+    """The clusters with one value of a label, or the whole fleet."""
+    if label is None:
+        return "fleet"
+    declaration = manifests.clusters.get(cluster)
+    return declaration.labels.get(label, "") if declaration else ""
 
 
 def _register_moved(session: SparkSession, store: FleetStore, run: FleetRun, since: str) -> tuple[str, ...]:
