@@ -106,6 +106,9 @@ class Mortal:
     def brokers(self) -> frozenset[int]:
         return self.inner.brokers()
 
+    def controller_time(self) -> datetime.datetime | None:
+        return self.inner.controller_time()
+
     def validate(self, changes: Sequence[Change]) -> list[Answer]:
         return self.inner.validate(changes)
 
