@@ -38,7 +38,8 @@ from reconciler.workflow.reasons import (
     DeclinedError,
     FailedChecksError,
     PlanRefusedError,
-    RequestError,
+    UnsavedPlanError,
+    UnvouchedPlanError,
     WorkflowError,
 )
 from reconciler.workflow.records import RecordOptions, audit_head, audit_topic, earlier_runs, ledgers, new_run
@@ -101,7 +102,7 @@ def apply(
     Raises a :class:`WorkflowError` with nothing sent; whatever happens once the first request is sent is in the result.
     """
     if options.approvals is not None:
-        raise RequestError("a plan that people have to approve is a saved plan: plan, sign, then apply the file")
+        raise UnsavedPlanError("a plan that people have to approve is a saved plan")
     with open_declared(path, cluster, connection, attendant.tell, planning.guardrails) as (manifests, target):
         planned = plan_on(target, manifests, path, planning)
         plan = planned.plan
@@ -139,10 +140,10 @@ def apply_plan(
         if options.approvals is not None:
             check_approvals(file, digest, options.approvals, now())
     elif options.approvals is not None:
-        raise RequestError("people approve the bytes of a plan file, and this plan is not in a file")
+        raise UnsavedPlanError("people approve the bytes of a plan file, and this plan is not in a file")
     if plan.options.break_glass is not None and options.require_id is None and options.approvals is None:
         # No manifest vouches for it, so a file alone must not be enough.
-        raise RequestError("a break-glass plan is applied with --require-approvals, or with --require-id")
+        raise UnvouchedPlanError("a break-glass plan needs signatures or its id: no manifest vouches for it")
     named = check_ids(plan, options.require_id, *filter(None, [digest]))
     check_age(plan, options.max_age, now())
     with open_declared(path, cluster or plan.terms.cluster, connection, attendant.tell, options.guardrails) as (

@@ -34,7 +34,7 @@ from reconciler.workflow.granting import AskedAccess, GrantTerms, checked_terms
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
 from reconciler.workflow.planning import Planned, declared_for, request_on
-from reconciler.workflow.reasons import PlanRefusedError, RequestError
+from reconciler.workflow.reasons import ManifestAccessError, PlanRefusedError, RequestError, UnsavedPlanError
 from reconciler.workflow.terms import read_request, terms
 
 #: How the reason in a plan, and in each audit record, begins.
@@ -59,7 +59,7 @@ def break_glass(
     is in the result.
     """
     if options.approvals is not None:
-        raise RequestError("people approve a saved plan", "save it with --out PLAN, have it signed, apply it")
+        raise UnsavedPlanError("people approve a saved plan")
     guardrails, tell = options.guardrails, attendant.tell
     with _proposed(path, cluster, asked, given, connection, guardrails=guardrails, tell=tell) as (planned, target):
         plan = planned.plan
@@ -141,10 +141,7 @@ def end_break_glass(
         live = target.read(read_request(declaration, desired(manifests, declaration.name, as_of)))
         going = {one for one in running_break_glass(live.bindings, as_of) if asked.means(one)}
         if not going:
-            raise RequestError(
-                f"{asked.principal} has no such break-glass access on this cluster",
-                "other access is revoked by an edit: leave out --now, merge, apply",
-            )
+            raise ManifestAccessError(f"{asked.principal} has no such break-glass access on this cluster")
         said = Declaration(_HERE, MARKED + (reason or "ended early"))
         planning = PlanOptions(as_of, allow_deletes=True, guardrails=options.guardrails)
         # Without its marks it is a binding like any other, which a plan may delete.

@@ -29,7 +29,7 @@ from reconciler.plan import Plan, created_bindings
 from reconciler.ports import Cluster, ClusterError
 from reconciler.retry import attempts
 from reconciler.workflow.options import now
-from reconciler.workflow.reasons import RequestError, StaleError, WorkflowError
+from reconciler.workflow.reasons import LongerAccessError, RequestError, StaleError, WorkflowError
 
 
 def check_break_glass(plan: Plan, live: ClusterState, at: datetime.datetime) -> None:
@@ -69,9 +69,8 @@ def check_free(
         if binding not in known:
             raise RequestError(f"{binding} is there already, without an end: nothing was changed")
         if known[binding] > end:
-            raise RequestError(
-                f"{binding} is there already, until {moment_text(known[binding])}: nothing was changed",
-                "to end it sooner: reconciler revoke --now",
+            raise LongerAccessError(
+                f"{binding} is there already, until {moment_text(known[binding])}: nothing was changed"
             )
 
 

@@ -60,6 +60,22 @@ class NoAuditTopicError(RequestError):
     """A snapshot file has no topic that could keep audit records."""
 
 
+class UnsavedPlanError(RequestError):
+    """People approve the bytes of a file, and this plan is in none."""
+
+
+class UnvouchedPlanError(RequestError):
+    """No manifest wants what a break-glass plan does, so a file alone is not enough."""
+
+
+class ManifestAccessError(RequestError):
+    """Access that manifests declare ends by an edit of them, and only break-glass access ends without one."""
+
+
+class LongerAccessError(RequestError):
+    """Break-glass access is there already, for longer than asked."""
+
+
 class NoJournalError(RequestError):
     """There is no journal at ``path``, so nothing says which steps were performed."""
 

@@ -84,7 +84,8 @@ def git_source(path: str, reference: str, remote: str | None) -> GitSource:
         below = Path(path).resolve().relative_to(top.resolve())
     except NoGitError as error:
         raise RequestError(
-            f"--git-ref needs git: {error}", "read a directory that another program keeps up to date, such as git-sync"
+            f"a git reference cannot be read: {error}",
+            "read a directory that another program keeps up to date, such as git-sync",
         ) from error
     except (GitError, ValueError) as error:
         raise RequestError(f"{path} is in no git repository: {error}") from error

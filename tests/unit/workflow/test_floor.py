@@ -74,6 +74,10 @@ def _kinds(kind: type[WorkflowError] = WorkflowError) -> Iterator[type[WorkflowE
 def test_every_reason_has_a_status_and_words() -> None:
     given: dict[type[WorkflowError], WorkflowError] = {
         reasons.AmbiguousClusterError: reasons.AmbiguousClusterError(("a", "b"), snapshot=True),
+        reasons.UnsavedPlanError: reasons.UnsavedPlanError("unsaved"),
+        reasons.UnvouchedPlanError: reasons.UnvouchedPlanError("unvouched"),
+        reasons.ManifestAccessError: reasons.ManifestAccessError("declared"),
+        reasons.LongerAccessError: reasons.LongerAccessError("longer"),
         reasons.InvalidManifestsError: reasons.InvalidManifestsError(()),
         reasons.UndeclaredClusterError: reasons.UndeclaredClusterError(()),
         reasons.FailedChecksError: reasons.FailedChecksError("it fails", Checks()),
