@@ -44,6 +44,7 @@ from reconciler.workflow.reasons import (
     NotApprovedError,
     RequestError,
     StaleError,
+    UnvouchedPlanError,
 )
 from reconciler.workflow.records import RecordOptions
 from reconciler.workflow.serve.approved import ApprovedPlans
@@ -328,7 +329,7 @@ def test_people_sign_its_plan_and_any_machine_performs_it(
     assert stage.live() == {STAYS}, "nothing is sent before people have signed"
     with pytest.raises(NotApprovedError):
         signed.apply()
-    with pytest.raises(RequestError, match="--require-approvals"):
+    with pytest.raises(UnvouchedPlanError):
         signed.apply(rule=False)
     signed.signers.approve(signed.alice)
     assert signed.apply().succeeded
