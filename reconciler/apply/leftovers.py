@@ -56,9 +56,8 @@ def leftovers(live: ClusterState, now: datetime.datetime | None = None) -> tuple
     runs: dict[str, list[AclBinding]] = {}
     # A mark says when somebody's access ends: it goes after that access, and not before.
     needed = break_glass_marks(live.bindings, now)
-    for binding in sorted(live.bindings - needed):
-        if is_reserved(binding.pattern.name):
-            runs.setdefault(_run(binding), []).append(binding)
+    for binding in sorted(one for one in live.bindings if is_reserved(one[0][1]) and one not in needed):
+        runs.setdefault(_run(binding), []).append(binding)
     # In one pass: whoever may alter ACLs can write markers of as many runs as bindings.
     marking: dict[AclBinding, set[str]] = {}
     for mark, marker in markers(live.bindings).items():

@@ -89,10 +89,11 @@ class Target:
         What other runs left is in the state: nobody takes it away again.
         """
         live = self.read_whole(request)
-        for leftover in self.going_on(live):
+        runs = self.going_on(live)
+        for leftover in runs:
             self.tell(LeftoverNote(leftover, counted=False))
         default_allow = self.declaration.allow_everyone_if_no_acl_found if self.declaration else None
-        return without_live_bridges(live, self.going_on(live), default_allow=default_allow)
+        return without_live_bridges(live, runs, default_allow=default_allow)
 
     def read_counted(self, request: ReadRequest) -> ClusterState:
         """The state with everything that grants somebody something now, bridges too; ``tell`` is told of each run."""
