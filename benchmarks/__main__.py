@@ -3,7 +3,7 @@
 import os
 import platform
 
-from benchmarks import access, cluster, manifests, model, serve, startup, tighten, topics
+from benchmarks import access, cluster, manifests, model, scaling, serve, startup, tighten, topics
 
 
 def main() -> None:
@@ -21,6 +21,8 @@ def main() -> None:
     tighten.main()
     cluster.main()
     topics.main()
+    print("\nScaling")
+    scaling.main()
 
 
 if __name__ == "__main__":
