@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.dataclass import dataclass
-from reconciler.model import FrozenMap
+from reconciler.model import WILDCARD_PRINCIPAL, FrozenMap
 from reconciler.model.kinds.quota import ClientQuota, levels, limits
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.report.kinds.quota import limit
@@ -66,9 +66,10 @@ class BesideAcls:
             return f"login: cannot log in, because {said}SCRAM user {name} is disabled {_ONLY}"
         return f"login: {said}SCRAM user {name} is disabled, nobody knows its password"
 
-    def _can_log_in(self, name: str) -> bool | None:
+    def can_log_in(self, principal: str) -> bool | None:
         """``None`` where it is not known, as of everybody who may have another way."""
-        if self.users is None:
+        name = _name(principal)
+        if self.users is None or name is None or principal in (_ANONYMOUS, WILDCARD_PRINCIPAL):
             return None
         user = self.users.get(name)
         if user is not None and user.values.keys() - user.disabled:
@@ -95,7 +96,7 @@ class BesideAcls:
             "login": {
                 "scramUser": user is not None if known else None,
                 "mechanisms": sorted(user.values.keys() - user.disabled) if user else [],
-                "canLogIn": None if principal == _ANONYMOUS else self._can_log_in(name),
+                "canLogIn": self.can_log_in(f"{_USER}{name}"),
                 "disabled": bool(user and user.disabled == user.values.keys()),
             },
             "quota": None

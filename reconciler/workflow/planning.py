@@ -19,6 +19,7 @@ from reconciler.manifest import (
     standing_acknowledgements,
 )
 from reconciler.model import ClusterState, DesiredState
+from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.plan import (
     Guard,
     GuardAcknowledgement,
@@ -33,6 +34,7 @@ from reconciler.plan import (
 from reconciler.plan.guardrail_review import NO_GUARDRAILS
 from reconciler.report.cluster_test_results import ClusterTestResult
 from reconciler.workflow.access_doubts import access_doubts
+from reconciler.workflow.beside_acls import login_gaps
 from reconciler.workflow.cluster_tests import decide_cluster_tests
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.commits import source_commit
@@ -129,7 +131,10 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
     wanted = desired(manifests, declaration.name, as_of)
     for problem in (*told_again(manifests), *cluster_warnings(manifests, declaration.name, as_of)):
         target.tell(problem)
-    live = with_layout(target.read(read_request(declaration, wanted)), wanted, target)
+    asking = read_request(declaration, wanted)
+    if declaration.only_scram_logins:
+        asking = asking.also(ScramUser.KIND)
+    live = with_layout(target.read(asking), wanted, target)
     expected = None if options.baseline is None else _baseline(options.baseline, declaration)
     asked = request_on(target, path, options, live)
     request = replace(
@@ -145,6 +150,8 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
     except TooMuchToDecideError as error:
         raise TooMuchAccessError(error.limit) from error
     refuse_unstated(declaration, live, made)
+    if declaration.only_scram_logins:
+        made = replace(made, warnings=(*made.warnings, *login_gaps(made, live)))
     changes = () if options.base is None else guardrails_changed(options.base, path)
     made = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
     seen = look(target, manifests, wanted, live)

@@ -148,3 +148,29 @@ def test_whoever_is_no_scram_user_cannot_log_in_where_the_operator_says_so(
     Path(path, "m.yaml").write_text(MANIFESTS.replace("{allowEvery", "{onlyScramLogins: true, allowEvery"))
     assert run([*asked(path, LIVE, "access", *who), "--connections", str(operator)]) != 0
     assert "onlyScramLogins" in capsys.readouterr().err
+
+
+_RULES = """\
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: r}
+spec: {principals: [User:a, User:off, User:other, "User:*"], rules: [{allow: READ, topics: [t]}]}
+"""
+
+
+def test_a_plan_warns_of_access_for_somebody_who_cannot_log_in(
+    path: str, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only where the operator states that SCRAM is the only way, and only of users that are known."""
+    operator = tmp_path_factory.mktemp("operator") / "connections.yaml"
+    text = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {onlyScramLogins: %s}\n"
+    Path(path, "m.yaml").write_text(MANIFESTS.partition("---")[0] + _RULES, encoding="utf-8")
+    unread = replace(LIVE, listings={"users": Listing(gap="not authorised")})
+    for stated, live, warned in (("true", LIVE, True), ("false", LIVE, False), ("true", unread, False)):
+        operator.write_text(text % stated)
+        assert run([*asked(path, live, "plan", path)[:-2], "--connections", str(operator), "-o", "json"]) == 0
+        warnings = json.loads(capsys.readouterr().out)["warnings"]
+        assert [one.partition(";")[0] for one in warnings if "log in" in one] == [
+            "cannot log in: User:off, User:other"
+        ] * warned
