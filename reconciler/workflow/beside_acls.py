@@ -14,6 +14,8 @@ from reconciler.report.beside_acls import BesideAcls
 
 #: What is read for them.
 LISTINGS: Final = (ScramUser.KIND, ClientQuota.KIND)
+#: What is read for :func:`login_gaps`.
+WHO_LOGS_IN: Final = ScramUser.KIND
 #: So many principals are named.
 _NAMED: Final = 5
 

@@ -19,7 +19,6 @@ from reconciler.manifest import (
     standing_acknowledgements,
 )
 from reconciler.model import ClusterState, DesiredState
-from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.plan import (
     Guard,
     GuardAcknowledgement,
@@ -34,7 +33,7 @@ from reconciler.plan import (
 from reconciler.plan.guardrail_review import NO_GUARDRAILS
 from reconciler.report.cluster_test_results import ClusterTestResult
 from reconciler.workflow.access_doubts import access_doubts
-from reconciler.workflow.beside_acls import login_gaps
+from reconciler.workflow.beside_acls import WHO_LOGS_IN, login_gaps
 from reconciler.workflow.cluster_tests import decide_cluster_tests
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.commits import source_commit
@@ -133,7 +132,7 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
         target.tell(problem)
     asking = read_request(declaration, wanted)
     if declaration.only_scram_logins:
-        asking = asking.also(ScramUser.KIND)
+        asking = asking.also(WHO_LOGS_IN)
     live = with_layout(target.read(asking), wanted, target)
     expected = None if options.baseline is None else _baseline(options.baseline, declaration)
     asked = request_on(target, path, options, live)
