@@ -22,7 +22,7 @@ INSTALL_ALL = ! $(BIN)/python -m pip config list | grep -qE 'index|proxy|trusted
 	  && $(PIP) --require-hashes --no-deps -r $(VENV)/uv.lock \
 	  && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps --compile-bytecode -r requirements.lock
 
-.PHONY: setup demo test test-compat test-long explore lint format bench figures schema reference docs dist lock clean
+.PHONY: setup demo test test-compat test-long explore mutants lint format bench figures schema reference docs dist lock clean
 
 setup: $(STAMP)
 
@@ -55,6 +55,10 @@ test-long: $(STAMP)
 ## The property tests on other examples in every run, and more of them. What fails here becomes an @example.
 explore: $(STAMP)
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest tests/property tests/unit -m "not long and not compat" -n $(WORKERS) --dist loadfile
+
+## Each known fault in a copy of the code; fails where no test notices it.
+mutants: $(STAMP)
+	$(BIN)/python -m tests.mutants
 
 ## Format, style, types, import contracts; changes nothing.
 lint: $(STAMP)
