@@ -25,6 +25,7 @@ class Mutant(NamedTuple):
 _HOSTS: Final = ("tests/property/test_hosts.py",)
 _ORDER: Final = ("tests/unit/plan/test_phases.py",)
 _DEFAULT: Final = ("tests/unit/apply/test_default_allow.py",)
+_BRIDGES: Final = ("tests/unit/plan/test_bridging.py",)
 _DEFECTS: Final = ("tests/property/test_broker_defects.py",)
 
 KNOWN: Final = (
@@ -76,5 +77,26 @@ KNOWN: Final = (
         "observed is DefaultAllow.ON:",
         "default-allow that nobody declared and nobody saw is not off",
         _DEFAULT,
+    ),
+    Mutant(
+        "plan/default_allow/bridging.py",
+        "pattern.resource_type is ResourceType.TOPIC and self.ground.live.topic_gap",
+        "False",
+        "where topics are hidden, the plan says so of a pattern that it cannot bridge",
+        _BRIDGES,
+    ),
+    Mutant(
+        "plan/default_allow/bridging.py",
+        "if not is_reserved(name) and not index",
+        "if not index",
+        "reserved names get no bridge",
+        _BRIDGES,
+    ),
+    Mutant(
+        "plan/phase.py",
+        "    (Phase.DELETE_DENY,),\n",
+        "",
+        "what DELETE_LAST removes goes after every broker stopped enforcing the deleted DENYs",
+        _ORDER,
     ),
 )
