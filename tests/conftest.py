@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # The same examples in every run: what passes before a push passes behind it. `make explore` tries others.
-settings.register_profile("fast", deadline=None, max_examples=60, derandomize=True)
+settings.register_profile("fast", deadline=None, max_examples=40, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=300)
 settings.register_profile("thorough", deadline=None, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))

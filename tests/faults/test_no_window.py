@@ -122,7 +122,7 @@ def test_nobody_sees_a_state_that_neither_side_has(three: Cluster, change: Make)
     assert seen.cuts == []
 
 
-@pytest.mark.parametrize("change", [CHANGES[0], *CHANGES[3:]])
+@pytest.mark.parametrize("change", [CHANGES[0], *(pytest.param(one, marks=pytest.mark.long) for one in CHANGES[3:])])
 def test_the_same_watchers_see_a_careless_order(three: Cluster, change: Make) -> None:
     mark = f"n{CHANGES.index(change)}-"
     seen = _watched(three, change(mark), mark, careless=_grants_first)

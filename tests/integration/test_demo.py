@@ -44,6 +44,7 @@ def test_every_step_shows_what_it_claims_and_the_sandbox_can_be_kept(capsys: pyt
         run(["sandbox", "down", "--name", "demo"])
 
 
+@pytest.mark.long
 def test_a_claim_that_is_not_shown_ends_the_tour_with_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
