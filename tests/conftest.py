@@ -3,6 +3,7 @@
 import functools
 import gc
 import os
+import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -50,6 +51,9 @@ for name in [*os.environ]:
 # admin and reconciler are super users; the others begin without any right. Any further principal can log in with
 # Sandbox.settings(name, "OAUTHBEARER").
 _USERS = ("admin", "reconciler", "alice", "bob", "carol", "acl-probe", "nobody")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a script in the background: all commands would ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NEW_READER = listing.start_reader
 
