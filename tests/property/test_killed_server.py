@@ -165,7 +165,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(kills=KILLS)
-@settings(max_examples=60)
+@settings(max_examples=20)
 def test_wherever_it_is_killed_no_grant_is_left(directory: Path, kills: list[Kill]) -> None:
     _leaves_nothing(directory, kills)
 
