@@ -10,12 +10,18 @@ from pathlib import Path
 
 from tests.mutants.known import KNOWN, ROOT, Mutant
 
+#: Seconds. The tests of one fault take less than one minute.
+_PATIENCE = 900
+
 
 def passes(tests: Iterable[str], scratch: Path) -> bool:
     """Whether the tests pass in the copy; raises ``SystemExit`` where pytest did not get to run them."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not long", *tests]
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(scratch)}
-    run = subprocess.run(command, cwd=scratch, env=environment, capture_output=True, check=False)
+    try:
+        run = subprocess.run(command, cwd=scratch, env=environment, capture_output=True, check=False, timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:  # a fault may make a loop without an end
+        return False
     if run.returncode not in (0, 1):
         raise SystemExit(run.stdout.decode()[-2_000:])
     return run.returncode == 0
