@@ -5,17 +5,15 @@ into memory, and a broker is up with half of it. Java writes an archive when a r
 and ends for it. Whatever goes wrong with that only means that brokers start as slowly as without.
 """
 
-import fcntl
-import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from reconciler.adapters.directory_lock import only_one
 from reconciler.adapters.sandbox.directory import remove
 from reconciler.adapters.sandbox.error import SandboxError
 from reconciler.adapters.sandbox.launch import Program
@@ -36,7 +34,7 @@ def with_class_archive(program: Program, version: str, progress: Callable[[str],
     archive = _place(program)
     try:
         if not archive.exists():
-            with _only_one(program.jars) as only:
+            with only_one(program.jars) as only:
                 if only and not archive.exists():
                     progress(f"preparing quick starts of Kafka {version} (once; some 5 s)")
                     _make(archive, program, version, start)
@@ -62,17 +60,3 @@ def _make(archive: Path, program: Program, version: str, start: Start) -> None:
             remove(directory)
         if time.monotonic() - begun < _PATIENCE_SECONDS and made.exists():  # else it was killed as it wrote
             made.rename(archive)
-
-
-@contextmanager
-def _only_one(jars: Path) -> Iterator[bool]:
-    """Whether nobody else makes an archive of these jars; the lock is on their directory, and is not waited for."""
-    descriptor = os.open(jars, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        yield False
-    else:
-        yield True
-    finally:
-        os.close(descriptor)

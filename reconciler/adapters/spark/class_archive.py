@@ -5,7 +5,6 @@ archive of another build, or of jars whose paths or times differ. What is in it 
 that nobody but the user can have written.
 """
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -13,14 +12,14 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from platformdirs import PlatformDirs
 
 from reconciler.adapters.child_environment import child_environment
+from reconciler.adapters.directory_lock import only_one
 from reconciler.adapters.spark.jvm import SHORT_LIVED, spark_home
 
 #: Starting, what most sessions do, and 150 MB written. Under twenty other processes that takes a minute.
@@ -84,7 +83,7 @@ def make_archive() -> None:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _only_owner_writes(place.parent):
             return
-        with _only_one(place.parent) as only:
+        with only_one(place.parent) as only:
             if only and not place.exists():
                 _record(place)
 
@@ -124,17 +123,3 @@ def _record(place: Path) -> None:
         )
         made.chmod(0o400)
         made.rename(place)
-
-
-@contextmanager
-def _only_one(directory: Path) -> Iterator[bool]:
-    """Whether nobody else makes an archive; the lock is on the directory, and is not waited for."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        yield False
-    else:
-        yield True
-    finally:
-        os.close(descriptor)
