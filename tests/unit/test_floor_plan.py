@@ -87,6 +87,13 @@ def test_no_kind_imports_another() -> None:
     assert found == []
 
 
+def test_classes_are_defined_without_compiling_their_methods() -> None:
+    """By ``reconciler.dataclass``, which every command's start pays for once a class."""
+    standard = re.compile(r"^ *(from dataclasses import .*\bdataclass\b|@dataclasses\.dataclass)", re.M)
+    found = [str(file.path) for file in figures.sources() if standard.search(file.text)]
+    assert [path for path in found if not path.startswith("dataclass/")] == []
+
+
 @pytest.mark.parametrize("kind", figures.LISTED, ids=lambda kind: kind.words)
 def test_a_listed_kind_is_few_files_and_fewer_lines_elsewhere(kind: figures.ListedKind) -> None:
     """A file on each floor that treats it specially, its name, its phase, its document: nothing else need know it."""
