@@ -44,7 +44,7 @@ def main() -> int:
     survivors = 0
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        for part in ("reconciler", "tests"):
+        for part in ("reconciler", "tests", "benchmarks", "docs", "examples", "schema"):
             shutil.copytree(ROOT / part, scratch / part, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", scratch)
         # A test that fails without a fault would kill every one of them.

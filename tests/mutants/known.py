@@ -27,6 +27,10 @@ _ORDER: Final = ("tests/unit/plan/test_phases.py",)
 _DEFAULT: Final = ("tests/unit/apply/test_default_allow.py",)
 _BRIDGES: Final = ("tests/unit/plan/test_bridging.py",)
 _DEFECTS: Final = ("tests/property/test_broker_defects.py",)
+_ASSERTIONS: Final = ("tests/unit/access/test_assertions.py", "tests/property/test_access_assertions.py")
+_REVIEW: Final = ("tests/property/test_access_review.py", "tests/unit/plan/test_renames.py")
+_REMOVAL: Final = ("tests/unit/apply/test_bridge_removal.py", "tests/unit/apply/test_bridges.py")
+_LINT: Final = ("tests/unit/access/test_lint.py",)
 
 KNOWN: Final = (
     Mutant(
@@ -98,5 +102,61 @@ KNOWN: Final = (
         "",
         "what DELETE_LAST removes goes after every broker stopped enforcing the deleted DENYs",
         _ORDER,
+    ),
+    Mutant(
+        "access/assertions.py",
+        "kinds = {pattern.resource_type, ResourceType.CLUSTER, ResourceType.TOPIC}",
+        "kinds = {pattern.resource_type, ResourceType.TOPIC}",
+        "whoever has rights on the cluster alone is asked about, too",
+        _ASSERTIONS,
+    ),
+    Mutant(
+        "access/counterexample.py",
+        "return bool(table.at_names(ASTERISK_NAMES) >> operation + DENIED & 1)",
+        "return True",
+        "a DENY on all names need not cover those that begin with *",
+        _ASSERTIONS,
+    ),
+    Mutant(
+        "plan/review/access_change.py",
+        "[: MAX_REACHED - bool(losing)]",
+        "[:MAX_REACHED]",
+        "however many gain, one who loses is shown",
+        _REVIEW,
+    ),
+    Mutant(
+        "plan/review/proof.py",
+        "(*row.region.cuts, *other.region.cuts))",
+        "row.region.cuts)",
+        "a name that settles a suspicion is in neither region's cuts",
+        _REVIEW,
+    ),
+    Mutant(
+        "plan/review/transition.py",
+        "if not is_reserved(binding.pattern.name)]",
+        "]",
+        "sentinels and marks give nobody access",
+        _REVIEW,
+    ),
+    Mutant(
+        "apply/bridge_removal.py",
+        " and _denies(there) <= _denies(first) | _denies(last)",
+        "",
+        "a bridge stays while a foreign DENY is there",
+        _REMOVAL,
+    ),
+    Mutant(
+        "apply/bridge_removal.py",
+        "if not is_reserved(binding.pattern.name):",
+        "if binding:",
+        "sentinels hold no bridge",
+        _REMOVAL,
+    ),
+    Mutant(
+        "access/lint/covering.py",
+        "if self._authorizer.interpretations.most.default_allow or not self._authorizer.interpretations.known:",
+        "if False:",
+        "under default-allow, known or possible, a DENY is never without effect",
+        _LINT,
     ),
 )

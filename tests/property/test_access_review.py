@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import Authorizer
+from reconciler.access import AccessRequest, Authorizer
 from reconciler.apply import StalePlanError, check
 from reconciler.model import (
     SUPPORTED_OPERATIONS,
     AclBinding,
+    AclOperation,
     AclPermissionType,
     ClusterState,
     Create,
@@ -37,6 +38,7 @@ from reconciler.plan import (
     unreviewed,
 )
 from reconciler.plan.facts import Facts
+from reconciler.plan.review.transition import authorizer_of
 from reconciler.report.plan_text import plan_lines
 from tests.property.naive import Ask, applies, covers, permitted
 from tests.property.transitions import ASKS, Transition, bindings, crowded, declared, transitions
@@ -156,6 +158,25 @@ def test_the_order_of_other_tools_is_caught() -> None:
     steps = [Step(Phase.DELETE_ALLOW, Delete(old)), Step(Phase.CREATE_ALLOW, Create(new))]
     with pytest.raises(UnsafeOrderError, match="READ TOPIC x would be interrupted"):
         prove(Authorizer({old}), steps, default_allow=False)
+
+
+def test_what_is_open_for_a_moment_is_found_beside_what_stays_open() -> None:
+    """A prefix comes and goes, a name below it comes and stays: the request that shows it is about another name."""
+    prefix = acl("x-")
+    stays = prefix._replace(pattern=ResourcePattern(ResourceType.TOPIC, "x-"))
+    steps = [Step(Phase.CREATE_ALLOW, Create(one)) for one in (prefix, stays)]
+    with pytest.raises(UnsafeOrderError, match="would be too open") as found:
+        prove(Authorizer({}), [*steps, Step(Phase.DELETE_ALLOW, Delete(prefix))], default_allow=False)
+    name = found.value.violation.name
+    assert name.startswith("x-")
+    assert name != "x-"
+
+
+def test_what_only_we_use_is_nobodys_access() -> None:
+    mark = acl("__kr.run.1")
+    request = AccessRequest("User:a", "127.0.0.1", AclOperation.READ, ResourceType.TOPIC, mark.pattern.name)
+    assert Authorizer({mark}).permits([request]) == [True]
+    assert authorizer_of(ClusterState("c", frozenset({mark})), False).permits([request]) == [False]
 
 
 _CLUSTER: Final = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")

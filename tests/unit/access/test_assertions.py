@@ -48,6 +48,15 @@ def test_nobody_reads(texts: list[str], passes: bool) -> None:
     assert (check(NOBODY, Authorizer(bindings(*texts))).outcome is AssertionOutcome.PASS) is passes
 
 
+def test_a_deny_on_all_names_leaves_those_that_begin_with_an_asterisk() -> None:
+    """Brokers do not look at the wildcard's bindings for such a name, and a group may have one."""
+    nobody = Assertion("nobody reads", AssertionKind.MUST_NOT, frozenset({_O.READ}), (pattern("GROUP:L:*"),))
+    deny = "GROUP:L:* User:*@* DENY READ"
+    assert check(nobody, Authorizer(bindings(deny, "GROUP:L:x User:a@* ALLOW READ"))).outcome is AssertionOutcome.PASS
+    verdict = check(nobody, Authorizer(bindings(deny, "GROUP:L:*x User:a@* ALLOW READ")))
+    assert verdict.witness == AccessRequest("User:a", "192.0.2.0", _O.READ, _T.GROUP, "*x")
+
+
 def test_who_may_alter_the_cluster_may_do_anything() -> None:
     held = bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW ALTER")
     verdict = check(NOBODY, Authorizer(held))

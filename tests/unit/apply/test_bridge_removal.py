@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.apply.bridge_removal import NearbyBindings, interrupts_nobody
-from reconciler.model import PatternType, ResourcePattern, ResourceType
+from reconciler.model import AclPermissionType, PatternType, ResourcePattern, ResourceType
 from tests.faults.scenario import acl
 
 _EVERY = ResourcePattern(ResourceType.TOPIC, "*")
@@ -25,3 +25,12 @@ def test_a_sentinel_does_not_keep_a_bridge() -> None:
     assert interrupts_nobody(_EVERY, nothing, sentinel, nothing)
     stranger = NearbyBindings([acl("x", "User:a")])
     assert not interrupts_nobody(_EVERY, nothing, stranger, nothing)
+
+
+def test_a_foreign_deny_keeps_a_bridge() -> None:
+    """Whom the end permits is refused by a DENY that neither state has: without the bridge they would be refused."""
+    nothing, end = NearbyBindings([]), [acl("x", "User:a")]
+    deny = acl("x", "User:a", permission=AclPermissionType.DENY)
+    assert interrupts_nobody(_EVERY, nothing, NearbyBindings(end), NearbyBindings(end))
+    assert not interrupts_nobody(_EVERY, nothing, NearbyBindings([*end, deny]), NearbyBindings(end))
+    assert interrupts_nobody(_EVERY, nothing, NearbyBindings([*end, deny]), NearbyBindings([*end, deny]))
