@@ -30,6 +30,16 @@ _DEFECTS: Final = ("tests/property/test_broker_defects.py",)
 _ASSERTIONS: Final = ("tests/unit/access/test_assertions.py", "tests/property/test_access_assertions.py")
 _REVIEW: Final = ("tests/property/test_access_review.py", "tests/unit/plan/test_renames.py")
 _REMOVAL: Final = ("tests/unit/apply/test_bridge_removal.py", "tests/unit/apply/test_bridges.py")
+_ACCESS: Final = (
+    "tests/unit/access",
+    "tests/unit/conformance/test_access_conformance.py",
+    "tests/property/test_access_authorizer.py",
+    "tests/property/test_access_difference.py",
+    "tests/property/test_access_assertions.py",
+    "tests/property/test_access_effective.py",
+    "tests/property/test_access_opaque.py",
+    "tests/property/test_broker_defects.py",
+)
 _LINT: Final = ("tests/unit/access/test_lint.py",)
 
 KNOWN: Final = (
@@ -158,5 +168,33 @@ KNOWN: Final = (
         "if False:",
         "under default-allow, known or possible, a DENY is never without effect",
         _LINT,
+    ),
+    Mutant(
+        "access/name_index.py",
+        "return 0 if prefix[:1] == WILDCARD else self.base",
+        "return self.base",
+        "names below a prefix that begins with * are not reached by the wildcard's bindings",
+        _ACCESS,
+    ),
+    Mutant(
+        "access/name_index.py",
+        "else 0 if text[0] == WILDCARD else self.base",
+        "else self.base",
+        "a name that begins with * is not reached by the wildcard's bindings",
+        _ACCESS,
+    ),
+    Mutant(
+        "access/interpretation_difference.py",
+        "1 << AclOperation.WRITE | 1 << AclOperation.WRITE + DENIED",
+        "1 << AclOperation.WRITE",
+        "a DENY of WRITE on a topic changes who may write somewhere",
+        _ACCESS,
+    ),
+    Mutant(
+        "access/difference.py",
+        "hidden = before.super_users | after.super_users",
+        "hidden = before.super_users & after.super_users",
+        "a principal that is a super user on one side alone is compared as itself",
+        _ACCESS,
     ),
 )
