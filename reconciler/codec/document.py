@@ -27,7 +27,7 @@ def load(text: str) -> dict[str, Any]:
     Raises :class:`SchemaError`.
     """
     try:
-        document = json.loads(text, object_pairs_hook=_object_hook(), parse_constant=_no_number)
+        document = json.loads(text, object_pairs_hook=_object_hook(), parse_constant=no_number)
     except json.JSONDecodeError as error:
         raise SchemaError(error.msg, f"line {error.lineno}, column {error.colno}") from None
     except SchemaError:
@@ -76,14 +76,24 @@ def _object_hook() -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
             name: known.setdefault(value, value) if value.__class__ is str and len(value) <= _SHORT else value
             for name, value in pairs
         }
-        if len(found) != len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise SchemaError("occurs twice in one object", f"the key {twice!r}")
-        return found
+        return _checked(found, pairs)
 
     return unique
 
 
-def _no_number(constant: str) -> Never:
+def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs; raises :class:`SchemaError` for a key that occurs twice."""
+    return _checked(dict(pairs), pairs)
+
+
+def _checked(found: dict[str, Any], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SchemaError("occurs twice in one object", f"the key {twice!r}")
+    return found
+
+
+def no_number(constant: str) -> Never:
+    """Refuse NaN and Infinity, which Python's reader takes."""
     raise SchemaError("is not a JSON number", constant)

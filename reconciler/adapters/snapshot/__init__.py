@@ -8,6 +8,7 @@ from reconciler.adapters.snapshot.document import (
     FORMAT_VERSION,
     parse_document,
     parse_snapshot,
+    read_document,
     snapshot_schema_text,
     snapshot_text,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "SnapshotError",
     "parse_document",
     "parse_snapshot",
+    "read_document",
     "snapshot_schema_text",
     "snapshot_text",
 ]

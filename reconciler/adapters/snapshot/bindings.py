@@ -1,12 +1,14 @@
 """The bindings of a snapshot, grouped by pattern: rows ``[principal, host, permission, operation, …]``.
 
 150,000 bindings as single objects would repeat the names of the fields and the pattern 150,000 times. Groups and rows
-are read and written one at a time, because a snapshot may hold a million bindings.
+are read and written one at a time, because a snapshot may hold millions of bindings.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import repeat
+from typing import Any, Final, NamedTuple, cast
 
 from reconciler.codec import TEXT, Codec, Lines, Record, SchemaError, field, record, unexpected
 from reconciler.codec.values import NAME, OPERATION, PATTERN_TYPE, PERMISSION, RESOURCE_TYPE
@@ -15,6 +17,9 @@ from reconciler.model import AccessControlEntry, AclBinding, PatternType, Resour
 _ENTRIES: Final = "entries"
 _PERMISSION: Final = PERMISSION.write
 _OPERATION: Final = OPERATION.write
+_new_binding: Final = partial(tuple.__new__, AclBinding)
+#: So many rows are remembered: those of one principal are near each other, as a rule.
+_MOST_ROWS: Final = 1 << 16
 
 
 class Group(NamedTuple):
@@ -29,15 +34,14 @@ def bindings_codec(*, closed: bool) -> Codec[frozenset[AclBinding]]:
     group = _group_codec(closed=closed)
 
     def read(value: Any) -> frozenset[AclBinding]:
+        if value.__class__ is frozenset:  # no JSON: what read_items made of a file that is read bit by bit
+            return cast("frozenset[AclBinding]", value)
         if value.__class__ is not list:
             raise unexpected("an array", value)
-        found: set[AclBinding] = set()
-        for index, item in enumerate(value):
-            try:
-                _add(found, group.read(item))
-            except SchemaError as error:
-                raise error.inside(index) from None
-        return frozenset(found)
+        try:
+            return read_items(value, closed=closed)
+        except SchemaError:
+            return _read_in_order(value, group)
 
     def write(bindings: frozenset[AclBinding]) -> Lines:
         # Sorted by pattern first and then within each: half the time of sorting a million bindings at once.
@@ -49,7 +53,41 @@ def bindings_codec(*, closed: bool) -> Codec[frozenset[AclBinding]]:
     return Codec(read, write, {"type": "array", "items": group.schema})
 
 
-def _group_codec(*, closed: bool) -> Record[Group]:
+def read_items(items: Iterable[Any], *, closed: bool) -> frozenset[AclBinding]:
+    """The bindings of the items of ``acls``, which are asked for one at a time.
+
+    Raises :class:`SchemaError`, which need not say what is wrong nor where.
+    """
+    read, count = _group_codec(_Rows().read, closed=closed).read, 0
+
+    def bindings() -> Iterator[AclBinding]:
+        nonlocal count
+        for item in items:
+            pattern, rows = read(item)
+            for row in rows:
+                count += len(row)
+                # Without the constructor, which is a Python call for each of millions.
+                yield from map(_new_binding, zip(repeat(pattern), row))
+
+    # Not of a set, of which it would be a copy with twice the room.
+    found = frozenset(bindings())
+    if len(found) != count:
+        raise SchemaError("a binding occurs twice")
+    return found
+
+
+def _read_in_order(items: list[Any], group: Record[Group]) -> frozenset[AclBinding]:
+    """The same, raising :class:`SchemaError` with the first problem and its place."""
+    found: set[AclBinding] = set()
+    for index, item in enumerate(items):
+        try:
+            _add(found, group.read(item))
+        except SchemaError as error:
+            raise error.inside(index) from None
+    return frozenset(found)
+
+
+def _group_codec(read_rows: Callable[[Any], Iterable[Any]] | None = None, *, closed: bool) -> Record[Group]:
     return record(
         _group,
         field("resourceType", RESOURCE_TYPE, "The type of resource.", "TOPIC", attr="pattern.resource_type"),
@@ -57,7 +95,7 @@ def _group_codec(*, closed: bool) -> Record[Group]:
         field("name", NAME, "The name.", "orders", attr="pattern.name"),
         field(
             _ENTRIES,
-            _ROWS,
+            Codec(read_rows or _Rows().read, _write_rows, _SCHEMA),
             "Sorted rows of principal, host, permission, and one or more operations in the order of their codes.",
         ),
         closed=closed,
@@ -65,7 +103,7 @@ def _group_codec(*, closed: bool) -> Record[Group]:
 
 
 def _group(
-    resource_type: ResourceType, pattern_type: PatternType, name: str, entries: Iterable[list[AccessControlEntry]]
+    resource_type: ResourceType, pattern_type: PatternType, name: str, entries: Iterable[Sequence[AccessControlEntry]]
 ) -> Group:
     return Group(ResourcePattern(resource_type, name, pattern_type), entries)
 
@@ -79,25 +117,46 @@ def _add(found: set[AclBinding], group: Group) -> None:
             found.add(binding)
 
 
-def _read_rows(value: Any) -> list[list[AccessControlEntry]]:
-    if value.__class__ is not list:
-        raise unexpected("an array", value)
-    found: list[list[AccessControlEntry]] = []
-    try:
-        for row in value:
-            found.append(_read_row(row))  # noqa: PERF401 - its length is the place of an error
-    except SchemaError as error:
-        raise error.inside(len(found)) from None
-    return found
+class _Rows:
+    """Reads rows; equal rows give the same entries, and equal texts are one: of one principal there are hundreds."""
 
+    __slots__ = ("_known", "_texts")
 
-def _read_row(row: Any) -> list[AccessControlEntry]:
-    if row.__class__ is not list:
-        raise unexpected("an array", row)
-    if len(row) < 4:
-        raise SchemaError("a row is [principal, host, permission, operation, …]")
-    principal, host, permission = TEXT.read(row[0]), TEXT.read(row[1]), PERMISSION.read(row[2])
-    return [AccessControlEntry(principal, host, OPERATION.read(name), permission) for name in row[3:]]
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], tuple[AccessControlEntry, ...]] = {}
+        self._texts: dict[str, str] = {}
+
+    def read(self, value: Any) -> list[tuple[AccessControlEntry, ...]]:
+        if value.__class__ is not list:
+            raise unexpected("an array", value)
+        found: list[tuple[AccessControlEntry, ...]] = []
+        try:
+            for row in value:
+                found.append(self._row(row))  # noqa: PERF401 - its length is the place of an error
+        except SchemaError as error:
+            raise error.inside(len(found)) from None
+        return found
+
+    def _row(self, row: Any) -> tuple[AccessControlEntry, ...]:
+        if row.__class__ is not list:
+            raise unexpected("an array", row)
+        try:
+            found = self._known.get(tuple(row))
+        except TypeError:  # an array or an object, which is no text
+            found = None
+        return self._new_row(row) if found is None else found
+
+    def _new_row(self, row: list[Any]) -> tuple[AccessControlEntry, ...]:
+        if len(row) < 4:
+            raise SchemaError("a row is [principal, host, permission, operation, …]")
+        one = self._texts.setdefault
+        principal, host, permission = TEXT.read(row[0]), TEXT.read(row[1]), PERMISSION.read(row[2])
+        principal, host = one(principal, principal), one(host, host)
+        found = tuple([AccessControlEntry(principal, host, OPERATION.read(name), permission) for name in row[3:]])
+        if len(self._known) >= _MOST_ROWS:
+            self._known.clear()
+        self._known[principal, host, *[one(word, word) for word in row[2:]]] = found
+        return found
 
 
 def _write_rows(entries: Iterable[AccessControlEntry]) -> Lines:
@@ -112,16 +171,12 @@ def _write_rows(entries: Iterable[AccessControlEntry]) -> Lines:
     return Lines(tuple(rows[row]) for row in sorted(rows))
 
 
-_ROWS: Final[Codec[Iterable[Any]]] = Codec(
-    _read_rows,
-    _write_rows,
-    {
+_SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "array",
+    "items": {
         "type": "array",
-        "items": {
-            "type": "array",
-            "minItems": 4,
-            "items": [TEXT.schema, TEXT.schema, PERMISSION.schema],
-            "additionalItems": OPERATION.schema,
-        },
+        "minItems": 4,
+        "items": [TEXT.schema, TEXT.schema, PERMISSION.schema],
+        "additionalItems": OPERATION.schema,
     },
-)
+}

@@ -6,11 +6,11 @@ list of facts. A field that this version does not know is an error, because a mi
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
-from reconciler.adapters.snapshot.bindings import bindings_codec
+from reconciler.adapters.snapshot.bindings import bindings_codec, read_items
 from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
 from reconciler.adapters.snapshot.error import SnapshotError
 from reconciler.codec import (
@@ -33,8 +33,10 @@ from reconciler.codec import (
     text,
 )
 from reconciler.codec.listings import listings
+from reconciler.codec.streamed import UnevenError, load_streamed
 from reconciler.codec.values import ASSIGNMENTS, KAFKA_VERSION, NAME, opaque_codec
-from reconciler.model import ClusterState, FrozenMap, Topic
+from reconciler.model import AclBinding, ClusterState, FrozenMap, Topic
+from reconciler.model.collector import without_collector
 from reconciler.model.escape import escape_invisible_json
 
 #: Major and minor: a reader refuses another major version and ignores fields of a newer minor version.
@@ -66,6 +68,29 @@ def parse_document(source: str) -> Snapshot:
         return _codec(closed=closed).read(document)
     except SchemaError as error:
         raise SnapshotError(error) from None
+
+
+def read_document(file: TextIO) -> Snapshot:
+    """As :func:`parse_document`, of a file at its beginning: millions of bindings are read bit by bit.
+
+    Raises ``OSError`` and ``UnicodeDecodeError`` as reading it does.
+    """
+    if not file.seekable():
+        return parse_document(file.read())
+    try:
+        with without_collector():
+            document = load_streamed(file, "acls", _streamed_bindings)
+        closed = known_minor(document, FORMAT_VERSION)
+        del document["formatVersion"]
+        return _codec(closed=closed).read(document)
+    except (UnevenError, SchemaError):
+        # Once more as a whole: only that says what is wrong, and where.
+        file.seek(0)
+        return parse_document(file.read())
+
+
+def _streamed_bindings(before: dict[str, Any], items: Iterator[Any]) -> frozenset[AclBinding]:
+    return read_items(items, closed=known_minor(before, FORMAT_VERSION))
 
 
 def snapshot_schema_text() -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reconciler.adapters.snapshot.answers import failed
 from reconciler.adapters.snapshot.broker import Snapshot
-from reconciler.adapters.snapshot.document import parse_document, snapshot_text
+from reconciler.adapters.snapshot.document import read_document, snapshot_text
 from reconciler.adapters.snapshot.memory import MemoryCluster
 from reconciler.adapters.snapshot.view import requested
 from reconciler.model import Change, ClusterState, Layout, TopicUse
@@ -95,12 +95,12 @@ def _locked(directory: Path) -> Iterator[int]:
 
 def _load(path: Path) -> Snapshot:
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            return read_document(file)
     except OSError as error:
         raise ClusterError("snapshot_unreadable", f"{path.name}: {error.strerror}", "Check the path.") from error
     except UnicodeDecodeError as error:
         raise ClusterError("invalid_snapshot", f"{path.name}: byte {error.start}: not UTF-8") from error
-    return parse_document(text)
 
 
 def _replace(path: Path, snapshot: Snapshot) -> None:
