@@ -1,8 +1,12 @@
-"""The lines of an audit log: each step with who ran it by which plan, complete in itself, and the runs around them."""
+"""The lines of an audit log: each step with who ran it by which plan, complete in itself, and the runs around them.
+
+Lines about writes that no plan names are in ``command_records``.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from reconciler.apply.command_records import COMMAND_RECORDS, CancellationRecord, CleanupRecord
 from reconciler.apply.outcome import Outcome, StepOutcome
 from reconciler.apply.records import (
     ABOUT_FIELDS,
@@ -36,7 +40,7 @@ class AuditLine:
     """A record of the audit log, with the digest of the line before it."""
 
     previous: str
-    content: "RunRecord | AuditedStep | BridgesRecord | ThrottleRecord | EndRecord"
+    content: "RunRecord | AuditedStep | BridgesRecord | ThrottleRecord | EndRecord | CancellationRecord | CleanupRecord"
 
 
 _STEP_RECORD: Final = "step"
@@ -58,6 +62,7 @@ _PREVIOUS: Final = field(
 _AUDITED: Final[Mapping[type, tuple[str, Record[Any]]]] = {
     AuditedStep: (_STEP_RECORD, _AUDITED_STEP),
     **{kind: FORMS[kind] for kind in (RunRecord, BridgesRecord, ThrottleRecord, EndRecord)},
+    **COMMAND_RECORDS,
 }
 #: One line of an audit log.
 AUDIT: Final[Codec[AuditLine]] = tagged(

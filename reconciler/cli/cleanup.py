@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import info, out, out_json
+from reconciler.cli.console import error, info, out, out_json
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import (
     cluster_option,
@@ -14,6 +14,7 @@ from reconciler.cli.options import (
     output_option,
     yes_option,
 )
+from reconciler.cli.record_options import record_options
 from reconciler.report.style import counted, safe
 from reconciler.workflow.options import ConnectionOptions
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
     from reconciler.apply import LeaseClaim
     from reconciler.apply.leftovers import Leftover
-    from reconciler.model import AclBinding
-    from reconciler.workflow.leftovers import KeptBridge
+    from reconciler.workflow.leftovers import KeptBridge, Removal
+    from reconciler.workflow.records import RecordOptions
 
 
 @click.command("cleanup", short_help="Remove what an interrupted apply left on the cluster")
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 @cluster_option()
 @click.option("--run", "only_run", metavar="RUN", help="Remove only what this run left.  [default: every run]")
 @yes_option
+@record_options
 @connection_options
 @output_option
 def command(
@@ -39,6 +41,7 @@ def command(
     cluster: str | None,
     only_run: str | None,
     yes: bool,
+    records: "RecordOptions",
     connection: ConnectionOptions,
     output: str,
 ) -> int:
@@ -58,19 +61,22 @@ def command(
             out(_lines(found.leftovers))
         if found.leftovers:
             _ask(found.leftovers, found.target.name, yes=yes)
-        left = found.remove()
+        removed = found.remove(records)
     if output == "json":
         out_json(
             {
                 "runs": [_document(leftover) for leftover in found.leftovers],
-                "left": [str(binding) for binding in left],
+                "left": [str(binding) for binding in removed.left],
                 "held": [{"run": claim.run, "holder": claim.holder} for claim in found.held],
                 "kept": [{"binding": str(one.binding), "reason": one.reason} for one in found.kept],
+                "auditHead": removed.audit_head or None,
             }
         )
     elif found.leftovers:
-        out(_verdict(left))
-    return Exit.ERROR if left or not all(one.known for one in found.kept) else Exit.OK
+        out(_verdict(removed))
+    if removed.unrecorded:
+        error(f"the end could not be written down: {removed.unrecorded}")
+    return Exit.OK if removed.succeeded and all(one.known for one in found.kept) else Exit.ERROR
 
 
 def _info_held(held: "Iterable[LeaseClaim]") -> None:
@@ -106,8 +112,9 @@ def _lines(wanted: "Sequence[Leftover]") -> list[str]:
     return lines
 
 
-def _verdict(left: "tuple[AclBinding, ...]") -> list[str]:
-    return ["Removed."] if not left else [f"  still there: {safe(str(binding))}" for binding in left]
+def _verdict(removed: "Removal") -> list[str]:
+    lines = [f"  still there: {safe(str(binding))}" for binding in removed.left] or ["Removed."]
+    return [*lines, *([f"Audit log: head {removed.audit_head}"] if removed.audit_head else [])]
 
 
 def _document(leftover: "Leftover") -> dict[str, object]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import info, info_lines, out, out_json, style_for
+from reconciler.cli.console import error, info, info_lines, out, out_json, style_for
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.options import (
     cluster_option,
@@ -16,11 +16,13 @@ from reconciler.cli.options import (
     path_option,
     yes_option,
 )
+from reconciler.cli.record_options import record_options
 from reconciler.report.style import counted, safe
 from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
     from reconciler.workflow.reassignments import Unfinished
+    from reconciler.workflow.records import RecordOptions
 
 
 @click.group("reassignments", short_help="List and cancel moves of replicas that are unfinished")
@@ -62,6 +64,7 @@ def list_(*, path: str | None, cluster: str | None, expand: bool, connection: Co
 @path_option
 @cluster_option()
 @yes_option
+@record_options
 @expand_option
 @connection_options
 @output_option
@@ -73,6 +76,7 @@ def cancel(
     path: str | None,
     cluster: str | None,
     yes: bool,
+    records: "RecordOptions",
     expand: bool,
     connection: ConnectionOptions,
     output: str,
@@ -81,7 +85,8 @@ def cancel(
 
     You see what goes back and are asked first. Partitions that have finished moving stay where they are. A throttle of
     the move goes too, also where it was left behind and nothing moves. Stop an apply that waits for the move first: it
-    would tell that somebody cancelled it. Exit 1 if anything of it is still moving or throttled at the end.
+    would tell that somebody cancelled it. Holds the cluster's lease meanwhile. Exit 1 if anything of it is still moving
+    or throttled at the end.
     """
     if bool(topics) == all_of_them:
         raise CommandError("say which: TOPIC, one or more, or --all", status=Exit.USAGE)
@@ -96,15 +101,19 @@ def cancel(
         if not found.is_nothing:
             info_lines(move_lines(found.chosen, style_for(sys.stderr), expand=expand))
             _ask(found, yes=yes)
-        ended = Cancelled(()) if found.is_nothing else found.cancel()
+        ended = Cancelled(()) if found.is_nothing else found.cancel(records)
         if output == "json":
             chosen = moves_document(found.chosen, found.outside)
             document = {"cluster": found.target.name, "reassignments": chosen, "partitions": ends_document(ended.ends)}
-            out_json({**document, "throttles": list(ended.throttles)})
+            out_json({**document, "throttles": list(ended.throttles), "auditHead": ended.audit_head or None})
         elif found.is_nothing:
             out(["Nothing is moving."])
         else:
             out(end_lines(ended.ends, ended.throttles, style_for(sys.stdout)))
+            if ended.audit_head:
+                out([f"Audit log: head {ended.audit_head}"])
+        if ended.unrecorded:
+            error(f"the end could not be written down: {ended.unrecorded}")
     return Exit.OK if ended.succeeded else Exit.ERROR
 
 

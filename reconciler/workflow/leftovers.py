@@ -1,13 +1,14 @@
 """What an apply that was cut off left on a cluster: found, and removed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
 from reconciler.adapters.clock import SystemClock
-from reconciler.apply import LeaseClaim
+from reconciler.apply import Identity, LeaseClaim
 from reconciler.apply.cleanup import clean_up
+from reconciler.apply.command_records import about_command, cleaning
 from reconciler.apply.lease import active_claims, time_of
 from reconciler.apply.leftovers import Leftover, leftovers
 from reconciler.dataclass import dataclass
@@ -15,9 +16,11 @@ from reconciler.manifest import Manifests
 from reconciler.model import AclBinding, markers
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow.clusters import Target, open_any
+from reconciler.workflow.command_ledger import command_ledger
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, moment
 from reconciler.workflow.reasons import WorkflowError
+from reconciler.workflow.records import RecordOptions, new_run
 
 _UNKNOWN: Final = "no manifests were read, so whether one of them declares it is not known: give PATH"
 _OUTSIDE: Final = "it lies outside the scope of these manifests: whoever manages it decides"
@@ -34,6 +37,20 @@ class KeptBridge:
 
 
 @dataclass(frozen=True, slots=True)
+class Removal:
+    """The bindings that could not be removed; ``unrecorded`` is why the end is not in the audit log."""
+
+    left: tuple[AclBinding, ...] = ()
+    unrecorded: str = ""
+    audit_head: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether all of it is gone, and that is written down."""
+        return not self.left and not self.unrecorded
+
+
+@dataclass(frozen=True, slots=True)
 class Cleanup:
     """What runs left on an open cluster, but for those that hold the lease, whose claims are ``held``.
 
@@ -44,16 +61,42 @@ class Cleanup:
     leftovers: tuple[Leftover, ...]
     held: tuple[LeaseClaim, ...]
     kept: tuple[KeptBridge, ...] = ()
+    cluster_id: str = ""
 
-    def remove(self) -> tuple[AclBinding, ...]:
-        """Remove all of it; what could not be removed. Raises a :class:`WorkflowError` where that is not known."""
+    def remove(self, records: RecordOptions = RecordOptions()) -> Removal:
+        """Remove all of it. Raises a :class:`WorkflowError` where it is not known what could be removed.
+
+        That is a ``RecordsError`` where it cannot be written down, and then nothing was sent.
+        """
         if not self.leftovers:
-            return ()
+            return Removal()
         kept = {one.binding for one in self.kept}
+        return remove_written_down(self.target, self.leftovers, kept.__contains__, self.cluster_id, records)
+
+
+def remove_written_down(
+    target: Target,
+    found: Sequence[Leftover],
+    keep: Callable[[AclBinding], bool],
+    cluster_id: str,
+    records: RecordOptions,
+) -> Removal:
+    """Remove what was found but for the bridges that ``keep`` names, with lines in the audit log before and after.
+
+    Raises as :meth:`Cleanup.remove`.
+    """
+    clock = SystemClock()
+    bridges = {bridge for one in found for bridge in one.bridges if not keep(bridge)}
+    wanted = sorted(bridges.union(*(one.bindings for one in found)))
+    with command_ledger(target, records) as ledger:
+        about = about_command(Identity(new_run(), records.who()), cluster_id, target.name)
+        ledger.intend(cleaning(about, "remove", wanted, clock.now()))
         try:
-            return clean_up(self.target.cluster, self.leftovers, SystemClock(), kept.__contains__)
+            left = clean_up(target.cluster, found, clock, keep)
         except ClusterError as error:
             raise WorkflowError(f"whether all is gone is not known: {error}", error.advice) from error
+        unrecorded = ledger.conclude(cleaning(about, "left", left, clock.now()))
+        return Removal(left, unrecorded, ledger.head)
 
 
 @contextmanager
@@ -81,7 +124,7 @@ def cleanup(
         kept = _kept(wanted, manifests, target)
         stays = {one.binding for one in kept if one.reason != _DECLARED}
         trimmed = (_without(item, stays) for item in wanted)
-        yield Cleanup(target, tuple(item for item in trimmed if item.bindings), held, kept)
+        yield Cleanup(target, tuple(item for item in trimmed if item.bindings), held, kept, live.cluster_id)
 
 
 def _kept(found: Sequence[Leftover], manifests: Manifests | None, target: Target) -> tuple[KeptBridge, ...]:

@@ -1,33 +1,48 @@
 """The reassignments that are unfinished on a cluster, whoever began them, and cancelling them."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from reconciler.adapters.clock import SystemClock
+from reconciler.apply import ApplyEnvironment, Identity, LeaseHeldError, LeaseRequest, Silent
+from reconciler.apply.command_records import about_command, cancelled, cancelling
 from reconciler.apply.lease import LeaseClaim, active_claims, time_of
+from reconciler.apply.lease_alone import holding
 from reconciler.apply.reassignments import Ending, PartitionEnd, TopicMove, cancel, unthrottle
+from reconciler.apply.run import StoppedError
 from reconciler.dataclass import dataclass
 from reconciler.manifest import Manifests
-from reconciler.model import Layout
+from reconciler.model import ClusterState, Layout
 from reconciler.model.naming import as_name
+from reconciler.plan import Terms
 from reconciler.ports import NO_AUTHORIZER, ClusterError, ReadRequest
 from reconciler.workflow.clusters import Target, open_any
+from reconciler.workflow.command_ledger import CommandLedger, command_ledger
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, Tell, ignore, moment
 from reconciler.workflow.reasons import HeldError, RequestError, WorkflowError
+from reconciler.workflow.records import RecordOptions, new_run
+from reconciler.workflow.terms import terms
 
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """What became of each partition, and why a throttle stays, a sentence each."""
+    """What became of each partition, and why a throttle stays, a sentence each.
+
+    ``unrecorded`` is why the end is not in the audit log, and ``audit_head`` the digest of its last line.
+    """
 
     ends: tuple[PartitionEnd, ...]
     throttles: tuple[str, ...] = ()
+    unrecorded: str = ""
+    audit_head: str = ""
 
     @property
     def succeeded(self) -> bool:
-        """Whether nothing of what was chosen moves any more, and no throttle is left."""
-        return not self.throttles and all(one.ending in (Ending.CANCELLED, Ending.OVER) for one in self.ends)
+        """Whether nothing of what was chosen moves any more, no throttle is left, and all of it is written down."""
+        ended = all(one.ending in (Ending.CANCELLED, Ending.OVER) for one in self.ends)
+        return ended and not self.throttles and not self.unrecorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +51,68 @@ class Unfinished:
 
     ``chosen`` are the topics that were asked for, by name or all; ``others`` move too, and ``outside`` are those of
     them that the scope of the manifests leaves to somebody else. Of topics that were named and do not move only a
-    throttle may be left.
+    throttle may be left. ``acls`` is the reading of the ACLs, among which the lease is; ``None`` where the cluster has
+    none, and where nothing is to be cancelled. ``breaks`` are holders of the lease who are known to be gone.
     """
 
     target: Target
     chosen: tuple[TopicMove, ...]
     others: tuple[TopicMove, ...] = ()
     outside: frozenset[str] = frozenset()
+    acls: ClusterState | None = None
+    breaks: tuple[str, ...] = ()
 
     @property
     def is_nothing(self) -> bool:
         """Whether nothing of what was chosen moves, and no throttle of a move is left there."""
         return not any(one.moving or one.throttle for one in self.chosen)
 
-    def cancel(self) -> Cancelled:
-        """Cancel what was chosen, as it was read; verified by reading again."""
+    def cancel(self, records: RecordOptions = RecordOptions()) -> Cancelled:
+        """Cancel what was chosen, as it was read, while no other run acts; verified by reading again.
+
+        Raises a :class:`WorkflowError` with nothing sent: :class:`HeldError` where somebody else holds the lease,
+        ``RecordsError`` where it cannot be written down.
+        """
+        identity = Identity(new_run(), records.who())
+        try:
+            with command_ledger(self.target, records) as ledger, self._held(identity):
+                return self._cancel(ledger, identity)
+        except LeaseHeldError as error:
+            raise _held_error(error.claims) from error
+        except StoppedError as error:
+            raise WorkflowError(f"the lease cannot be taken: {error}; nothing was sent") from error
+
+    @contextmanager
+    def _held(self, identity: Identity) -> Iterator[None]:
+        """Hold the cluster's lease; there is none without ACLs, for it is one of them."""
+        if self.acls is None:
+            yield
+            return
+        declaration = self.target.declaration
+        present = Terms(self.target.name) if declaration is None else terms(declaration)
+        request = LeaseRequest(identity.operator, self.breaks)
+        environment = ApplyEnvironment(
+            self.target.cluster, SystemClock(), Silent(), identity=identity, lease_request=request
+        )
+        with holding(environment, present, self.acls):
+            yield
+
+    def _cancel(self, ledger: CommandLedger, identity: Identity) -> Cancelled:
+        clock = SystemClock()
+        cluster_id = self._cluster_id() if ledger.is_kept else ""
+        about = about_command(identity, cluster_id, self.target.name)
+        ledger.intend(cancelling(about, self.chosen, clock.now()))
+        ended = self._send()
+        lines = cancelled(about, self.chosen, ended.ends, ended.throttles, clock.now())
+        return replace(ended, unrecorded=ledger.conclude(lines), audit_head=ledger.head)
+
+    def _cluster_id(self) -> str:
+        try:
+            return (self.acls or self.target.cluster.read(ReadRequest(acls=False, all_topics=False))).cluster_id
+        except ClusterError as error:
+            raise WorkflowError(f"which cluster this is cannot be read: {error}", error.advice) from error
+
+    def _send(self) -> Cancelled:
         cluster = self.target.cluster
         ends = cancel(cluster, self.chosen, SystemClock())
         going_on = {one.topic for one in ends if one.ending in (Ending.REFUSED, Ending.UNKNOWN)}
@@ -91,8 +153,9 @@ def unfinished(
     breaks: Collection[str] | None = None,
 ) -> Unfinished:
     """The same of a cluster that is open."""
-    if breaks is not None:
-        _refuse_held(_claims(target), breaks)
+    acls = None if breaks is None else _acls(target)
+    if acls is not None:
+        _refuse_held(active_claims(acls, time_of(SystemClock())), breaks or ())
     try:
         found = _moves(target, target.cluster.reassignments())
         outside = _outside(found, manifests, target)
@@ -104,7 +167,7 @@ def unfinished(
         raise WorkflowError(f"what is moving is not known: {error}", error.advice) from error
     names = {one.topic for one in chosen}
     others = tuple(move for name, move in found.items() if name not in names)
-    return Unfinished(target, tuple(chosen), others, outside)
+    return Unfinished(target, tuple(chosen), others, outside, acls, tuple(breaks or ()))
 
 
 def _named(
@@ -138,19 +201,21 @@ def _outside(found: Collection[str], manifests: Manifests | None, target: Target
     return frozenset(name for name in found if not scope.owns_topic(name, declared=name in declared))
 
 
-def _claims(target: Target) -> tuple[LeaseClaim, ...]:
-    """Who holds the cluster's lease: nobody where there are no ACLs, for it is one of them."""
+def _acls(target: Target) -> ClusterState | None:
+    """The ACLs, among which the lease is; ``None`` where the cluster can have none."""
     try:
-        live = target.cluster.read(ReadRequest(all_topics=False))
+        return target.cluster.read(ReadRequest(all_topics=False))
     except ClusterError as error:
         if error.code == NO_AUTHORIZER:
-            return ()
+            return None
         raise WorkflowError(f"whether somebody is applying is not known: {error}", error.advice) from error
-    return active_claims(live, time_of(SystemClock()))
 
 
 def _refuse_held(claims: Collection[LeaseClaim], breaks: Collection[str]) -> None:
-    held = [one for one in claims if one.holder not in breaks]
-    if held:
-        who = "; ".join(f"{one.holder} by run {one.run}, until {one.ends}" for one in held)
-        raise HeldError(f"stop that run first, it may be waiting for what moves: {who}; nothing was sent", held)
+    if held := [one for one in claims if one.holder not in breaks]:
+        raise _held_error(held)
+
+
+def _held_error(claims: Sequence[LeaseClaim]) -> HeldError:
+    who = "; ".join(f"{one.holder} by run {one.run}, until {one.ends}" for one in claims)
+    return HeldError(f"stop that run first, it may be waiting for what moves: {who}; nothing was sent", list(claims))

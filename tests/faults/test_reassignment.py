@@ -1,6 +1,8 @@
 """Replicas of topics on three brokers in two racks, and on a cluster in memory that has to behave alike."""
 
+import datetime
 import itertools
+import json
 import secrets
 import subprocess
 import sys
@@ -14,9 +16,19 @@ import pytest
 from confluent_kafka import Producer
 
 from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
+from reconciler.apply.lease import marker
 from reconciler.apply.throttled_replicas import FOLLOWERS, LEADERS
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, Layout, Topic, TopicConfigs, TopicReplicas, Update
+from reconciler.model import (
+    ClusterState,
+    Create,
+    Layout,
+    Topic,
+    TopicConfigs,
+    TopicReplicas,
+    Update,
+    is_reserved,
+)
 from reconciler.ports import REPLICATION_RATES, AnswerStatus, InspectableCluster, ReadRequest
 from tests.faults.cluster import Cluster
 from tests.integration.main_job import connections_file
@@ -240,8 +252,22 @@ def test_a_throttled_move_is_cancelled_and_brokers_go_back(
         status, text = declared.run("reassignments list", 2)
         assert (status, f"topic {declared.name}: 2 partitions moving" in text) == (0, True), text
         assert "throttled on brokers 1, 2, 3" in text
+        until = datetime.datetime.now(datetime.UTC).replace(microsecond=0) + datetime.timedelta(minutes=2)
+        held = marker("ann@host", "20260101T000000Z-run", until)
+        assert cluster.send([Create(held)])[0].good
         status, text = declared.run("reassignments cancel", 2, declared.name, "--yes")
+        assert (status, "ann@host" in text) == (6, True), text
+        assert any(topic.layout().moving(declared.name))
+        audit = tmp_path / "audit.jsonl"
+        written = ("--audit", str(audit), "--break-lease", "ann@host")
+        status, text = declared.run("reassignments cancel", 2, declared.name, "--yes", *written)
         assert (status, "2 cancelled" in text) == (0, True), text
+        before, after = map(json.loads, audit.read_text().splitlines())
+        assert [one["target"] for one in before["partitions"]] == [[3, 2], [3, 2]]
+        assert {one["ending"] for one in after["partitions"]} == {"cancelled"}
+        assert before["throttled"] == [declared.name]
+        state = cluster.read(ReadRequest(all_topics=False))
+        assert not [binding for binding in state.bindings if is_reserved(binding.pattern.name)]
         topic.shows((3, 1), (3, 1))
         assert cluster.reassignments().topics == {}
         (answer,) = cluster.cancel_reassignments([(declared.name, 0)])

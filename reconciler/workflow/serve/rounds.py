@@ -8,7 +8,6 @@ from typing import Final
 
 from reconciler.adapters.clock import SystemClock
 from reconciler.apply import Outcome
-from reconciler.apply.cleanup import clean_up
 from reconciler.apply.lease import time_of
 from reconciler.apply.leftovers import leftovers
 from reconciler.dataclass import dataclass
@@ -20,6 +19,7 @@ from reconciler.workflow.applying import ApplyOptions, perform_now
 from reconciler.workflow.attendant import Attendant, Unattended
 from reconciler.workflow.clock_doubt import clock_doubt_of
 from reconciler.workflow.clusters import Target, open_declared, split_cluster
+from reconciler.workflow.leftovers import remove_written_down
 from reconciler.workflow.options import ConnectionOptions, PlanOptions, now
 from reconciler.workflow.planning import Planned, plan_on
 from reconciler.workflow.reasons import WorkflowError
@@ -174,20 +174,22 @@ class _Deeds:
 
         A bridge keeps somebody's access until its plan is performed: what becomes of it is for a person to say.
         """
-        clock = SystemClock()
-        now_there = time_of(clock)
+        now_there = time_of(SystemClock())
         found = leftovers(planned.live, now_there)
         dead = [one for one in found if not one.bridges and not one.going_on(now_there)]
         if not dead:
             return
+        cluster_id, records = planned.live.cluster_id, self.options.apply.records
         try:
-            left = clean_up(target.cluster, dead, clock, lambda bridge: True)
-        except ClusterError as error:
+            removal = remove_written_down(target, dead, lambda bridge: True, cluster_id, records)
+        except WorkflowError as error:
             self.held_back.append(f"what dead runs left stays: {error}")
             return
-        self.removed = sum(len(one.bindings) for one in dead) - len(left)
-        if left:
-            self.held_back.append(f"{len(left)} bindings of dead runs could not be removed")
+        self.removed = sum(len(one.bindings) for one in dead) - len(removal.left)
+        if removal.left:
+            self.held_back.append(f"{len(removal.left)} bindings of dead runs could not be removed")
+        if removal.unrecorded:
+            self.held_back.append(f"what was removed could not be written down: {removal.unrecorded}")
 
 
 def _stay(number: int, why: str) -> str:

@@ -1,5 +1,8 @@
 """A run that was killed between its barriers leaves sentinels; cleanup finds and removes them on a real broker."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from reconciler.adapters.kafka.cluster import connect
@@ -14,7 +17,7 @@ from tests.verbs import creations
 pytestmark = pytest.mark.broker
 
 
-def test_cleanup_removes_what_a_killed_run_left(team: Job, broker: Sandbox) -> None:
+def test_cleanup_removes_what_a_killed_run_left(team: Job, broker: Sandbox, tmp_path: Path) -> None:
     run = "20260101T000000Z-dead"
     left = (*start_sentinels(run, "User:acl-probe"), *deny_sentinels(barrier_name(run, 1), "User:acl-probe"))
     with connect(settings_of(broker.settings("admin"))) as admin:
@@ -24,8 +27,14 @@ def test_cleanup_removes_what_a_killed_run_left(team: Job, broker: Sandbox) -> N
         assert "left by a run that is over" in drifted.out
         refused = team.run("cleanup", "--run", run)
         assert refused.status == 64, "no terminal to ask on"
-        cleaned = team.run("cleanup", "--run", run, "--yes")
+        audit = tmp_path / "audit.jsonl"
+        cleaned = team.run("cleanup", "--run", run, "--yes", "--audit", str(audit), "--operator", "ann")
         assert cleaned.status == 0, cleaned.err
+        before, after = map(json.loads, audit.read_text().splitlines())
+        assert (before["record"], before["action"], before["operator"]) == ("cleanup", "remove", "ann")
+        assert len(before["bindings"]) == len(left)
+        assert (after["action"], after["bindings"]) == ("left", [])
+        assert team.run("audit", "verify", str(audit)).status == 0
         assert f"Left by run {run}, begun" in cleaned.out
         bindings = admin.read(ReadRequest(all_topics=False)).bindings
         assert not [binding for binding in bindings if is_reserved(binding.pattern.name) and run in str(binding)]

@@ -1,20 +1,24 @@
 """Which moves a command may cancel: those in scope, of topics that exist, and while nobody else is applying."""
 
 import datetime
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from reconciler.apply.lease import marker
+from reconciler.apply.audit_records import AUDIT
+from reconciler.apply.lease import lease_claims, marker
 from reconciler.apply.reassignments import Ending
 from reconciler.cli.exits import Exit
 from reconciler.cli.main import run
 from reconciler.manifest import Source, load
 from reconciler.model import Create, TopicReplicas, Update
-from reconciler.ports import ClusterError, ReadRequest
+from reconciler.ports import Answer, ClusterError, ReadRequest
 from reconciler.workflow.clusters import Target
-from reconciler.workflow.reasons import HeldError, RequestError, WorkflowError
+from reconciler.workflow.reasons import HeldError, RecordsError, RequestError, WorkflowError
 from reconciler.workflow.reassignments import Unfinished, unfinished
+from reconciler.workflow.records import RecordOptions
 from tests.slow_moves import SlowMoves
 from tests.unit.apply.test_moving import topic
 
@@ -74,6 +78,65 @@ def test_whoever_holds_the_lease_may_be_waiting_for_what_moves() -> None:
     assert names(found(cluster, breaks=("ann@host",))) == (["ours.a"], ["theirs"])
     # Looking disturbs nobody.
     assert names(found(cluster, breaks=None)) == (["ours.a"], ["theirs"])
+
+
+class Watched(SlowMoves):
+    """Notes who holds the lease while the controller is asked to cancel."""
+
+    def __init__(self) -> None:
+        super().__init__(topic("ours.a", (1,)), readings=None)
+        self.begin(Update(TopicReplicas("ours.a", ((1,),)), TopicReplicas("ours.a", ((2,),))))
+        self.holders: list[str] = []
+
+    def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
+        self.holders += [claim.holder for claim in lease_claims(self.state.bindings)]
+        return super().cancel_reassignments(partitions)
+
+
+def test_a_cancellation_holds_the_lease_and_gives_it_back() -> None:
+    cluster = Watched()
+    assert found(cluster).cancel(RecordOptions(operator="eve")).succeeded
+    assert cluster.holders == ["eve"]
+    assert cluster.state.bindings == frozenset()
+
+
+def test_an_apply_that_began_while_somebody_was_asked_is_not_disturbed() -> None:
+    cluster = Watched()
+    one = found(cluster)
+    until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=2)
+    held = marker("ann@host", "20260101T000000Z-r", until)
+    cluster.send([Create(held)])
+    with pytest.raises(HeldError, match=r"ann@host by run 20260101T000000Z-r.*nothing was sent"):
+        one.cancel()
+    assert (cluster.holders, set(cluster.moving), cluster.state.bindings) == ([], {"ours.a"}, {held})
+    broken = found(cluster, breaks=("ann@host",)).cancel(RecordOptions(operator="eve"))
+    assert (broken.succeeded, cluster.holders, cluster.state.bindings) == (True, ["eve"], frozenset())
+
+
+def test_what_is_cancelled_is_in_the_audit_log_before_and_after(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    ended = found(Watched()).cancel(RecordOptions(audit=str(log), operator="eve"))
+    lines = [AUDIT.read(json.loads(line)).content for line in log.read_text().splitlines()]
+    assert [(one.action, one.about.operator, one.about.cluster_id, one.about.cluster_name) for one in lines] == [
+        ("cancel", "eve", "c", "c"),
+        ("cancelled", "eve", "c", "c"),
+    ]
+    assert len({one.about.run for one in lines}) == 1
+    (before,), (after,) = (one.partitions for one in lines)
+    assert (before.topic, before.partition, before.target, before.reverted) == ("ours.a", 0, (2,), (1,))
+    assert (before.ending, after.ending, after.reverted) == ("", "cancelled", (1,))
+    assert ended.audit_head.startswith("sha256:")
+
+
+def test_what_cannot_be_written_down_is_not_cancelled(tmp_path: Path) -> None:
+    cluster = Watched()
+    with pytest.raises(RecordsError, match="nothing was sent"):
+        found(cluster).cancel(RecordOptions(audit=str(tmp_path / "away" / "audit.jsonl")))
+    full = Path("/dev/full")
+    if full.exists():
+        with pytest.raises(WorkflowError, match="nothing was sent"):
+            found(cluster).cancel(RecordOptions(audit=str(full)))
+    assert (cluster.holders, set(cluster.moving), cluster.state.bindings) == ([], {"ours.a"}, frozenset())
 
 
 @pytest.mark.parametrize(("code", "is_known"), [("SECURITY_DISABLED", True), ("TIMED_OUT", False)])

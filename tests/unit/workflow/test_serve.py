@@ -1,6 +1,7 @@
 """Rounds of a server on snapshot files: what it does by itself, what it does not, and what stops it."""
 
 import datetime
+import json
 import subprocess
 import threading
 import urllib.request
@@ -14,6 +15,7 @@ from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
 from reconciler.adapters.status_server import StatusPages, status_server
 from reconciler.apply import LeaseRequest
+from reconciler.apply.audit_records import AUDIT
 from reconciler.apply.barriers.sentinels import start_sentinels
 from reconciler.apply.lease import marker
 from reconciler.model import AclBinding, ClusterState
@@ -25,6 +27,7 @@ from reconciler.workflow.applying import ApplyOptions
 from reconciler.workflow.approving import ApprovalRule
 from reconciler.workflow.attendant import Unattended
 from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.records import RecordOptions
 from reconciler.workflow.serve.approved import ApprovedPlans
 from reconciler.workflow.serve.loop import ClockWatch, ServeLoop
 from reconciler.workflow.serve.pages import ServePages
@@ -92,9 +95,17 @@ class World:
         """What the cluster has."""
         return SnapshotCluster(self.snapshot).read(ReadRequest(all_topics=False)).bindings
 
-    def round(self, *, act: bool = True, source: ManifestSource | None = None, doubt: str | None = None) -> Round:
+    def round(
+        self,
+        *,
+        act: bool = True,
+        source: ManifestSource | None = None,
+        doubt: str | None = None,
+        audit: str | None = None,
+    ) -> Round:
         """One round."""
-        options = ServeOptions(self.cluster, act, ApplyOptions(lease=LeaseRequest("me")))
+        records = RecordOptions(audit=audit)
+        options = ServeOptions(self.cluster, act, ApplyOptions(records=records, lease=LeaseRequest("me")))
         where = source or DirectorySource(str(self.manifests))
         return run_round(where, options, ConnectionOptions(), Unattended(), clock_doubt=doubt)
 
@@ -241,6 +252,18 @@ def test_what_a_dead_run_left_goes_unless_it_is_a_bridge(world: World) -> None:
     found = world.round()
     assert found.removed == len(dead)
     assert world.bindings() == {STAYS} | young
+
+
+def test_what_is_removed_of_a_dead_run_is_audited_or_stays(world: World, tmp_path: Path) -> None:
+    dead = frozenset(start_sentinels("20260101T000000Z-dead", "User:acl-probe"))
+    world.live(frozenset({STAYS}) | dead)
+    stays = world.round(audit=str(tmp_path / "away" / "audit.jsonl"))
+    assert (stays.removed, world.bindings()) == (0, {STAYS} | dead)
+    assert any("what dead runs left stays" in one for one in stays.held_back)
+    log = tmp_path / "audit.jsonl"
+    assert world.round(audit=str(log)).removed == len(dead)
+    lines = [AUDIT.read(json.loads(line)).content for line in log.read_text(encoding="utf-8").splitlines()]
+    assert [(one.action, set(one.bindings)) for one in lines] == [("remove", set(dead)), ("left", set())]
 
 
 def _git(directory: Path, *words: str) -> None:
