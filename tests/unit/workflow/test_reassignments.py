@@ -4,6 +4,7 @@ import datetime
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,7 +109,7 @@ def test_an_apply_that_began_while_somebody_was_asked_is_not_disturbed() -> None
     cluster.send([Create(held)])
     with pytest.raises(HeldError, match=r"ann@host by run 20260101T000000Z-r.*nothing was sent"):
         one.cancel()
-    assert (cluster.holders, set(cluster.moving), cluster.state.bindings) == ([], {"ours.a"}, {held})
+    assert (cluster.holders, set(cluster.moving), [*cluster.state.bindings]) == ([], {"ours.a"}, [held])
     broken = found(cluster, breaks=("ann@host",)).cancel(RecordOptions(operator="eve"))
     assert (broken.succeeded, cluster.holders, cluster.state.bindings) == (True, ["eve"], frozenset())
 
@@ -116,7 +117,7 @@ def test_an_apply_that_began_while_somebody_was_asked_is_not_disturbed() -> None
 def test_what_is_cancelled_is_in_the_audit_log_before_and_after(tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
     ended = found(Watched()).cancel(RecordOptions(audit=str(log), operator="eve"))
-    lines = [AUDIT.read(json.loads(line)).content for line in log.read_text().splitlines()]
+    lines: list[Any] = [AUDIT.read(json.loads(line)).content for line in log.read_text().splitlines()]
     assert [(one.action, one.about.operator, one.about.cluster_id, one.about.cluster_name) for one in lines] == [
         ("cancel", "eve", "c", "c"),
         ("cancelled", "eve", "c", "c"),
