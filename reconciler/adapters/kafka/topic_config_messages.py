@@ -28,6 +28,10 @@ _IN_FLIGHT: Final = 2
 _COMPACT: Final = 4
 
 
+#: Made here and not when the first answer comes: the library registers a version's class as it makes it, over ours.
+_HEADER: Final = DescribeConfigsResponse[_COMPACT]
+
+
 class _Bytes:
     """Takes the place of the library's ``DescribeConfigsResponse`` where an answer is decoded."""
 
@@ -39,11 +43,16 @@ class _Bytes:
 
     def parse_header(self, buffer: Any) -> Any:
         """The header, as the library reads it."""
-        return DescribeConfigsResponse[_COMPACT].parse_header(buffer)
+        return _HEADER.parse_header(buffer)
 
     def decode(self, buffer: Any) -> ConfigAnswer:
         """The rest."""
         return read_answer(buffer.read())
+
+
+def decode_bytes() -> None:
+    """From now on answers are decoded as bytes, as far as their version is known here."""
+    ResponseClassRegistry.register_response_class(_Bytes())
 
 
 def _own(client: KafkaAdminClient, task: Task) -> Reply:
@@ -51,7 +60,7 @@ def _own(client: KafkaAdminClient, task: Task) -> Reply:
 
     ``defaults`` are the configs with the values that they would have without one on the topic.
     """
-    ResponseClassRegistry.register_response_class(_Bytes())
+    decode_bytes()
     brokers = [broker.node_id for broker in client._manager.cluster.brokers()]
     groups = [task["names"][start : start + _AT_ONCE] for start in range(0, len(task["names"]), _AT_ONCE)]
     told: dict[str, Any] = {}

@@ -1,14 +1,17 @@
 """What is read of an answer to DescribeConfigs, held against kafka-python's own decoding of the same bytes."""
 
+import importlib
+import io
 import warnings
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.kafka.config_answer import OWN, read_answer
+from reconciler.adapters.kafka.config_answer import OWN, ConfigAnswer, read_answer
 
 with warnings.catch_warnings(action="ignore"):  # it reads its schemas by a deprecated function
     Response: Any = import_module("kafka.protocol.admin").DescribeConfigsResponse
@@ -78,3 +81,18 @@ def test_an_answer_that_is_cut_or_too_long_is_refused() -> None:
         read_answer(data + b"\0")
     with pytest.raises(ValueError, match="too many bytes"):
         read_answer(data[:4] + b"\xff" * 6)
+
+
+def test_each_answer_is_read_so_and_not_only_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library registers a class for answers of a version when it makes it, which may be at the first answer."""
+    registry = import_module("kafka.protocol.api_header").ResponseClassRegistry
+    monkeypatch.setattr(registry, "_response_class_registry", dict(registry._response_class_registry))
+    monkeypatch.setattr(Response, "_VERSIONS", {})
+    messages = importlib.reload(import_module("reconciler.adapters.kafka.topic_config_messages"))
+    messages.decode_bytes()
+    request = SimpleNamespace(request_api_key=Response.API_KEY, request_api_version=4)
+    for _ in range(2):
+        response = registry.get_response_class(request)
+        frame = io.BytesIO(b"\0\0\0\1\0" + answer([(0, None, "t", [("a", "1", OWN, [])])]).encode(version=4))
+        response.parse_header(frame)
+        assert isinstance(response.decode(frame), ConfigAnswer)
