@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from hypothesis import settings
 
-from reconciler.adapters.kafka import listing
+from reconciler.adapters.kafka import reader_process
 from reconciler.adapters.sandbox import DEFAULT_VERSION, Sandbox, SandboxSpec, generated_users, running
 from tests import distribution
 from tests.named_failures import NamedFailures
@@ -55,7 +55,7 @@ _USERS = ("admin", "reconciler", "alice", "bob", "carol", "acl-probe", "nobody")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a script in the background: all commands would ignore it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-NEW_READER = listing.start_reader
+NEW_READER = reader_process.start_reader
 
 #: The brokers that test files share and that run, by their Kafka version.
 _started: dict[str, Sandbox] = {}
@@ -72,16 +72,16 @@ def _no_connections_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Non
 @pytest.fixture(scope="session", autouse=True)
 def _forked_readers() -> Iterator[None]:
     """Readings in this process are forked from one that has their libraries loaded."""
-    listing.start_reader = lambda module: prepared().start_reader(module)  # type: ignore[assignment, return-value]
+    reader_process.start_reader = lambda module: prepared().start_reader(module)  # type: ignore[assignment, return-value]
     yield
-    listing.start_reader = NEW_READER
+    reader_process.start_reader = NEW_READER
     end()
 
 
 @pytest.fixture
 def new_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Readings start a process of their own each, as they do outside the tests."""
-    monkeypatch.setattr(listing, "start_reader", NEW_READER)
+    monkeypatch.setattr(reader_process, "start_reader", NEW_READER)
 
 
 def pytest_configure(config: pytest.Config) -> None:

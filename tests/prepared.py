@@ -320,9 +320,9 @@ def _become(  # noqa: PLR0917
         stream = _stream(number, mode, getattr(sys, name))
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
-    from reconciler.adapters.kafka import listing
+    from reconciler.adapters.kafka import reader_process
 
-    listing.start_reader = functools.partial(_started_reader, address)  # type: ignore[assignment]
+    reader_process.start_reader = functools.partial(_started_reader, address)  # type: ignore[assignment]
     sys.argv = words if kind == "module" else ["reconciler", *words]
     try:
         if kind == "module":

@@ -20,6 +20,7 @@ from reconciler.cli.options import (
     output_option,
     path_option,
     planning_options,
+    start_reader,
     yes_option,
 )
 from reconciler.model.escape import shell_quoted
@@ -93,6 +94,7 @@ def command(
     reconciler apply PATH --cluster NAME    plan and apply in one step
     With PLAN, --cluster NAME=snapshot:FILE applies it to a snapshot file.
     """
+    start_reader(cluster)
     from reconciler import workflow
     from reconciler.apply import LeaseRequest, Outcome
     from reconciler.cli.terminal import Terminal

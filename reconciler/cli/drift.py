@@ -12,6 +12,7 @@ from reconciler.cli.options import (
     expand_option,
     listing_option,
     path_argument,
+    start_reader,
 )
 from reconciler.cli.plan import print_plan
 from reconciler.workflow.options import ConnectionOptions
@@ -38,6 +39,7 @@ def command(
     Nothing is written. Bindings that no manifest declares are shown as deletions. Exit 3 if a cluster test fails or is
     undecided, unless it is a warning or waived.
     """
+    start_reader(cluster)
     from reconciler import workflow
     from reconciler.cli.console import error
     from reconciler.cli.notes import info_note

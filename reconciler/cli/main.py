@@ -13,7 +13,7 @@ from reconciler.cli.commands import CommandTable, prepared
 from reconciler.cli.console import error, own_settings, settings, watched
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.file_mode import private_files
-from reconciler.cli.streams import dull, steady
+from reconciler.cli.streams import dull, leave, steady
 from reconciler.workflow.reasons import WorkflowError
 
 #: Every command and what it does, in the order in which people meet them.
@@ -156,7 +156,7 @@ def _run(arguments: list[str] | None) -> int:
 def main() -> None:
     """Entry point of the console script."""
     steady()
-    sys.exit(int(run()))
+    leave(int(run()))
 
 
 def _status(value: Any) -> int:

@@ -13,6 +13,7 @@ from reconciler.cli.console import settings
 from reconciler.cli.defaults import from_project, project_path, user_connections
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.option_types import Accepted, Moment
+from reconciler.workflow.ahead import reader_ahead
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
 Function: TypeAlias = Callable[..., Any]
@@ -216,6 +217,11 @@ def cluster_option(*, needed: bool = True) -> Decorator:
         callback=(lambda _, __, value: meant_cluster(value)) if needed else None,
         help=f"A declared cluster, or snapshot:FILE (NAME=snapshot:FILE if several are declared).{alone}",
     )
+
+
+def start_reader(cluster: str | None) -> None:
+    """Start the process that will read ``cluster``, before what the command imports; it ends with the command."""
+    click.get_current_context().with_resource(reader_ahead(cluster))
 
 
 def gathered(

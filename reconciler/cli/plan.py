@@ -17,6 +17,7 @@ from reconciler.cli.options import (
     output_option,
     path_argument,
     planning_options,
+    start_reader,
 )
 from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
@@ -75,11 +76,12 @@ def command(
     """
     from dataclasses import replace
 
+    if _GUARDRAILS in fail_on:
+        check_comparable(base, planning.guardrails)
+    start_reader(cluster)
     from reconciler import workflow
     from reconciler.cli.notes import info_note
 
-    if _GUARDRAILS in fail_on:
-        check_comparable(base, planning.guardrails)
     fail_on = also_fail_on(fail_on, _FAIL_ON, base, planning.guardrails)
     planning = replace(planning, base=base)
     planned = workflow.plan(path, cluster, planning, connection, ask_broker=validate_with_broker, tell=info_note)

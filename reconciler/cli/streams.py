@@ -3,10 +3,12 @@
 Whoever starts a command may have closed them, may speak another encoding than the manifests', and may go away.
 """
 
+import atexit
 import io
 import os
 import sys
-from typing import Final, TextIO
+import threading
+from typing import Final, NoReturn, TextIO
 
 _STANDARD: Final = {"stdin": 0, "stdout": 1, "stderr": 2}
 
@@ -27,6 +29,23 @@ def steady() -> None:
 def dull(stream: TextIO) -> None:
     """Point a stream whose reader went away at nothing, so that closing it does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def leave(status: int) -> NoReturn:
+    """End the process as Python does, but for taking apart what is in memory, which takes a tenth of a command's time.
+
+    Whoever asked to be told of the end is; raises ``SystemExit`` where not all of the output could be written.
+    """
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            sys.exit(status)  # waits for it
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.exit(status)
+    os._exit(status)
 
 
 def _occupy(number: int) -> None:

@@ -103,7 +103,10 @@ def apply(
     """
     if options.approvals is not None:
         raise UnsavedPlanError("a plan that people have to approve is a saved plan")
-    with open_declared(path, cluster, connection, attendant.tell, planning.guardrails) as (manifests, target):
+    with open_declared(path, cluster, connection, attendant.tell, planning.guardrails, lists=True) as (
+        manifests,
+        target,
+    ):
         planned = plan_on(target, manifests, path, planning)
         plan = planned.plan
         if plan.refusals:
@@ -146,7 +149,9 @@ def apply_plan(
         raise UnvouchedPlanError("a break-glass plan needs signatures or its id: no manifest vouches for it")
     named = check_ids(plan, options.require_id, *filter(None, [digest]))
     check_age(plan, options.max_age, now())
-    with open_declared(path, cluster or plan.terms.cluster, connection, attendant.tell, options.guardrails) as (
+    with open_declared(
+        path, cluster or plan.terms.cluster, connection, attendant.tell, options.guardrails, lists=True
+    ) as (
         manifests,
         target,
     ):

@@ -29,6 +29,7 @@ from reconciler.workflow.flavors import cure, refuse_contradicted, told, unstate
 from reconciler.workflow.guardrails import held
 from reconciler.workflow.kafka_version import version_doubt, version_of
 from reconciler.workflow.options import (
+    SNAPSHOT,
     ClientNote,
     ConnectionOptions,
     LeftoverNote,
@@ -49,7 +50,6 @@ from reconciler.workflow.reasons import (
 if TYPE_CHECKING:
     from reconciler.adapters.kafka.settings import ClientSettings
 
-SNAPSHOT: Final = "snapshot:"
 #: Of so many runs each is told of that left something.
 MOST_TOLD: Final = 20
 
@@ -167,21 +167,27 @@ def declared(manifests: Manifests, wanted: str | None) -> tuple[ClusterDeclarati
 
 @contextmanager
 def open_declared(
-    path: str, cluster: str | None, connection: ConnectionOptions, tell: Tell = ignore, guardrails: str | None = None
+    path: str,
+    cluster: str | None,
+    connection: ConnectionOptions,
+    tell: Tell = ignore,
+    guardrails: str | None = None,
+    *,
+    lists: bool = False,
 ) -> Iterator[tuple[Manifests, Target]]:
     """The manifests below ``path``, and the cluster of theirs that is named, or the only one, ready to be asked.
 
     ``guardrails`` is a second directory of manifests, which holds the first.
 
     Where the connections file says how to reach it, the process that lists its ACLs starts while the manifests are
-    read.
+    read; with ``lists``, where all of them are read first in any case, it lists them meanwhile.
     """
     name, snapshot = split_cluster(cluster)
     known = connection.connections
     if snapshot is None:
         refuse_proposed_secrets(path, connection)
     if name is not None and snapshot is None and known is not None and name in read_connections(known):
-        with live(name, None, connection, tell) as target:
+        with live(name, None, connection, tell, lists=lists) as target:
             manifests = held(manifests_below(path, connection), path, guardrails)
             yield manifests, target.declared_as(declared(manifests, cluster)[0])
         return
@@ -190,7 +196,7 @@ def open_declared(
     if snapshot is not None:
         yield manifests, Target(declaration.name, SnapshotCluster(Path(snapshot)), declaration, tell=tell)
         return
-    with live(declaration.name, declaration, connection, tell) as target:
+    with live(declaration.name, declaration, connection, tell, lists=lists) as target:
         yield manifests, target
 
 
@@ -227,9 +233,17 @@ def open_any(
 
 @contextmanager
 def live(
-    name: str, declaration: ClusterDeclaration | None, connection: ConnectionOptions, tell: Tell = ignore
+    name: str,
+    declaration: ClusterDeclaration | None,
+    connection: ConnectionOptions,
+    tell: Tell = ignore,
+    *,
+    lists: bool = False,
 ) -> Iterator[Target]:
-    """A cluster reached over the network: by the connections file, or by its own declaration."""
+    """A cluster reached over the network: by the connections file, or by its own declaration.
+
+    ``lists``: begin to list all ACLs, which the first reading asks for.
+    """
     # As in connections.settings_of.
     from reconciler.adapters.kafka.bindings import unsupported_by_client  # noqa: PLC0415
     from reconciler.adapters.kafka.cluster import connect  # noqa: PLC0415
@@ -242,8 +256,8 @@ def live(
     except ClusterError as error:
         raise WorkflowError(f"the connection of cluster {name} cannot be used: {error}", error.advice) from error
     with cluster:
-        cluster.prepare_listing()
         ready = cluster.prepare_listing
+        (cluster.begin_listing if lists else ready)()
 
         def unsupported(binding: AclBinding) -> str | None:
             return unsupported_by_client(binding, no_messages(settings))  # by then a reading may have learned more

@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from reconciler.dataclass import dataclass
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from reconciler.apply.leftovers import Leftover
     from reconciler.manifest import Problem
     from reconciler.plan import GuardAcknowledgement
+
+#: Before the file that stands for a cluster.
+SNAPSHOT: Final = "snapshot:"
 
 
 @dataclass(frozen=True, slots=True)

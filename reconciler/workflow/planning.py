@@ -91,7 +91,7 @@ def plan(
     ``Planned.plan.refusals``; :func:`checks_of` says whether access tests, owners and topic policies agree. With
     ``ask_broker`` the cluster says what it would answer to each step on a topic. Raises a :class:`WorkflowError`.
     """
-    with open_declared(path, cluster, connection, tell, options.guardrails) as (manifests, target):
+    with open_declared(path, cluster, connection, tell, options.guardrails, lists=True) as (manifests, target):
         planned = plan_on(target, manifests, path, options)
         if not ask_broker:
             return planned
@@ -111,7 +111,7 @@ def drift(
     Bindings that nobody declared are steps whether or not a plan may delete; a report refuses nothing, for guards
     speak when somebody plans to change the cluster. Raises a :class:`WorkflowError`.
     """
-    with open_declared(path, cluster, connection, tell) as (manifests, target):
+    with open_declared(path, cluster, connection, tell, lists=True) as (manifests, target):
         planned = plan_on(target, manifests, path, PlanOptions(as_of=as_of, allow_deletes=True))
         tested = decide_cluster_tests(target, manifests, as_of or moment())
     made = replace(planned.plan, refusals=(), guardrails=NO_GUARDRAILS)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.kafka import listing
+from reconciler.adapters.kafka import reader_process
 from tests.conftest import NEW_READER
 from tests.prepared import prepared, search_path
 
@@ -63,12 +63,12 @@ def test_a_reader_that_takes_too_long_can_be_killed(start: Callable[[str], Any])
 
 
 def test_readings_of_tests_fork_theirs() -> None:
-    assert listing.start_reader is not NEW_READER
+    assert reader_process.start_reader is not NEW_READER
 
 
 @pytest.mark.usefixtures("new_readers")
 def test_a_test_may_ask_for_new_ones() -> None:
-    assert listing.start_reader is NEW_READER
+    assert reader_process.start_reader is NEW_READER
 
 
 _BIN = Path(sys.executable).parent

@@ -2,16 +2,26 @@
 
 import datetime
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from reconciler.adapters.kafka.broker_configs import broker_configs
 from reconciler.adapters.kafka.broker_settings import broker_settings
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.controller_time import controller_time
 from reconciler.adapters.kafka.groups import existing_groups
-from reconciler.adapters.kafka.handshake import AuthorizerPresence, Handshake, handshake_with, probe_authorizer
+from reconciler.adapters.kafka.handshake import (
+    AuthorizerPresence,
+    Handshake,
+    begin_handshake,
+    handshake_of,
+    handshake_with,
+    probe_authorizer,
+)
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.kafka.kinds import KINDS, kind_of
 from reconciler.adapters.kafka.kinds.interface import ReadSession
@@ -44,6 +54,7 @@ class KafkaCluster:
         self._connection = connection
         self._readers = readers
         self._listing: AclListing | None = None
+        self._handshake: Future[Any] | None = None
         self._broker_configs: Mapping[str, str | None] | None = None
 
     def __enter__(self) -> Self:
@@ -56,8 +67,7 @@ class KafkaCluster:
 
     def close(self) -> None:
         """End a listing that is still under way, and close the connections."""
-        if self._listing is not None:
-            self._listing.stop()
+        self._drop_listing()
         self._connection.close()
 
     def prepare_listing(self) -> None:
@@ -65,12 +75,25 @@ class KafkaCluster:
         if self._listing is None:
             self._listing = AclListing(self._connection.settings, self._readers)
 
+    def begin_listing(self) -> None:
+        """Begin what the next :meth:`read` does first, and go on: the handshake, and after it the listing of all ACLs.
+
+        Raises nothing: what goes wrong, that :meth:`read` finds too.
+        """
+        self.prepare_listing()
+        if self._listing is not None:
+            self._handshake = begin_handshake(self._connection)
+            self._handshake.add_done_callback(partial(_list, self._connection.settings, self._listing))
+
     def read(self, request: ReadRequest) -> ClusterState:
         """The state as one broker sees it; raises :class:`ClusterError` if reading is refused or fails."""
+        begun, self._handshake = self._handshake, None
+        if begun is not None and (not request.acls or request.acl_principals is not None):
+            self._drop_listing()  # it is of all ACLs, and of now: this reading asks for others, a later one for newer
         listing = self._take_listing() if request.acls else None
         try:
             with timed("handshake"):
-                handshake = handshake_with(self._connection)
+                handshake = handshake_with(self._connection, begun)
             if listing:  # not before: a listing by the client needs a handshake before and after it
                 listing.begin(request.acl_principals)
             seen = visible_names(self._connection) if request.all_topics or request.topic_listing else []
@@ -166,8 +189,21 @@ class KafkaCluster:
                 self._broker_configs = broker_configs(self._connection, [broker.id for broker in handshake.brokers])
         return self._broker_configs
 
+    def _drop_listing(self) -> None:
+        """End the listing that was prepared, if there is one."""
+        listing, self._listing = self._listing, None
+        if listing is not None:
+            listing.stop()
+
     def _take_listing(self) -> AclListing:
         """The listing that was prepared, or a new one; each is used once."""
         self.prepare_listing()
         listing, self._listing = self._listing, None
         return listing or AclListing(self._connection.settings, self._readers)
+
+
+def _list(settings: ClientSettings, listing: AclListing, answered: "Future[Any]") -> None:
+    """Begin a listing after its handshake, in the client's thread. Whoever reads says what failed."""
+    with suppress(Exception):
+        handshake_of(settings, answered.result())
+        listing.begin()

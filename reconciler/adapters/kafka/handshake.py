@@ -1,6 +1,7 @@
 """The first request to a cluster: its id, our rights on it, and whether it has an authorizer."""
 
 import secrets
+from concurrent.futures import Future
 from enum import StrEnum
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from confluent_kafka.admin import (
 from reconciler import model
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.dataclass import dataclass
 from reconciler.ports import ClusterError
 
@@ -85,16 +87,26 @@ _REFUSALS: Final = {
 }
 
 
-def handshake_with(connection: AdminConnection) -> Handshake:
-    """Call DescribeCluster; raises :class:`ClusterError`."""
+def begin_handshake(connection: AdminConnection) -> "Future[Any]":
+    """Call DescribeCluster; :func:`handshake_with` waits for the answer."""
     timeout = connection.settings.request_timeout
-    answer: Any = connection.read(
-        lambda: connection.admin.describe_cluster(include_authorized_operations=True, request_timeout=timeout)
-    )
+    future: Future[Any] = connection.admin.describe_cluster(include_authorized_operations=True, request_timeout=timeout)
+    return future
+
+
+def handshake_with(connection: AdminConnection, begun: "Future[Any] | None" = None) -> Handshake:
+    """Call DescribeCluster, or wait for the call that was ``begun``; raises :class:`ClusterError`."""
+    calls = [begun] if begun is not None else []
+    answer = connection.read(lambda: calls.pop() if calls else begin_handshake(connection))
+    return handshake_of(connection.settings, answer)
+
+
+def handshake_of(settings: ClientSettings, answer: Any) -> Handshake:
+    """The answer to DescribeCluster; raises :class:`ClusterError` where nothing else may be asked of this cluster."""
     if not answer.cluster_id:
         raise ClusterError("cluster_id_missing", "the broker did not return a cluster id")
     # Before anything else is asked: the next request may go to any of these brokers.
-    connection.settings.check_brokers(node.host for node in answer.nodes)
+    settings.check_brokers(node.host for node in answer.nodes)
     operations = answer.authorized_operations
     # A controller of -1 is none: an election is going on (``MetadataResponse.NO_CONTROLLER_ID``).
     return Handshake(

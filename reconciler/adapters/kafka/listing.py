@@ -6,16 +6,13 @@ shards. ``docs/decisions/acl-listing.md`` explains the order.
 
 import marshal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Final
 
-from reconciler.adapters.child_environment import child_environment
-from reconciler.adapters.kafka import codes
+from reconciler.adapters.kafka import codes, reader_process
 from reconciler.adapters.kafka.bindings import ListedAcls, read_rows
 from reconciler.adapters.kafka.first_contact import FIRST_CONTACT_SECONDS
 from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
@@ -25,12 +22,6 @@ from reconciler.dataclass import dataclass
 from reconciler.model.collector import without_collector
 from reconciler.ports import ClusterError
 
-#: Runs one of our modules from our own location: a Spark worker has the code from its job, not installed in its Python.
-_PROGRAM: Final = (
-    "import runpy, sys; root, module = sys.argv[1:]; root in sys.path or sys.path.insert(0, root); "
-    "runpy.run_module(module, run_name='__main__')"
-)
-_ROOT: Final = str(Path(__file__).parents[3])
 #: In addition to the request's timeout: to start, to connect, to pass on the rows.
 _GRACE_SECONDS: Final = 30.0
 
@@ -60,36 +51,23 @@ class ListingResult:
     rules: ReleaseRules = NOTHING_TOLD
 
 
-def start_reader(module: str) -> "subprocess.Popen[bytes]":
-    """Start a process with this reader, which waits for its task on stdin.
-
-    ``-P`` keeps the working directory, which others may write to, off its import path.
-    """
-    isolated = ["-I"] if sys.flags.isolated else ["-P"]
-    return subprocess.Popen(
-        [sys.executable, *isolated, "-W", "ignore", "-c", _PROGRAM, _ROOT, f"reconciler.adapters.kafka.{module}"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=child_environment(),
-    )
-
-
 class ListingProcess:
     """One reader in a process of its own."""
 
     def __init__(self, module: str, task: dict[str, Any]) -> None:
         """Start the process."""
         self._task, self._timeout = dict(task), task["timeout"] + _GRACE_SECONDS
-        self._process = start_reader(module)
+        self._process = reader_process.reader(module)
         self._output = b""
         self._thread = threading.Thread(target=self._talk, daemon=True)
+        self._once = threading.Lock()
 
     def begin(self, principals: str | None = None) -> None:
         """Pass on the task, once; until then the process only loads its libraries."""
-        if self._thread.ident is None:
-            self._task["principals"] = principals
-            self._thread.start()
+        with self._once:  # whoever was told by the client's thread, and whoever waits
+            if self._thread.ident is None:
+                self._task["principals"] = principals
+                self._thread.start()
 
     @property
     def pid(self) -> int:
@@ -292,4 +270,4 @@ def _other_reader(troubles: Sequence[str]) -> str:
 
 
 def _start(reader: AclReader, task: dict[str, Any]) -> ListingProcess:
-    return ListingProcess("message_client" if reader is AclReader.MESSAGES else "client_reader", task)
+    return ListingProcess(reader_process.MESSAGES if reader is AclReader.MESSAGES else "client_reader", task)

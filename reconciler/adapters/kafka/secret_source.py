@@ -11,8 +11,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import Final
 
-import javaproperties
-
 from reconciler.dataclass import dataclass
 from reconciler.model.secret_settings import REFERENCE, has_reference
 
@@ -90,6 +88,8 @@ class SecretSource:
         return self.environment[name]
 
     def _property(self, path: Path, key: str) -> str:
+        import javaproperties  # noqa: PLC0415 - it loads an HTTP client, a mail parser and XML, for few files' sake
+
         try:
             properties = javaproperties.loads(self._read(path))
         except javaproperties.InvalidUEscapeError:

@@ -4,10 +4,12 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from reconciler.adapters.kafka.cluster import connect
 from reconciler.adapters.kafka.listing import SHARDS_GAP, AclListing, AclReader
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.model import (
@@ -28,7 +30,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("new_readers")]
 ONLY_ACLS = ReadRequest(all_topics=False)
 EVERY_READER = [*((reader,) for reader in AclReader), tuple(AclReader)]
 USER, TOKEN, TRANSACTIONAL_ID, LITERAL, ALLOW = 7, 6, 5, 3, 3
-CREATE_TOKENS, DESCRIBE, TWO_PHASE_COMMIT = 13, 8, 15
+TOPIC, READ, CREATE_TOKENS, DESCRIBE, TWO_PHASE_COMMIT = 2, 3, 13, 8, 15
 
 ODD: list[RawAcl] = [
     (USER, "User:carol", LITERAL, "User:odd", "*", CREATE_TOKENS, ALLOW),
@@ -134,6 +136,54 @@ def test_a_listing_made_ready_early_is_the_one_that_is_read(broker: Sandbox, con
         cluster.read(ONLY_ACLS)
     cluster.prepare_listing()
     cluster.close()
+
+
+def test_a_listing_that_was_begun_is_the_first_that_is_read_and_the_next_is_new(
+    broker: Sandbox, connected: Connect, raw_acls: object
+) -> None:
+    assert callable(raw_acls)
+    for reader in AclReader:
+        cluster = connected(broker, "admin", readers=(reader,))
+        cluster.begin_listing()
+        listing = cluster._listing
+        before = cluster.read(ONLY_ACLS)
+        assert listing is not None
+        assert listing.result().reader is reader
+        raw_acls([(TOPIC, f"begun-{reader}", LITERAL, "User:begun", "*", READ, ALLOW)])
+        after = cluster.read(ONLY_ACLS)
+        assert {one.pattern.name for one in after.bindings - before.bindings} == {f"begun-{reader}"}
+
+
+@pytest.mark.parametrize("request_", [replace(ONLY_ACLS, acls=False), replace(ONLY_ACLS, acl_principals="User:carol")])
+def test_a_reading_of_something_else_does_not_use_what_was_begun(
+    broker: Sandbox, connected: Connect, raw_acls: object, request_: ReadRequest
+) -> None:
+    assert callable(raw_acls)
+    raw_acls([(TOPIC, "begun-else", LITERAL, f"User:{name}", "*", READ, ALLOW) for name in ("carol", "alice")])
+    cluster = connected(broker, "admin")
+    cluster.begin_listing()
+    read = {one.entry.principal for one in cluster.read(request_).bindings if one.pattern.name == "begun-else"}
+    assert read == ({"User:carol"} if request_.acls else set())
+    raw_acls([(TOPIC, "begun-later", LITERAL, "User:carol", "*", READ, ALLOW)])
+    assert "begun-later" in {one.pattern.name for one in cluster.read(ONLY_ACLS).bindings}
+
+
+def test_what_goes_wrong_with_a_listing_that_was_begun_the_reading_says(broker: Sandbox, connected: Connect) -> None:
+    refused = connected(broker, "nobody")
+    refused.begin_listing()
+    with pytest.raises(ClusterError, match="not authorized to list ACLs"):
+        refused.read(ONLY_ACLS)
+    settings = settings_of({**broker.settings("admin"), "bootstrap.servers": "127.0.0.1:1"})
+    with connect(settings) as unreachable:
+        unreachable.begin_listing()
+        with pytest.raises(ClusterError, match=r"refuse|answer"):
+            unreachable.read(ONLY_ACLS)
+    closed = connected(broker, "admin")
+    closed.begin_listing()
+    listing = closed._listing
+    closed.close()
+    assert listing is not None
+    assert not Path(f"/proc/{listing.pid}/exe").exists()
 
 
 def test_nothing_is_imported_from_the_working_directory(

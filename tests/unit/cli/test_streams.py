@@ -111,3 +111,25 @@ def test_a_program_that_is_started_finds_its_streams_too(tmp_path: Path) -> None
         timeout=60,
     )
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("preparation", "expected"),
+    [
+        ("atexit.register(print, 'told')", "status\ntold\n"),
+        ("threading.Thread(target=lambda: (time.sleep(0.3), print('finished'))).start()", "status\nfinished\n"),
+        ("threading.Thread(target=time.sleep, args=(60,), daemon=True).start()", "status\n"),
+    ],
+)
+def test_the_end_is_python_s_own(preparation: str, expected: str) -> None:
+    """What waits for it is told, threads that must end are waited for, and nothing that was printed is lost."""
+    program = f"import atexit, threading, time; from reconciler.cli.streams import leave; {preparation}"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}; print('status'); leave(5)"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (5, expected, "")
