@@ -58,13 +58,17 @@ class Authorizer:
         kafka_version: KafkaVersion | None = None,
         *,
         opaque: Iterable[OpaqueBinding] = (),
+        notes: Mapping[AclBinding, Note] | None = None,
     ) -> None:
-        """Index the bindings: about 0.25 s for 100,000. Name tables are compiled on first use."""
+        """Index the bindings: about 0.25 s for 100,000. Name tables are compiled on first use.
+
+        ``notes`` are about some of the bindings, where ``bindings`` itself is no mapping to them.
+        """
         opaque = tuple(opaque)
-        known = bindings if isinstance(bindings, Mapping) else frozenset(bindings)
+        known = bindings if isinstance(bindings, Mapping | frozenset) else frozenset(bindings)
         version = known_release(kafka_version)
         interpretations = interpret(known, opaque, version, allow_everyone_if_no_acl_found)
-        sources = Sources(bindings if isinstance(bindings, Mapping) else {}, opaque)
+        sources = Sources(notes or (bindings if isinstance(bindings, Mapping) else {}), opaque)
         self._setup(interpretations, frozenset(super_users), sources, BrokerDefects(interpretations.bindings))
 
     def _setup(

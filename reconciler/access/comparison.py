@@ -10,10 +10,11 @@ from typing import Final, NamedTuple
 
 from reconciler.access.by_resource_type import may_on_some_resource
 from reconciler.access.hosts import HostClass, Hosts, host_classes
-from reconciler.access.index import BindingGroup, inside
+from reconciler.access.index import BindingGroup
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.name_set import ASTERISK_NAMES, NameSet, literal
 from reconciler.access.names import has_names, shortest_name
+from reconciler.access.nested_names import inside
 from reconciler.access.operations import EVERY, bits, supported
 from reconciler.access.region import Region
 from reconciler.access.regions import EffectAt, NodeTree, RegionClasses, Regions

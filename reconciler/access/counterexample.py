@@ -14,10 +14,10 @@ from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.evidence import host_matches
 from reconciler.access.grants import OperationGrant, OperationGrants
 from reconciler.access.hosts import HostClass, host_classes
-from reconciler.access.index import inside
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet, literal, names_of
 from reconciler.access.names import shortest_name
+from reconciler.access.nested_names import inside
 from reconciler.access.operations import DENIED
 from reconciler.access.principal_selection import PrincipalSelection
 from reconciler.model import (

@@ -8,9 +8,9 @@ from typing import Final
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison, RegionEffect
 from reconciler.access.hosts import Hosts
-from reconciler.access.index import outermost
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.name_set import ALL_NAMES, NameSet, names_of
+from reconciler.access.nested_names import outermost
 from reconciler.access.operations import operations_in
 from reconciler.access.region import Region
 from reconciler.access.unnamed_principal import unnamed_principal

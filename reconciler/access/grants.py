@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reconciler.access.index import Index, inside
+from reconciler.access.index import Index
 from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet
+from reconciler.access.nested_names import inside
 from reconciler.access.operations import IMPLIED
 from reconciler.model import AclOperation, ResourceType
 

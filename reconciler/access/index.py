@@ -3,22 +3,26 @@
 ``with_changes`` copies only the groups that changed and reuses the compiled tables of the others.
 """
 
-from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Final, TypeAlias
 
 from reconciler.access.host_index import HostIndex
 from reconciler.access.hosts import IpRange, address, address_range
+from reconciler.access.name_coverage import NameCoverage
 from reconciler.access.name_index import NameIndex
 from reconciler.access.name_set import NameSet, names_of
+from reconciler.access.nested_names import inside
 from reconciler.access.operations import ENTRY_MASKS
-from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, ResourceType
+from reconciler.access.principal_index import PrincipalIndex
+from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, ResourcePattern, ResourceType
 from reconciler.model.kafka_release import KafkaVersion
 
 #: A resource type and a principal.
 GroupKey: TypeAlias = tuple[ResourceType, str]
 _VIEWS = 65_536
+_PATTERN: Final = itemgetter(0)
 
 
 class BindingGroup:
@@ -146,7 +150,7 @@ class Index:
         """Who has bindings on which resource type."""
         return self._groups.keys()
 
-    def bindings(self, resource_type: ResourceType, principal: str) -> Collection[AclBinding]:
+    def bindings(self, resource_type: ResourceType, principal: str) -> Sequence[AclBinding]:
         """One principal's own bindings on one type."""
         return self._groups.get((resource_type, principal), ())
 
@@ -181,103 +185,26 @@ class Index:
             key for key, old, new in found if old is not new and (old is None or new is None or set(old) != set(new))
         )
 
-    def principals(self, resource_type: ResourceType) -> "PrincipalIndex":
+    def principals(self, resource_type: ResourceType) -> PrincipalIndex:
         """Who has bindings on which names of one type; principals without a colon are left out."""
         if resource_type not in self._principals:
-            found: dict[NameSet, set[str]] = {}
-            for kind, principal in self._groups:
-                group = self.group(kind, principal) if kind is resource_type and ":" in principal else None
-                for key in group.ordered if group is not None else ():
-                    found.setdefault(key, set()).add(principal)
-            self._principals[resource_type] = PrincipalIndex(found)
+            # Asked for again each time: the bindings themselves are kept once.
+            self._principals[resource_type] = PrincipalIndex(partial(self._patterns_of, resource_type))
         return self._principals[resource_type]
 
-    def coverage(self, resource_type: ResourceType) -> "NameCoverage":
-        """The names of one type that some binding matches; compiled for all types at once."""
-        if not self._coverage:
-            keys: dict[ResourceType, Counter[NameSet]] = {kind: Counter() for kind in ResourceType}
-            for pattern, count in Counter(binding[0] for binding in self).items():
-                keys[pattern.resource_type][names_of(pattern)] += count
-            self._coverage = {kind: NameCoverage(found) for kind, found in keys.items()}
+    def _patterns_of(self, resource_type: ResourceType) -> Iterator[tuple[str, Iterable[ResourcePattern]]]:
+        for (kind, principal), group in self._groups.items():
+            if kind is resource_type and ":" in principal:
+                yield principal, map(_PATTERN, group)
+
+    def knows(self, principal: str) -> bool:
+        """Whether a binding names this principal."""
+        return any((kind, principal) in self._groups for kind in ResourceType)
+
+    def coverage(self, resource_type: ResourceType) -> NameCoverage:
+        """The names of one type that some binding matches."""
+        if resource_type not in self._coverage:
+            of_type = (group for (kind, _), group in self._groups.items() if kind is resource_type)
+            patterns = {binding[0] for group in of_type for binding in group}
+            self._coverage[resource_type] = NameCoverage(map(names_of, patterns))
         return self._coverage[resource_type]
-
-
-class PrincipalIndex:
-    """Principals by the name sets that they have bindings on."""
-
-    __slots__ = ("_by_names", "_ordered")
-
-    def __init__(self, by_names: dict[NameSet, set[str]]) -> None:
-        """Sort the name sets."""
-        self._by_names = by_names
-        self._ordered = sorted(by_names)
-
-    def meeting(self, zones: list[NameSet]) -> set[str]:
-        """Principals with a binding that shares a name with one of ``zones``."""
-        found: set[str] = set()
-        for zone in zones:
-            # Every set around a zone is a prefix of its text, so look those up instead of scanning all sets.
-            outer = [NameSet(zone.text[:length]) for length in range(len(zone.text) + 1)]
-            for key in [*outer, *inside(self._ordered, zone)]:
-                found.update(self._by_names.get(key, ()))
-        return found
-
-
-class NameCoverage:
-    """Names that some binding matches, whatever its principal, host, operation and permission."""
-
-    __slots__ = ("_table", "keys", "ordered")
-
-    def __init__(self, keys: Iterable[NameSet]) -> None:
-        """Compile the name sets."""
-        self.keys = frozenset(keys)
-        self.ordered = sorted(self.keys)
-        self._table = NameIndex(dict.fromkeys(self.keys, 1))
-
-    def covers(self, key: NameSet) -> bool:
-        """Whether every name of ``key`` is covered. No finite set of longer names covers a prefix."""
-        return self._table.at_names(key) != 0
-
-    def covers_name(self, name: str) -> bool:
-        """Whether some binding's pattern matches ``name``."""
-        return self._table.at(name) != 0
-
-    def within(self, key: NameSet) -> list[NameSet]:
-        """The sets inside ``key``, itself included, in order."""
-        return inside(self.ordered, key)
-
-
-def outermost(keys: Iterable[NameSet]) -> list[NameSet]:
-    """The sets that no other one contains, sorted."""
-    found: list[NameSet] = []
-    # A set sorts before its subsets, so the last outermost set is the only one that can contain the next.
-    for key in sorted(keys):
-        if not found or not found[-1].contains(key):
-            found.append(key)
-    return found
-
-
-def meets(ordered: list[NameSet], disjoint: list[NameSet]) -> list[NameSet]:
-    """What each set of the first list shares with each of the second, which are ``outermost`` ones."""
-    found = []
-    for key in ordered:
-        at = bisect_right(disjoint, key)
-        if at and disjoint[at - 1].contains(key):
-            found.append(key)
-        else:
-            found.extend(inside(disjoint, key))
-    return found
-
-
-def inside(ordered: list[NameSet], key: NameSet) -> list[NameSet]:
-    """The sets of a sorted list that are inside ``key``."""
-    if key.literal:
-        start = bisect_left(ordered, key)
-        return [key] if start < len(ordered) and ordered[start] == key else []
-    if not key.text:
-        return ordered
-    start = bisect_left(ordered, key)
-    end = start
-    while end < len(ordered) and ordered[end].text.startswith(key.text):
-        end += 1
-    return ordered[start:end]

@@ -10,12 +10,13 @@ after. For one request, one operation and one of the two rights that some APIs a
 one of the readings, or the guess denies before and after and nothing changes (``reconciler.access.possible``).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from reconciler.access.hosts import RANGES_SINCE, address_range
-from reconciler.access.index import Index, NameCoverage
+from reconciler.access.index import GroupKey, Index
+from reconciler.access.name_coverage import NameCoverage
 from reconciler.access.name_set import NameSet
 from reconciler.access.opaque import as_binding, covering, widest
 from reconciler.access.operations import EVERY, permitted
@@ -105,6 +106,23 @@ class Interpretations(NamedTuple):
         """Those that are known to exist, whatever their hosts mean."""
         return (*self.certain, *self.doubtful) if self.doubtful else self.certain
 
+    def group_keys(self) -> Iterable[GroupKey]:
+        """Who has such bindings on which resource type, each once."""
+        if not self.doubtful:
+            return self.certain.group_keys()
+        return {
+            *self.certain.group_keys(),
+            *((one.pattern.resource_type, one.entry.principal) for one in self.doubtful),
+        }
+
+    def bindings_of(self, kind: ResourceType, principal: str) -> Sequence[AclBinding]:
+        """One principal's on one resource type."""
+        found = self.certain.bindings(kind, principal)
+        if not self.doubtful:
+            return found
+        more = (one for one in self.doubtful if (one.pattern.resource_type, one.entry.principal) == (kind, principal))
+        return (*found, *more)
+
     def with_changes(self, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> "Interpretations":
         """Both interpretations with the same changes."""
         added, removed = tuple(added), tuple(removed)
@@ -147,7 +165,7 @@ def _each(
 
 
 def interpret(
-    bindings: Iterable[AclBinding],
+    bindings: Collection[AclBinding],
     opaque: Iterable[OpaqueBinding],
     version: KafkaVersion | None,
     default_allow: bool | None,
@@ -156,7 +174,9 @@ def interpret(
     if version is None:
         # 4.3 and 4.4 differ in ranges alone, so all else is judged by the rules of 4.4.
         read = [(entry, as_binding(entry)) for entry in opaque]
-        bindings = (*bindings, *(binding for _, binding in read if binding is not None))
+        named = [binding for _, binding in read if binding is not None]
+        # As they are, where nothing is to be added or taken away: there may be millions.
+        bindings = {*bindings, *named} if named else bindings
         opaque = [entry for entry, binding in read if binding is None]
         doubtful = frozenset(filter(_may_be_range, bindings))
         settled = [binding for binding in bindings if binding not in doubtful] if doubtful else bindings

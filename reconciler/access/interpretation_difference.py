@@ -6,10 +6,12 @@ Only what differs in the entries is compared, so that a difference of a few bind
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
+from reconciler.access.by_resource_type import PROBE
 from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison, RegionEffect
-from reconciler.access.index import changed_keys, meets, outermost
+from reconciler.access.index import changed_keys
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.name_set import ALL_NAMES, NameSet
+from reconciler.access.nested_names import meets, outermost
 from reconciler.access.operations import DENIED
 from reconciler.access.work import ROW
 from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
@@ -58,8 +60,8 @@ class InterpretationDifference:
         elif before.default_allow and any(changed is kind for changed, _ in self._changed):
             old, new = before.coverage(kind), after.coverage(kind)
             # A new pattern inside a covered one changes nothing, and neither does removing such a pattern.
-            yield from (key for key in new.keys - old.keys if not old.covers(key))
-            yield from (key for key in old.keys - new.keys if not new.covers(key))
+            yield from new.newly(old)
+            yield from old.newly(new)
         # CREATE and DELETE on CLUSTER apply to every topic (ControllerApis.createTopics, deleteTopics).
         if kind is ResourceType.TOPIC and self._cluster_changes(self.comparison.unnamed):
             yield ALL_NAMES
@@ -69,8 +71,10 @@ class InterpretationDifference:
     def _idempotence_may_change(self, principal: str) -> bool:
         """Whether WRITE on topics changes: it also permits to start an idempotent producer."""
         open_by_default = any(one.default_allow for pair in self._pairs for one in pair)
-        if principal == WILDCARD_PRINCIPAL and open_by_default:
-            return bool(self._everyone[ResourceType.TOPIC])
+        # Of the names that default-allow opens and closes, brokers ask about one only; else entries decide.
+        zones = self._everyone[ResourceType.TOPIC] if principal == WILDCARD_PRINCIPAL and open_by_default else ()
+        if any(zone.matches(PROBE) for zone in zones):
+            return True
         changed = (ResourceType.TOPIC, principal) in self._changed
         return changed and bool(self._changed_keys(ResourceType.TOPIC, principal, _WRITE))
 

@@ -67,7 +67,7 @@ def _one_by_one(authorizer: Authorizer, removals: list[Removal]) -> Minimised:
 
 
 def _superfluous(authorizer: Authorizer) -> list[Removal]:
-    covering = Covering(authorizer.bindings, authorizer.covering_version)
+    covering = Covering(authorizer.interpretations.bindings_of, authorizer.covering_version)
     idle = IdleDenies(authorizer)
     found = []
     # Narrow patterns first: of two equivalent bindings the wider one stays.

@@ -7,8 +7,8 @@ from reconciler.access.index import Index
 
 def unnamed_principal(indexes: Iterable[Index], taken: Container[str] = ()) -> str:
     """``User:anyone-else``, with ``-`` appended as long as a binding or ``taken`` names it."""
-    known = {principal for index in indexes for _, principal in index.group_keys()}
+    known = tuple(indexes)
     name = "User:anyone-else"
-    while name in known or name in taken:
+    while name in taken or any(index.knows(name) for index in known):
         name += "-"
     return name

@@ -37,7 +37,7 @@ COLORS: Final = ("auto", "always", "never")
 class Settings:
     """How this run of the program speaks to whoever started it.
 
-    ``document`` writes what ``--output`` other than text asks for, ``rows`` if that is a table or CSV.
+    ``document`` writes what ``--output`` other than text asks for, in pieces, ``rows`` if that is a table or CSV.
     ``project`` is the project file, once it was read.
     ``held`` is text for a person that waits for a pager, ``None`` where it goes out at once.
     """
@@ -46,7 +46,7 @@ class Settings:
     quiet: bool = False
     verbose: bool = False
     no_pager: bool = False
-    document: Callable[[Any], str] | None = None
+    document: Callable[[Any], Iterable[str]] | None = None
     rows: bool = False
     project: tuple[Any] | None = None
     held: list[str] | None = None
@@ -121,7 +121,8 @@ def write(text: str) -> None:
 
 def out_json(document: Any) -> None:
     """Data for a program, on stdout: one JSON document, keys in order; or what else ``--output`` asks for."""
-    write((settings.document or _json)(document))
+    for piece in settings.document(document) if settings.document is not None else (_json(document),):
+        write(piece)
 
 
 def _json(document: Any) -> str:

@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -73,10 +73,10 @@ def listing_option(*lists: str) -> Decorator:
         from reconciler.report import output_forms as forms
 
         tree = forms.lists_at(*lists)
-        forms_of: dict[str, Callable[[Any], str]] = {
-            "yaml": forms.yaml_text,
-            "table": lambda document: forms.table_text(document, tree),
-            "csv": lambda document: forms.csv_text(document, tree),
+        forms_of: dict[str, Callable[[Any], Iterable[str]]] = {
+            "yaml": lambda document: [forms.yaml_text(document)],
+            "table": lambda document: [forms.table_text(document, tree)],
+            "csv": lambda document: forms.csv_pieces(document, tree),
         }
         form = forms_of[value]
         settings.document = lambda document: form(forms.plain(document))

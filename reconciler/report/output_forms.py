@@ -5,10 +5,9 @@ themselves (the cluster, the condition); what has an empty list is a row of its 
 """
 
 import csv
-import io
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import yaml
 
@@ -21,6 +20,8 @@ Row: TypeAlias = dict[str, Any]
 #: Which fields of a document are lists of rows, ``{"states": {"findings": "value"}}``, and the column of items that are
 #: single values.
 Lists: TypeAlias = "Mapping[str, Lists | str]"
+#: So many rows are written at once.
+_PIECE: Final = 1_000
 
 
 def lists_at(*paths: str) -> Lists:
@@ -35,9 +36,27 @@ def lists_at(*paths: str) -> Lists:
     return tree
 
 
+class Made:
+    """A list of a document whose items are made each time that somebody goes through it: there may be millions.
+
+    The items are plain: objects of texts, numbers and truth values.
+    """
+
+    def __init__(self, items: Callable[[], Iterator[Row]]) -> None:
+        """``items`` gives the same each time."""
+        self._items = items
+
+    def __iter__(self) -> Iterator[Row]:
+        """Makes them."""
+        return self._items()
+
+
 def plain(document: Any) -> Any:
-    """The document as JSON has it: no types of ours, no tuples."""
-    return json.loads(json.dumps(document))
+    """The document as JSON has it: no types of ours, no tuples. Its own lists that are :class:`Made` stay so."""
+    if not isinstance(document, dict):
+        return json.loads(json.dumps(document))
+    made = {name: value for name, value in document.items() if isinstance(value, Made)}
+    return json.loads(json.dumps({name: value for name, value in document.items() if name not in made})) | made
 
 
 def yaml_text(document: Any) -> str:
@@ -48,17 +67,33 @@ def yaml_text(document: Any) -> str:
 
 def csv_text(document: Any, lists: Lists) -> str:
     """Rows with a heading; no cell is a formula for a spreadsheet."""
+    return "".join(csv_pieces(document, lists))
+
+
+def csv_pieces(document: Any, lists: Lists) -> Iterator[str]:
+    """The same in pieces, of which one is in memory at a time."""
     columns, rows = _table(document, lists)
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
+    lines: list[str] = []
+    writer = csv.writer(_Lines(lines.append), lineterminator="\n")
     writer.writerow([unformulaic(name) for name in columns])
-    writer.writerows([unformulaic(text) for text in row] for row in rows)
-    return file.getvalue()
+    for row in rows:
+        writer.writerow([unformulaic(text) for text in row])
+        if len(lines) >= _PIECE:
+            yield "".join(lines)
+            lines.clear()
+    yield "".join(lines)
+
+
+class _Lines(NamedTuple):
+    """What the writer of the standard library takes for a file."""
+
+    write: Callable[[str], object]
 
 
 def table_text(document: Any, lists: Lists) -> str:
     """Rows in columns; a column that says the same in each of several rows is said once, above them."""
-    columns, rows = _table(document, lists)
+    columns, found = _table(document, lists)
+    rows = list(found)
     same = [len(rows) > 1 and len({row[number] for row in rows}) == 1 for number in range(len(columns))]
     above = [(name, rows[0][number]) for number, name in enumerate(columns) if same[number]]
     kept = [number for number in range(len(columns)) if not same[number]]
@@ -67,13 +102,17 @@ def table_text(document: Any, lists: Lists) -> str:
     return "".join(f"{line}\n" for line in (*said, *table))
 
 
-def _table(document: Any, lists: Lists) -> tuple[list[str], list[list[str]]]:
+def _table(document: Any, lists: Lists) -> tuple[list[str], Iterator[list[str]]]:
+    """The columns, and the rows one after the other."""
     if "columns" in document:  # a table already
         columns = document["columns"]
-        return columns, [[_text(value) for value in row] for row in document["rows"]]
-    rows = list(_rows(document, lists, {}))
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return names, [[_cell(name, row) for name in names] for row in rows]
+        return columns, ([_text(value) for value in row] for row in document["rows"])
+    # Twice through the rows rather than all of them at once.
+    names: dict[str, None] = {}
+    for row in _rows(document, lists, {}):
+        if not row.keys() <= names.keys():
+            names.update(dict.fromkeys(row))
+    return list(names), ([_cell(name, row) for name in names] for row in _rows(document, lists, {}))
 
 
 def _rows(item: Any, lists: Lists, above: Row) -> Iterator[Row]:

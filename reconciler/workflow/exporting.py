@@ -15,6 +15,7 @@ from reconciler.report.export import Export, ExportStyle, cluster_document, expo
 from reconciler.report.export.file_names import document_name
 from reconciler.report.export.layout import Layout, places
 from reconciler.report.export.ownership_draft import DRAFT_FILE, ownership_draft
+from reconciler.report.output_forms import Made
 from reconciler.workflow.clusters import Target, open_any
 from reconciler.workflow.options import ConnectionOptions, Tell, ignore
 
@@ -66,8 +67,9 @@ class Exported:
 
     def listing(self) -> dict[str, Any]:
         """A snapshot's document for lists: a binding, a topic, a quota each with fields of its own."""
-        document = json.loads(self.snapshot())
-        bindings = [BINDING.write(binding) for binding in sorted(self.state.bindings)]
+        document = json.loads(snapshot_text(replace(self.state, bindings=frozenset())))
+        ordered = sorted(self.state.bindings)
+        bindings = Made(lambda: map(BINDING.write, ordered))
         topics = [{name: topic[name] for name in topic if name != "replicaAssignments"} for topic in document["topics"]]
         unreadable = [{"name": name, "reason": why} for name, why in self.state.unreadable_topics.items()]
         return {**document, "bindings": bindings, "topics": topics, "unreadableTopics": unreadable}
@@ -102,13 +104,14 @@ def _in_scope(state: ClusterState, target: Target) -> ClusterState:
     marked = {mark for mark, marker in markers(state.bindings).items() if marker.bridge in state.bindings}
     going_on = {binding for leftover in target.going_on(state) for binding in leftover.bindings} - marked
     names = (name for name in state.topics if name not in INTERNAL_TOPICS)
+    others = [
+        binding
+        for binding in state.bindings
+        if not scope.owns(binding) and (binding in going_on or not is_reserved(binding.pattern.name))
+    ]
     return replace(
         state,
-        bindings=frozenset(
-            binding
-            for binding in state.bindings
-            if scope.owns(binding) or (is_reserved(binding.pattern.name) and binding not in going_on)
-        ),
+        bindings=state.bindings.difference(others) if others else state.bindings,
         topics={name: state.topics[name] for name in names if scope.owns_topic(name, declared=True)},
         listings={kind: _listed_in_scope(listing, scope) for kind, listing in state.listings.items()},
     )

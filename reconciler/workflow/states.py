@@ -165,13 +165,18 @@ def live_access(
         view = AccessView(
             target.name,
             Basis.SNAPSHOT if isinstance(target.cluster, SnapshotCluster) else Basis.LIVE,
-            authorizer(declaration, {binding: said.get(binding) for binding in state.bindings}, state),
+            authorizer(declaration, state.bindings, state, _only_live(said, state)),
             tuple(sorted(state.topics)) if all_topics and state.topic_gap is None else None,
             claimed_facts(declaration) if declaration is not None else ClaimedFacts(),
             unseen=declaration.flavor.unseen if declaration is not None else (),
             beside=beside_live(state, only_scram=scram) if beside else None,
         )
         return AccessState(view, manifests, declaration, wanted, state, tested)
+
+
+def _only_live(said: Mapping[AclBinding, Declaration], state: ClusterState) -> Mapping[AclBinding, Declaration]:
+    """What manifests say of bindings that are there."""
+    return said if said.keys() <= state.bindings else {b: note for b, note in said.items() if b in state.bindings}
 
 
 def with_desired(found: AccessState) -> AccessView:
@@ -188,17 +193,29 @@ def with_desired(found: AccessState) -> AccessView:
 
 def authorizer(
     declaration: ClusterDeclaration | None,
-    bindings: Mapping[AclBinding, Declaration | None],
+    bindings: Mapping[AclBinding, Declaration | None] | frozenset[AclBinding],
     live: ClusterState | None = None,
+    said: Mapping[AclBinding, Declaration] | None = None,
 ) -> Authorizer:
-    """The authorizer of a cluster with these bindings; what its document and its live state do not say is unknown."""
+    """The authorizer of a cluster with these bindings; what its document and its live state do not say is unknown.
+
+    ``said`` is what is declared of some of them, where ``bindings`` is a set.
+    """
+    # Sentinels and markers permit nobody anything; any other binding on a reserved name does.
+    harmless = {b for b in bindings if is_reserved(b.pattern.name) and is_harmless(b)}
+    if harmless:
+        said = {b: note for b, note in said.items() if b not in harmless} if said else said
+        if isinstance(bindings, frozenset):
+            bindings -= harmless
+        else:
+            bindings = {b: note for b, note in bindings.items() if b not in harmless}
     return Authorizer(
-        # Sentinels and markers permit nobody anything; any other binding on a reserved name does.
-        {b: note for b, note in bindings.items() if not (is_reserved(b.pattern.name) and is_harmless(b))},
+        bindings,
         declaration.super_users if declaration else (),
         declaration.allow_everyone_if_no_acl_found if declaration else None,
         live.kafka_version if live else declared_version(declaration),
         opaque=live.opaque if live else (),
+        notes=said,
     )
 
 

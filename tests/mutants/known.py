@@ -143,8 +143,8 @@ KNOWN: Final = (
     ),
     Mutant(
         "plan/review/transition.py",
-        "if not is_reserved(binding.pattern.name)]",
-        "]",
+        "live.bindings.difference(own) if own else live.bindings",
+        "live.bindings",
         "sentinels and marks give nobody access",
         _REVIEW,
     ),

@@ -1,6 +1,6 @@
 """Which bindings cover another: bindings that make it redundant, DENYs over an ALLOW, DENYs without effect."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -49,43 +49,67 @@ def _effect(
     return (mask >> DENIED if permission_type is AclPermissionType.DENY else mask | mask >> IMPLIED) & kept & EVERY
 
 
-#: A resource type, a principal, and the names of a pattern.
-_Place: TypeAlias = tuple[ResourceType, str, NameSet]
+#: The bindings of a principal on a resource type.
+BindingsOf: TypeAlias = Callable[[ResourceType, str], Collection[AclBinding]]
+
+
+class _Table:
+    """One principal's bindings on one type by their names."""
+
+    __slots__ = ("by_names", "lengths")
+
+    def __init__(self, bindings: Iterable[AclBinding]) -> None:
+        self.by_names: dict[NameSet, set[AclBinding]] = {}
+        for binding in bindings:
+            self.by_names.setdefault(names_of(binding[0]), set()).add(binding)
+        # Look up by the lengths that a principal's prefixes have: there are fewer than prefixes of a long name.
+        self.lengths = {len(key.text) for key in self.by_names if not key.literal}
+
+    def containing(self, key: NameSet) -> Iterator[set[AclBinding]]:
+        """The bindings on each name set that may contain ``key``."""
+        yield self.by_names.get(key, set())
+        for length in self.lengths:
+            if length <= len(key.text) and (outer := NameSet(key.text[:length])) != key:
+                yield self.by_names.get(outer, set())
 
 
 class Covering:
     """Bindings by principal and pattern, to find those around another one."""
 
-    __slots__ = ("_around", "_by_place", "_last", "_lengths", "version")
+    __slots__ = ("_around", "_bindings_of", "_last", "_remembered", "_removed", "_tables", "version")
 
-    def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
-        """Group the bindings by type, principal and name set."""
+    def __init__(self, bindings_of: BindingsOf, version: KafkaVersion, remembered: int | None = None) -> None:
+        """Nothing is grouped yet.
+
+        The tables of ``remembered`` principals are kept, else of all: whoever asks about one principal after the other
+        needs no more than one.
+        """
         self.version = version
-        self._by_place: dict[_Place, set[AclBinding]] = {}
-        # Look up by the lengths that a principal's prefixes have: there are fewer than prefixes of a long name.
-        self._lengths: dict[tuple[ResourceType, str], set[int]] = {}
+        self._bindings_of = bindings_of
+        self._remembered = remembered
+        self._tables: dict[tuple[ResourceType, str], _Table] = {}
+        self._removed: set[AclBinding] = set()
         #: Of the place that was asked about last: in order, neighbours on one pattern come together.
-        self._last: _Place | None = None
+        self._last: tuple[ResourceType, str, NameSet] | None = None
         self._around: list[AclBinding] = []
-        for binding in bindings:
-            place = self._place(binding)
-            found = self._by_place.get(place)
-            if found is not None:
-                found.add(binding)
-                continue
-            self._by_place[place] = {binding}
-            kind, who, key = place
-            if not key.literal:
-                self._lengths.setdefault((kind, who), set()).add(len(key.text))
 
-    @staticmethod
-    def _place(binding: AclBinding) -> _Place:
-        pattern = binding[0]
-        return pattern[0], binding[1][0], names_of(pattern)
+    def _table(self, kind: ResourceType, who: str) -> _Table:
+        found = self._tables.get((kind, who))
+        if found is None:
+            # That of everybody is asked for with each other one.
+            if self._remembered is not None and len(self._tables) > self._remembered:
+                kept = [place for place in self._tables if place[1] == WILDCARD_PRINCIPAL]
+                self._tables = {place: self._tables[place] for place in kept}
+            there = self._bindings_of(kind, who)
+            found = self._tables[kind, who] = _Table(b for b in there if b not in self._removed)
+        return found
 
     def remove(self, binding: AclBinding) -> None:
         """Remove a binding."""
-        self._by_place[self._place(binding)].discard(binding)
+        self._removed.add(binding)
+        table = self._tables.get((binding.pattern.resource_type, binding.entry.principal))
+        if table is not None:
+            table.by_names[names_of(binding.pattern)].discard(binding)
         self._last = None
 
     def around(self, binding: AclBinding, permission_type: AclPermissionType) -> list[AclBinding]:
@@ -100,25 +124,18 @@ class Covering:
 
     def _neighbours(self, binding: AclBinding) -> list[AclBinding]:
         """What its principal and ``User:*`` have on patterns around the binding's own, sorted."""
-        place = self._place(binding)
+        pattern = binding[0]
+        place = pattern[0], binding[1][0], names_of(pattern)
         if place != self._last:
             kind, who, key = place
             found: set[AclBinding] = set()
             for one in dict.fromkeys((who, WILDCARD_PRINCIPAL)):
-                for names in self._containing(kind, one, key):
-                    there = self._by_place.get((kind, one, names))
+                for there in self._table(kind, one).containing(key):
                     # All of one place have one pattern.
-                    if there and covers(next(iter(there)).pattern, binding.pattern):
+                    if there and covers(next(iter(there)).pattern, pattern):
                         found |= there
             self._last, self._around = place, sorted(found)
         return self._around
-
-    def _containing(self, kind: ResourceType, who: str, key: NameSet) -> Iterator[NameSet]:
-        """The name sets of a principal that may contain ``key``."""
-        yield key
-        for length in self._lengths.get((kind, who), ()):
-            if length <= len(key.text):
-                yield NameSet(key.text[:length])
 
     def _host_covers(self, outer: str, inner: str) -> bool:
         return outer in (WILDCARD, inner) or is_within(inner, [outer], self.version)

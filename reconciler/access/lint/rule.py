@@ -1,7 +1,7 @@
 """A lint rule: its code, severity, documentation and check in one value, and what a check may look at."""
 
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.lint.covering import Covering
 from reconciler.dataclass import dataclass
-from reconciler.model import APACHE, AclBinding, AclPermissionType, Origin, ResourceType
+from reconciler.model import APACHE, WILDCARD_PRINCIPAL, AclBinding, AclPermissionType, Origin, ResourceType
 
 #: What :attr:`LintState.names` calls principals.
 PRINCIPAL: Final = "principal"
@@ -39,7 +39,7 @@ class LintState:
         """The same bindings where facts about the cluster are in doubt (:meth:`Authorizer.doubting`)."""
         other = replace(self, authorizer=authorizer)
         # What is known of the bindings alone stays, and costs most.
-        kept = ("bindings", "allows", "names", "covering", "redundant")
+        kept = ("bindings", "allows", "names", "redundant", "shadowed")
         other.__dict__.update((name, self.__dict__[name]) for name in kept if name in self.__dict__)
         return other
 
@@ -54,9 +54,37 @@ class LintState:
         return tuple(one for one in self.bindings if one.entry.permission_type is AclPermissionType.ALLOW)
 
     @cached_property
-    def covering(self) -> Covering:
-        """The bindings, indexed for the question which of them cover another one."""
-        return Covering(self.bindings, self.authorizer.covering_version)
+    def redundant(self) -> dict[AclBinding, tuple[AclBinding, ...]]:
+        """Redundant bindings, each with those that cover it. Other rules about coverage leave these out."""
+        covering = self._covering
+        found = ((one, covering.redundancy(one)) for group in self._groups() for one in sorted(group))
+        return dict(sorted((one, by) for one, by in found if by))
+
+    @cached_property
+    def shadowed(self) -> dict[AclBinding, tuple[AclBinding, ...]]:
+        """ALLOWs that are not redundant and that DENYs cover, each with those."""
+        covering, deny = self._covering, AclPermissionType.DENY
+        of = self.authorizer.interpretations.bindings_of
+        denying = {kind for kind in ResourceType if any(one[1][3] is deny for one in of(kind, WILDCARD_PRINCIPAL))}
+        found = (
+            (one, covering.shadow(one))
+            for group in self._groups()
+            if group[0][0][0] in denying or any(one[1][3] is deny for one in group)
+            for one in sorted(group)
+            if one[1][3] is not deny and one not in self.redundant
+        )
+        return dict(sorted((one, by) for one, by in found if by))
+
+    @property
+    def _covering(self) -> Covering:
+        """The bindings, asked for those that cover another one: of one principal after the other."""
+        return Covering(self.authorizer.interpretations.bindings_of, self.authorizer.covering_version, remembered=1)
+
+    def _groups(self) -> Iterator[Sequence[AclBinding]]:
+        """The bindings of each principal on each resource type."""
+        interpretations = self.authorizer.interpretations
+        for kind, principal in interpretations.group_keys():
+            yield interpretations.bindings_of(kind, principal)
 
     @cached_property
     def names(self) -> dict[str, dict[str, AclBinding]]:
@@ -68,12 +96,6 @@ class LintState:
             principals.setdefault(entry[0], binding)
             by_type[pattern[0]].setdefault(pattern[1], binding)
         return {what: used for what, used in found.items() if used}
-
-    @cached_property
-    def redundant(self) -> dict[AclBinding, tuple[AclBinding, ...]]:
-        """Redundant bindings, each with those that cover it. Other rules about coverage leave these out."""
-        found = ((binding, self.covering.redundancy(binding)) for binding in self.bindings)
-        return {binding: by for binding, by in found if by}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Final
 
 from reconciler.access import AccessDifference, Authorizer, DifferenceRow, KafkaVersion, NameSet, Region
 from reconciler.access.hosts import ANY_HOST, is_dead
-from reconciler.access.index import inside
 from reconciler.access.name_set import ASTERISK_NAMES, names_of
+from reconciler.access.nested_names import inside
 from reconciler.access.region import less
 from reconciler.model import (
     CLUSTER_NAME,

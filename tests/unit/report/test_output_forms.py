@@ -6,7 +6,7 @@ import json
 
 import yaml
 
-from reconciler.report.output_forms import csv_text, lists_at, plain, table_text, yaml_text
+from reconciler.report.output_forms import Made, csv_pieces, csv_text, lists_at, plain, table_text, yaml_text
 
 _LISTS = lists_at("states.holders", "states.superUsers=principal")
 _DOCUMENT = {
@@ -64,6 +64,15 @@ def test_a_table_says_once_what_all_rows_share() -> None:
 def test_a_document_that_is_a_table_stays_one() -> None:
     document = {"run": "r", "columns": ["cluster", "n"], "rows": [["a", 1], ["b", None]]}
     assert csv_text(document, lists_at("rows")) == "cluster,n\na,1\nb,\n"
+
+
+def test_rows_that_are_made_one_at_a_time_read_like_a_list() -> None:
+    rows = [{"name": f"={number}"} | ({"more": "x"} if number == 2_500 else {}) for number in range(3_000)]
+    made, lists = {"rows": Made(lambda: iter(rows)), "n": 1}, lists_at("rows")
+    pieces = list(csv_pieces(plain(made), lists))
+    assert "".join(pieces) == csv_text({"rows": rows}, lists)
+    assert max(map(len, pieces)) < len("".join(pieces)) / 2
+    assert table_text(plain(made), lists) == table_text({"rows": rows}, lists)
 
 
 def test_yaml_is_the_same_document_and_hides_nothing() -> None:

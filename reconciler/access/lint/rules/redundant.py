@@ -33,10 +33,9 @@ def redundant(state: LintState) -> Iterator[LintFinding]:
 )
 def shadowed(state: LintState) -> Iterator[LintFinding]:
     """ALLOWs that DENYs cover."""
-    for binding in state.allows:
-        if binding not in state.redundant and (by := state.covering.shadow(binding)):
-            message = f"{_listed(by)} denies everything that this allows"
-            yield shadowed.found(binding, message, "remove it, or narrow the DENY", related=by)
+    for binding, by in state.shadowed.items():
+        message = f"{_listed(by)} denies everything that this allows"
+        yield shadowed.found(binding, message, "remove it, or narrow the DENY", related=by)
 
 
 @lint_rule(

@@ -1,0 +1,50 @@
+"""Sorted name sets: a set sorts before its subsets, so what is inside one follows it without a gap."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+
+from reconciler.access.name_set import NameSet
+
+
+def outermost(keys: Iterable[NameSet]) -> list[NameSet]:
+    """The sets that no other one contains, sorted."""
+    found: list[NameSet] = []
+    # A set sorts before its subsets, so the last outermost set is the only one that can contain the next.
+    for key in sorted(keys):
+        if not found or not found[-1].contains(key):
+            found.append(key)
+    return found
+
+
+def meets(ordered: list[NameSet], disjoint: list[NameSet]) -> list[NameSet]:
+    """What each set of the first list shares with each of the second, which are ``outermost`` ones."""
+    found = []
+    for key in ordered:
+        at = bisect_right(disjoint, key)
+        if at and disjoint[at - 1].contains(key):
+            found.append(key)
+        else:
+            found.extend(inside(disjoint, key))
+    return found
+
+
+def inside(ordered: list[NameSet], key: NameSet) -> list[NameSet]:
+    """The sets of a sorted list that are inside ``key``."""
+    if key.literal:
+        start = bisect_left(ordered, key)
+        return [key] if start < len(ordered) and ordered[start] == key else []
+    if not key.text:
+        return ordered
+    start = bisect_left(ordered, key)
+    end = start
+    while end < len(ordered) and ordered[end].text.startswith(key.text):
+        end += 1
+    return ordered[start:end]
+
+
+def meets_any(key: NameSet, disjoint: list[NameSet]) -> bool:
+    """Whether ``key``, a prefix or one name, shares a name with one of ``disjoint``, which are ``outermost`` ones."""
+    at = bisect_right(disjoint, key)
+    if at and disjoint[at - 1].contains(key):
+        return True
+    return not key.literal and at < len(disjoint) and disjoint[at].text.startswith(key.text)
