@@ -4,7 +4,7 @@ import datetime
 
 import click
 
-from reconciler.cli.exits import Exit
+from reconciler.cli.exits import Exit, worst
 from reconciler.cli.options import (
     as_of_option,
     cluster_option,
@@ -37,7 +37,8 @@ def command(
     """Report every difference between the manifests below PATH and a cluster. Exit 2 if there is one.
 
     Nothing is written. Bindings that no manifest declares are shown as deletions. Exit 3 if a cluster test fails or is
-    undecided, unless it is a warning or waived.
+    undecided, unless it is a warning or waived. Exit 1 if something could not be compared, such as ACLs on a cluster
+    without an authorizer.
     """
     start_reader(cluster)
     from reconciler import workflow
@@ -58,5 +59,10 @@ def command(
     )
     if checks.stops:
         error("cluster tests failed")
-        return Exit.FAILED_CHECK
-    return Exit.DIFFERENT if found.steps or found.skipped else Exit.OK
+    if drift.unjudged:
+        error(drift.unjudged)
+    return worst(
+        Exit.ERROR if drift.unjudged else Exit.OK,
+        Exit.FAILED_CHECK if checks.stops else Exit.OK,
+        Exit.DIFFERENT if found.steps or found.skipped else Exit.OK,
+    )

@@ -13,8 +13,10 @@ class BreachKind(StrEnum):
     PRINCIPAL = "principal"
     #: A binding on a resource of another team, without its consent.
     RESOURCE = "resource"
-    #: A declaration of a topic of another team, or of the configs of its group.
+    #: A declaration of a topic of another team.
     TOPIC = "topic"
+    #: A declaration of the configs of a group of another team.
+    GROUP = "group"
     #: A consent outside the files of the team that gives it.
     CONSENT = "consent"
     #: Owners in a file that belongs to a team.

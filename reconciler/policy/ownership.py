@@ -226,7 +226,8 @@ class Ownership:
             if place is not None:
                 holders = self._holdings.whole(place)
                 if holders and not holders & self._teams(origin.file):
-                    yield self._breach(_Place(origin), BreachKind.TOPIC, holders, pattern=place)
+                    kind = BreachKind(place.resource_type.name.lower())
+                    yield self._breach(_Place(origin), kind, holders, pattern=place)
                 continue
             owners = self._owners_of(principal) if principal else frozenset[str]()
             if not principal and self._teams(origin.file):

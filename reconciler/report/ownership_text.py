@@ -47,7 +47,7 @@ def _message(breach: Breach) -> str:
             operations = ", ".join(operation.name for operation in breach.operations)
             verb = "denies" if breach.permission is AclPermissionType.DENY else "declares"
             return f"{file} {verb} {operations} on {_names(breach.pattern)} {whose}"
-        case BreachKind.TOPIC:
+        case BreachKind.TOPIC | BreachKind.GROUP:
             return f"{file} declares {_names(breach.pattern)} {whose}"
         case BreachKind.CLAIM:
             return f"{file} owns {_names(breach.pattern)}, and no Ownership document says so"
@@ -85,7 +85,7 @@ def _advice(breach: Breach) -> str:
             return f"move it to a file of {_teams(breach.owners)}"
         case BreachKind.OWNERS | BreachKind.VARIABLES | BreachKind.SHARED:
             return "move it to a file that belongs to no team"
-        case BreachKind.PRINCIPAL | BreachKind.TOPIC if breach.teams:
+        case BreachKind.PRINCIPAL | BreachKind.TOPIC | BreachKind.GROUP if breach.teams:
             return f"declare it in a file of {_teams(breach.owners)}"
         case _:
             return "no team's files match this file: move it, or fix the files of its team"

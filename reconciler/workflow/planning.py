@@ -43,6 +43,7 @@ from reconciler.workflow.left_throttles import left_throttles
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, moment, now
 from reconciler.workflow.reasons import (
+    NoAuthorizerError,
     PlanRefusedError,
     RequestError,
     StaleError,
@@ -56,6 +57,7 @@ from reconciler.workflow.topic_review import with_answers, with_layout, with_use
 #: Of what validating warns, what a plan may do harm without: what nobody reads is deleted, what no broker knows is
 #: refused half way. What only some releases refuse is decided by the cluster's own.
 _TOLD_AGAIN: Final = frozenset({Code.FILE_NOT_READ, Code.UNKNOWN_SETTING})
+_OPEN: Final = "this cluster has no authorizer, so it has no ACLs, and everybody may do everything"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ class Planned:
     """A plan, the state that it was made from, and what the manifests declare; ``seen`` is for topic policies.
 
     ``servers`` are where the cluster was reached, ``host:port`` each, empty for a snapshot. No plan file holds them.
-    ``cluster_tests`` is what came of claims about brokers and features, which only :func:`drift` decides.
+    ``cluster_tests`` is what came of claims about brokers and features, which only :func:`drift` decides. ``unjudged``
+    is what :func:`drift` could not compare: declared ACLs, where the cluster has no authorizer.
     """
 
     plan: Plan
@@ -74,6 +77,7 @@ class Planned:
     seen: Seen | None = None
     servers: tuple[str, ...] = ()
     cluster_tests: tuple[ClusterTestResult, ...] = ()
+    unjudged: str = ""
 
 
 def plan(
@@ -109,17 +113,36 @@ def drift(
     """How ``cluster`` differs from the manifests below ``path``: the steps of the plan, and what it skips.
 
     Bindings that nobody declared are steps whether or not a plan may delete; a report refuses nothing, for guards
-    speak when somebody plans to change the cluster. Raises a :class:`WorkflowError`.
+    speak when somebody plans to change the cluster. On a cluster without an authorizer all but ACLs is compared:
+    ``unjudged`` says so where any are declared. Raises a :class:`WorkflowError`.
     """
+    options = PlanOptions(as_of=as_of or moment(), allow_deletes=True)
     with open_declared(path, cluster, connection, tell, lists=True) as (manifests, target):
-        planned = plan_on(target, manifests, path, PlanOptions(as_of=as_of, allow_deletes=True))
-        tested = decide_cluster_tests(target, manifests, as_of or moment())
+        try:
+            planned = plan_on(target, manifests, path, options)
+        except NoAuthorizerError:
+            planned = _without_acls(target, manifests, path, options)
+        tested = decide_cluster_tests(target, manifests, options.as_of or moment())
     made = replace(planned.plan, refusals=(), guardrails=NO_GUARDRAILS)
     return replace(planned, plan=made, cluster_tests=tested)
 
 
-def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOptions) -> Planned:
-    """Plan for a cluster that is open already; ``path`` is asked for the commit of the manifests."""
+def _without_acls(target: Target, manifests: Manifests, path: str, options: PlanOptions) -> Planned:
+    """The comparison of all but ACLs: there are none, and nobody could create one."""
+    planned = plan_on(target, manifests, path, options, acls=False)
+    declared = desired(manifests, declared_for(target).name, options.as_of or moment()).bindings
+    number = f"{len(declared):,} declared ACL{'s are' if len(declared) > 1 else ' is'} not compared: "
+    unjudged = f"{number}{_OPEN}" if declared else ""
+    counts = replace(planned.plan.counts, desired_bindings=len(declared))
+    made = replace(planned.plan, counts=counts, warnings=(unjudged or _OPEN, *planned.plan.warnings))
+    return replace(planned, plan=made, unjudged=unjudged)
+
+
+def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOptions, *, acls: bool = True) -> Planned:
+    """Plan for a cluster that is open already; ``path`` is asked for the commit of the manifests.
+
+    Without ``acls``, on a cluster that cannot have any, of which a :class:`NoAuthorizerError` tells: for a report.
+    """
     try:
         selection = Selection(options.only, options.exclude)  # before anything is asked of the cluster
     except ValueError as error:
@@ -133,7 +156,11 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
     asking = read_request(declaration, wanted)
     if declaration.only_scram_logins:
         asking = asking.also(WHO_LOGS_IN)
-    live = with_layout(target.read(asking), wanted, target)
+    if not acls:
+        asking, wanted = replace(asking, acls=False), replace(wanted, bindings={}, expired={})
+    read = target.read(asking)
+    # Whatever ACLs may hide, nothing is hidden where there are none.
+    live = with_layout(read if acls else replace(read, topic_gap=None), wanted, target)
     expected = None if options.baseline is None else _baseline(options.baseline, declaration)
     asked = request_on(target, path, options, live)
     request = replace(

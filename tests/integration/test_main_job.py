@@ -1,6 +1,7 @@
 """The main job on a real broker by the command line: plan, apply, drift, export, and the ways these can end."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -182,9 +183,49 @@ def test_without_an_authorizer_the_cluster_is_said_to_have_none(
         refused = open_cluster.run(*command)
         assert refused.status == 1
         assert "no authorizer" in refused.err
+    told = open_cluster.run("drift").err
+    assert re.search(r"\d+ declared ACLs are not compared: this cluster has no authorizer", told), told
     examined = open_cluster.run("doctor")
     assert examined.status == 1
     assert "no authorizer" in examined.out
+
+
+BESIDE_ACLS = """\
+apiVersion: reconciler/v1
+kind: Topics
+metadata: {name: topics}
+spec: {topics: [{name: open.events, partitions: 2}]}
+---
+apiVersion: reconciler/v1
+kind: Quotas
+metadata: {name: quotas}
+spec: {quotas: [{user: open.user, limits: {producer_byte_rate: 1MiB/s}}]}
+---
+apiVersion: reconciler/v1
+kind: ClusterTests
+metadata: {name: brokers}
+spec: {tests: [{name: manifests create topics, configs: {auto.create.topics.enable: "true"}}]}
+"""
+
+
+def test_without_an_authorizer_drift_compares_all_but_acls(
+    tmp_path: Path, broker_no_authorizer: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_cluster = job(tmp_path, broker_no_authorizer, "open.", capsys)
+    wider = (open_cluster.directory / "cluster.yaml").read_text()
+    wider = wider.replace("{include: [", "{include: [{principals: {prefix: 'User:open.'}}, ")
+    (open_cluster.directory / "cluster.yaml").write_text(wider)
+    open_cluster.write("team.yaml", BESIDE_ACLS.replace('"true"', '{allowed: ["true", "false"]}'))
+    differs = open_cluster.run("drift")
+    assert differs.status == 2, differs.err
+    for text in ("+ topic open.events", "+ quota of user open.user", "1 passed", "everybody may do everything"):
+        assert text in differs.out
+    open_cluster.write("acls.yaml", TEAM)
+    partly = open_cluster.run("drift")
+    assert partly.status == 1
+    assert "+ topic open.events" in partly.out
+    assert "declared ACLs are not compared" in partly.err
+    assert json.loads(open_cluster.run("drift", "--output", "json").out)["warnings"]
 
 
 def test_export_plans_to_nothing(main: Job, tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_the_configs_of_a_group_are_its_owners() -> None:
         "Groups", f"  groups:\n    - {{name: {names}, configs: {{share.isolation.level: read_committed}}}}"
     )
     assert breaches({"teams/payments/groups.yaml": theirs}) == [
-        "teams/payments/groups.yaml topic GROUP ledger.a of ledger"
+        "teams/payments/groups.yaml group GROUP ledger.a of ledger"
     ]
 
 
