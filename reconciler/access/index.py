@@ -17,6 +17,7 @@ from reconciler.access.nested_names import inside
 from reconciler.access.operations import ENTRY_MASKS
 from reconciler.access.principal_index import PrincipalIndex
 from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, ResourcePattern, ResourceType
+from reconciler.model.collector import without_collector
 from reconciler.model.kafka_release import KafkaVersion
 
 #: A resource type and a principal.
@@ -99,13 +100,14 @@ class Index:
         # Indexes into tuples instead of attribute access: this loop runs for every binding, and there can be a million.
         unique = bindings if isinstance(bindings, set | frozenset | dict) else dict.fromkeys(bindings)
         groups: dict[GroupKey, list[AclBinding]] = {}
-        for binding in unique:
-            group_key = (binding[0][0], binding[1][0])
-            group = groups.get(group_key)
-            if group is None:
-                groups[group_key] = [binding]
-            else:
-                group.append(binding)
+        with without_collector():
+            for binding in unique:
+                group_key = (binding[0][0], binding[1][0])
+                group = groups.get(group_key)
+                if group is None:
+                    groups[group_key] = [binding]
+                else:
+                    group.append(binding)
         self._setup(groups, {}, version)
 
     def _setup(

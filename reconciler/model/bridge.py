@@ -89,8 +89,8 @@ def without_bridges(state: ClusterState, default_allow: bool | None) -> ClusterS
 def without_own(state: ClusterState, default_allow: bool | None) -> ClusterState:
     """The state without bridges, as :func:`without_bridges` has it, and without anything on reserved names."""
     less = without_bridges(state, default_allow)
-    kept = frozenset(binding for binding in less.bindings if not is_reserved(binding.pattern.name))
-    return less if len(kept) == len(less.bindings) else replace(less, bindings=kept)
+    own = [binding for binding in less.bindings if is_reserved(binding.pattern.name)]
+    return replace(less, bindings=less.bindings.difference(own)) if own else less
 
 
 def without_harmless(state: ClusterState) -> ClusterState:

@@ -268,7 +268,7 @@ def _skip_dependents(changes: _Filter, missing: list[Change], terms: Terms) -> N
 def _steps(kept: Sequence[DeclaredChange], live: ClusterState, terms: Terms) -> tuple[Step, ...]:
     gone = set(deleted_bindings(change for change, _ in kept))
     made = {binding.pattern for binding in created_bindings(change for change, _ in kept)}
-    after = {*made, *opaque_patterns(live), *(binding.pattern for binding in live.bindings - gone)}
+    after = {*made, *opaque_patterns(live), *(binding.pattern for binding in live.bindings if binding not in gone)}
     frame = lockout_protection((change for change, _ in kept), live, terms.facts, default_allow=terms.default_allow)
     return ordered(kept, after, default_allow=terms.default_allow, lockout_protection=frame)
 

@@ -9,6 +9,7 @@ from reconciler.access.minimise import Minimised
 from reconciler.access.minimise import minimise as smaller
 from reconciler.manifest import LintWaiver, lint_waivers
 from reconciler.model import APACHE, AclOperation
+from reconciler.model.collector import without_collector
 from reconciler.report.access_view import AccessView
 from reconciler.report.condition import with_condition
 from reconciler.report.lint_text import Linted
@@ -28,7 +29,8 @@ def lint(
     ``principals`` are all that exist, if that is known: others are findings. Raises a :class:`WorkflowError`.
     """
     states = _states(request, connection, tell)
-    return [_linted(state, principals, request.at) for state in states]
+    with without_collector():
+        return [_linted(state, principals, request.at) for state in states]
 
 
 def minimise(

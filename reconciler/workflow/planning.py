@@ -2,13 +2,14 @@
 
 import datetime
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from reconciler import __version__
 from reconciler.access import TooMuchToDecideError
 from reconciler.adapters.plan_files import read_plan, write_plan
-from reconciler.adapters.snapshot import SnapshotError, parse_snapshot
+from reconciler.adapters.snapshot import SnapshotError, read_document
 from reconciler.dataclass import dataclass
 from reconciler.manifest import (
     ClusterDeclaration,
@@ -19,6 +20,7 @@ from reconciler.manifest import (
     standing_acknowledgements,
 )
 from reconciler.model import ClusterState, DesiredState
+from reconciler.model.collector import without_collector
 from reconciler.plan import (
     Guard,
     GuardAcknowledgement,
@@ -160,7 +162,7 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
         asking, wanted = replace(asking, acls=False), replace(wanted, bindings={}, expired={})
     read = target.read(asking)
     # Whatever ACLs may hide, nothing is hidden where there are none.
-    live = with_layout(read if acls else replace(read, topic_gap=None), wanted, target)
+    live = with_layout(_sharing(read if acls else replace(read, topic_gap=None), wanted), wanted, target)
     expected = None if options.baseline is None else _baseline(options.baseline, declaration)
     asked = request_on(target, path, options, live)
     request = replace(
@@ -170,7 +172,9 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
         expected_live=expected,
     )
     try:
-        made = with_uses(propose(wanted, live, terms(declaration), request), target)
+        with without_collector():
+            made = propose(wanted, live, terms(declaration), request)
+        made = with_uses(made, target)
     except UnsafeSelectionError as error:
         raise PlanRefusedError(str(error)) from error
     except TooMuchToDecideError as error:
@@ -182,6 +186,12 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
     made = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
     seen = look(target, manifests, wanted, live)
     return Planned(made, live, declaration, wanted, manifests, seen, target.bootstrap_servers)
+
+
+def _sharing(live: ClusterState, wanted: DesiredState) -> ClusterState:
+    """The same state; what is declared and there is one object, not two of which millions take a gigabyte."""
+    same = filter(live.bindings.__contains__, wanted.bindings)
+    return replace(live, bindings=frozenset(chain(same, live.bindings.difference(wanted.bindings))))
 
 
 def told_again(manifests: Manifests) -> tuple[Problem, ...]:
@@ -220,7 +230,8 @@ def declared_for(target: Target) -> ClusterDeclaration:
 def _baseline(file: str, declaration: ClusterDeclaration) -> int:
     """How many bindings in scope an earlier snapshot has."""
     try:
-        before = parse_snapshot(Path(file).read_text(encoding="utf-8"))
+        with Path(file).open(encoding="utf-8") as opened:
+            before = read_document(opened).state
     except (SnapshotError, OSError, UnicodeDecodeError) as error:
         raise WorkflowError(f"the baseline {file} cannot be read: {error}") from error
     return sum(declaration.scope.owns(binding) for binding in before.bindings)

@@ -7,13 +7,16 @@ from reconciler.model import AclBinding, Change, ClusterState, Create, Delete, D
 def differences(desired: DesiredState, live: ClusterState, scope: Scope, rules: DiffRules) -> Comparison:
     """Creates and deletes, each sorted; whoever is silent about an owned binding wants it gone."""
     # By scope before anything is compared: what is not owned is in neither difference, so it cannot look deletable.
-    owned = frozenset(binding for binding in live.bindings if scope.owns(binding))
-    ignored = sum(1 for binding in live.bindings - owned if scope.ignores(binding))
-    wanted = desired.bindings.keys()
+    others = [binding for binding in live.bindings if not scope.owns(binding)]
+    ignored = sum(1 for binding in others if scope.ignores(binding))
+    # No set is copied that differs in nothing: of a large cluster each takes 100 MB.
+    owned = live.bindings.difference(others) if others else live.bindings
+    wanted = desired.bindings
+    missing, unwanted = sorted(one for one in wanted if one not in owned), sorted(owned.difference(wanted))
     return Comparison(
         changes=(
-            *(DeclaredChange(Create(binding), desired.bindings[binding]) for binding in sorted(wanted - owned)),
-            *(DeclaredChange(Delete(binding), desired.expired.get(binding)) for binding in sorted(owned - wanted)),
+            *(DeclaredChange(Create(binding), wanted[binding]) for binding in missing),
+            *(DeclaredChange(Delete(binding), desired.expired.get(binding)) for binding in unwanted),
         ),
         owned=len(owned),
         ignored=ignored,

@@ -5,16 +5,16 @@ by one prefix that permits the same is ten steps without effect, not ten revocat
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cache
 from itertools import chain
 from typing import Final, TypeAlias
 
 from reconciler.access import DifferenceRow, KafkaVersion, Region
 from reconciler.access.hosts import is_dead
-from reconciler.access.interpretation import Interpretation
+from reconciler.access.interpretation import Interpretation, Interpretations
 from reconciler.access.lint.covering import covers
 from reconciler.access.name_set import ASTERISK_NAMES, names_of
 from reconciler.access.names import has_names
@@ -66,7 +66,7 @@ class Effect:
 
 def effects(steps: Sequence[Step], found: Transition, desired: DesiredState) -> tuple[Effect | None, ...]:
     """One for each step of a transition, ``None`` for topics."""
-    rows, covering = _TransitionRows(found), _Covers(found.after.bindings)
+    rows, covering = _TransitionRows(found), _Covers(found.after.interpretations)
     # A DENY that comes with its ALLOW in one plan changes nothing on its own; it narrows what the ALLOW would grant.
     created = [binding for step in steps if step.change.before is None and (binding := touched_binding(step.change))]
     allows = OverlapIndex((one for one in created if _allows(one)), any_entry=False)
@@ -211,22 +211,11 @@ def _shares_a_name(pattern: ResourcePattern, region: Region) -> bool:
 
 
 class _Covers:
-    """Bindings of one state, asked for one that says all that another says; grouped when first asked."""
+    """Bindings of one state, asked for one that says all that another says; a principal's are grouped when asked of."""
 
-    def __init__(self, bindings: Collection[AclBinding]) -> None:
-        self._bindings = bindings
-        self._indexes: dict[_Group, PatternIndex] = {}
-
-    @cached_property
-    def _groups(self) -> Mapping[_Group, Mapping[ResourcePattern, Sequence[AclBinding]]]:
-        grouped: dict[_Group, dict[ResourcePattern, list[AclBinding]]] = defaultdict(lambda: defaultdict(list))
-        for binding in self._bindings:
-            grouped[self._group(binding, binding.entry.principal)][binding.pattern].append(binding)
-        return dict(grouped)
-
-    @staticmethod
-    def _group(binding: AclBinding, principal: str) -> _Group:
-        return binding.pattern.resource_type, principal, binding.entry.permission_type
+    def __init__(self, state: Interpretations) -> None:
+        self._state = state
+        self._groups: dict[_Group, tuple[PatternIndex, Mapping[ResourcePattern, Sequence[AclBinding]]]] = {}
 
     def cover(self, binding: AclBinding) -> AclBinding | None:
         """The smallest other binding that covers ``binding`` by itself, or ``None``."""
@@ -236,13 +225,16 @@ class _Covers:
         return min((other for other in found if other != binding and _covers(other, binding)), default=None)
 
     def _candidates(self, binding: AclBinding, principal: str) -> Iterator[AclBinding]:
-        group = self._group(binding, principal)
+        group = binding.pattern.resource_type, principal, binding.entry.permission_type
         if group not in self._groups:
-            return
-        if group not in self._indexes:
-            self._indexes[group] = PatternIndex(self._groups[group])
-        for pattern in self._indexes[group].overlapping(binding.pattern):
-            yield from self._groups[group][pattern]
+            found: dict[ResourcePattern, list[AclBinding]] = defaultdict(list)
+            for one in self._state.bindings_of(group[0], principal):
+                if one.entry.permission_type is group[2]:
+                    found[one.pattern].append(one)
+            self._groups[group] = PatternIndex(found), found
+        index, by_pattern = self._groups[group]
+        for pattern in index.overlapping(binding.pattern):
+            yield from by_pattern[pattern]
 
 
 def _covers(other: AclBinding, binding: AclBinding) -> bool:

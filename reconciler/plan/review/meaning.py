@@ -4,6 +4,7 @@ Access before and after is computed on all live bindings (``reconciler.access``)
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from reconciler.access import AccessDifference, Authorizer, DifferenceRow, KafkaVersion, NameSet, Region
@@ -35,9 +36,10 @@ def meaning_refusals(found: Transition | None, facts: Facts) -> tuple[Refusal, .
     """Every refusal that the meaning of a transition calls for."""
     if found is None:
         return ()
-    bindings = found.before.bindings.union(found.created)
+    there = chain(found.before.interpretations.bindings, found.created)
+    on_cluster = [binding for binding in there if binding.pattern.resource_type is ResourceType.CLUSTER]
     return (
-        *_lockouts(found, facts, bindings),
+        *_lockouts(found, facts, on_cluster),
         *_protected(found.difference, facts),
         *_cluster_alter(found.difference),
         *_broken(found.after),
@@ -47,6 +49,7 @@ def meaning_refusals(found: Transition | None, facts: Facts) -> tuple[Refusal, .
 def _lockouts(found: Transition, facts: Facts, bindings: Collection[AclBinding]) -> Iterator[Refusal]:
     """Who holds now what it needs on the cluster, and would hold it no longer, or not for certain.
 
+    ``bindings`` are those on the cluster, before and to be created.
     Default-allow is taken as it is stated, and as it is established.
     """
     after = found.stated.with_changes(found.created, found.deleted)
@@ -76,16 +79,11 @@ def _permits(authorizer: Authorizer, principal: str, host: str, operation: AclOp
 
 
 def _hosts(bindings: Iterable[AclBinding], principal: str, version: KafkaVersion) -> set[str]:
-    """The hosts that bindings of the principal on the cluster name, and one that none of them does.
+    """The hosts that the principal's of these bindings on the cluster name, and one that none of them does.
 
     Texts that no connection comes from are left out: nobody held anything there.
     """
-    named = {
-        binding.entry.host
-        for binding in bindings
-        if binding.pattern.resource_type is ResourceType.CLUSTER
-        and binding.entry.principal in (principal, WILDCARD_PRINCIPAL)
-    }
+    named = {binding.entry.host for binding in bindings if binding.entry.principal in (principal, WILDCARD_PRINCIPAL)}
     return {host for host in named - {WILDCARD} if not is_dead(host, version)} | {_ANY_OTHER_HOST}
 
 

@@ -1,0 +1,61 @@
+"""A plan of a snapshot: what is compared, and what is held in memory only once."""
+
+import datetime
+from pathlib import Path
+
+from reconciler import workflow
+from reconciler.adapters.snapshot import snapshot_text
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.workflow.options import PlanOptions
+
+MANIFEST = """apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: c}
+spec: {allowEveryoneIfNoAclFound: false, superUsers: [User:admin]}
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: a}
+spec: {principal: "User:a", rules: [{allow: READ, topics: [both, missing]}]}
+"""
+
+
+def _binding(name: str) -> AclBinding:
+    entry = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermissionType.ALLOW)
+    return AclBinding(ResourcePattern(ResourceType.TOPIC, name), entry)
+
+
+def test_what_is_declared_and_there_is_one_object(tmp_path: Path) -> None:
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "all.yaml").write_text(MANIFEST, encoding="utf-8")
+    snapshot, live = tmp_path / "s.json", frozenset(map(_binding, ("both", "unwanted")))
+    snapshot.write_text(snapshot_text(ClusterState("id", live)), encoding="utf-8")
+    options = PlanOptions(as_of=datetime.date(2027, 1, 1), allow_deletes=True)
+    found = workflow.plan(str(tmp_path / "manifests"), f"snapshot:{snapshot}", options)
+    assert found.live.bindings == live
+    declared = {binding: binding for binding in found.desired.bindings}
+    (both,) = (binding for binding in found.live.bindings if binding.pattern.name == "both")
+    assert both is declared[both]
+    assert [step.change.before or step.change.after for step in found.plan.steps] == [
+        _binding("missing"),
+        _binding("unwanted"),
+    ]
+
+
+def test_an_earlier_snapshot_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "all.yaml").write_text(MANIFEST, encoding="utf-8")
+    earlier, empty = tmp_path / "earlier.json", tmp_path / "empty.json"
+    earlier.write_text(snapshot_text(ClusterState("id", frozenset({_binding("both")}))), encoding="utf-8")
+    empty.write_text(snapshot_text(ClusterState("id")), encoding="utf-8")
+    options = PlanOptions(as_of=datetime.date(2027, 1, 1), baseline=str(earlier))
+    refused = workflow.plan(str(tmp_path / "manifests"), f"snapshot:{empty}", options).plan.refusals
+    assert any("1" in str(one) for one in refused)
