@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from reconciler.access.by_resource_type import may_on_some_resource
+from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC, permitted_by_api
+from reconciler.access.class_set import ClassSet
 from reconciler.access.hosts import HostClass, Hosts, host_classes
 from reconciler.access.index import BindingGroup
 from reconciler.access.interpretation import Interpretation
@@ -19,16 +20,11 @@ from reconciler.access.operations import EVERY, bits, supported
 from reconciler.access.region import Region
 from reconciler.access.regions import EffectAt, NodeTree, RegionClasses, Regions
 from reconciler.access.work import ROW, Work
-from reconciler.model import CLUSTER_NAME, WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
+from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
 from reconciler.model.kafka_release import KafkaVersion
 
 #: So many classes of hosts are worth finding out which names each has entries on.
 _MANY_CLASSES: Final = 3
-CLUSTER_NAMES: Final = literal(CLUSTER_NAME)
-#: What CLUSTER grants on every topic; a DENY on a topic does not limit it.
-ON_EVERY_TOPIC: Final = bits([AclOperation.CREATE, AclOperation.DELETE])
-#: What WRITE on any topic grants on CLUSTER.
-IDEMPOTENT: Final = bits([AclOperation.IDEMPOTENT_WRITE])
 
 
 class AccessEffect(NamedTuple):
@@ -51,33 +47,6 @@ class RegionEffect(NamedTuple):
     name: str
 
 
-def permitted_by_api(
-    interpretation: Interpretation,
-    principal: str,
-    host: str,
-    resource_type: ResourceType,
-    key: NameSet,
-    on_cluster: str | None = None,
-) -> int:
-    """What the APIs permit on the names of ``key`` that are in no narrower set, as bits; ignores super users.
-
-    ``on_cluster`` is a host to ask for on CLUSTER, where topics are asked about for a host that stands for others.
-    """
-    found = interpretation.access(principal, host, resource_type, key)
-    # ControllerApis accepts CREATE on CLUSTER in place of CREATE on the topic, and DELETE alike.
-    if resource_type is ResourceType.TOPIC:
-        asked = (principal, on_cluster or host, ResourceType.CLUSTER, CLUSTER_NAMES)
-        found |= interpretation.access(*asked) & ON_EVERY_TOPIC
-    # KafkaApis.handleInitProducerIdRequest accepts WRITE on any topic in place of IDEMPOTENT_WRITE (KIP-679).
-    elif (
-        resource_type is ResourceType.CLUSTER
-        and not found & IDEMPOTENT
-        and may_on_some_resource(interpretation, principal, host, AclOperation.WRITE, ResourceType.TOPIC)
-    ):
-        found |= IDEMPOTENT
-    return found
-
-
 class AccessComparison:
     """Two interpretations; ``before=None`` stands for a cluster on which nobody may do anything."""
 
@@ -85,6 +54,7 @@ class AccessComparison:
         "_asked",
         "_asker",
         "_classes",
+        "_hosts",
         "_possible",
         "after",
         "before",
@@ -117,6 +87,8 @@ class AccessComparison:
             kind: only & bits(supported(kind, self.version)) for kind in ResourceType if kind >= ResourceType.TOPIC
         }
         self._classes: dict[frozenset[str], list[HostClass]] = {}
+        # By the identity of a list of classes, which all are kept.
+        self._hosts: dict[tuple[int, tuple[int, ...]], Hosts | None] = {}
         # Caches of the last principal: callers ask many questions about one principal before the next one.
         self._asker: str | None = None
         self._asked: dict[ResourceType, list[BindingGroup]] = {}
@@ -156,7 +128,8 @@ class AccessComparison:
 
     def hosts(self, principal: str, resource_type: ResourceType, zone: NameSet) -> list[HostClass]:
         """The classes of hosts that rules on names of ``zone`` distinguish."""
-        texts = {text for group in self.groups(principal, resource_type) for text in group.hosts_on(zone)}
+        groups = self.groups(principal, resource_type)
+        texts = {text for group in groups if group.hosts() is not None for text in group.hosts_on(zone)}
         # Access to topics also depends on ACLs on CLUSTER, and IDEMPOTENT_WRITE on CLUSTER on ACLs on topics.
         if resource_type in (ResourceType.TOPIC, ResourceType.CLUSTER):
             for kind in (ResourceType.TOPIC, ResourceType.CLUSTER):
@@ -208,10 +181,24 @@ class AccessComparison:
         for (region, effect), where in found.items():
             self.work.spend(ROW + len(region.cuts))
             # A region that the cuts use up holds no name, so nothing changes on it.
-            name = shortest_name(resource_type, region.names, region.cuts)
-            if name is not None and (alike := where.hosts(classes, self.version)) is not None:
+            # A single name is one that a resource can have: nodes hold no others.
+            name = region.names.text if region.names.literal else self._shortest(region)
+            if name is not None and (alike := self._alike(where, classes, known=hosts is None)) is not None:
                 pieces.append(RegionEffect(alike, region, effect, where.example(classes), name))
         return pieces
+
+    @staticmethod
+    def _shortest(region: Region) -> str | None:
+        return shortest_name(region.resource_type, region.names, region.cuts)
+
+    def _alike(self, where: ClassSet, classes: Sequence[HostClass], *, known: bool) -> Hosts | None:
+        """The hosts of these classes; the same few of the ``known`` ones come again and again."""
+        if where.usual or not known:
+            return where.hosts(classes, self.version)
+        asked = id(classes), tuple(where.members)
+        if asked not in self._hosts:
+            self._hosts[asked] = where.hosts(classes, self.version)
+        return self._hosts[asked]
 
     def _spread(
         self,

@@ -8,9 +8,9 @@ principal or host meets at least the same DENYs.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.assertion import Via
 from reconciler.access.by_resource_type import may_on_some_resource
-from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.evidence import host_matches
 from reconciler.access.grants import OperationGrant, OperationGrants
 from reconciler.access.hosts import HostClass, host_classes

@@ -59,7 +59,8 @@ class BindingGroup:
     def hosts_on(self, zone: NameSet) -> Collection[str]:
         """The host texts, except ``*``, whose rules may share a name with ``zone``."""
         found = self.hosts()
-        return () if found is None else found.on(zone, inside(self.ordered, zone))
+        # The look-up of one name finds its own rules, too.
+        return () if found is None else found.on(zone, () if zone.literal else inside(self.ordered, zone))
 
     def labels(self, host: str) -> Iterator[str]:
         """The host texts, except ``*``, that match a connection from ``host``."""

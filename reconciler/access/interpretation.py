@@ -21,7 +21,7 @@ from reconciler.access.name_set import NameSet
 from reconciler.access.opaque import as_binding, covering, widest
 from reconciler.access.operations import EVERY, permitted
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding, AclPermissionType, OpaqueBinding, ResourceType
+from reconciler.model import WILDCARD_PRINCIPAL, AclBinding, AclPermissionType, OpaqueBinding, ResourceType
 from reconciler.model.kafka_release import KafkaVersion
 
 
@@ -44,6 +44,11 @@ class Interpretation:
         if self.default_allow and not self.cover.coverage(resource_type).covers(key):
             return EVERY
         return permitted(found)
+
+    def may_have_access(self, principal: str, resource_type: ResourceType) -> bool:
+        """Whether there is a rule for it on the type, or default-allow: where not, nothing is permitted."""
+        of = self.index.bindings
+        return bool(self.default_allow or of(resource_type, principal) or of(resource_type, WILDCARD_PRINCIPAL))
 
     def coverage(self, resource_type: ResourceType) -> NameCoverage:
         """The names that some binding matches."""

@@ -6,12 +6,13 @@ Only what differs in the entries is compared, so that a difference of a few bind
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
+from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.by_resource_type import PROBE
-from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison, RegionEffect
+from reconciler.access.comparison import AccessComparison, RegionEffect
 from reconciler.access.index import changed_keys
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.name_set import ALL_NAMES, NameSet
-from reconciler.access.nested_names import meets, outermost
+from reconciler.access.nested_names import meets, meets_any, outermost
 from reconciler.access.operations import DENIED
 from reconciler.access.work import ROW
 from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
@@ -153,7 +154,7 @@ class InterpretationDifference:
             for zone in self._own_zones(kind, principal):
                 # Where everybody else's access changes, this principal needs a row even if its own does not change: the
                 # row says that it is an exception.
-                overrides = bool(meets([zone], self._everyone[kind]))
+                overrides = meets_any(zone, self._everyone[kind])
                 yield from self.comparison.pieces(principal, kind, zone, unchanged=overrides)
 
     def reached(self) -> list[str]:

@@ -14,16 +14,9 @@ compared on its own; a change of one counts unless the other is held for certain
 from collections.abc import Sequence
 from typing import Final
 
+from reconciler.access.api_rights import CLUSTER_NAMES, IDEMPOTENT, ON_EVERY_TOPIC, permitted_by_api
 from reconciler.access.by_resource_type import PROBE, may_on_some_resource
-from reconciler.access.comparison import (
-    CLUSTER_NAMES,
-    IDEMPOTENT,
-    NO_EFFECT,
-    ON_EVERY_TOPIC,
-    AccessComparison,
-    AccessEffect,
-    permitted_by_api,
-)
+from reconciler.access.comparison import NO_EFFECT, AccessComparison, AccessEffect
 from reconciler.access.index import BindingGroup
 from reconciler.access.interpretation import Interpretation, Interpretations
 from reconciler.access.name_set import NameSet, literal

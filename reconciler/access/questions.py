@@ -2,10 +2,10 @@
 
 from enum import StrEnum
 
+from reconciler.access.api_rights import ON_EVERY_TOPIC
 from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome
 from reconciler.access.assertions import Checker
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.comparison import ON_EVERY_TOPIC
 from reconciler.access.decision import AccessRequest, Decision
 from reconciler.access.evidence import covers_operation, host_matches
 from reconciler.access.name_set import matches
