@@ -27,7 +27,9 @@ from reconciler.model.escape import shell_quoted
 from reconciler.workflow.options import ConnectionOptions, MoveOptions, PlanOptions
 
 if TYPE_CHECKING:
+    from reconciler.apply import Result
     from reconciler.plan import Refusal
+    from reconciler.report.checks import Checks
     from reconciler.workflow.reasons import InvalidManifestsError
 
 
@@ -96,7 +98,7 @@ def command(
     """
     start_reader(cluster)
     from reconciler import workflow
-    from reconciler.apply import LeaseRequest, Outcome
+    from reconciler.apply import LeaseRequest
     from reconciler.cli.terminal import Terminal
     from reconciler.workflow.reasons import FailedChecksError, InvalidManifestsError, PlanRefusedError
 
@@ -110,6 +112,8 @@ def command(
     if moves.throttle is not None and plan is None:
         message = "--throttle needs a saved plan: after a kill, only the same plan finds the throttle that it set"
         raise CommandError(message, "plan with --out FILE, then apply FILE", Exit.USAGE)
+    if plan is not None:
+        _check_saved_form(planning)
     terminal = Terminal(yes, expand, plan or "")
     try:
         if plan is None:
@@ -117,7 +121,6 @@ def command(
                 manifests, meant_cluster(cluster), planning, connection, options, attendant=terminal
             )
         else:
-            _check_saved_form(planning)
             result = workflow.apply_plan(plan, manifests, cluster, connection, options, attendant=terminal)
     except InvalidManifestsError as failure:
         if plan is not None and second is None and path is None:
@@ -128,17 +131,19 @@ def command(
             _info_refusals(refused.refusals)
         raise
     except FailedChecksError as failed:
-        from reconciler.report.checks import checks_lines
-
-        info("\n".join(checks_lines(failed.checks, style_for(sys.stderr))))
+        _info_checks(failed.checks)
         raise
-    if output == "json":
-        from reconciler.report.result_text import result_document
+    return _outcome(result, output)
 
+
+def _outcome(result: "Result", output: str) -> Exit:
+    """Print what became of each step; returns the exit status."""
+    from reconciler.apply import Outcome
+    from reconciler.report.result_text import result_document, result_lines
+
+    if output == "json":
         out_json(result_document(result))
     elif result.outcomes:
-        from reconciler.report.result_text import result_lines
-
         out(result_lines(result, style_for(sys.stdout)))
     if result.interrupted:
         rest = "the rest was not attempted" if result.count(Outcome.NOT_ATTEMPTED) else "nothing was left to attempt"
@@ -147,6 +152,12 @@ def command(
         Exit.INTERRUPTED if result.interrupted else Exit.OK,
         Exit.OK if result.succeeded else Exit.ERROR,
     )
+
+
+def _info_checks(checks: "Checks") -> None:
+    from reconciler.report.checks import checks_lines
+
+    info("\n".join(checks_lines(checks, style_for(sys.stderr))))
 
 
 def _info_refusals(refusals: "tuple[Refusal, ...]") -> None:

@@ -117,20 +117,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     compared = compare(desired, live, terms.scope, rules)
     filtered = _filtered(compared, live, terms, request, emergency)
     steps = _steps(filtered.kept, live, terms)
-    counts = _counts(desired, live, compared)
     coverage = _coverage(live, steps, terms)
-    around = Surroundings(
-        cluster=terms.cluster,
-        owned=compared.owned,
-        desired=len(desired.bindings),
-        limits=terms.limits,
-        default_allow=terms.default_allow,
-        coverage=coverage,
-        in_use=perhaps_in_use(coverage.closed, live),
-        expected_live=request.expected_live,
-        live=len(live.bindings) + len(live.opaque),
-        flavor=terms.flavor,
-    )
     # The order in which somebody typed them must not change the id.
     used = tuple(sorted(set(request.acknowledgements)))
     found = transition(live, steps, terms.facts, default_allow=terms.default_allow)
@@ -152,9 +139,9 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         login_warnings=tuple(login_warnings(live, steps)),
         acknowledgements=used,
         coverage=coverage,
-        counts=counts,
+        counts=_counts(desired, live, compared),
         refusals=(
-            *refusals(steps, around, used),
+            *refusals(steps, _surroundings(desired, live, terms, request, compared.owned, coverage), used),
             *unacknowledged(meaning_refusals(found, terms.facts), used),
         ),
         access=_calling_out(
@@ -165,6 +152,24 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         tool_version=request.tool_version,
         source_commit=request.source_commit,
         created_at=request.created_at,
+    )
+
+
+def _surroundings(
+    desired: DesiredState, live: ClusterState, terms: Terms, request: Request, owned: int, coverage: CoverageChange
+) -> Surroundings:
+    """What the guards weigh the steps against."""
+    return Surroundings(
+        cluster=terms.cluster,
+        owned=owned,
+        desired=len(desired.bindings),
+        limits=terms.limits,
+        default_allow=terms.default_allow,
+        coverage=coverage,
+        in_use=perhaps_in_use(coverage.closed, live),
+        expected_live=request.expected_live,
+        live=len(live.bindings) + len(live.opaque),
+        flavor=terms.flavor,
     )
 
 

@@ -105,24 +105,6 @@ def snapshot_schema_text() -> str:
 
 @cache
 def _codec(*, closed: bool) -> Record[Snapshot]:
-    broker = record(
-        BrokerFacts,
-        field("defaultPartitions", _ONE_OR_MORE, "How many partitions a topic gets that names none.", 1, default=1),
-        field(
-            "defaultReplicationFactor", _ONE_OR_MORE, "How many replicas a topic gets that names none.", 3, default=1
-        ),
-        field(
-            "brokerIds", nullable(array(COUNT)), "null: unknown, and no replication factor is too high.", default=None
-        ),
-        field(
-            "topicsCreated",
-            COUNT,
-            "How many topics were created on this snapshot; their ids follow from it.",
-            0,
-            default=0,
-        ),
-        closed=closed,
-    )
     return record(
         _snapshot,
         field("clusterId", TEXT, "As DescribeCluster returns it.", "4L6g3nShT-eMCtK--X86sw", attr="state.cluster_id"),
@@ -162,7 +144,7 @@ def _codec(*, closed: bool) -> Record[Snapshot]:
         ),
         field(
             "broker",
-            broker,
+            _broker_codec(closed=closed),
             "What a write to the snapshot needs to know of brokers. Absent: one partition, one replica, any number "
             "of brokers.",
             default=_DEFAULTS,
@@ -189,6 +171,27 @@ def _codec(*, closed: bool) -> Record[Snapshot]:
             default=FrozenMap(),
         ),
         flat(listings(lines=True), "state.listings"),
+        closed=closed,
+    )
+
+
+def _broker_codec(*, closed: bool) -> Record[BrokerFacts]:
+    return record(
+        BrokerFacts,
+        field("defaultPartitions", _ONE_OR_MORE, "How many partitions a topic gets that names none.", 1, default=1),
+        field(
+            "defaultReplicationFactor", _ONE_OR_MORE, "How many replicas a topic gets that names none.", 3, default=1
+        ),
+        field(
+            "brokerIds", nullable(array(COUNT)), "null: unknown, and no replication factor is too high.", default=None
+        ),
+        field(
+            "topicsCreated",
+            COUNT,
+            "How many topics were created on this snapshot; their ids follow from it.",
+            0,
+            default=0,
+        ),
         closed=closed,
     )
 
