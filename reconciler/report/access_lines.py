@@ -84,6 +84,9 @@ def ordered_lines(
 
     By principal where all fit a screen or a comment, or with ``expand``; else the gravest first.
     """
+    # Building lines of ten thousand rows to find that they do not fit takes as long as planning them.
+    if not expand and _is_crowd(rows):
+        return list(access_lines(rows, most_names=most_names, gravest_first=True))
     lines = list(access_lines(rows, expand=expand, most_names=most_names))
     if expand or _fit(lines):
         return lines
@@ -91,10 +94,12 @@ def ordered_lines(
     return lines if _fit(shortened) else list(access_lines(rows, most_names=most_names, gravest_first=True))
 
 
-def _fit(lines: Sequence[AccessLine]) -> bool:
+def _is_crowd(rows: Sequence[AccessChange]) -> bool:
     # A page in a browser shows so many principals at a time: the grave one must not be on the next.
-    if len({line.who for line in lines}) > PRINCIPALS_SHOWN:
-        return False
+    return len({row.principal or EVERYBODY_ELSE for row in rows if row.gained or row.lost}) > PRINCIPALS_SHOWN
+
+
+def _fit(lines: Sequence[AccessLine]) -> bool:
     return len(lines) <= LINES_SHOWN and sum(len(f"{one.who}{one.names}{one.topics}") for one in lines) <= _ROOM
 
 

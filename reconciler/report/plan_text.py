@@ -8,6 +8,7 @@ from typing import Final
 from reconciler.model import moment_text
 from reconciler.plan import TITLES, Plan, Refusal, plan_id
 from reconciler.plan.review.callouts import INTERRUPTED
+from reconciler.report.access_lines import AccessLine
 from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.coverage_words import coverage_words
 from reconciler.report.facts_text import facts_lines
@@ -15,7 +16,7 @@ from reconciler.report.folding import first_lines, lines_shown
 from reconciler.report.guardrails_text import guardrail_lines
 from reconciler.report.irreversible_lines import irreversible_lines
 from reconciler.report.kinds import KINDS, VERBS, kind_of, sign_of
-from reconciler.report.review_text import access_title, callouts_shown, cut_words, review_lines
+from reconciler.report.review_text import access_lines_of, access_title, callouts_shown, cut_words, review_lines
 from reconciler.report.skipped_lines import SkippedGroup, skipped_groups
 from reconciler.report.step_lines import StepLine, note_lines, step_lines, steps_shown
 from reconciler.report.style import Style, counted, plain, safe
@@ -31,13 +32,14 @@ def plan_lines(plan: Plan, style: Style = plain, *, expand: bool = False, drift:
     With ``drift`` it is a report on what a plan would do, and nobody's proposal.
     """
     steps, skipped = list(step_lines(plan, expand=expand)), list(skipped_groups(plan, expand=expand))
-    if cut := _cut_words(plan, steps, skipped, expand=expand):
+    access = access_lines_of(plan.access, expand=expand) if plan.steps else []
+    if cut := _cut_words(plan, steps, skipped, access, expand=expand):
         yield style("warn", f"{cut}, the gravest first; --expand shows the others")
     yield from guardrail_lines(plan.guardrails, style)
     yield from _head(plan, "Drift of" if drift else "Plan for", style)
     if plan.steps:
         yield ""
-        yield from review_lines(plan.access, style, expand=expand)
+        yield from review_lines(plan.access, style, expand=expand, lines=access)
     yield from opening_lines(plan, style, expand=expand)
     phases = [step.phase for step in plan.steps]
     for number, (phase, found) in enumerate(groupby(steps, lambda line: line.phase), 1):
@@ -120,13 +122,20 @@ def _many(lines: Sequence[StepLine]) -> str:
     return "" if shown == total else f" ({total:,})"
 
 
-def _cut_words(plan: Plan, steps: Sequence[StepLine], skipped: Sequence[SkippedGroup], *, expand: bool) -> str:
+def _cut_words(
+    plan: Plan,
+    steps: Sequence[StepLine],
+    skipped: Sequence[SkippedGroup],
+    access: Sequence[AccessLine],
+    *,
+    expand: bool,
+) -> str:
     """``40 of 3,996 rows of access shown, 12 of 10,500 steps``: what a reader has to know before anything else."""
     shown, total = steps_shown(steps)
     left = sum(group.total for group in skipped)
     named = left - sum(group.unnamed for group in skipped)
     callouts = len(plan.access.callouts)
-    parts = [cut_words(plan.access, expand=expand) if plan.steps else ""]
+    parts = [cut_words(plan.access, expand=expand, lines=access) if plan.steps else ""]
     guards = Counter(refusal.guard for refusal in plan.refusals)
     refusals = sum(lines_shown(count, expand=expand) for count in guards.values())
     for some, whole, what in (

@@ -1,6 +1,6 @@
 """A plan's access review as text: who gains and who loses what, what stands out, what each step does."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from reconciler.plan import EVERYBODY_ELSE, AccessReview, Effect, EffectKind
@@ -16,9 +16,14 @@ _WHY_PERHAPS: Final = (
 )
 
 
-def review_lines(access: AccessReview, style: Style = plain, *, expand: bool = False) -> Iterator[str]:
-    """A title that counts, gains and losses (of more than 40 lines the gravest 20 unless ``expand``), callouts."""
-    lines = _lines(access, expand=expand)
+def review_lines(
+    access: AccessReview, style: Style = plain, *, expand: bool = False, lines: Sequence[AccessLine] | None = None
+) -> Iterator[str]:
+    """A title that counts, gains and losses (of more than 40 lines the gravest 20 unless ``expand``), callouts.
+
+    ``lines`` are what :func:`access_lines_of` tells, if somebody has asked already.
+    """
+    lines = access_lines_of(access, expand=expand) if lines is None else lines
     yield style("title", f"Access: {access_title(access)}")
     shown = lines[: _shown(len(lines), expand=expand)]
     yield from (style("add" if line.sign == "+" else "remove", f"  {line.sign} {line_words(line)}") for line in shown)
@@ -43,21 +48,24 @@ def _shown(lines: int, *, expand: bool) -> int:
     return lines if expand or lines <= LINES_SHOWN else _GRAVEST_SHOWN
 
 
-def cut_words(access: AccessReview, *, expand: bool = False) -> str:
+def cut_words(access: AccessReview, *, expand: bool = False, lines: Sequence[AccessLine] | None = None) -> str:
     """``40 of 3,996 rows of access shown``; empty where :func:`review_lines` shows all that the plan holds."""
-    cut = rows_cut(access, expand=expand)
+    cut = rows_cut(access, expand=expand, lines=lines)
     return "" if cut is None else rows_shown(*cut)
 
 
-def rows_cut(access: AccessReview, *, expand: bool = False) -> tuple[int, int] | None:
+def rows_cut(
+    access: AccessReview, *, expand: bool = False, lines: Sequence[AccessLine] | None = None
+) -> tuple[int, int] | None:
     """How many rows :func:`review_lines` shows, and of how many; ``None`` where it shows all that the plan holds."""
-    lines = _lines(access, expand=expand)
+    lines = access_lines_of(access, expand=expand) if lines is None else lines
     shown = lines[: _shown(len(lines), expand=expand)]
     rows, named = sum(line.rows for line in lines), sum(line.rows - line.unnamed for line in shown)
     return (named, rows) if named < rows else None
 
 
-def _lines(access: AccessReview, *, expand: bool) -> list[AccessLine]:
+def access_lines_of(access: AccessReview, *, expand: bool) -> list[AccessLine]:
+    """All lines of gains and losses, in the order of the text."""
     return ordered_lines(access.access_changes, expand=expand, most_names=None if expand else NAMES_SHOWN)
 
 

@@ -24,7 +24,7 @@ _TOGETHER: Final = frozenset({EffectKind.NO_EFFECT, EffectKind.NARROWS_NEW})
 
 @dataclass(frozen=True, slots=True)
 class StepLine:
-    """One or several steps that share a line. ``sign`` is ``+``, ``-`` or ``~``; ``about`` the principal or the name.
+    """So many ``steps`` on one line. ``sign`` is ``+``, ``-`` or ``~``; ``about`` the principal or the name.
 
     ``until`` is its end (``until 2026-12-31``), ``why`` what the manifest says of why; both may be empty.
     ``names`` are the first of steps that are alike, where there are very many; ``unnamed`` steps are only counted.
@@ -37,7 +37,7 @@ class StepLine:
     words: str
     details: tuple[Detail, ...]
     effect: str
-    ids: tuple[str, ...]
+    steps: int
     origin: Origin | None = None
     until: str = ""
     why: str = ""
@@ -70,7 +70,7 @@ def step_lines(plan: Plan, *, expand: bool = False, fold: bool = True) -> Iterat
 def steps_shown(lines: Iterable[StepLine]) -> tuple[int, int]:
     """How many steps these lines show by name, and how many they are about."""
     found = list(lines)
-    total = sum(len(line.ids) for line in found)
+    total = sum(line.steps for line in found)
     return total - sum(line.unnamed for line in found), total
 
 
@@ -78,7 +78,7 @@ def note_lines(lines: Sequence[StepLine]) -> Iterator[tuple[int, str]]:
     """Each note of a phase's lines once, with the number of steps that it is about."""
     notes = dict.fromkeys(note for line in lines for note in line.notes)
     for note in notes:
-        yield sum(len(line.ids) for line in lines if note in line.notes), note
+        yield sum(line.steps for line in lines if note in line.notes), note
 
 
 def _key(step: Step, effect: Effect | None, *, expand: bool) -> Hashable:
@@ -118,7 +118,7 @@ def _line(plan: Plan, lines: Sequence[_Shared], answers: _Answers) -> StepLine:
         words.text,
         words.details,
         effect_words(effect),
-        tuple(one.id for one in steps),
+        len(steps),
         step.origin,
         "" if step.expires is None else f"until {step.expires}",
         _why(step),
@@ -154,8 +154,7 @@ def _others(lines: Sequence[Sequence[_Shared]]) -> StepLine:
     """One line for all shapes that there is no room for, however many there are."""
     steps = [step for line in lines for shared in line for step, _ in shared]
     text = f"{len(steps):,} more of {len(lines):,} other shapes"
-    ids = tuple(step.id for step in steps)
-    return StepLine(steps[0].phase, sign_of(steps[0].change), "", text, (), "", ids, unnamed=len(steps))
+    return StepLine(steps[0].phase, sign_of(steps[0].change), "", text, (), "", len(steps), unnamed=len(steps))
 
 
 def _answered(answer: BrokerAnswer | None) -> tuple[Detail, ...]:

@@ -88,7 +88,7 @@ def test_as_many_shapes_as_somebody_likes() -> None:
     lines = list(step_lines(plan))
     assert len(lines) < 40
     assert lines[0].words.startswith("User:mallory ALLOW ALTER on CLUSTER")
-    assert sum(len(line.ids) for line in lines) == len(plan.steps)
+    assert sum(line.steps for line in lines) == len(plan.steps)
     shown, total = steps_shown(lines)
     assert 0 < shown < total == len(plan.steps)
 

@@ -163,7 +163,7 @@ def test_operations_of_one_deny_share_a_line_that_says_what_any_of_them_does() -
         binding("TOPIC:L:abc User:a@* DENY DELETE"),
     ]
     found = [line for line in step_lines(plan([], wanted)) if " DENY " in line.words]
-    assert [(len(line.ids), line.effect) for line in found] == [(2, "narrows an ALLOW of this plan")]
+    assert [(line.steps, line.effect) for line in found] == [(2, "narrows an ALLOW of this plan")]
     lines = step_lines(plan([], wanted), expand=True)
     assert sorted(line.effect for line in lines if " DENY " in line.words) == [
         "narrows an ALLOW of this plan",
