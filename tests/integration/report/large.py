@@ -37,8 +37,11 @@ ROWS: Final = 100_000
 _READ: Final = (AclOperation.DESCRIBE, AclOperation.READ)
 
 
-def large_report(*, steps: int = STEPS, rows: int = ROWS, principals: int = 5_000) -> Report:
-    """A plan with findings and checks to match; every hundredth row is a loss."""
+def large_report(
+    *, steps: int = STEPS, rows: int = ROWS, principals: int = 5_000, findings: int | None = None
+) -> Report:
+    """A plan with findings (one for two steps) and checks to match; every hundredth row is a loss."""
+    findings = steps // 2 + 1 if findings is None else findings
     access_changes = tuple(_row(number, principals) for number in range(rows))
     found = tuple(_step(number, principals) for number in range(steps))
     effects = (Effect(EffectKind.GRANT),) * steps
@@ -54,7 +57,7 @@ def large_report(*, steps: int = STEPS, rows: int = ROWS, principals: int = 5_00
     )
     return Report(
         (plan,),
-        findings=tuple(_finding(number) for number in range(steps // 2 + 1)),
+        findings=tuple(_finding(number) for number in range(findings)),
         checks=tuple(
             Check(
                 "AccessTests",
