@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from reconciler.adapters.kafka import reader_process
 from reconciler.adapters.sandbox import DEFAULT_VERSION, Sandbox, SandboxSpec, generated_users, running
@@ -28,6 +30,11 @@ settings.register_profile("fast", deadline=None, max_examples=40, derandomize=Tr
 settings.register_profile("explore", deadline=None, max_examples=300)
 settings.register_profile("thorough", deadline=None, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+if settings.get_current_profile_name() == "fast":
+    # Else Hypothesis also tries what it finds in the sources of the modules that are loaded: other examples in each
+    # order of files, number of processes and name of the directory, and thousands of syntax trees in each process.
+    _NONE = Constants()
+    providers._get_local_constants = lambda: _NONE
 
 # Every test begins as a person at a terminal would: what continuous integration, a colour setting or a git hook puts
 # into the environment changes what commands do, so a test that means it says it.
