@@ -3,12 +3,13 @@
 import datetime
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from reconciler.adapters.kafka import topics
 from reconciler.adapters.kafka.broker_configs import broker_configs
 from reconciler.adapters.kafka.broker_settings import broker_settings
 from reconciler.adapters.kafka.client import AdminConnection
@@ -26,12 +27,12 @@ from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.kafka.kinds import KINDS, kind_of
 from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.listing import AclListing, AclReader, features, no_messages
+from reconciler.adapters.kafka.reader_process import started_early
 from reconciler.adapters.kafka.replicas import cancel_reassignments, read_layout
 from reconciler.adapters.kafka.replication_rates import set_replication_rates
 from reconciler.adapters.kafka.request_log import log_connection, timed
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.kafka.topic_uses import topic_uses
-from reconciler.adapters.kafka.topics import visible_names
 from reconciler.model import Change, ClusterState, Layout, TopicUse
 from reconciler.model.broker_settings import BrokerSettings
 from reconciler.ports import Answer, ReadRequest
@@ -87,6 +88,12 @@ class KafkaCluster:
 
     def read(self, request: ReadRequest) -> ClusterState:
         """The state as one broker sees it; raises :class:`ClusterError` if reading is refused or fails."""
+        # Their configs are read by a process that loads its libraries while the names of all topics are asked for.
+        many = len(request.topic_names) >= topics.MANY and no_messages(self._connection.settings) is None
+        with started_early() if many else nullcontext():
+            return self._read(request)
+
+    def _read(self, request: ReadRequest) -> ClusterState:
         begun, self._handshake = self._handshake, None
         if begun is not None and (not request.acls or request.acl_principals is not None):
             self._drop_listing()  # it is of all ACLs, and of now: this reading asks for others, a later one for newer
@@ -96,7 +103,7 @@ class KafkaCluster:
                 handshake = handshake_with(self._connection, begun)
             if listing:  # not before: a listing by the client needs a handshake before and after it
                 listing.begin(request.acl_principals)
-            seen = visible_names(self._connection) if request.all_topics or request.topic_listing else []
+            seen = topics.visible_names(self._connection) if request.all_topics or request.topic_listing else []
             session = ReadSession(self._connection, request, handshake, listing, seen)
             state = ClusterState(
                 handshake.cluster_id,
@@ -133,7 +140,7 @@ class KafkaCluster:
             can_list_acls=None if unsecured else handshake.may_list_acls,
             can_alter_acls=probe.may_alter,
             metadata_version=finalized.get("metadata.version"),
-            visible_topics=len(visible_names(self._connection)),
+            visible_topics=len(topics.visible_names(self._connection)),
             no_messages=no_messages(self._connection.settings),
             configs=self._configs(handshake),
         )

@@ -47,6 +47,9 @@ def reader(module: str) -> "subprocess.Popen[bytes]":
 @contextmanager
 def started_early(module: str = MESSAGES) -> Iterator[None]:
     """Start a process for the first who asks for this reader meanwhile; one that nobody asked for ends with this."""
+    if module in _early:  # whoever started that one ends it
+        yield
+        return
     _early[module] = start_reader(module)
     try:
         yield

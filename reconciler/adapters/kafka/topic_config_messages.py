@@ -24,6 +24,8 @@ _TOPIC: Final = 2
 _AT_ONCE: Final = 500
 #: Requests on their way to each broker: it answers one while we read another.
 _IN_FLIGHT: Final = 2
+#: Milliseconds that a second connection may take: the first goes on meanwhile.
+_PATIENCE_MS: Final = 3_000
 #: From this version on strings and arrays are compact (KIP-482): what older brokers answer, the library decodes.
 _COMPACT: Final = 4
 
@@ -62,14 +64,9 @@ def _own(client: KafkaAdminClient, task: Task) -> Reply:
     """
     decode_bytes()
     brokers = [broker.node_id for broker in client._manager.cluster.brokers()]
-    groups = [task["names"][start : start + _AT_ONCE] for start in range(0, len(task["names"]), _AT_ONCE)]
-    told: dict[str, Any] = {}
-    pool = ThreadPoolExecutor(max(1, len(brokers)) * _IN_FLIGHT)
-    waiting: deque[Any] = deque()
-    for group, broker in zip(groups, cycle(brokers), strict=False):
-        waiting.append(pool.submit(_asked, client, group, broker))
-    for answer in waiting:
-        told.update(_outcomes(answer.result()))
+    names = task["names"]
+    groups = [names[start : start + _AT_ONCE] for start in range(0, len(names), _AT_ONCE)]
+    told = _told(client, deque(zip(groups, cycle(brokers), strict=False)), max(1, len(brokers)) * _IN_FLIGHT)
     first = next((name for name, found in told.items() if isinstance(found, dict)), None)
     if first is None:
         return ("configs", told, [])
@@ -77,6 +74,43 @@ def _own(client: KafkaAdminClient, task: Task) -> Reply:
     if code:
         return ("failed", f"the defaults of topic {first} were refused")
     return ("configs", told, list(_defaults(configs)))
+
+
+def _told(client: KafkaAdminClient, groups: deque[tuple[Sequence[str], int]], workers: int) -> dict[str, Any]:
+    """What each group is answered, by two connections: a broker performs what comes on one of them one by one."""
+    told: dict[str, Any] = {}
+
+    def work(client: KafkaAdminClient) -> None:
+        while (group := _next(groups)) is not None:
+            told.update(_outcomes(_asked(client, *group)))
+
+    def work_beside() -> None:
+        if len(groups) <= workers or (other := _beside(client)) is None:
+            return
+        more = [pool.submit(work, other) for _ in range(workers - 1)]
+        work(other)
+        for one in more:
+            one.result()
+
+    with ThreadPoolExecutor(2 * workers) as pool:
+        for one in [*(pool.submit(work, client) for _ in range(workers)), pool.submit(work_beside)]:
+            one.result()
+    return told
+
+
+def _next(groups: deque[tuple[Sequence[str], int]]) -> tuple[Sequence[str], int] | None:
+    try:
+        return groups.popleft()
+    except IndexError:  # another worker took the last one
+        return None
+
+
+def _beside(client: KafkaAdminClient) -> KafkaAdminClient | None:
+    """A second connection, or ``None`` where a cluster that takes one does not take another."""
+    try:
+        return KafkaAdminClient(**{**client.config, "bootstrap_timeout_ms": _PATIENCE_MS})
+    except errors.KafkaError:
+        return None
 
 
 def _asked(

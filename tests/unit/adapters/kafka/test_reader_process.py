@@ -45,3 +45,11 @@ def test_one_that_nobody_asked_for_ends(started: list["subprocess.Popen[bytes]"]
 def test_a_snapshot_needs_none(started: list["subprocess.Popen[bytes]"], cluster: str | None, processes: int) -> None:
     with reader_ahead(cluster):
         assert len(started) == processes
+
+
+def test_one_that_waits_already_is_enough(started: list["subprocess.Popen[bytes]"]) -> None:
+    with started_early():
+        with started_early():
+            assert len(started) == 1
+        assert started[0].poll() is None
+    assert started[0].returncode is not None
