@@ -94,7 +94,8 @@ def step_sections(plan: Plan, *, many: bool) -> Iterator[Section]:
     """What is sent, in its order; then what stays."""
     of = f" for {element(cut(plan.terms.cluster))}" if many else ""
     if plan.steps:
-        opening = f"<details><summary>{plan_counts(plan).capitalize()}{of}, in order</summary>\n"
+        counts = plan_counts(plan)  # the rest keeps its case: SCRAM is no word
+        opening = f"<details><summary>{counts[:1].upper()}{counts[1:]}{of}, in order</summary>\n"
         yield Section("\n", list(_step_rows(plan)), more("line of steps", "lines"), opening, "\n</details>\n", weight=2)
     if plan.skipped:
         opening = f"<details><summary>Not changed ({len(plan.skipped):,}){of}</summary>\n"

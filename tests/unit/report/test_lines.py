@@ -6,7 +6,20 @@ import re
 from collections.abc import Sequence
 
 from reconciler.access import Authorizer, who_can
-from reconciler.model import AclBinding, AclOperation, ClusterState, Declaration, DesiredState, Expiry, Origin
+from reconciler.model import (
+    AclBinding,
+    AclOperation,
+    ClusterState,
+    Declaration,
+    DesiredState,
+    Expiry,
+    Listing,
+    NameSelector,
+    Origin,
+    Scope,
+    Selector,
+)
+from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.plan import Guard, GuardAcknowledgement, Plan, Request, Terms, propose
 from reconciler.plan import Options as PlanOptions
 from reconciler.report.access_lines import access_lines, ordered_lines
@@ -47,6 +60,14 @@ def test_who_only_gains_what_write_implies_has_a_line() -> None:
     assert "  + User:a: IDEMPOTENT_WRITE on the cluster from any host but 10.0.0.1\n" in text
     assert "IDEMPOTENT_WRITE | the cluster from `any host but 10.0.0.1` |" in written("markdown", moved)
     assert "IDEMPOTENT_WRITE</span></td><td>the cluster" in written("html", moved)
+
+
+def test_the_summary_of_the_steps_keeps_the_case_of_names() -> None:
+    live = ClusterState("id", listings={ScramUser.KIND: Listing(frozenset({ScramUser("a", {"SCRAM-SHA-512": 8192})}))})
+    everybody = Scope(include=(Selector(NameSelector(any_name=True)),))
+    terms = Terms("c", everybody, default_allow=False, prune=frozenset({ScramUser.KIND}))
+    gone = propose(DesiredState(), live, terms, Request(_DAY, PlanOptions(allow_deletes=True)))
+    assert "1 SCRAM user to delete, in order" in written("markdown", gone)
 
 
 def test_text_markdown_and_page_have_the_same_rows_in_the_same_order() -> None:
