@@ -8,7 +8,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.mutants.known import KNOWN, ROOT, Mutant
+from tests.mutants.known import KNOWN
+from tests.mutants.mutant import ROOT, Mutant
 
 #: Seconds. The tests of one fault take less than one minute.
 _PATIENCE = 900

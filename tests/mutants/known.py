@@ -1,26 +1,9 @@
 """The known faults: what stands in the code, what stands there instead, and the law that this breaks."""
 
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-ROOT: Final = Path(__file__).parents[2]
-
-
-class Mutant(NamedTuple):
-    """A fault in ``file`` (below ``reconciler/``), and the tests that must notice it."""
-
-    file: str
-    before: str
-    after: str
-    law: str
-    tests: tuple[str, ...]
-
-    def applied(self, source: str) -> str:
-        """The source with the fault; raises ``ValueError`` where the text does not occur exactly once."""
-        if source.count(self.before) != 1:
-            raise ValueError(f"{self.file}: the fault “{self.law}” no longer fits the code")
-        return source.replace(self.before, self.after)
-
+from tests.mutants.known_access import KNOWN_OF_ACCESS
+from tests.mutants.mutant import Mutant
 
 _HOSTS: Final = ("tests/property/test_hosts.py",)
 _ORDER: Final = ("tests/unit/plan/test_phases.py",)
@@ -197,4 +180,5 @@ KNOWN: Final = (
         "a principal that is a super user on one side alone is compared as itself",
         _ACCESS,
     ),
+    *KNOWN_OF_ACCESS,
 )

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.mutants.known import KNOWN, ROOT, Mutant
+from tests.mutants.known import KNOWN
+from tests.mutants.mutant import ROOT, Mutant
 
 
 @pytest.mark.parametrize("mutant", KNOWN, ids=lambda mutant: mutant.law)

@@ -1,0 +1,224 @@
+"""The known faults of access: what decides who may do what, and all that compares it."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_TESTS: Final = (
+    "tests/unit/access",
+    "tests/unit/conformance/test_access_conformance.py",
+    "tests/property/test_access_authorizer.py",
+    "tests/property/test_access_difference.py",
+    "tests/property/test_access_assertions.py",
+    "tests/property/test_access_effective.py",
+    "tests/property/test_access_opaque.py",
+    "tests/property/test_access_floods.py",
+    "tests/property/test_broker_defects.py",
+    "tests/property/test_hosts.py",
+)
+
+KNOWN_OF_ACCESS: Final = tuple(
+    Mutant(f"access/{file}", before, after, law, _TESTS)
+    for file, before, after, law in (
+        (
+            "operations.py",
+            "& ~(mask >> DENIED)",
+            "",
+            "a DENY of an operation takes away what it names from the allowed",
+        ),
+        ("operations.py", "    _O.ALTER: _O.DESCRIBE,\n", "", "ALTER implies DESCRIBE"),
+        (
+            "operations.py",
+            "        return named << DENIED",
+            "        return (named | 1 << _O.DESCRIBE) << DENIED",
+            "a DENY takes away what it names, not what that implies",
+        ),
+        (
+            "name_index.py",
+            "while index >= 0:\n            if prefix",
+            "if index >= 0:\n            if prefix",
+            "the nearest prefix that holds a name may be several prefixes out",
+        ),
+        (
+            "name_index.py",
+            "around = self.masks[parent] if parent >= 0 else 0 if",
+            "around = 0 if",
+            "a prefix passes on what the prefixes around it give",
+        ),
+        (
+            "index.py",
+            "who = dict.fromkeys((principal, WILDCARD_PRINCIPAL))\n            groups",
+            "who = (principal,)\n            groups",
+            "a principal has what User:* has",
+        ),
+        ("index.py", "compiled.pop(group_key, None)", "pass", "groups compiled before a change are not kept after it"),
+        (
+            "nested_names.py",
+            "            found.extend(inside(disjoint, key))",
+            "            pass",
+            "names disjoint from a binding's own are found inside of it",
+        ),
+        (
+            "nested_names.py",
+            "    return not key.literal and at <",
+            "    return False and at <",
+            "a prefix meets a key inside of it",
+        ),
+        (
+            "name_coverage.py",
+            "if key.matches(name):",
+            "if name:",
+            "names are covered by a prefix only where they match it",
+        ),
+        (
+            "name_coverage.py",
+            "key.kind == LITERAL and self._holds(key.text)",
+            "False",
+            "the literal of a name covers it",
+        ),
+        (
+            "interpretation.py",
+            "if found and self.index is self.cover:",
+            "if found:",
+            "only where the index is the cover is what it finds the whole answer",
+        ),
+        (
+            "interpretation_difference.py",
+            "            yield from new.newly(old)\n",
+            "",
+            "a key that came with the change is compared",
+        ),
+        (
+            "interpretation_difference.py",
+            "zone.matches(PROBE) for zone",
+            "False for zone",
+            "default-allow decides the one name that brokers ask about",
+        ),
+        (
+            "interpretation_difference.py",
+            "            found.update(everyone)\n",
+            "",
+            "a change for User:* is a change for everybody",
+        ),
+        (
+            "interpretation_difference.py",
+            "unchanged=overrides",
+            "unchanged=False",
+            "what overrides the comparison leaves the rest unchanged",
+        ),
+        (
+            "comparison.py",
+            "{zone, ASTERISK_NAMES, literal(WILDCARD)} if zone.contains(ASTERISK_NAMES) else {zone}",
+            "{zone}",
+            "the wildcard and the names that begin with * are regions of their own",
+        ),
+        (
+            "regions.py",
+            "                self._kept[outer].cuts.append(index)\n",
+            "",
+            "an inner region is cut out of the outer one",
+        ),
+        (
+            "comparison.py",
+            "            if interpretation.default_allow:",
+            "            if False:",
+            "default-allow gives what no binding speaks of",
+        ),
+        (
+            "api_rights.py",
+            "found |= interpretation.access(*asked) & ON_EVERY_TOPIC",
+            "pass",
+            "WRITE on any topic counts wherever a producer is asked about",
+        ),
+        (
+            "class_set.py",
+            "self.lacking.difference(self.members)",
+            "self.lacking",
+            "a set of all but some keeps what it has as members",
+        ),
+        (
+            "regions.py",
+            "for outer, (parts, added) in outside.items():",
+            "for outer, (parts, added) in ():",
+            "the parts outside a region are compared too",
+        ),
+        (
+            "possible.py",
+            "for before, after in self._pairs:",
+            "for before, after in self._pairs[:1]:",
+            "every pair of interpretations is compared",
+        ),
+        (
+            "possible.py",
+            "gained = gained & ~(before.least.access(*other) & ON_EVERY_TOPIC)",
+            "gained = gained & ~before.most.access(*other)",
+            "what was certain before is not gained, what was possible is",
+        ),
+        (
+            "interpretation.py",
+            "plain = self.guessed or (*self.both, *self.both)",
+            "plain = (*self.both, *self.both)",
+            "guessed interpretations are tried in place of the known ones",
+        ),
+        (
+            "counterexample.py",
+            "            found.append(literal(WILDCARD))",
+            "            pass",
+            "the wildcard as a name is tried as a counterexample",
+        ),
+        (
+            "counterexample.py",
+            "                if text == WILDCARD and found.label == WILDCARD:",
+            "                if True:",
+            "only the wildcard stands for all names in a counterexample",
+        ),
+        (
+            "hosts.py",
+            "for outer, label in sorted(ranges.items())",
+            "for outer, label in ()",
+            "ranges within ranges are told apart",
+        ),
+        (
+            "hosts.py",
+            "        if number < first:\n            break\n",
+            "",
+            "the lowest free address is before the first range, where that leaves room",
+        ),
+        (
+            "broker_defects.py",
+            "or resource_type in self._scan_ends_early",
+            "",
+            "a scan that ends early is a defect of its resource type",
+        ),
+        (
+            "lint/covering.py",
+            "if self._authorizer.interpretations.most.default_allow or not",
+            "if not",
+            "under default-allow a DENY is not without effect, whatever is known",
+        ),
+        (
+            "opaque.py",
+            'principal = entry.principal if ":" in entry.principal else WILDCARD_PRINCIPAL',
+            "principal = entry.principal",
+            "an opaque entry without a type may be for everybody",
+        ),
+        (
+            "by_resource_type.py",
+            "and not denied.at_names(names_of(binding.pattern))",
+            "",
+            "what is denied on the names of a binding gives no access by resource type",
+        ),
+        (
+            "effective.py",
+            "return [names]\n    if _reaches",
+            "return []\n    if _reaches",
+            "names that a binding reaches are among the effective ones",
+        ),
+        (
+            "lint/covering.py",
+            "key == ALL_NAMES or not (ASTERISK_NAMES.contains(key) or key.contains(ASTERISK_NAMES))",
+            "True",
+            "names that begin with * are not covered by a binding on all names",
+        ),
+    )
+)
