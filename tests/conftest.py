@@ -4,6 +4,7 @@ import functools
 import gc
 import os
 import signal
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -59,6 +60,9 @@ for name in [*os.environ]:
 # Sandbox.settings(name, "OAUTHBEARER").
 _USERS = ("admin", "reconciler", "alice", "bob", "carol", "acl-probe", "nobody")
 
+# jsonschema would build 39 parsers of IRIs for three seconds; no schema has any (tests/unit/test_schema_formats.py).
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a script in the background: all commands would ignore it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -92,12 +96,14 @@ def new_readers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # while what stays is imported
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(NamedFailures(config))
 
 
 def pytest_collection_finish() -> None:
     """What is imported now stays to the end: to look through it again and again would be a tenth of the time."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
