@@ -96,8 +96,10 @@ def new_readers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.disable()  # while what stays is imported
-    if not hasattr(config, "workerinput"):
+    worker = hasattr(config, "workerinput")
+    if worker or config.getoption("dist", "no") == "no":
+        gc.disable()  # while what stays is imported, see pytest_collection_finish
+    if not worker:
         config.pluginmanager.register(NamedFailures(config))
 
 
