@@ -145,10 +145,10 @@ class AccessComparison:
         found = {zone, ASTERISK_NAMES, literal(WILDCARD)} if zone.contains(ASTERISK_NAMES) else {zone}
         for group in self.groups(principal, resource_type):
             found.update(inside(group.ordered, zone))
-        # Under default-allow the patterns of other principals matter too: they cover names.
+        # Under default-allow the patterns of other principals matter too: they cover names, the outermost all of them.
         for interpretation in self.interpretations:
             if interpretation.default_allow:
-                found.update(interpretation.coverage(resource_type).within(zone))
+                found.update(interpretation.coverage(resource_type).edges_within(zone))
         return sorted(key for key in found if self._is_possible(resource_type, key))
 
     def _is_possible(self, resource_type: ResourceType, key: NameSet) -> bool:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from reconciler.access.name_index import NameIndex
 from reconciler.access.name_set import LITERAL, NameSet, literal
-from reconciler.access.nested_names import inside
+from reconciler.access.nested_names import inside, outermost
+from reconciler.model import WILDCARD
 
 
 class NameCoverage:
@@ -43,6 +44,17 @@ class NameCoverage:
         if key.literal:
             return [key] if self._holds(key.text) else []
         return sorted([*inside(self._wide, key), *self._names_in(key)])
+
+    def edges_within(self, key: NameSet) -> list[NameSet]:
+        """Of the sets inside ``key`` those that no other one covers, in order: inside them everything is covered."""
+        if key.text and not key.text.startswith(WILDCARD) and self.covers(key):
+            return []
+        # LITERAL * contains every set, and covers no name that begins with an asterisk and is longer.
+        starred: list[NameSet] = []
+        others: list[NameSet] = []
+        for names in self.within(key):
+            (starred if names.text.startswith(WILDCARD) else others).append(names)
+        return sorted([*outermost(others), *outermost(starred)])
 
     def _names_in(self, key: NameSet) -> Iterator[NameSet]:
         for at in range(bisect_left(self._literals, key.text), len(self._literals)):

@@ -1,16 +1,18 @@
 """What principals can reach on one cluster: effective access with every DENY respected, one row for each operation."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Final, NamedTuple
 
-from reconciler.access import Access, Authorizer, access_of, supported
+from reconciler.access import Authorizer, supported
+from reconciler.access.common_access import CommonAccess, HeldRegion
 from reconciler.access.name_set import ALL_NAMES
 from reconciler.access.region import Region
-from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.model import WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourceType
 
 #: Stands for all principals that no binding names.
 EVERYBODY_ELSE = "everybody else"
+_TYPES: Final = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPIC)
 
 
 class AccessReach(NamedTuple):
@@ -57,29 +59,88 @@ def reaches(authorizer: Authorizer, topics: Iterable[str], memory: ReachMemory |
     """The rows of a cluster by principal; super users reach everything."""
     memory = ReachMemory() if memory is None else memory
     existing = tuple(sorted(topics))
-    place = memory.topics.setdefault(existing, len(memory.topics))
-    for name in sorted(authorizer.super_users):
-        for kind in ResourceType:
-            for operation in sorted(supported(kind, authorizer.kafka_version)) if kind >= ResourceType.TOPIC else ():
-                count = len(existing) if kind is ResourceType.TOPIC else 0
-                yield AccessReach(name, kind.name, operation.name, ["(super user)"], count, True, True)
+    yield from _of_super_users(authorizer, len(existing))
     own: dict[str, list[AclBinding]] = {}
     for binding in authorizer.bindings:
         own.setdefault(binding.entry.principal, []).append(binding)
     everybody = frozenset(own.pop(WILDCARD_PRINCIPAL, ()))
     alone = _decides_alone(authorizer)
-    nobody = unnamed_principal([world.index for world in authorizer.interpretations.both], authorizer.super_users)
-    for name in (*sorted(own.keys() - authorizer.super_users), nobody):
+    common, seen = CommonAccess(authorizer), _Seen(existing)
+    for name in (*sorted(own.keys() - authorizer.super_users), common.everybody_else):
+        shown = EVERYBODY_ELSE if name == common.everybody_else else name
+        if not alone:
+            yield from _of_one(common, seen, name, shown)
+            continue
         key = name, frozenset(own.get(name, ())), everybody, authorizer.kafka_version
-        found = memory.rights.get(key) if alone else None
+        found = memory.rights.get(key)
         if found is None:
-            found = _rights(access_of(authorizer, name))
-            if alone:
-                memory.rights[key] = found
-        shown = EVERYBODY_ELSE if name == nobody else name
-        for kind, operation, names, regions, every_name, certain in found:
-            count = _count(memory, place, existing, regions) if regions else 0
-            yield AccessReach(shown, kind.name, operation.name, names, count, every_name, certain)
+            held = (row for kind in _TYPES for row in common.of(name, kind))
+            found = memory.rights[key] = _rights(held, seen)
+        place = memory.topics.setdefault(existing, len(memory.topics))
+        for right in found:
+            yield _reach(shown, right, _count(memory, place, existing, right.regions) if right.regions else 0)
+
+
+def _of_super_users(authorizer: Authorizer, topics: int) -> Iterator[AccessReach]:
+    for name in sorted(authorizer.super_users):
+        for kind in _TYPES:
+            for operation in sorted(supported(kind, authorizer.kafka_version)):
+                count = topics if kind is ResourceType.TOPIC else 0
+                yield AccessReach(name, kind.name, operation.name, ["(super user)"], count, True, True)
+
+
+def _of_one(common: CommonAccess, seen: "_Seen", name: str, shown: str) -> Iterator[AccessReach]:
+    """The rows of one principal of a cluster where other principals' bindings count too."""
+    for kind in _TYPES:
+        held = common.of(name, kind)
+        for row in seen.rows(held):
+            yield row._replace(principal=shown)
+
+
+class _Seen:
+    """What was made of regions of one cluster before: words, existing topics, rows."""
+
+    __slots__ = ("_existing", "_numbers", "_regions", "_rows")
+
+    def __init__(self, existing: tuple[str, ...]) -> None:
+        self._existing = existing
+        self._numbers = {name: number for number, name in enumerate(existing)}
+        #: By identity, with the object, so that it stays: a hash would look at thousands of cuts each time.
+        self._regions: dict[int, tuple[Region, str, int]] = {}
+        self._rows: dict[int, tuple[tuple[HeldRegion, ...], list[AccessReach]]] = {}
+
+    def rows(self, held: tuple[HeldRegion, ...]) -> list[AccessReach]:
+        """A row for each operation; most principals of a cluster have the same on most types."""
+        found = self._rows.get(id(held))
+        if found is None:
+            rows = [_reach("", right, self.count(right.regions)) for right in _rights(held, self)]
+            found = self._rows[id(held)] = held, rows
+        return found[1]
+
+    def count(self, regions: Iterable[Region]) -> int:
+        """How many existing topics are in some of the regions."""
+        found = 0
+        for region in regions:
+            found |= self._region(region)[2]
+        return found.bit_count()
+
+    def text(self, region: Region) -> str:
+        """The region in words."""
+        return self._region(region)[1]
+
+    def _region(self, region: Region) -> tuple[Region, str, int]:
+        found = self._regions.get(id(region))
+        if found is None:
+            topics = 0
+            if region.resource_type is ResourceType.TOPIC:
+                topics = sum(1 << self._numbers[name] for name in region.select(self._existing))
+            found = self._regions[id(region)] = region, str(region), topics
+        return found
+
+
+def _reach(principal: str, right: _Right, topics: int) -> AccessReach:
+    kind, operation, names, _, every_name, certain = right
+    return AccessReach(principal, kind.name, operation.name, names, topics, every_name, certain)
 
 
 def _decides_alone(authorizer: Authorizer) -> bool:
@@ -96,17 +157,17 @@ def _count(memory: ReachMemory, place: int, existing: tuple[str, ...], regions: 
     return found
 
 
-def _rights(found: Sequence[Access]) -> list[_Right]:
-    parts: dict[tuple[ResourceType, AclOperation], list[Access]] = {}
-    for access in found:
-        for operation in access.operations:
-            parts.setdefault((access.region.resource_type, operation), []).append(access)
+def _rights(held: Iterable[HeldRegion], seen: _Seen) -> list[_Right]:
+    parts: dict[tuple[ResourceType, AclOperation], list[HeldRegion]] = {}
+    for row in held:
+        for operation in row.operations:
+            parts.setdefault((row.region.resource_type, operation), []).append(row)
     rights = []
-    for (kind, operation), accesses in sorted(parts.items()):
-        # The same names may come once for each set of hosts.
-        regions = tuple(sorted({access.region for access in accesses}))
+    for (kind, operation), rows in sorted(parts.items()):
+        # The same names may come once for each set of hosts; sorted, equal ones are neighbours.
+        regions = tuple(region for region, _ in groupby(sorted(row.region for row in rows)))
         every_name = any(region.names == ALL_NAMES for region in regions)
-        certain = all(access.certain for access in accesses)
+        certain = all(row.certain for row in rows)
         reached = regions if kind is ResourceType.TOPIC else ()
-        rights.append(_Right(kind, operation, [str(region) for region in regions], reached, every_name, certain))
+        rights.append(_Right(kind, operation, [seen.text(region) for region in regions], reached, every_name, certain))
     return rights

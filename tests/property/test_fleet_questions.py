@@ -3,15 +3,27 @@
 import json
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import Authorizer
-from reconciler.access.operations import ASSUMED_VERSION
+from reconciler.access import Access, Authorizer, access_of
+from reconciler.access.common_access import CommonAccess
+from reconciler.access.hosts import RANGES_SINCE
+from reconciler.access.name_set import ALL_NAMES
+from reconciler.access.operations import ASSUMED_VERSION, supported
 from reconciler.adapters.spark.outlying import OutlierQuestion, chosen
 from reconciler.fleet import COLUMNS
-from reconciler.fleet.access_reach import ReachMemory, reaches
-from reconciler.model import AclOperation, AclPermissionType, ClusterState, PatternType, ResourceType
+from reconciler.fleet.access_reach import EVERYBODY_ELSE, AccessReach, ReachMemory, reaches
+from reconciler.model import (
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    PatternType,
+    ResourceType,
+)
+from reconciler.model.kafka_release import KafkaVersion
 from tests.property.strategies import states
 from tests.unit.access.bindings import bindings
 
@@ -69,6 +81,81 @@ def test_what_is_remembered_of_other_clusters_changes_no_answer(
     for state in [*found, *found]:
         authorizer = Authorizer(state.bindings, ("User:root",), default_allow, opaque=state.opaque)
         assert list(reaches(authorizer, state.topics, memory)) == list(reaches(authorizer, state.topics))
+
+
+@given(states(), st.sampled_from([False, True, None]), st.sampled_from([ASSUMED_VERSION, RANGES_SINCE, None]))
+def test_what_principals_have_in_common_is_what_each_of_them_has(
+    state: ClusterState, default_allow: bool | None, version: KafkaVersion | None
+) -> None:
+    authorizer = Authorizer(state.bindings, ("User:root",), default_allow, version, opaque=state.opaque)
+    common = CommonAccess(authorizer)
+    for name in _named(authorizer) | {common.everybody_else}:
+        expected = {(row.hosts, row.region, row.operations, row.certain) for row in access_of(authorizer, name)}
+        held = [tuple(row) for kind in ResourceType if kind >= ResourceType.TOPIC for row in common.of(name, kind)]
+        assert set(held) == expected
+        assert len(held) == len(expected)
+
+
+#: Names as open as those around them, for all hosts or for some; exceptions in them; rights on all topics by CLUSTER.
+_OPEN = (
+    "TOPIC:L:a User:a@* ALLOW ALL",
+    "TOPIC:P:b User:a@* ALLOW ALL",
+    "TOPIC:L:bc User:a@* DENY READ",
+    "TOPIC:L:bd User:b@* ALLOW READ",
+    "TOPIC:L:d User:b@10.0.0.1 ALLOW ALL",
+    "TOPIC:L:e User:*@* ALLOW ALL",
+    "TOPIC:L:e User:c@* DENY WRITE",
+    "CLUSTER:L:kafka-cluster User:c@* ALLOW CREATE",
+    "GROUP:P:* User:c@* ALLOW ALL",
+    "GROUP:L:g User:b@* ALLOW READ",
+)
+
+
+@pytest.mark.parametrize("default_allow", [False, True, None])
+@pytest.mark.parametrize("left_out", [None, *range(len(_OPEN))])
+def test_names_as_open_as_those_around_them(left_out: int | None, default_allow: bool | None) -> None:
+    found = bindings(*(text for number, text in enumerate(_OPEN) if number != left_out))
+    authorizer = Authorizer(found, (), default_allow, ASSUMED_VERSION)
+    common = CommonAccess(authorizer)
+    for name in _named(authorizer) | {common.everybody_else}:
+        held = {tuple(row) for kind in ResourceType if kind >= ResourceType.TOPIC for row in common.of(name, kind)}
+        assert held == {(r.hosts, r.region, r.operations, r.certain) for r in access_of(authorizer, name)}
+
+
+@given(states(), st.sampled_from([False, True, None]))
+def test_how_far_principals_reach_is_what_each_of_them_may_do(state: ClusterState, default_allow: bool | None) -> None:
+    authorizer = Authorizer(state.bindings, ("User:root",), default_allow, opaque=state.opaque)
+    found = [row for row in reaches(authorizer, state.topics) if row.principal != "User:root"]
+    expected = []
+    unnamed = CommonAccess(authorizer).everybody_else
+    for name in (*sorted(_named(authorizer)), unnamed):
+        shown = EVERYBODY_ELSE if name == unnamed else name
+        expected += _rows_of(shown, access_of(authorizer, name), sorted(state.topics))
+    assert found == expected
+
+
+def _named(authorizer: Authorizer) -> set[str]:
+    named = {binding.entry.principal for binding in authorizer.bindings}
+    return named - authorizer.super_users - {WILDCARD_PRINCIPAL}
+
+
+def _rows_of(shown: str, held: list[Access], topics: list[str]) -> list[AccessReach]:
+    """By the definition of a row: every region of an operation, each topic in one of them counted."""
+    rows = []
+    for kind in ResourceType:
+        for operation in AclOperation:
+            parts = [row for row in held if row.region.resource_type is kind and operation in row.operations]
+            regions = sorted({row.region for row in parts})
+            if not regions:
+                continue
+            assert operation in supported(kind, ASSUMED_VERSION)
+            count = sum(any(region.contains(name) for region in regions) for name in topics)
+            everything = any(region.names == ALL_NAMES for region in regions)
+            words = [str(region) for region in regions]
+            counted = count if kind is ResourceType.TOPIC else 0
+            certain = all(row.certain for row in parts)
+            rows.append(AccessReach(shown, kind.name, operation.name, words, counted, everything, certain))
+    return rows
 
 
 def test_equal_principals_of_known_clusters_are_reckoned_once() -> None:
