@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
+from reconciler.access.api_rights import CLUSTER_NAMES
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.comparison import CLUSTER_NAMES, AccessComparison, RegionEffect
+from reconciler.access.comparison import AccessComparison, RegionEffect
 from reconciler.access.hosts import Hosts
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.name_set import ALL_NAMES, NameSet
@@ -46,7 +47,7 @@ class CommonAccess:
         least, most = authorizer.interpretations.both
         self.everybody_else = unnamed_principal([least.index, most.index], authorizer.super_users)
         worlds = (least,) if least is most else (least, most)
-        self._sides = [_Side(world, self.everybody_else) for world in worlds]
+        self._sides = [_InterpretedAccess(world, self.everybody_else) for world in worlds]
         self._usual: dict[ResourceType, tuple[HeldRegion, ...]] = {}
 
     def of(self, principal: str, kind: ResourceType) -> tuple[HeldRegion, ...]:
@@ -85,7 +86,7 @@ def _united(sides: Sequence[Iterable[RegionEffect]]) -> tuple[HeldRegion, ...]:
 _operations = cache(operations_in)
 
 
-class _Side:
+class _InterpretedAccess:
     """One interpretation."""
 
     __slots__ = ("_bases", "_comparison", "_unnamed", "_world")

@@ -65,7 +65,7 @@ def reaches(authorizer: Authorizer, topics: Iterable[str], memory: ReachMemory |
         own.setdefault(binding.entry.principal, []).append(binding)
     everybody = frozenset(own.pop(WILDCARD_PRINCIPAL, ()))
     alone = _decides_alone(authorizer)
-    common, seen = CommonAccess(authorizer), _Seen(existing)
+    common, seen = CommonAccess(authorizer), _SeenRegions(existing)
     for name in (*sorted(own.keys() - authorizer.super_users), common.everybody_else):
         shown = EVERYBODY_ELSE if name == common.everybody_else else name
         if not alone:
@@ -89,7 +89,7 @@ def _of_super_users(authorizer: Authorizer, topics: int) -> Iterator[AccessReach
                 yield AccessReach(name, kind.name, operation.name, ["(super user)"], count, True, True)
 
 
-def _of_one(common: CommonAccess, seen: "_Seen", name: str, shown: str) -> Iterator[AccessReach]:
+def _of_one(common: CommonAccess, seen: "_SeenRegions", name: str, shown: str) -> Iterator[AccessReach]:
     """The rows of one principal of a cluster where other principals' bindings count too."""
     for kind in _TYPES:
         held = common.of(name, kind)
@@ -97,7 +97,7 @@ def _of_one(common: CommonAccess, seen: "_Seen", name: str, shown: str) -> Itera
             yield row._replace(principal=shown)
 
 
-class _Seen:
+class _SeenRegions:
     """What was made of regions of one cluster before: words, existing topics, rows."""
 
     __slots__ = ("_existing", "_numbers", "_regions", "_rows")
@@ -157,7 +157,7 @@ def _count(memory: ReachMemory, place: int, existing: tuple[str, ...], regions: 
     return found
 
 
-def _rights(held: Iterable[HeldRegion], seen: _Seen) -> list[_Right]:
+def _rights(held: Iterable[HeldRegion], seen: _SeenRegions) -> list[_Right]:
     parts: dict[tuple[ResourceType, AclOperation], list[HeldRegion]] = {}
     for row in held:
         for operation in row.operations:
