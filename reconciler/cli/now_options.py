@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
@@ -136,8 +137,9 @@ def give_now(
 
 def end_now(
     path: str, cluster: str | None, asked: "AskedAccess", connection: ConnectionOptions, at_once: AtOnce, *, output: str
-) -> "Done":
-    """End break-glass access on the cluster; the exit status, and what JSON has of it."""
+) -> "tuple[Done, AskedAccess]":
+    """End break-glass access on the cluster: the exit status, what JSON has of it, and the access that ended."""
+    from reconciler.plan import deleted_bindings
     from reconciler.workflow.break_glass import end_break_glass
 
     _check_consent(at_once)
@@ -146,8 +148,9 @@ def end_now(
     document = _said(result, output)
     if not result.succeeded:
         error(result.stopped or "not all of it was ended: its end stays as it was")
-        return Exit.ERROR, document
-    return Exit.OK, document
+        return (Exit.ERROR, document), asked
+    ended = frozenset(deleted_bindings(step.change for step in result.plan.steps))
+    return (Exit.OK, document), replace(asked, only=ended)
 
 
 def _terminal(at_once: AtOnce) -> "Terminal":

@@ -55,7 +55,8 @@ def command(
     """Take from a principal what the manifests grant it: one operation, or with PRINCIPAL alone everything.
 
     Only rules for exactly these names go; what else grants the same is named. You see what the edit does to access, and
-    get a patch; --write writes it. No cluster is contacted, except with --now: it ends break-glass access at once.
+    get a patch; --write writes it. No cluster is contacted, except with --now: it ends break-glass access at once, and
+    the edit is of that access only.
     """
     from reconciler.cli.defaults import project_path
     from reconciler.cli.exits import CommandError, Exit
@@ -70,7 +71,9 @@ def command(
     asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
     extra = None
     if at_once.now:
-        status, extra = end_now(path or project_path(), cluster, asked, connection, at_once, output=output)
+        # The edit takes back what was ended just now, and no grant of the principal that somebody reviewed.
+        where = path or project_path()
+        (status, extra), asked = end_now(where, cluster, asked, connection, at_once, output=output)
         if status != Exit.OK:
             return status
     try:

@@ -36,12 +36,16 @@ class NotDeclaredError(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class AskedAccess:
-    """What is to be granted or revoked; without operations or a pattern: all that the principal is allowed."""
+    """What is to be granted or revoked; without operations or a pattern: all that the principal is allowed.
+
+    ``only``: of that, nothing but these bindings is to be revoked.
+    """
 
     principal: str
     operations: tuple[AclOperation, ...] = ()
     pattern: ResourcePattern | None = None
     host: str | None = None
+    only: Collection[AclBinding] | None = None
 
     def bindings(self) -> list[AclBinding]:
         """The bindings that grant it."""
@@ -62,6 +66,7 @@ class AskedAccess:
             and (not self.operations or entry.operation in self.operations)
             and self.pattern in (None, pattern)
             and self.host in (None, entry.host)
+            and (self.only is None or binding in self.only)
         )
 
 

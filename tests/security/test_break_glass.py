@@ -315,6 +315,17 @@ def test_what_was_done_and_the_edit_are_one_document(stage: Stage, capsys: pytes
     assert stage.live() == {STAYS}
 
 
+def test_ending_it_edits_no_grant_that_somebody_reviewed(stage: Stage) -> None:
+    where = ["--path", str(stage.manifests), "--cluster", stage.cluster, "--write", "--yes"]
+    now = ["User:svc", "WRITE", "topic", "team.orders", "--now", "--until", "1h", "--reason", "outage"]
+    before = (stage.manifests / "all.yaml").read_text(encoding="utf-8")
+    assert run(["grant", *now, *where]) == 0
+    assert (stage.manifests / "all.yaml").read_text(encoding="utf-8") != before
+    assert run(["revoke", "User:svc", "--now", *where]) == 0
+    assert (stage.manifests / "all.yaml").read_text(encoding="utf-8") == before
+    assert stage.live() == {STAYS}
+
+
 def test_it_is_not_adopted_for_good(stage: Stage) -> None:
     stage.give()
     found = adopt(str(stage.manifests), stage.cluster, lambda differences: differences)
