@@ -6,7 +6,7 @@ An acknowledgement names the guard and the object, is given when the plan is mad
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from reconciler.dataclass import dataclass
-from reconciler.model import APACHE, Flavor, ResourcePattern
+from reconciler.model import APACHE, AclBinding, Flavor, ResourcePattern
 from reconciler.model.naming import pattern_name
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.kinds import kind_of
@@ -42,6 +42,7 @@ class Surroundings:
 
     ``in_use`` are the patterns to be closed whose names somebody may use now. ``expected_live`` is the number of live
     bindings in scope that an earlier look (a saved plan, a baseline) saw; ``live`` is the number of all live bindings.
+    ``expired`` are the bindings whose end the manifests declare, and which is over.
     """
 
     cluster: str
@@ -54,6 +55,7 @@ class Surroundings:
     expected_live: int | None = None
     live: int = 0
     flavor: Flavor = APACHE
+    expired: Collection[AclBinding] = ()
 
 
 def refusals(
@@ -108,9 +110,8 @@ def _room(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
 
 
 def _empty(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
-    deletes = bool(deleted_bindings(step.change for step in steps))
-    # No manifest at all is more often a wrong path or a failed checkout than a wish.
-    if deletes and not around.desired:
+    # No manifest at all is more often a wrong path or a failed checkout than a wish; an end that is declared is a wish.
+    if not around.desired and any(one not in around.expired for one in deleted_bindings(step.change for step in steps)):
         message = "the manifests declare no binding at all for this cluster, so every binding in scope would go"
         yield refusal(Guard.EMPTY_DESIRED, around.cluster, message)
     if around.expected_live and not around.owned:

@@ -111,10 +111,9 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     marks = break_glass_marks(live.bindings, request.as_of)
     left = tuple(left_behind(live, terms.default_allow, request.going_on | marks))
     open_to_all = bridge_callouts(live, terms.default_allow)
-    # What runs put there for themselves is told apart: compared, it would be planned for deletion while a run needs it.
+    # What runs put there for themselves is told apart: a plan would delete it while a run needs it.
     live = without_own(live, terms.default_allow)
-    rules = replace(terms.diff_rules, report_topics=request.report_topics)
-    compared = compare(desired, live, terms.scope, rules)
+    compared = compare(desired, live, terms.scope, replace(terms.diff_rules, report_topics=request.report_topics))
     filtered = _filtered(compared, live, terms, request, emergency)
     steps = _steps(filtered.kept, live, terms)
     coverage = _coverage(live, steps, terms)
@@ -170,6 +169,7 @@ def _surroundings(
         expected_live=request.expected_live,
         live=len(live.bindings) + len(live.opaque),
         flavor=terms.flavor,
+        expired=desired.expired,
     )
 
 

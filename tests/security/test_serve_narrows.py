@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.manifest import Source, load
 from reconciler.model import (
+    AccessControlEntry,
     AclBinding,
+    AclOperation,
     AclPermissionType,
     ClusterState,
     Declaration,
@@ -19,9 +21,10 @@ from reconciler.model import (
     Expiry,
     FactSource,
     Origin,
+    ResourcePattern,
     ResourceType,
 )
-from reconciler.plan import Request, propose
+from reconciler.plan import Guard, Options, Request, propose
 from reconciler.workflow.clusters import Target
 from reconciler.workflow.options import PlanOptions
 from reconciler.workflow.planning import Planned
@@ -38,6 +41,7 @@ spec: {bootstrapServers: ["b:9092"], limits: {maxDeletePercent: 100}}
 """
 MANIFESTS = load([Source("c.yaml", CLUSTER)])
 DAY = date(2026, 11, 23)
+_ALLOW_READ = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermissionType.ALLOW)
 SAID = Declaration(Origin("a.yaml", 1, 1), expires=Expiry(date(2026, 11, 1)))
 ASKS = [
     Ask(principal, host, operation, ResourceType.TOPIC, name)
@@ -54,6 +58,23 @@ def _compared(live: frozenset[AclBinding], wanted: DesiredState, default: bool |
     state = ClusterState("id", live, {})
     plan = propose(wanted, state, terms(declaration), Request(DAY))
     return Planned(plan, state, declaration, wanted, MANIFESTS)
+
+
+def test_the_only_grant_of_a_cluster_ends_too() -> None:
+    """No binding that still holds is declared, but this end is."""
+    only = AclBinding(ResourcePattern(ResourceType.TOPIC, "t"), _ALLOW_READ)
+    planned = _compared(frozenset({only}), DesiredState(expired={only: SAID}), default=False, who=FactSource.OPERATOR)
+    plan, staying = revocation(
+        planned, Target("c", MemoryCluster(planned.live), planned.declaration), PlanOptions(as_of=DAY), None
+    )
+    assert plan is not None
+    assert [step.change for step in plan.steps] == [Delete(only)]
+    assert not staying
+    other = AclBinding(ResourcePattern(ResourceType.TOPIC, "u"), _ALLOW_READ)
+    live = ClusterState("id", frozenset({only, other}), {})
+    request = Request(DAY, Options(allow_deletes=True))
+    found = propose(DesiredState(expired={only: SAID}), live, terms(planned.declaration), request)
+    assert Guard.EMPTY_DESIRED in [refusal.guard for refusal in found.refusals], "nobody declared an end of the other"
 
 
 @given(data=st.data(), default=st.sampled_from([True, False, None]))
@@ -83,8 +104,7 @@ def test_it_only_takes_away_and_only_what_is_over(data: st.DataObject, default: 
     assert gone <= over
     assert sum(staying.values()) == len(over - gone)
     if default is False and who is FactSource.OPERATOR:
-        # Whether a cluster shall have no binding at all is for a person to say.
-        assert gone == (over if live - over else frozenset()), "nothing can open, so nothing stays"
+        assert gone == over, "nothing can open, so nothing stays"
     event("all" if gone == over else "some" if gone else "none")
     if plan is None:
         return

@@ -43,6 +43,7 @@ from reconciler.workflow.fleet.child import ChildResult, ChildTask
 from reconciler.workflow.fleet.members import everywhere
 from reconciler.workflow.fleet.saved import add_to_record, read_fleet_plan, read_record
 from reconciler.workflow.options import ConnectionOptions, MoveOptions
+from reconciler.workflow.reasons import INTERRUPTED, WorkflowError
 
 _CHILD: Final = "from reconciler.workflow.fleet.child import main; main()"
 #: Seconds that a process gets to finish the batch in flight after it was asked to stop.
@@ -247,4 +248,6 @@ def record_of(job: MemberJob, result: Path, status: int, stopped: str) -> ApplyR
         how = f"was ended by signal {-status}" if status < 0 else f"ended with {status} and no result"
         ended = ChildResult("unknown", f"the process {how}: its outcomes are unknown")
     message = f"{stopped}{ended.message}" if ended.reason else ""
-    return ApplyRecord(job.cluster, job.plan_id, ended.reason, time.time(), message[:2000], ended.done, ended.already)
+    # Nobody interrupted what took too long: it failed.
+    reason = WorkflowError.reason if stopped and ended.reason == INTERRUPTED else ended.reason
+    return ApplyRecord(job.cluster, job.plan_id, reason, time.time(), message[:2000], ended.done, ended.already)

@@ -34,7 +34,7 @@ from reconciler.workflow.terms import terms
 _STAYS: Final = Declaration(Origin("", 1, 1))
 _BREAK_GLASS: Final = _STAYS._replace(reason="break-glass access is over")
 #: Guards that judge all that is deleted together: a part that they let pass would lead round them.
-_OF_ALL: Final = frozenset({Guard.LIMIT, Guard.EMPTY_DESIRED, Guard.EMPTY_LIVE})
+_OF_ALL: Final = frozenset({Guard.LIMIT, Guard.EMPTY_LIVE})
 #: So many plans one round makes to find what may go: it ends in time, and the next one goes on with what is left.
 #: In another order each time: whoever names what has to stay must not decide that nothing else is reached.
 _MOST_TRIES: Final = 16

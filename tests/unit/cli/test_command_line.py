@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -405,3 +407,8 @@ def test_words_of_other_tools_name_the_command_to_look_at(capsys: pytest.Capture
         assert command in program.table
         assert run([word]) == Exit.USAGE
         assert f"No such command '{word}'. See: reconciler {command} --help" in capsys.readouterr().err
+
+
+def test_the_package_runs_as_a_module() -> None:
+    found = subprocess.run([sys.executable, "-m", "reconciler", "version"], capture_output=True, text=True, check=True)
+    assert found.stdout.startswith("reconciler, version ")

@@ -18,6 +18,7 @@ from reconciler.workflow.fleet.child import ChildResult, ChildTask
 from reconciler.workflow.fleet.performing import MemberJob, record_of
 from reconciler.workflow.fleet.planning import MemberPlan, PlanTerms, plan_members
 from reconciler.workflow.manifests import read_sources
+from reconciler.workflow.reasons import INTERRUPTED, WorkflowError
 from tests.cases.test_cases import binding
 
 if TYPE_CHECKING:
@@ -140,5 +141,9 @@ def test_a_child_that_says_nothing_has_unknown_outcomes(tmp_path: Path) -> None:
     assert (killed.reason, killed.succeeded) == ("unknown", False)
     assert killed.message == "the process was ended by signal 9: its outcomes are unknown"
     (tmp_path / "half").write_text('{"reason": "')
+    (tmp_path / "late").write_text(ChildResult(INTERRUPTED, "interrupted", 2).text(), encoding="utf-8")
+    late = record_of(job, tmp_path / "late", 0, "stopped after 3 s; ")
+    assert (late.reason, late.message) == (WorkflowError.reason, "stopped after 3 s; interrupted")
+    assert record_of(job, tmp_path / "late", 0, "").reason == INTERRUPTED
     cut = record_of(job, tmp_path / "half", 0, "stopped after 3 s; ")
     assert cut.message == "stopped after 3 s; the process ended with 0 and no result: its outcomes are unknown"
