@@ -22,7 +22,7 @@ INSTALL_ALL = ! $(BIN)/python -m pip config list | grep -qE 'index|proxy|trusted
 	  && $(PIP) --require-hashes --no-deps -r $(VENV)/uv.lock \
 	  && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps --compile-bytecode -r requirements.lock
 
-.PHONY: setup demo test test-compat test-long explore mutants lint format bench figures schema reference docs dist lock clean
+.PHONY: setup demo test test-compat test-long explore mutants mutants-sampled lint format bench figures schema reference docs dist lock clean
 
 setup: $(STAMP)
 
@@ -59,6 +59,10 @@ explore: $(STAMP)
 ## Each known fault in a copy of the code; fails where no test notices it.
 mutants: $(STAMP)
 	$(BIN)/python -m tests.mutants
+
+## Faults at random places, the same in every run, and the share that quick tests notice.
+mutants-sampled: $(STAMP)
+	$(BIN)/python -m tests.mutants.sampled
 
 ## Format, style, types, import contracts; changes nothing.
 lint: $(STAMP)

@@ -1,0 +1,189 @@
+"""A pytest plugin: which test runs which function, then each fault in a forked process with the tests that run it.
+
+The tests are collected once. A fault is put into functions that exist already (their ``__code__``), so a forked process
+begins with the first test at once.
+"""
+
+import gc
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import Final
+
+import pytest
+
+from tests.mutants.mutant import ROOT
+from tests.mutants.sites import Site, faulty
+
+#: Seconds of processor time that the tests of one fault take together without it; slower ones are left out.
+BUDGET: Final = 25.0
+_MEMORY: Final = 6 << 30
+_SURVIVED, _NOTICED = 0, 1
+
+Function = tuple[str, str, int]  # file, qualified name, first line
+
+
+def _function(code: CodeType) -> Function:
+    return (code.co_filename, code.co_qualname, code.co_firstlineno)
+
+
+class Running:
+    """Runs ``sites`` instead of the tests; ``outcomes`` says which were noticed, None where no test runs the code."""
+
+    def __init__(self, sites: list[Site], packages: tuple[str, ...], known: Path, outcomes: Path, workers: int) -> None:
+        self._sites, self._known, self._path, self._workers = sites, known, outcomes, workers
+        self._ours = tuple(str(ROOT / package) + os.sep for package in packages)
+        self._reports: list[pytest.TestReport] = []
+        self.outcomes: dict[Site, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._reports.append(report)
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        used = self._used(session.items)
+        gc.unfreeze()
+        functions = defaultdict[Function, list[FunctionType]](list)
+        for thing in gc.get_objects():
+            if isinstance(thing, FunctionType) and thing.__code__.co_filename.startswith(self._ours):
+                functions[_function(thing.__code__)].append(thing)
+        gc.freeze()
+        by_id = {item.nodeid: item for item in session.items}
+        self._all(functions, used, by_id)
+        return True
+
+    def _used(self, items: list[pytest.Item]) -> dict[str, tuple[float, list[Function]]]:
+        """Seconds and functions by test, of those that pass; a file keeps it."""
+        if self._known.exists():
+            return {
+                name: (spent, [(file, function, line) for file, function, line in ran])
+                for name, (spent, ran) in json.loads(self._known.read_text(encoding="utf-8")).items()
+            }
+        used = {}
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            seen = set[CodeType]()
+
+            def calls(frame: FrameType, _event: str, _arg: object, seen: set[CodeType] = seen) -> None:
+                seen.add(frame.f_code)
+
+            begun, self._reports = time.process_time(), []
+            sys.settrace(calls)
+            try:
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            finally:
+                sys.settrace(None)
+            if all(report.passed for report in self._reports):
+                ran = sorted(_function(code) for code in seen if code.co_filename.startswith(self._ours))
+                used[item.nodeid] = (time.process_time() - begun, ran)
+        self._known.write_text(json.dumps(used), encoding="utf-8")
+        return used
+
+    def _all(
+        self,
+        functions: dict[Function, list[FunctionType]],
+        used: dict[str, tuple[float, list[Function]]],
+        items: dict[str, pytest.Item],
+    ) -> None:
+        tests = defaultdict[tuple[str, str], list[tuple[float, str]]](list)
+        for name, (spent, ran) in used.items():
+            if name in items:
+                for file, qualified in {(file, qualified) for file, qualified, _ in ran}:
+                    tests[file, qualified].append((spent, name))
+        running: dict[int, tuple[Site, float]] = {}
+        waiting = [*reversed(self._sites)]
+        while waiting or running:
+            while waiting and len(running) < self._workers:
+                site = waiting.pop()
+                chosen, spent = [], 0.0
+                for cost, name in sorted(_of(site, tests)):
+                    if spent + cost <= BUDGET:
+                        chosen.append(items[name])
+                        spent += cost
+                if not chosen:
+                    self._note(site, "no test")
+                    continue
+                patience = 10 + 3 * spent
+                running[self._fork(site, chosen, functions, patience)] = (site, time.monotonic() + 10 * patience)
+            self._reap(running)
+
+    def _reap(self, running: dict[int, tuple[Site, float]]) -> None:
+        time.sleep(0.02)
+        for child, (site, until) in [*running.items()]:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if not ended and time.monotonic() < until:
+                continue
+            if not ended:
+                os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+            del running[child]
+            survived = ended and os.WIFEXITED(status) and os.WEXITSTATUS(status) == _SURVIVED
+            self._note(site, "survived" if survived else "noticed" if ended else "without end")
+
+    def _note(self, site: Site, outcome: str) -> None:
+        self.outcomes[site] = outcome
+        with self._path.open("a", encoding="utf-8") as lines:
+            print(json.dumps([outcome, *site]), file=lines)
+        if outcome in ("survived", "no test"):
+            print(f"{outcome}: {site}", file=sys.__stdout__, flush=True)
+
+    def _fork(
+        self, site: Site, tests: list[pytest.Item], functions: dict[Function, list[FunctionType]], patience: float
+    ) -> int:
+        child = os.fork()
+        if child:
+            return child
+        status = _NOTICED
+        try:
+            os.setsid()
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            resource.setrlimit(resource.RLIMIT_CPU, (int(patience), int(patience) + 1))
+            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            _put(faulty(site), functions)
+            status = _NOTICED if self._notices(tests) else _SURVIVED
+        finally:
+            os._exit(status)
+
+    def _notices(self, tests: list[pytest.Item]) -> bool:
+        from hypothesis import Phase, settings  # before pytest it would come too early
+
+        # That it fails is enough: no smaller example, and nothing remembered of others.
+        settings.register_profile("mutants", settings.default, phases=(Phase.explicit, Phase.generate), database=None)
+        settings.load_profile("mutants")
+        for item, following in zip(tests, [*tests[1:], None], strict=True):
+            self._reports = []
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if any(report.failed for report in self._reports):
+                return True
+        return False
+
+
+def _of(site: Site, tests: dict[tuple[str, str], list[tuple[float, str]]]) -> set[tuple[float, str]]:
+    """The tests that run the function of a fault; functions within it are reached through it."""
+    file = str(ROOT / site.file)
+    qualified = site.function.replace(".", "\0")
+    found = set[tuple[float, str]]()
+    for (path, name), ran in tests.items():
+        if path == file and name.replace(".<locals>.", "\0").replace(".", "\0") == qualified:
+            found.update(ran)
+    return found
+
+
+def _codes(code: CodeType) -> Iterable[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _put(module: CodeType, functions: dict[Function, list[FunctionType]]) -> None:
+    """Give every function that exists the faulty module's code."""
+    for code in _codes(module):
+        for function in functions.get(_function(code), ()):
+            if function.__code__.co_freevars == code.co_freevars:
+                function.__code__ = code

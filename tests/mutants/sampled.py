@@ -1,0 +1,87 @@
+"""Faults at random places, and the share that quick tests notice (``make mutants-sampled``)."""
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.mutants.equivalent import EQUIVALENT
+from tests.mutants.running import Running
+from tests.mutants.sites import Site, sample
+
+PACKAGES: Final = ("reconciler/access", "reconciler/plan", "reconciler/apply", "reconciler/diff")
+#: Without brokers, Spark and commands: a fault takes seconds.
+TESTS: Final = (
+    "tests/unit/access",
+    "tests/unit/plan",
+    "tests/unit/apply",
+    "tests/unit/diff",
+    "tests/unit/conformance",
+    "tests/cases",
+    "tests/property/test_access_assertions.py",
+    "tests/property/test_access_authorizer.py",
+    "tests/property/test_access_difference.py",
+    "tests/property/test_access_effective.py",
+    "tests/property/test_access_opaque.py",
+    "tests/property/test_access_review.py",
+    "tests/property/test_bridge_laws.py",
+    "tests/property/test_broker_defects.py",
+    "tests/property/test_hosts.py",
+    "tests/property/test_plan_laws.py",
+    "tests/property/test_quotas.py",
+    "tests/property/test_topic_convergence.py",
+    "tests/property/test_users.py",
+)
+_LEFT_OUT: Final = ("kill_points",)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=100, help="faults in each package")
+    parser.add_argument("--skip", type=int, default=0, help="of these, how many to leave out at the beginning")
+    parser.add_argument("--seed", type=int, default=17)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--used", type=Path, help="keep there which test runs what, and read it the next time")
+    parser.add_argument("--outcomes", type=Path, help="append there one line of JSON for each fault")
+    parser.add_argument("--only", default="", help="a part of the line that a survivor has")
+    parser.add_argument(
+        "tests", nargs="*", default=TESTS, help="which may notice; quick ones of all packages by default"
+    )
+    return parser.parse_args()
+
+
+def _score(outcomes: dict[Site, str], package: str) -> str:
+    """Noticed of those that change anything."""
+    counts = Counter(
+        "equivalent" if outcome != "noticed" and site.key in EQUIVALENT else outcome
+        for site, outcome in outcomes.items()
+        if site.file.startswith(package)
+    )
+    noticed, real = counts["noticed"] + counts["without end"], counts.total() - counts["equivalent"]
+    return f"{package}: {noticed} of {real} noticed, {noticed / max(real, 1):.3f}; {counts['equivalent']} equivalent"
+
+
+def main() -> int:
+    """Survivors as they are found, then the score of each package; status 1 where pytest does not get to run."""
+    arguments = _arguments()
+    sites = sample(PACKAGES, arguments.count, arguments.seed)[arguments.skip * len(PACKAGES) :]
+    sites = [site for site in sites if arguments.only in str(site)]
+    with tempfile.TemporaryDirectory() as folder:
+        used = arguments.used or Path(folder) / "used.json"
+        running = Running(sites, PACKAGES, used, arguments.outcomes or Path(folder) / "outcomes", arguments.workers)
+        chosen = ("-q", "-p", "no:cacheprovider", "--timeout", "0", "-m", "not (long or broker or spark or browser)")
+        left = [f"--ignore-glob=*{part}*" for part in _LEFT_OUT]
+        status = pytest.main([*chosen, *left, *arguments.tests], plugins=[running])
+    if not running.outcomes:
+        return int(status) or 1
+    for package in ("reconciler/", *PACKAGES):
+        print(_score(running.outcomes, package))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
