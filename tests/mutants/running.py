@@ -25,7 +25,8 @@ from tests.mutants.sites import Site, faulty
 #: Seconds of processor time that the tests of one fault take together without it; slower ones are left out.
 BUDGET: Final = 25.0
 _MEMORY: Final = 6 << 30
-_SURVIVED, _NOTICED = 0, 1
+#: How a fork ends; with anything else it could not be put to the test.
+_SURVIVED, _NOTICED, _NOT_PUT = 0, 1, 2
 
 Function = tuple[str, str, int]  # file, qualified name, first line
 
@@ -35,7 +36,7 @@ def _function(code: CodeType) -> Function:
 
 
 class Running:
-    """Runs ``sites`` instead of the tests; ``outcomes`` says which were noticed, None where no test runs the code."""
+    """Runs ``sites`` instead of the tests; ``outcomes`` says what became of each."""
 
     def __init__(self, sites: list[Site], packages: tuple[str, ...], known: Path, outcomes: Path, workers: int) -> None:
         self._sites, self._known, self._path, self._workers = sites, known, outcomes, workers
@@ -122,8 +123,7 @@ class Running:
                 os.killpg(child, signal.SIGKILL)
                 os.waitpid(child, 0)
             del running[child]
-            survived = ended and os.WIFEXITED(status) and os.WEXITSTATUS(status) == _SURVIVED
-            self._note(site, "survived" if survived else "noticed" if ended else "without end")
+            self._note(site, _outcome(status) if ended else "without end")
 
     def _note(self, site: Site, outcome: str) -> None:
         self.outcomes[site] = outcome
@@ -138,14 +138,15 @@ class Running:
         child = os.fork()
         if child:
             return child
-        status = _NOTICED
+        status = _NOT_PUT
         try:
             os.setsid()
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             resource.setrlimit(resource.RLIMIT_CPU, (int(patience), int(patience) + 1))
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-            _put(faulty(site), functions)
-            status = _NOTICED if self._notices(tests) else _SURVIVED
+            if _put(faulty(site), functions):
+                status = _NOTICED  # also if a test runs out of memory, or takes everything down with it
+                status = _NOTICED if self._notices(tests) else _SURVIVED
         finally:
             os._exit(status)
 
@@ -181,9 +182,19 @@ def _codes(code: CodeType) -> Iterable[CodeType]:
             yield from _codes(constant)
 
 
-def _put(module: CodeType, functions: dict[Function, list[FunctionType]]) -> None:
-    """Give every function that exists the faulty module's code."""
+def _put(module: CodeType, functions: dict[Function, list[FunctionType]]) -> bool:
+    """Give every function that exists the faulty module's code; says whether that changes any."""
+    changed = False
     for code in _codes(module):
         for function in functions.get(_function(code), ()):
             if function.__code__.co_freevars == code.co_freevars:
+                changed |= function.__code__ != code
                 function.__code__ = code
+    return changed
+
+
+def _outcome(status: int) -> str:
+    """What the end of a fork says; one that a signal ended took too much time or memory."""
+    if os.WIFSIGNALED(status):
+        return "noticed"
+    return {_SURVIVED: "survived", _NOTICED: "noticed"}.get(os.WEXITSTATUS(status), "not put")

@@ -61,8 +61,12 @@ def _score(outcomes: dict[Site, str], package: str) -> str:
         for site, outcome in outcomes.items()
         if site.file.startswith(package)
     )
-    noticed, real = counts["noticed"] + counts["without end"], counts.total() - counts["equivalent"]
-    return f"{package}: {noticed} of {real} noticed, {noticed / max(real, 1):.3f}; {counts['equivalent']} equivalent"
+    noticed = counts["noticed"] + counts["without end"]
+    real = counts.total() - counts["equivalent"] - counts["not put"]
+    return (
+        f"{package}: {noticed} of {real} noticed, {noticed / max(real, 1):.3f}; no test runs {counts['no test']}; "
+        f"left out: {counts['equivalent']} equivalent, {counts['not put']} that could not be put"
+    )
 
 
 def main() -> int:
