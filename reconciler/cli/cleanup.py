@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from reconciler.apply import LeaseClaim
     from reconciler.apply.leftovers import Leftover
-    from reconciler.workflow.leftovers import KeptBridge, Removal
+    from reconciler.workflow.leftovers import CleanupResult, KeptBridge
     from reconciler.workflow.records import RecordOptions
 
 
@@ -112,7 +112,7 @@ def _lines(wanted: "Sequence[Leftover]") -> list[str]:
     return lines
 
 
-def _verdict(removed: "Removal") -> list[str]:
+def _verdict(removed: "CleanupResult") -> list[str]:
     lines = [f"  still there: {safe(str(binding))}" for binding in removed.left] or ["Removed."]
     return [*lines, *([f"Audit log: head {removed.audit_head}"] if removed.audit_head else [])]
 

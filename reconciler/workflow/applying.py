@@ -204,57 +204,22 @@ def _reading(plan: Plan, target: Target) -> ReadRequest:
 
 def _perform(given: _Performance) -> Result:
     """Admit the plan, let somebody agree, send it."""
-    if given.target.declaration is None:
-        raise WorkflowError(f"cluster {given.target.name!r} is not declared")
-    refuse_unstated(given.target.declaration, given.live, given.plan)
-    if given.plan.steps:
-        given.target.prepare()
-    present = terms(given.target.declaration)
-    # A plan that was made just now knows its time; it may have been chosen.
-    looked_at = partial(
-        check,
-        terms=present,
-        as_of=None if given.made_now else moment(),
-        observable=present.probe is not None and given.target.settings is not None,
-    )
-    with reasons():
-        preflight = looked_at(given.plan, given.live, made_of_live=given.made_now)
-    _admit(given, present, preflight)
-    if not given.plan.steps:
-        return Result(given.plan, (), verified=True)
-    _agree(given)
-    follow_references(given.plan, preflight, given.target)
-    return _send(given, present, preflight, looked_at)
-
-
-def _admit(given: _Performance, present: Terms, preflight: Preflight) -> None:
-    """Raise what stops the plan before anybody is asked; the plan is shown before its failed checks are raised."""
-    plan = given.plan
-    check_break_glass(plan, given.live, now())
-    if given.wanted is not None and not plan.options.undo and plan.options.break_glass is None:
-        # Also steps that are done by now: what is left of them would make half of something.
-        check_wanted(plan, given.wanted, present)
-    refuse_obstacles(plan, present, given.target)
-    given.attendant.review(plan)
-    for gain in preflight.defeated:
-        given.attendant.tell(DefeatedGain(gain))
-    if given.checks.stops:
-        raise FailedChecksError("policy checks failed: nothing was sent", given.checks)
-
-
-def _agree(given: _Performance) -> None:
-    """Tell of earlier runs of the plan that did not end; an id that the caller requires is consent."""
-    if given.options.records.journal is not None:
-        for run in earlier_runs(given.options.records.journal, given.ids[1]):
-            if not run.ended:
-                given.attendant.tell(run)
-    if given.options.require_id is None and not given.attendant.agree(given.plan):
-        raise DeclinedError("not confirmed: nothing was sent")
-
-
-def _send(given: _Performance, present: Terms, preflight: Preflight, looked_at: partial[Preflight]) -> Result:
     plan, live, target = given.plan, given.live, given.target
     attendant, records = given.attendant, given.options.records
+    if target.declaration is None:
+        raise WorkflowError(f"cluster {target.name!r} is not declared")
+    refuse_unstated(target.declaration, live, plan)
+    if plan.steps:
+        target.prepare()
+    present = terms(target.declaration)
+    looked_at = _looked_at(given, present)
+    with reasons():
+        preflight = looked_at(plan, live, made_of_live=given.made_now)
+    _admit(given, present, preflight)
+    if not plan.steps:
+        return Result(plan, (), verified=True)
+    _agree(given)
+    follow_references(plan, preflight, target)
     # How long to wait and whom to ask is the declaration's word of now; records name the plan that was approved.
     performed = replace(plan, terms=replace(present, scope=plan.terms.scope))
     with (
@@ -285,6 +250,42 @@ def _send(given: _Performance, present: Terms, preflight: Preflight, looked_at: 
         # With a probe, brokers have enforced canaries by now.
         doubt = "; ".join(authorizer_doubts(live)) if barrier is None else ""
         return check_logins(replace(result, plan=plan, audit_head=audit_head(audit), doubt=doubt), target)
+
+
+def _looked_at(given: _Performance, present: Terms) -> partial[Preflight]:
+    """How the plan is compared with a live state: before anything is sent, and again before each phase."""
+    # A plan that was made just now knows its time; it may have been chosen.
+    return partial(
+        check,
+        terms=present,
+        as_of=None if given.made_now else moment(),
+        observable=present.probe is not None and given.target.settings is not None,
+    )
+
+
+def _admit(given: _Performance, present: Terms, preflight: Preflight) -> None:
+    """Raise what stops the plan before anybody is asked; the plan is shown before its failed checks are raised."""
+    plan = given.plan
+    check_break_glass(plan, given.live, now())
+    if given.wanted is not None and not plan.options.undo and plan.options.break_glass is None:
+        # Also steps that are done by now: what is left of them would make half of something.
+        check_wanted(plan, given.wanted, present)
+    refuse_obstacles(plan, present, given.target)
+    given.attendant.review(plan)
+    for gain in preflight.defeated:
+        given.attendant.tell(DefeatedGain(gain))
+    if given.checks.stops:
+        raise FailedChecksError("policy checks failed: nothing was sent", given.checks)
+
+
+def _agree(given: _Performance) -> None:
+    """Tell of earlier runs of the plan that did not end; an id that the caller requires is consent."""
+    if given.options.records.journal is not None:
+        for run in earlier_runs(given.options.records.journal, given.ids[1]):
+            if not run.ended:
+                given.attendant.tell(run)
+    if given.options.require_id is None and not given.attendant.agree(given.plan):
+        raise DeclinedError("not confirmed: nothing was sent")
 
 
 def _limits(moves: MoveOptions) -> MoveLimits:

@@ -37,7 +37,7 @@ class KeptBridge:
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class CleanupResult:
     """The bindings that could not be removed; ``unrecorded`` is why the end is not in the audit log."""
 
     left: tuple[AclBinding, ...] = ()
@@ -63,13 +63,13 @@ class Cleanup:
     kept: tuple[KeptBridge, ...] = ()
     cluster_id: str = ""
 
-    def remove(self, records: RecordOptions = RecordOptions()) -> Removal:
+    def remove(self, records: RecordOptions = RecordOptions()) -> CleanupResult:
         """Remove all of it. Raises a :class:`WorkflowError` where it is not known what could be removed.
 
         That is a ``RecordsError`` where it cannot be written down, and then nothing was sent.
         """
         if not self.leftovers:
-            return Removal()
+            return CleanupResult()
         kept = {one.binding for one in self.kept}
         return remove_written_down(self.target, self.leftovers, kept.__contains__, self.cluster_id, records)
 
@@ -80,7 +80,7 @@ def remove_written_down(
     keep: Callable[[AclBinding], bool],
     cluster_id: str,
     records: RecordOptions,
-) -> Removal:
+) -> CleanupResult:
     """Remove what was found but for the bridges that ``keep`` names, with lines in the audit log before and after.
 
     Raises as :meth:`Cleanup.remove`.
@@ -96,7 +96,7 @@ def remove_written_down(
         except ClusterError as error:
             raise WorkflowError(f"whether all is gone is not known: {error}", error.advice) from error
         unrecorded = ledger.conclude(cleaning(about, "left", left, clock.now()))
-        return Removal(left, unrecorded, ledger.head)
+        return CleanupResult(left, unrecorded, ledger.head)
 
 
 @contextmanager

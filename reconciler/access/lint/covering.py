@@ -53,7 +53,7 @@ def _effect(
 BindingsOf: TypeAlias = Callable[[ResourceType, str], Collection[AclBinding]]
 
 
-class _Table:
+class _ByNames:
     """One principal's bindings on one type by their names."""
 
     __slots__ = ("by_names", "lengths")
@@ -87,13 +87,13 @@ class Covering:
         self.version = version
         self._bindings_of = bindings_of
         self._remembered = remembered
-        self._tables: dict[tuple[ResourceType, str], _Table] = {}
+        self._tables: dict[tuple[ResourceType, str], _ByNames] = {}
         self._removed: set[AclBinding] = set()
         #: Of the place that was asked about last: in order, neighbours on one pattern come together.
         self._last: tuple[ResourceType, str, NameSet] | None = None
         self._around: list[AclBinding] = []
 
-    def _table(self, kind: ResourceType, who: str) -> _Table:
+    def _table(self, kind: ResourceType, who: str) -> _ByNames:
         found = self._tables.get((kind, who))
         if found is None:
             # That of everybody is asked for with each other one.
@@ -101,7 +101,7 @@ class Covering:
                 kept = [place for place in self._tables if place[1] == WILDCARD_PRINCIPAL]
                 self._tables = {place: self._tables[place] for place in kept}
             there = self._bindings_of(kind, who)
-            found = self._tables[kind, who] = _Table(b for b in there if b not in self._removed)
+            found = self._tables[kind, who] = _ByNames(b for b in there if b not in self._removed)
         return found
 
     def remove(self, binding: AclBinding) -> None:
