@@ -6,6 +6,7 @@ import pytest
 
 from reconciler.diff import DiffRules, compare
 from reconciler.model import (
+    THROTTLE_CONFIGS,
     Change,
     ClusterState,
     Create,
@@ -13,8 +14,10 @@ from reconciler.model import (
     DesiredState,
     DesiredTopic,
     Impossible,
+    NameSelector,
     Origin,
     Scope,
+    Selector,
     Topic,
     TopicConfigs,
     TopicPartitions,
@@ -22,6 +25,7 @@ from reconciler.model import (
     data_loss,
 )
 from reconciler.plan import Request, Terms, parse_plan, plan_text, propose
+from tests.cases.test_cases import binding
 
 _PLACE = Origin("t.yaml", 1, 1)
 Brokers = tuple[tuple[int, ...], ...]
@@ -169,3 +173,18 @@ def test_what_a_release_refuses_is_impossible_there_and_the_rest_is_done(
         "1048575",
         "Kafka since 4.1 refuses segment.bytes: less than 1 MiB (1048576) is refused (KIP-1030); write 1MiB or more",
     )
+
+
+@pytest.mark.parametrize("key", sorted(THROTTLE_CONFIGS))
+def test_a_throttle_that_manifests_do_not_mention_stays(key: str) -> None:
+    """A tool that moves replicas sets it, and removes it."""
+    assert changes(Topic("a", 1, 1), Topic("a", 1, 1, configs={key: "*"})) == []
+    assert changes(Topic("a", 1, 1, configs={key: "1:2"}), Topic("a", 1, 1, configs={key: "*"})) != []
+
+
+def test_bindings_of_the_cluster_are_counted_once_each() -> None:
+    """In scope, ignored, or outside."""
+    live = frozenset(binding(f"User:{name} ALLOW READ on TOPIC t") for name in ("ours", "kept", "other", "another"))
+    ours, kept = (Selector(NameSelector(literal=(f"User:{name}",))) for name in ("ours", "kept"))
+    found = compare(DesiredState(), ClusterState("c", live), Scope(include=(ours,), ignore=(kept,)), DiffRules())
+    assert (found.owned, found.ignored, found.outside) == (1, 1, 2)
