@@ -101,7 +101,7 @@ def _prepare_quick_starts() -> None:
     if is_missing() and (context := click.get_current_context(silent=True)) is not None:
 
         def make() -> None:
-            progress("preparing quick starts of Spark (once; some 15 s)")
+            progress("preparing quick starts of Spark (once; up to a minute)")
             make_archive()
 
         context.call_on_close(make)
