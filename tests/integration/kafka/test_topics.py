@@ -1,5 +1,7 @@
 """Topic listings on a real broker: what is set on the topic only, and nothing missing without being named."""
 
+import time
+
 import pytest
 
 from reconciler.adapters.kafka import topics as topic_reading
@@ -31,6 +33,11 @@ def topics(admin: KafkaCluster) -> None:
     """Four topics, one with settings of its own."""
     wanted = [Topic(name, 1, 1, {"retention.ms": "60000"} if name == "seen.one" else {}) for name in NAMES]
     assert {a.code for a in admin.send(creations(wanted))} <= {"", "TOPIC_ALREADY_EXISTS"}
+    request = ReadRequest(acls=False, all_topics=False, topic_names=NAMES)
+    end = time.monotonic() + 30
+    while set(admin.read(request).topics) != set(NAMES):
+        assert time.monotonic() < end, "a topic that was made did not come to be seen"
+        time.sleep(0.1)
 
 
 def allow(
@@ -57,6 +64,15 @@ def grant(admin: KafkaCluster, *bindings: AclBinding) -> None:
 
 def ask(principal: str, *names: str) -> ReadRequest:
     return ReadRequest(principal=f"User:{principal}", topic_names=names)
+
+
+def configs_become(admin: KafkaCluster, name: str, expected: dict[str, str]) -> None:
+    """Waits: a broker may lag behind the controller that answered."""
+    request = ReadRequest(acls=False, all_topics=False, topic_names=[name])
+    end = time.monotonic() + 30
+    while (seen := dict(admin.read(request).topics[name].configs)) != expected:
+        assert time.monotonic() < end, seen
+        time.sleep(0.1)
 
 
 def test_many_topics_are_read_alike(admin: KafkaCluster, topics: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,10 +104,9 @@ def test_only_what_is_set_on_the_topic_is_read(admin: KafkaCluster, topics: None
 def test_a_setting_equal_to_the_default_is_still_set(admin: KafkaCluster, topics: None) -> None:
     change = configs("seen.two", {"cleanup.policy": None}, {"cleanup.policy": "delete"})
     assert admin.send([change])[0].status is AnswerStatus.DONE
-    request = ReadRequest(acls=False, all_topics=False, topic_names=["seen.two"])
-    assert dict(admin.read(request).topics["seen.two"].configs) == {"cleanup.policy": "delete"}
+    configs_become(admin, "seen.two", {"cleanup.policy": "delete"})
     admin.send([Update(change.after, change.before)])
-    assert dict(admin.read(request).topics["seen.two"].configs) == {}
+    configs_become(admin, "seen.two", {})
 
 
 def test_a_partial_listing_is_said_and_declared_names_are_asked_for(
